@@ -99,18 +99,11 @@ interface PodSpec {
   containers: { image: string; imagePullPolicy?: string; env?: { name: string; value?: string }[] }[];
 }
 interface Deployment {
-  metadata: { labels?: Record<string, string> };
   spec: { template: { spec: PodSpec } };
 }
 
-interface Installed {
-  image: string;
-  pullPolicy: string;
-  pullSecrets: readonly string[];
-  podSecurity: object | undefined;
-  nats: readonly string[];
-  runners: string;
-}
+type Installed = Pick<Plan, 'image' | 'pullPolicy' | 'pullSecrets' | 'podSecurity' | 'nats' | 'namespace' | 'runners'>;
+const NOT_INSTALLED = { image: '', pullPolicy: 'IfNotPresent', pullSecrets: [], podSecurity: undefined, nats: [] };
 
 const CONTROLLER = 'app.kubernetes.io/name=probeyard,app.kubernetes.io/component=controller';
 
@@ -123,7 +116,7 @@ const addressesIn = (urls: string): string[] =>
     .map(({ hostname, port }) => `${hostname}:${port || 4222}`);
 
 async function installedBy(kubectl: Kubectl): Promise<Installed> {
-  const { items } = await kubectl.get<{ items: Deployment[] }>('deployments', `--selector=${CONTROLLER}`);
+  const { items } = await kubectl.get<List<Deployment>>('deployments', `--selector=${CONTROLLER}`);
   const spec = items[0]?.spec.template.spec;
   const container = spec?.containers[0];
   if (!spec || !container)
@@ -133,10 +126,11 @@ async function installedBy(kubectl: Kubectl): Promise<Installed> {
   const value = (name: string): string => container.env?.find((one) => one.name === name)?.value ?? '';
   return {
     image: container.image,
-    pullPolicy: container.imagePullPolicy ?? 'IfNotPresent',
+    pullPolicy: container.imagePullPolicy ?? NOT_INSTALLED.pullPolicy,
     pullSecrets: (spec.imagePullSecrets ?? []).map(({ name }) => name),
     podSecurity: spec.securityContext,
     nats: addressesIn(value('PY_RUNNER_NATS_URL') || value('PY_NATS_URL')),
+    namespace: kubectl.namespace,
     runners: value('PY_RUNNER_NAMESPACE') || `${kubectl.namespace}-runners`,
   };
 }
@@ -166,21 +160,16 @@ async function planOf(invocation: Invocation, kubectl: Kubectl): Promise<Plan> {
     throw usage('--image is missing: the image of Probeyard, as the chart will use it');
   const timeoutMs = timeoutOf(invocation);
   const places = wantedPlaces(invocation);
-  const known = before ? undefined : await installedBy(kubectl);
   const id = randomBytes(4).toString('hex');
   // One that is still being deleted is in nobody's way.
   const own = has('manifest') ? OWN_NAMESPACE : `${OWN_NAMESPACE}-${id}`;
+  const known = before ? { ...NOT_INSTALLED, namespace: own, runners: own } : await installedBy(kubectl);
   return {
+    ...known,
     id,
-    image: image ?? known!.image,
-    pullPolicy: known?.pullPolicy ?? 'IfNotPresent',
-    pullSecrets: known?.pullSecrets ?? [],
-    namespace: before ? own : kubectl.namespace,
-    runners: known?.runners ?? own,
-    nats: known?.nats ?? [],
+    image: image ?? known.image,
     storageClass: text('storage-class'),
     runtimeClass: text('runtime-class'),
-    podSecurity: known?.podSecurity,
     places,
     timeoutMs,
     json: !has('manifest'),
