@@ -1,7 +1,7 @@
 /** The log: every request that has ended. */
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { call, changesMade, type Given, isFailure } from '../api/client.ts';
-import type { Answer, CallName } from '../../api_calls.ts';
+import { call, changesMade, isFailure } from '../api/client.ts';
+import type { Answer, Query } from '../../api_calls.ts';
 import { type Asked, useAsked } from '../api/use_call.ts';
 import { KINDS, LOG_STATES, POLICY_STATES, TOOL_STATES } from '../../api_types.ts';
 import { statusColumn, strangerColumn } from '../parts/columns.tsx';
@@ -12,8 +12,12 @@ import { Time } from '../parts/time.tsx';
 import { hrefOf, usePlace } from '../router.ts';
 import { startAhead } from '../worker/open_answer.ts';
 
-// Pages of lists that are asked for before they are needed, and pages that were shown before. What was asked for ahead
-// is no older than a slow answer would be; what was shown before is marked as old until it has been read again.
+type LogQuery = NonNullable<Query<'GET media/log'>>;
+type LogPage = Answer<'GET media/log'>;
+type Row = LogPage['log'][number];
+
+// Pages that are asked for before they are needed, and pages that were shown before. What was asked for ahead is no
+// older than a slow answer would be; what was shown before is marked as old until it has been read again.
 
 const FRESH_MS = 5_000;
 const MOST_ANSWERS = 20;
@@ -22,10 +26,10 @@ interface Ahead {
   at: number;
   /** An answer from before a change is not used. */
   changes: number;
-  answer: Promise<unknown>;
+  answer: Promise<LogPage>;
 }
 const askedAhead = new Map<string, Ahead>();
-const shown = new Map<string, unknown>();
+const shown = new Map<string, LogPage>();
 
 /** The oldest ones make room. */
 function put<T>(map: Map<string, T>, key: string, value: T): void {
@@ -37,38 +41,31 @@ function put<T>(map: Map<string, T>, key: string, value: T): void {
   }
 }
 
-type ListGiven<N extends CallName> = Pick<Given<N>, 'query'>;
-const keyOf = <N extends CallName>(name: N, given: ListGiven<N>): string => JSON.stringify([name, given]);
 const isFresh = ({ at, changes }: Ahead): boolean => performance.now() - at < FRESH_MS && changes === changesMade();
 
-function askAhead<N extends CallName>(name: N, given: ListGiven<N>): void {
-  const key = keyOf(name, given);
+function askAhead(query: LogQuery): void {
+  const key = JSON.stringify(query);
   const there = askedAhead.get(key);
   if (there && isFresh(there)) return;
-  const answer = call(name, given);
+  const answer = call('GET media/log', { query });
   put(askedAhead, key, { at: performance.now(), changes: changesMade(), answer });
   // The page asks again, and says what was wrong.
   answer.catch(() => askedAhead.delete(key));
 }
 
-async function read<N extends CallName>(name: N, given: ListGiven<N>, signal: AbortSignal): Promise<Answer<N>> {
-  const key = keyOf(name, given);
+async function read(query: LogQuery, signal: AbortSignal): Promise<LogPage> {
+  const key = JSON.stringify(query);
   const there = askedAhead.get(key);
   askedAhead.delete(key);
-  const answer =
-    there && isFresh(there) ? await (there.answer as Promise<Answer<N>>) : await call(name, { ...given, signal });
+  const answer = there && isFresh(there) ? await there.answer : await call('GET media/log', { query, signal });
   put(shown, key, answer);
   return answer;
 }
 
-const useList = <N extends CallName>(name: N, given: ListGiven<N>): Asked<Answer<N>> => {
-  const key = keyOf(name, given);
-  return useAsked(key, (signal) => read(name, given, signal), shown.get(key) as Answer<N> | undefined);
-};
-
-type LogQuery = Given<'GET media/log'>['query'];
-type LogPage = Answer<'GET media/log'>;
-type Row = LogPage['log'][number];
+function useLog(query: LogQuery): Asked<LogPage> {
+  const key = JSON.stringify(query);
+  return useAsked(key, (signal) => read(query, signal), shown.get(key));
+}
 
 const COLUMNS: readonly Column<Row>[] = [
   {
@@ -177,13 +174,15 @@ function filterIn(query: URLSearchParams) {
 export function Requests() {
   const { query } = usePlace();
   const { pagination, sort } = useListing(SORTS, 'send', 'desc');
-  const pageOf = (filter: LogQuery, page: number) => ({
-    query: { ...filter, sort, pagination: { ...pagination, page, total: 'at-least' as const } },
+  const pageOf = (filter: LogQuery, page: number): LogQuery => ({
+    ...filter,
+    sort,
+    pagination: { ...pagination, page, total: 'at-least' },
   });
   const filter = filterIn(query);
-  const asked = useList('GET media/log', pageOf(filter, pagination.page));
-  const askForPage = (page: number) => askAhead('GET media/log', pageOf(filter, page));
-  const askForFirst = (other: URLSearchParams) => askAhead('GET media/log', pageOf(filterIn(other), 1));
+  const asked = useLog(pageOf(filter, pagination.page));
+  const askForPage = (page: number) => askAhead(pageOf(filter, page));
+  const askForFirst = (other: URLSearchParams) => askAhead(pageOf(filterIn(other), 1));
   const total = useTotal(filter, asked);
   const filtered = FILTERS.some((name) => query.has(name));
   const ahead = useRef(askForPage);
