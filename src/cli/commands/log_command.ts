@@ -20,35 +20,31 @@ const COLOURS: Readonly<Record<string, Colour>> = {
 const LIMIT = 20;
 const MOST = 1_000;
 
-const instant = (option: string, text: string): string => {
+function instant(option: string, text: string | undefined): string | null {
+  if (text === undefined) return null;
   const time = Date.parse(text);
   if (Number.isNaN(time)) throw usage(`--${option}: must be a time such as 2026-11-22 or 2026-11-22T10:00:00Z`);
   return new Date(time).toISOString();
-};
+}
 
 /** `--since 2h`, or `--from` and `--to`. */
-export function period({ text }: Given): { from?: string; to?: string } {
+function period({ text }: Given): { from: string | null; to: string | null } {
   const [since, from, to] = [text('since'), text('from'), text('to')];
   if (since !== undefined && from !== undefined) throw usage('--since and --from: give one of them');
-  return {
-    ...(since === undefined ? {} : { from: new Date(Date.now() - milliseconds('since', since)).toISOString() }),
-    ...(from === undefined ? {} : { from: instant('from', from) }),
-    ...(to === undefined ? {} : { to: instant('to', to) }),
-  };
+  const begin = since === undefined ? from : new Date(Date.now() - milliseconds('since', since)).toISOString();
+  return { from: instant('from', begin), to: instant('to', to) };
 }
 
 type LogQuery = NonNullable<Query<'GET media/log'>>;
+const LISTS = ['type', 'status', 'status-policy', 'policy'] as const;
 
+/** What is null or empty is not sent. */
 function queryOf(given: Given): LogQuery {
-  const [limit, url] = [given.text('limit'), given.text('url')];
-  const lists = (['type', 'status', 'status-policy', 'policy'] as const).flatMap((name) => {
-    const values = given.texts(name);
-    return values.length === 0 ? [] : [[name, values] as const];
-  });
+  const limit = given.text('limit');
   return {
-    ...(Object.fromEntries(lists) as LogQuery),
+    ...(Object.fromEntries(LISTS.map((name) => [name, given.texts(name)])) as LogQuery),
     send: period(given),
-    ...(url === undefined ? {} : { url }),
+    url: given.text('url') ?? null,
     pagination: { limit: limit === undefined ? LIMIT : wholeNumber('limit', limit, 1, MOST) },
   };
 }
@@ -108,16 +104,12 @@ const run: Run = async (invocation) => {
 export default run;
 
 type UsageQuery = NonNullable<Query<'GET statistics/usage'>>;
-export const BY = { hour: 'hourly', day: 'daily', week: 'weekly', month: 'monthly', year: 'yearly' } as const;
+const BY = { hour: 'hourly', day: 'daily', week: 'weekly', month: 'monthly', year: 'yearly' } as const;
 
 export const runUsage: Run = async (invocation) => {
   const { format, terminal } = invocation;
   const by = invocation.text('by') as keyof typeof BY | undefined;
-  const date = period(invocation);
-  const query: UsageQuery = {
-    ...(Object.keys(date).length === 0 ? {} : { date }),
-    aggregation: by === undefined ? 'daily' : BY[by],
-  };
+  const query: UsageQuery = { date: period(invocation), aggregation: by === undefined ? 'daily' : BY[by] };
   const api = await invocation.api();
   if (format !== 'table') {
     await writeAnswer(invocation, (await api.ask('GET statistics/usage', { query })).body);
