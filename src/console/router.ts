@@ -44,6 +44,12 @@ export function changed(query: URLSearchParams, change: Record<string, string | 
   return out;
 }
 
+/** The same page, with some values of its address changed. */
+export function goWith(change: Parameters<typeof changed>[1], replace = true): void {
+  const { path, query } = placeNow();
+  go(path, changed(query, change), replace);
+}
+
 /** `/requests/:id` against `/requests/7` is `{id: '7'}`. */
 export function match(pattern: string, path: string): Record<string, string> | null {
   const [wanted, given] = [pattern.split('/'), path.split('/')];

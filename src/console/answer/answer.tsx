@@ -1,7 +1,7 @@
 /** The answer to a request, in tabs: only those that it has something for. */
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
-import { changed, go, hrefOf, usePlace } from '../router.ts';
+import { changed, goWith, hrefOf, usePlace } from '../router.ts';
 import type { ProbeReport } from '../../api_types.ts';
 import { type Column, Facts, Table } from '../parts/table.tsx';
 import { strangerColumn } from '../parts/columns.tsx';
@@ -38,10 +38,10 @@ const STEPS: Record<string, (index: number, last: number) => number> = {
 
 function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   const id = useId();
-  const { path, query } = usePlace();
+  const { query } = usePlace();
   const found = tabs.findIndex(({ name }) => name === query.get('tab'));
   const open = Math.max(0, found);
-  const choose = (index: number) => go(path, changed(query, { tab: index === 0 ? null : tabs[index]!.name }), true);
+  const choose = (index: number) => goWith({ tab: index === 0 ? null : tabs[index]!.name });
   const step = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
     const next = STEPS[event.key]?.(open, tabs.length - 1);
     if (next === undefined) return;

@@ -6,7 +6,7 @@ import { count, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { changed, go, hrefOf, placeNow, usePlace } from '../router.ts';
+import { changed, goWith, hrefOf, usePlace } from '../router.ts';
 import { durationsOf, durationsSaid, SmallDurations } from './durations.tsx';
 import { ShownPlaylist } from './playlist.tsx';
 
@@ -194,10 +194,7 @@ export function Ladder({ report, again }: LadderProps) {
   const shown = shownOf(playlists, query);
   const playlist = playlists[shown];
   const line = Number(query.get('line') ?? 0);
-  const show = (to: number): void => {
-    const now = placeNow();
-    go(now.path, changed(now.query, placeOf(shown, to)), true);
-  };
+  const show = (to: number): void => goWith(placeOf(shown, to));
   return (
     <>
       <p class="lead">

@@ -22,7 +22,7 @@ import { useAsked } from '../api/use_call.ts';
 import { Await, Empty } from '../parts/states.tsx';
 import { useWidth } from '../parts/use_width.ts';
 import { anyToken } from '../parts/with_token.tsx';
-import { changed, go, placeNow, usePlace } from '../router.ts';
+import { goWith, usePlace } from '../router.ts';
 
 // One stream of a timeline: bit rate as an area, key frames as ticks, gaps and jumps as marks.
 
@@ -121,10 +121,9 @@ function useView(whole: View) {
   };
   const view = within({ from: number('from', whole.from), to: number('to', whole.to) }, whole);
   const show = (next: View | null): void => {
-    const { path, query: now } = placeNow();
     const text = (value: number) => String(Math.round(value * 1_000) / 1_000);
     const all = next === null || (next.from <= whole.from && next.to >= whole.to);
-    go(path, changed(now, { from: all ? null : text(next.from), to: all ? null : text(next.to) }), true);
+    goWith({ from: all ? null : text(next.from), to: all ? null : text(next.to) });
   };
   return { view, show };
 }

@@ -1,12 +1,9 @@
 /** Filters of a list: each is a value of the address, and takes the list back to its first page. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { changed, go, placeNow, usePlace } from '../router.ts';
+import { changed, goWith, usePlace } from '../router.ts';
 import { ZONE } from './figures.ts';
 
-const set = (name: string, value: string, replace: boolean): void => {
-  const { path, query } = placeNow();
-  go(path, changed(query, { [name]: value, page: null }), replace);
-};
+const set = (name: string, value: string, replace: boolean): void => goWith({ [name]: value, page: null }, replace);
 
 interface ChoiceProps {
   name: string;
@@ -138,7 +135,7 @@ export const useRange = (byDefault: keyof typeof RANGES): Range => rangeIn(usePl
 
 function Day({ name, label }: { name: string; label: string }) {
   const id = useId();
-  const { path, query } = usePlace();
+  const { query } = usePlace();
   return (
     <div class="filter">
       <label for={id}>{label}</label>
@@ -146,7 +143,7 @@ function Day({ name, label }: { name: string; label: string }) {
         id={id}
         type="date"
         value={query.get(name) ?? ''}
-        onChange={(event) => go(path, changed(query, { [name]: event.currentTarget.value, page: null }))}
+        onChange={(event) => set(name, event.currentTarget.value, false)}
       />
     </div>
   );

@@ -1,6 +1,6 @@
 /** Tables: paged, sorted and filtered by the server; page and order stand in the address. */
 import type { ComponentChildren } from 'preact';
-import { changed, go, hrefOf, usePlace } from '../router.ts';
+import { changed, goWith, hrefOf, usePlace } from '../router.ts';
 import { Copy } from './copy.tsx';
 import { csv } from './csv.ts';
 import { count } from './figures.ts';
@@ -49,7 +49,6 @@ export function useListing<F extends string>(fields: readonly F[], field: F, ord
 }
 
 function Head<Row>({ column, sort }: { column: Column<Row>; sort: Echo['sort'] | undefined }) {
-  const { path, query } = usePlace();
   const className = column.right ? 'right' : undefined;
   if (column.sort === undefined || !sort)
     return (
@@ -61,11 +60,7 @@ function Head<Row>({ column, sort }: { column: Column<Row>; sort: Echo['sort'] |
   const next = own && sort.order === 'desc' ? 'asc' : 'desc';
   return (
     <th scope="col" class={className} aria-sort={own ? (sort.order === 'asc' ? 'ascending' : 'descending') : 'none'}>
-      <button
-        type="button"
-        class="sort"
-        onClick={() => go(path, changed(query, { sort: column.sort!, order: next, page: null }))}
-      >
+      <button type="button" class="sort" onClick={() => goWith({ sort: column.sort!, order: next, page: null }, false)}>
         {column.title}
         <span aria-hidden="true">{own ? (sort.order === 'asc' ? ' ▲' : ' ▼') : ' ↕'}</span>
       </button>

@@ -2,14 +2,11 @@
 import { useId, useState } from 'preact/hooks';
 import type { AvailableTool, ToolOption } from '../../api_types.ts';
 import { Labelled, useWrong } from '../parts/form.tsx';
-import { changed, go, placeNow, usePlace } from '../router.ts';
+import { goWith, usePlace } from '../router.ts';
 import { runs, setOptions } from './form.ts';
 
 /** A run that is shown stays until the next one. */
-export function setValue(name: string, value: string | null): void {
-  const { path, query } = placeNow();
-  go(path, changed(query, { [name]: value }), true);
-}
+export const setValue = (name: string, value: string | null): void => goWith({ [name]: value });
 
 interface OnOffProps {
   name: string;

@@ -20,7 +20,7 @@ import {
   withoutDefaults,
   withoutSecrets,
 } from '../playground/form.ts';
-import { changed, go, placeNow, usePlace } from '../router.ts';
+import { go, goWith, placeNow, usePlace } from '../router.ts';
 
 interface AddressProps {
   url: string;
@@ -85,8 +85,7 @@ function Ready({ token, tools, policies, samples }: ReadyProps) {
   async function start(): Promise<void> {
     if (isRedacted(url)) throw redacted();
     const id = await send(bodyOf(url, query, tools), token.text);
-    const now = placeNow();
-    go(now.path, changed(now.query, { run: id, tab: null, find: null, output: null }), true);
+    goWith({ run: id, tab: null, find: null, output: null });
   }
   return (
     <>
