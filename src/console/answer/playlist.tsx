@@ -5,6 +5,7 @@ import { count, several } from '../parts/figures.ts';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Empty } from '../parts/states.tsx';
+import { Parts } from '../parts/table.tsx';
 import { DurationsFigure, durationsOf, durationsSaid } from './durations.tsx';
 
 // The lines of a playlist with their numbers, and the findings beside those that they name.
@@ -40,23 +41,12 @@ function PlaylistLines({ url, lines, leftOut, findings, at, show }: LinesProps) 
     row.current?.focus({ preventScroll: true });
   }, [url, at]);
   const part = Math.floor((Math.min(at ?? 1, lines.length) - 1) / MOST_DRAWN);
-  const [from, to] = [part * MOST_DRAWN, Math.min(lines.length, (part + 1) * MOST_DRAWN)];
+  const from = part * MOST_DRAWN;
+  const choose = (to: number): void => show(to * MOST_DRAWN + 1);
   const byLine = Map.groupBy(findings, ({ line }) => line);
   return (
     <>
-      {lines.length > MOST_DRAWN && (
-        <p class="actions">
-          <span role="status">
-            Lines {count(from + 1)} to {count(to)} of {count(lines.length)}
-          </span>
-          <button type="button" class="small" disabled={from === 0} onClick={() => show(from - MOST_DRAWN + 1)}>
-            Earlier lines
-          </button>
-          <button type="button" class="small" disabled={to === lines.length} onClick={() => show(to + 1)}>
-            Later lines
-          </button>
-        </p>
-      )}
+      <Parts what="Lines" total={lines.length} most={MOST_DRAWN} part={part} choose={choose} />
       <div class="scroll lines" role="region" aria-label="Lines of the playlist" tabIndex={0}>
         <table>
           <caption>Lines of the playlist</caption>
@@ -69,7 +59,7 @@ function PlaylistLines({ url, lines, leftOut, findings, at, show }: LinesProps) 
             </tr>
           </thead>
           <tbody>
-            {lines.slice(from, to).map((text, index) => {
+            {lines.slice(from, from + MOST_DRAWN).map((text, index) => {
               const line = from + index + 1;
               const own = byLine.get(line) ?? [];
               return (

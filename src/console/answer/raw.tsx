@@ -5,6 +5,7 @@ import type { Failure } from '../api/failure.ts';
 import { FilterChoice, FilterText } from '../parts/filters.tsx';
 import { Copy, download } from '../parts/copy.tsx';
 import { Empty, Refused } from '../parts/states.tsx';
+import { Parts } from '../parts/table.tsx';
 import { usePlace } from '../router.ts';
 import type { OpenAnswer } from '../worker/open_answer.ts';
 import type { Output } from '../worker/protocol.ts';
@@ -61,30 +62,6 @@ function Marked({ text, marked }: { text: string; marked: string }) {
   );
 }
 
-interface PartsProps {
-  part: number;
-  rows: number;
-  choose: (part: number) => void;
-}
-
-function Parts({ part, rows, choose }: PartsProps) {
-  const last = Math.ceil(rows / MOST_IN_PART) - 1;
-  if (last < 1) return null;
-  return (
-    <p class="actions">
-      <span role="status">
-        Rows {count(part * MOST_IN_PART + 1)} to {count(Math.min(rows, (part + 1) * MOST_IN_PART))} of {count(rows)}
-      </span>
-      <button type="button" class="small" disabled={part === 0} onClick={() => choose(part - 1)}>
-        Earlier rows
-      </button>
-      <button type="button" class="small" disabled={part === last} onClick={() => choose(part + 1)}>
-        Later rows
-      </button>
-    </p>
-  );
-}
-
 function RowsInView({ label, rows, read, marked, shown }: RowsInViewProps) {
   const view = useRef<HTMLDivElement>(null);
   const held = useRef<Place | null>(null);
@@ -138,7 +115,7 @@ function RowsInView({ label, rows, read, marked, shown }: RowsInViewProps) {
   };
   return (
     <>
-      <Parts part={part} rows={rows} choose={choose} />
+      <Parts what="Rows" total={rows} most={MOST_IN_PART} part={part} choose={choose} />
       <div
         ref={view}
         class="output rows"

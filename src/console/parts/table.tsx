@@ -178,3 +178,31 @@ export function Sums({ sums }: { sums: readonly (readonly [name: string, value: 
     </dl>
   );
 }
+
+interface PartsProps {
+  /** Of which there are too many to be drawn at once. */
+  what: 'Lines' | 'Rows';
+  total: number;
+  /** In one part. */
+  most: number;
+  part: number;
+  choose: (part: number) => void;
+}
+
+export function Parts({ what, total, most, part, choose }: PartsProps) {
+  const last = Math.ceil(total / most) - 1;
+  if (last < 1) return null;
+  return (
+    <p class="actions">
+      <span role="status">
+        {what} {count(part * most + 1)} to {count(Math.min(total, (part + 1) * most))} of {count(total)}
+      </span>
+      <button type="button" class="small" disabled={part === 0} onClick={() => choose(part - 1)}>
+        Earlier {what.toLowerCase()}
+      </button>
+      <button type="button" class="small" disabled={part === last} onClick={() => choose(part + 1)}>
+        Later {what.toLowerCase()}
+      </button>
+    </p>
+  );
+}
