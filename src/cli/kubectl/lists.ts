@@ -1,13 +1,13 @@
 /** `tools`, `pools` and `top`: what the resources say, in one table each. */
-import type { Invocation, Run } from '../command.ts';
+import type { Run } from '../command.ts';
 import { EXIT } from '../exits.ts';
 import { writeValue } from '../output/write_answer.ts';
 import { age, type Row, several, tableText } from '../output/text_table.ts';
 import { kubectlOf } from './run_kubectl.ts';
 import { conditionOf, hasEnded, stateOf, type Job, type List, type Pool, type Tool } from './cluster_resources.ts';
 
-const byName = (a: { metadata: { name: string } }, b: { metadata: { name: string } }): number =>
-  a.metadata.name.localeCompare(b.metadata.name, 'en', { numeric: true });
+type Named = Pick<Tool, 'metadata'>;
+const byName = (a: Named, b: Named): number => a.metadata.name.localeCompare(b.metadata.name, 'en', { numeric: true });
 
 function toolRow(tool: Tool): Row {
   const [available, degraded] = [conditionOf(tool, 'Available'), conditionOf(tool, 'Degraded')];
@@ -41,27 +41,18 @@ function poolRow(pool: Pool): Row {
 }
 const POOL_HEAD = ['POOL', 'KINDS', 'READY', 'BUSY', 'STARTING', 'MIN/MAX', 'STATE', 'WHY'];
 
-async function print<T extends { metadata: { name: string } }>(
-  invocation: Invocation,
-  kind: string,
-  head: readonly string[],
-  row: (item: T) => Row,
-): Promise<void> {
-  const { items } = await kubectlOf(invocation).get<List<T>>(kind);
-  if (invocation.format === 'table')
-    await invocation.terminal.data(tableText(invocation.terminal, head, items.toSorted(byName).map(row)));
-  else await writeValue(invocation, items);
-}
+const list =
+  <T extends Named>(kind: string, head: readonly string[], row: (item: T) => Row): Run =>
+  async (invocation) => {
+    const { items } = await kubectlOf(invocation).get<List<T>>(kind);
+    if (invocation.format === 'table')
+      await invocation.terminal.data(tableText(invocation.terminal, head, items.toSorted(byName).map(row)));
+    else await writeValue(invocation, items);
+    return EXIT.done;
+  };
 
-export const tools: Run = async (invocation) => {
-  await print<Tool>(invocation, 'probetools', ['TOOL', 'VERSION', '', 'STATE', 'REPORTED'], toolRow);
-  return EXIT.done;
-};
-
-export const pools: Run = async (invocation) => {
-  await print<Pool>(invocation, 'probepools', POOL_HEAD, poolRow);
-  return EXIT.done;
-};
+export const tools = list('probetools', ['TOOL', 'VERSION', '', 'STATE', 'REPORTED'], toolRow);
+export const pools = list('probepools', POOL_HEAD, poolRow);
 
 const LISTED = 20;
 

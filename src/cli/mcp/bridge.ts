@@ -192,13 +192,11 @@ export function makeBridge({ access, signal, write, note }: BridgeOptions): Brid
 
   function take(line: string): void {
     if (line.trim() === '') return;
-    const message = Buffer.byteLength(line) > MOST_BYTES ? undefined : parsed(line);
+    const isTooLong = Buffer.byteLength(line) > MOST_BYTES;
+    const message = isTooLong ? undefined : parsed(line);
     if (message === undefined) {
-      const [code, text] =
-        Buffer.byteLength(line) > MOST_BYTES
-          ? [INVALID_REQUEST, `the message is larger than ${MOST_BYTES} bytes`]
-          : [PARSE_ERROR, 'the line is not a JSON object'];
-      void write(errorLine(null, code as number, text as string));
+      const text = isTooLong ? `the message is larger than ${MOST_BYTES} bytes` : 'the line is not a JSON object';
+      void write(errorLine(null, isTooLong ? INVALID_REQUEST : PARSE_ERROR, text));
       return;
     }
     const cancelled = cancelledBy(message);

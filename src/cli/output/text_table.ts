@@ -29,8 +29,6 @@ export const several = (count: number, noun: string): string => `${count} ${noun
 export const valueText = (value: unknown): string =>
   value === undefined ? '-' : typeof value === 'string' ? value : JSON.stringify(value);
 
-// Columns for people. Cells come from media and servers: no control character gets through.
-
 export type Colour = 'red' | 'green' | 'yellow' | 'dim' | 'bold';
 const CODES: Readonly<Record<Colour, string>> = { red: '31', green: '32', yellow: '33', dim: '2', bold: '1' };
 
