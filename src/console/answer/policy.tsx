@@ -17,6 +17,12 @@ type Outcome = Rule['outcome'];
 
 const ORDER: readonly Outcome[] = ['fail', 'unknown', 'warn', 'pass', 'not-applicable'];
 
+/** Those of each outcome that there is, the worst first. */
+export function byOutcome<T>(all: readonly T[], outcomeOf: (one: T) => Outcome): [Outcome, T[]][] {
+  const groups = ORDER.map((outcome): [Outcome, T[]] => [outcome, all.filter((one) => outcomeOf(one) === outcome)]);
+  return groups.filter(([, some]) => some.length > 0);
+}
+
 function Where({ rule }: { rule: Rule }) {
   const { stream, field } = rule;
   return (
@@ -88,10 +94,6 @@ const TALLY: Record<Outcome, string> = {
   'not-applicable': 'did not apply',
 };
 
-function rulesInOrder(rules: readonly Rule[]): Rule[] {
-  return rules.toSorted((a, b) => ORDER.indexOf(a.outcome) - ORDER.indexOf(b.outcome));
-}
-
 const FORMATS = [
   ['junit', 'JUnit', 'xml'],
   ['sarif', 'SARIF', 'sarif'],
@@ -126,20 +128,21 @@ function Downloads({ id }: { id: string }) {
 
 export function Policy({ verdict, id }: { verdict: PolicyResult; id: string }) {
   const { name, revision, outcome, rules } = verdict;
-  const tally = ORDER.map((one) => [one, rules.filter((rule) => rule.outcome === one).length] as const);
+  const groups = byOutcome(rules, (rule) => rule.outcome);
   return (
     <>
       <p class="lead">
         <Status of={outcome} />: {name === null ? 'the policy of the request' : <Stranger text={name} />}
         {revision !== null && <span class="unit"> revision {revision}</span>}.{' '}
-        {tally
-          .filter(([, many]) => many > 0)
-          .map(([one, many]) => `${several(many, 'rule')} ${TALLY[one]}`)
-          .join(', ')}
-        .
+        {groups.map(([one, some]) => `${several(some.length, 'rule')} ${TALLY[one]}`).join(', ')}.
       </p>
       <Downloads id={id} />
-      <Table caption="Rules" columns={COLUMNS} rows={rulesInOrder(rules)} keyOf={({ name: rule }) => rule} />
+      <Table
+        caption="Rules"
+        columns={COLUMNS}
+        rows={groups.flatMap(([, some]) => some)}
+        keyOf={({ name: rule }) => rule}
+      />
     </>
   );
 }

@@ -131,8 +131,6 @@ export function rangeIn(query: URLSearchParams, byDefault: keyof typeof RANGES):
   return { from: new Date(Math.ceil(Date.now() / 60_000) * 60_000 - ms).toISOString(), to: null };
 }
 
-export const useRange = (byDefault: keyof typeof RANGES): Range => rangeIn(usePlace().query, byDefault);
-
 function Day({ name, label }: { name: string; label: string }) {
   const id = useId();
   const { query } = usePlace();

@@ -1,4 +1,5 @@
 /** What a policy says of the last results on record, before it is saved. */
+import { byOutcome } from '../answer/policy.tsx';
 import { call } from '../api/client.ts';
 import type { Answer } from '../../api_calls.ts';
 import { asToken } from '../api/gateway.ts';
@@ -14,11 +15,7 @@ const LAST = 50;
 const DAYS_MS = 30 * 86_400_000;
 
 type LogRow = Answer<'GET media/log'>['log'][number];
-type Judged = PolicyEvaluation['results'][number] & { row: LogRow };
-
-export interface Trial {
-  judged: Judged[];
-}
+export type Judged = PolicyEvaluation['results'][number] & { row: LogRow };
 
 interface TryOn {
   name: string;
@@ -27,7 +24,7 @@ interface TryOn {
   userId: number;
 }
 
-export async function tryOn({ name, text, bearer, userId }: TryOn): Promise<Trial> {
+export async function tryOn({ name, text, bearer, userId }: TryOn): Promise<Judged[]> {
   const { log } = await call('GET media/log', {
     query: {
       send: { from: new Date(Date.now() - DAYS_MS).toISOString() },
@@ -48,15 +45,12 @@ export async function tryOn({ name, text, bearer, userId }: TryOn): Promise<Tria
     }),
   );
   const rows = new Map(log.map((row) => [row.id, row]));
-  return {
-    judged: results.flatMap((result) => {
-      const row = rows.get(result.request_id);
-      return row ? [{ ...result, row }] : [];
-    }),
-  };
+  return results.flatMap((result) => {
+    const row = rows.get(result.request_id);
+    return row ? [{ ...result, row }] : [];
+  });
 }
 
-const ORDER = ['fail', 'unknown', 'warn', 'pass', 'not-applicable'] as const;
 const TOLD = 3;
 
 function Rules({ judged: { policy } }: { judged: Judged }) {
@@ -91,26 +85,19 @@ const COLUMNS: readonly Column<Judged>[] = [
   },
 ];
 
-export function Tried({ trial: { judged } }: { trial: Trial }) {
+export function Tried({ judged }: { judged: readonly Judged[] }) {
   if (judged.length === 0)
     return (
       <Empty title="There is no result to try it on">
         <p>The policy can be read. Results of the last 30 days are judged here once there are some.</p>
       </Empty>
     );
-  const counts = ORDER.map(
-    (outcome) => [outcome, judged.filter(({ policy }) => policy.outcome === outcome).length] as const,
-  );
-  const rows = judged.toSorted((a, b) => ORDER.indexOf(a.policy.outcome) - ORDER.indexOf(b.policy.outcome));
+  const groups = byOutcome(judged, ({ policy }) => policy.outcome);
+  const rows = groups.flatMap(([, some]) => some);
   return (
     <section>
       <h2>On the last {several(judged.length, 'result')}</h2>
-      <p role="status">
-        {counts
-          .filter(([, many]) => many > 0)
-          .map(([outcome, many]) => `${many} ${outcome}`)
-          .join(', ')}
-      </p>
+      <p role="status">{groups.map(([outcome, some]) => `${some.length} ${outcome}`).join(', ')}</p>
       <Table caption="Results" columns={COLUMNS} rows={rows} keyOf={({ request_id: id }) => id} />
     </section>
   );

@@ -11,7 +11,7 @@ import { Await } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { Editor } from '../policies/editor.tsx';
 import { policyText } from '../policies/text.ts';
-import { Tried, tryOn, type Trial } from '../policies/trial.tsx';
+import { type Judged, Tried, tryOn } from '../policies/trial.tsx';
 import { go, hrefOf } from '../router.ts';
 import { may, session } from '../session.ts';
 
@@ -68,7 +68,7 @@ function Open({ name, saved, bearer }: OpenProps) {
   const [text, setText] = useState(() => (saved ? policyText(saved.policy) : FIRST));
   const { busy, failure, start } = useWork();
   const [said, setSaid] = useState('');
-  const [trial, setTrial] = useState<Trial | null>(null);
+  const [trial, setTrial] = useState<Judged[] | null>(null);
   const [removing, setRemoving] = useState(false);
   const [revision, setRevision] = useState(saved?.revision ?? null);
   const shared = name.startsWith(SHARED);
@@ -117,7 +117,7 @@ function Open({ name, saved, bearer }: OpenProps) {
           {said}
         </span>
       </p>
-      {trial && <Tried trial={trial} />}
+      {trial && <Tried judged={trial} />}
       {removing && <Remove name={name} bearer={bearer} close={() => setRemoving(false)} />}
     </>
   );

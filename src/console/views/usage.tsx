@@ -1,7 +1,7 @@
 /** What was used: figures of a time, in steps, and how near the limits are. */
 import { useCall } from '../api/use_call.ts';
 import { amountColumn, countColumn, timeColumn } from '../parts/columns.tsx';
-import { FilterChoice, type Range, RangeFilter, useRange } from '../parts/filters.tsx';
+import { FilterChoice, type Range, RangeFilter, rangeIn } from '../parts/filters.tsx';
 import { bytes, count, milliseconds } from '../parts/figures.ts';
 import { Await, Empty } from '../parts/states.tsx';
 import { Sums, Table, type Column } from '../parts/table.tsx';
@@ -165,7 +165,7 @@ function Figures({ asked }: { asked: Asked }) {
 
 export function Usage() {
   const { query } = usePlace();
-  const date = useRange('week');
+  const date = rangeIn(query, 'week');
   const step = STEPS.find(([value]) => value === query.get('step'))?.[0] ?? '';
   const token = Number(query.get('token') ?? 0);
   const asked: Asked = {
