@@ -8,7 +8,7 @@ export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/platform/bus/callout.ts serveCallout': 100,
   'src/platform/bus/collect.ts consumeResults': 90,
   'src/platform/bus/connect.ts connectBus': 104,
-  'src/console/answer/timeline.tsx Figure': 104,
+  'src/console/answer/timeline.tsx Figure': 96,
   'src/console/policies/editor.tsx Editor': 97,
   'src/service/controller/main.ts run': 148,
   'src/service/controller/metrics.ts controllerMetrics': 135,

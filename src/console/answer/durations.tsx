@@ -1,9 +1,9 @@
 /** Segment durations of a playlist against its target: a small picture, and one with a cursor. */
-import type { TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
+import type { TargetedPointerEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import type { HlsReport } from '../../api_types.ts';
 import { count, several } from '../parts/figures.ts';
-import { useWidth } from '../parts/use_width.ts';
+import { onKeys, pixelsOf, useWidth } from '../parts/use_width.ts';
 
 // Durations of segments as places in a picture: pure.
 
@@ -162,7 +162,7 @@ export function DurationsFigure({ durations, goToSegment }: DurationsFigureProps
   const frame = { width, height: HEIGHT };
   const long = longOf(durations);
   const move = (to: number): void => setAt(Math.min(last, Math.max(0, to)));
-  const KEYS: Record<string, () => void> = {
+  const press = onKeys({
     ArrowLeft: () => move(at - 1),
     ArrowRight: () => move(at + 1),
     PageUp: () => move(at - 10),
@@ -170,15 +170,8 @@ export function DurationsFigure({ durations, goToSegment }: DurationsFigureProps
     Home: () => move(0),
     End: () => move(last),
     ...(goToSegment && { Enter: () => goToSegment(at) }),
-  };
-  const press = (event: TargetedKeyboardEvent<HTMLDivElement>): void => {
-    const work = KEYS[event.key];
-    if (!work || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    work();
-  };
-  const point = (event: TargetedPointerEvent<HTMLDivElement>): void =>
-    move(indexAt(event.clientX - event.currentTarget.getBoundingClientRect().left, durations, frame));
+  });
+  const point = (event: TargetedPointerEvent<HTMLDivElement>): void => move(indexAt(pixelsOf(event), durations, frame));
   const cursor = placesOf(durations, frame).across(at);
   return (
     <>

@@ -1,5 +1,5 @@
 /** Bit rate, key frames, gaps and jumps of every stream over time, with one cursor through all of them. */
-import type { TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
+import type { TargetedPointerEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import type { StreamTimeline, Timeline as TimelineAnswer } from '../../api_types.ts';
 import { count, several } from '../parts/figures.ts';
@@ -20,7 +20,7 @@ import { call } from '../api/client.ts';
 import { asToken } from '../api/gateway.ts';
 import { useAsked } from '../api/use_call.ts';
 import { Await, Empty } from '../parts/states.tsx';
-import { useWidth } from '../parts/use_width.ts';
+import { onKeys, pixelsOf, useWidth } from '../parts/use_width.ts';
 import { anyToken } from '../parts/with_token.tsx';
 import { goWith, usePlace } from '../router.ts';
 
@@ -143,8 +143,6 @@ function Figure({ streams, whole }: FigureProps) {
   const [dragFrom, setDragFrom] = useState<number | null>(null);
   const area = { width, height: STREAM_HEIGHT, view };
   const finest = Math.min(...streams.map(({ step }) => step));
-  const pixelsOf = (event: TargetedPointerEvent<HTMLDivElement>) =>
-    event.clientX - event.currentTarget.getBoundingClientRect().left;
   const timeAt = (pixels: number) =>
     Math.min(view.to, Math.max(view.from, view.from + (pixels / width) * (view.to - view.from)));
 
@@ -157,7 +155,7 @@ function Figure({ streams, whole }: FigureProps) {
     if (next > view.to) show(within({ from: next - length, to: next }, whole));
   };
   const step = Math.max(finest, (view.to - view.from) / 200);
-  const KEYS: Record<string, () => void> = {
+  const press = onKeys({
     ArrowLeft: () => move(at - step),
     ArrowRight: () => move(at + step),
     PageUp: () => move(at - 10 * step),
@@ -167,13 +165,7 @@ function Figure({ streams, whole }: FigureProps) {
     '+': () => show(zoomed(view, { at, by: 0.5, whole })),
     '-': () => show(zoomed(view, { at, by: 2, whole })),
     '0': () => show(null),
-  };
-  const press = (event: TargetedKeyboardEvent<HTMLDivElement>): void => {
-    const work = KEYS[event.key];
-    if (!work || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    work();
-  };
+  });
   const release = (event: TargetedPointerEvent<HTMLDivElement>): void => {
     const to = timeAt(pixelsOf(event));
     if (dragFrom !== null && Math.abs(placeOf(to, area) - placeOf(dragFrom, area)) >= SHORTEST_DRAG)

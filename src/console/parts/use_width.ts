@@ -1,4 +1,5 @@
-/** The width of a place, for pictures that are as wide. */
+/** What pictures with a cursor share: they are as wide as their place, and are moved by pointer and keys. */
+import type { TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** Until the place has been measured. */
@@ -14,3 +15,17 @@ export function useWidth() {
   }, []);
   return { place, width };
 }
+
+/** Of a pointer, from the left edge. */
+export const pixelsOf = (event: TargetedPointerEvent<HTMLDivElement>): number =>
+  event.clientX - event.currentTarget.getBoundingClientRect().left;
+
+/** Keys with a modifier are the browser's. */
+export const onKeys =
+  (works: Readonly<Record<string, () => void>>) =>
+  (event: TargetedKeyboardEvent<HTMLDivElement>): void => {
+    const work = works[event.key];
+    if (!work || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    work();
+  };
