@@ -3,7 +3,7 @@ import type { TargetedPointerEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import type { HlsReport } from '../../api_types.ts';
 import { count, several } from '../parts/figures.ts';
-import { onKeys, pixelsOf, useWidth } from '../parts/use_width.ts';
+import { onKeys, pixelsOf, useWidth } from '../parts/picture.ts';
 
 // Durations of segments as places in a picture: pure.
 

@@ -20,7 +20,7 @@ import { call } from '../api/client.ts';
 import { asToken } from '../api/gateway.ts';
 import { useAsked } from '../api/use_call.ts';
 import { Await, Empty } from '../parts/states.tsx';
-import { onKeys, pixelsOf, useWidth } from '../parts/use_width.ts';
+import { onKeys, pixelsOf, useWidth } from '../parts/picture.ts';
 import { anyToken } from '../parts/with_token.tsx';
 import { goWith, usePlace } from '../router.ts';
 
