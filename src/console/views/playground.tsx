@@ -1,6 +1,7 @@
 /** One file, asked about by hand: the same calls that a program makes, and the request to be copied. */
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
+import { broken, type Failure } from '../api/failure.ts';
 import { asToken, type HeldToken } from '../api/gateway.ts';
 import type { AvailableTool, PolicyRow, Sample } from '../../api_types.ts';
 import { useAsked } from '../api/use_call.ts';
@@ -28,10 +29,13 @@ interface AddressProps {
   samples: readonly Sample[];
 }
 
+const REDACTED = 'Parts of this address are not kept on record: enter it again.';
+const redacted = (): Failure => ({ ...broken(REDACTED), kind: 'refused', field: ADDRESS });
+
 /** Its secrets stay in the page: the address of the page has what the log would show. */
 function Address({ url, change, samples }: AddressProps) {
   const help = isRedacted(url)
-    ? 'Parts of this address are not kept on record: enter it again.'
+    ? REDACTED
     : hasSecrets(url)
       ? 'Credentials and values in the query are used to read the media, and appear in no log and no link.'
       : 'HTTP(S), S3, FTP, HLS, DASH, RTMP, RTSP or SRT, with or without credentials.' +
@@ -122,15 +126,6 @@ function Ready({ token, tools, policies, samples }: ReadyProps) {
     </>
   );
 }
-
-const redacted = () => ({
-  kind: 'refused' as const,
-  text: 'Parts of this address are not kept on record: enter it again.',
-  field: ADDRESS,
-  status: 0,
-  requestId: null,
-  retryAfter: null,
-});
 
 function WithVersions({ token }: { token: HeldToken }) {
   const bearer = token.text;

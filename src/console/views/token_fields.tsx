@@ -1,66 +1,53 @@
 /** What can be set of a token: in the dialog that makes one, and on its page. */
-import type { Calls, Limits, ListedApiToken } from '../../api_types.ts';
+import type { Calls, Limits, LimitsInForce, ListedApiToken } from '../../api_types.ts';
 import { Field, numberIn, textIn } from '../parts/form.tsx';
 
 const DAY_MS = 86_400_000;
 
 type Body = Calls['POST auth/api-token']['body'];
 
-interface LimitField {
-  name: keyof Omit<Limits, 'monthly-quota'>;
+interface LimitField<Name> {
+  name: Name;
   label: string;
   unit?: string;
 }
-const LIMITS: readonly LimitField[] = [
+const LIMITS: readonly LimitField<keyof Omit<Limits, 'monthly-quota'>>[] = [
   { name: 'requests-per-minute', label: 'Requests a minute' },
   { name: 'concurrency', label: 'Requests at once' },
   { name: 'queue-timeout', label: 'Time in the queue', unit: 'ms' },
   { name: 'file-size', label: 'Size of a file', unit: 'bytes' },
 ];
-const QUOTAS = [
-  { name: 'request-count', label: 'Requests a month', unit: undefined },
+const QUOTAS: readonly LimitField<keyof NonNullable<Limits['monthly-quota']>>[] = [
+  { name: 'request-count', label: 'Requests a month' },
   { name: 'processing-time', label: 'Processing time a month', unit: 'ms' },
   { name: 'data-processed', label: 'Data a month', unit: 'bytes' },
-] as const;
+];
 
 interface LimitFieldsProps {
   /** Before the names of the fields, as the API names them: `limits.`. */
   prefix?: string;
   given: Limits | undefined;
   /** Shown where a field is empty. */
-  inForce: Partial<Record<LimitField['name'], number>> | undefined;
+  inForce: LimitsInForce | undefined;
   help: string;
 }
 
 export function LimitFields({ prefix = '', given, inForce, help }: LimitFieldsProps) {
-  const quota = given?.['monthly-quota'];
+  const limits = LIMITS.map((limit) => {
+    const present = inForce?.[limit.name];
+    const placeholder = present === undefined ? 'limit of the account' : String(present);
+    return { ...limit, value: given?.[limit.name], placeholder };
+  });
+  const quotas = QUOTAS.map((quota) => {
+    const value = given?.['monthly-quota']?.[quota.name];
+    return { ...quota, name: `monthly-quota.${quota.name}`, value, placeholder: 'no quota' };
+  });
   return (
     <fieldset>
       <legend>Limits</legend>
       <p class="help">{help}</p>
-      {LIMITS.map(({ name, label, unit }) => (
-        <Field
-          key={name}
-          name={`${prefix}${name}`}
-          label={label}
-          type="number"
-          min={1}
-          value={given?.[name]}
-          placeholder={inForce?.[name] === undefined ? 'limit of the account' : String(inForce[name])}
-          {...(unit === undefined ? {} : { unit })}
-        />
-      ))}
-      {QUOTAS.map(({ name, label, unit }) => (
-        <Field
-          key={name}
-          name={`${prefix}monthly-quota.${name}`}
-          label={label}
-          type="number"
-          min={1}
-          value={quota?.[name]}
-          placeholder="no quota"
-          {...(unit === undefined ? {} : { unit })}
-        />
+      {[...limits, ...quotas].map(({ name, ...field }) => (
+        <Field key={name} name={`${prefix}${name}`} type="number" min={1} {...field} />
       ))}
     </fieldset>
   );
