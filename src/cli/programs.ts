@@ -15,9 +15,8 @@ export const PROGRAM: Program = {
   commands: COMMANDS,
   options: EVERYWHERE,
   notes: [
-    'PROBEYARD_URL is the address of the API, PROBEYARD_TOKEN a token; probeyard login keeps both in a ' +
-      'file that only ' +
-      'you can read.',
+    'PROBEYARD_URL is the address of the API, PROBEYARD_TOKEN a token; probeyard login keeps both in a file that ' +
+      'only you can read.',
     'Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 the file failed, 2 usage, 3 nothing could ' +
       'be found out.',
     'The reason of a failure is followed by its code: the host answered 403 (http-403). JSON and YAML have it as code.',

@@ -12,9 +12,8 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
     name: 'probe',
     summary: 'Make a ProbeJob, wait for its end and print the result',
     description: [
-      'The job runs on the default token, with the right to create ProbeJobs. Its result is read from the ' +
-        'API. Ctrl-C ' +
-        'deletes the job, which cancels it.',
+      'The job runs on the default token, with the right to create ProbeJobs. Its result is read from the API. ' +
+        'Ctrl-C deletes the job, which cancels it.',
       'An address with a password or a query must not stand in a resource: put it into a Secret with the label ' +
         'probeyard.dev/source=true.',
     ],
@@ -83,9 +82,8 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
     name: 'upgrade',
     summary: 'Say what would change with another version of a tool',
     description: [
-      'Compares two versions on each address and sums up which fields change, on how many files. With ' +
-        '--policy also on ' +
-        'how many files the outcome of a policy would change.',
+      'Compares two versions on each address and sums up which fields change, on how many files. With --policy also ' +
+        'on how many files the outcome of a policy would change.',
     ],
     positionals: [
       { name: 'TOOL', help: 'ffprobe or mediainfo', values: ['ffprobe', 'mediainfo'] },
@@ -114,9 +112,8 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
     name: 'support-bundle',
     summary: 'Collect resources, Events and logs into an archive, without credentials',
     description: [
-      'Reads no Secret and no ConfigMap. Tokens, passwords, values of variables and the queries of ' +
-        'addresses are taken ' +
-        'out. At most 32 MB.',
+      'Reads no Secret and no ConfigMap. Tokens, passwords, values of variables and the queries of addresses are ' +
+        'taken out. At most 32 MB.',
     ],
     options: [
       FILE('the archive; default: probeyard-support-TIME.tar.gz'),
