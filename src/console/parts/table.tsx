@@ -35,14 +35,14 @@ interface TableProps<Row> {
 }
 
 /** Page and order as the address has them, for the call. */
-export function useListing<F extends string>(fields: readonly F[], field: F, order: 'asc' | 'desc', limit = 25) {
+export function useListing<F extends string>(fields: readonly F[], field: F, order: 'asc' | 'desc') {
   const { query } = usePlace();
   const wanted = fields.find((one) => one === query.get('sort')) ?? field;
   const wantedOrder: 'asc' | 'desc' = ({ asc: 'asc', desc: 'desc' }[query.get('order') ?? ''] as 'asc') ?? order;
   return {
     pagination: {
       page: Math.min(Math.max(1, Math.floor(Number(query.get('page')) || 1)), 1_000_000),
-      limit: Math.min(Math.max(1, Math.floor(Number(query.get('limit')) || limit)), 1_000),
+      limit: Math.min(Math.max(1, Math.floor(Number(query.get('limit')) || 25)), 1_000),
     },
     sort: { field: wanted, order: wantedOrder },
   };

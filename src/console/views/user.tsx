@@ -75,14 +75,7 @@ function RunningNow({ account, limit }: { account: number; limit: number | null 
   const own = data.queue.accounts.find((one) => one.account === account);
   // With rows left out, an account that is not among them may be one of those.
   if (!own && data['left-out'].accounts > 0) return null;
-  return (
-    <Room
-      label="Jobs of the account that run now"
-      used={own?.running ?? 0}
-      limit={limit}
-      figure={(value) => count(value)}
-    />
-  );
+  return <Room label="Jobs of the account that run now" used={own?.running ?? 0} limit={limit} figure={count} />;
 }
 
 function HeadRoomOfUser({ user, limits }: { user: User; limits: UserLimits }) {
