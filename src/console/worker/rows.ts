@@ -26,15 +26,7 @@ function makeList() {
   let depths = new Uint8Array(1_024);
   let count = 0;
   return {
-    get count() {
-      return count;
-    },
-    get starts() {
-      return starts;
-    },
-    get depths() {
-      return depths;
-    },
+    made: () => ({ count, starts, depths }),
     add(start: number, depth: number) {
       if (count === starts.length) {
         const [moreStarts, moreDepths] = [new Uint32Array(count * 2), new Uint8Array(count * 2)];
@@ -117,8 +109,7 @@ const isJson = (text: string): boolean => /^\s*[{[]/.test(text.slice(0, 100));
 
 export function rowsOf(text: string): Rows {
   const lines = text.slice(0, LOOK_FOR_LINES).includes('\n') || !isJson(text);
-  const list = lines ? byLines(text) : byStructure(text);
-  const { count, starts, depths } = list;
+  const { count, starts, depths } = (lines ? byLines(text) : byStructure(text)).made();
   return {
     count,
     at(index) {
