@@ -31,6 +31,7 @@ function Erase({ id, close, done }: { id: string; close: () => void; done: () =>
         danger
         work={async () => {
           await call('DELETE media/log/:id', { params: { id } });
+          close();
           done();
         }}
       />
@@ -50,16 +51,7 @@ function Actions({ facts, again }: { facts: Facts; again: () => void }) {
       <button type="button" class="danger small" onClick={() => setErasing(true)}>
         Delete
       </button>
-      {erasing && (
-        <Erase
-          id={id}
-          close={() => setErasing(false)}
-          done={() => {
-            setErasing(false);
-            again();
-          }}
-        />
-      )}
+      {erasing && <Erase id={id} close={() => setErasing(false)} done={again} />}
     </p>
   );
 }
