@@ -35,7 +35,7 @@ export interface Job {
     durationMs?: number;
     attempts?: number;
     runner?: { pod: string };
-    tools?: { name: string; version: string; success?: boolean; durationMs?: number }[];
+    tools?: { name: string; version?: string; success?: boolean; durationMs?: number }[];
     policy?: { name?: string; outcome: string; failed?: string[] };
     summary?: string;
     resultPath?: string;

@@ -161,12 +161,7 @@ function poolFacts(pool: Pool | undefined): Explanation['facts'] {
   ];
 }
 
-interface AskedTool {
-  name: string;
-  version?: string;
-  success?: boolean;
-  durationMs?: number;
-}
+type AskedTool = NonNullable<NonNullable<Job['status']>['tools']>[number];
 
 function toolFacts({ job, tools }: Facts): Explanation['facts'] {
   const asked: readonly AskedTool[] = job.status?.tools ?? job.spec.tools ?? [];

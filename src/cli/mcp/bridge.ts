@@ -211,20 +211,16 @@ export function makeBridge({ access, signal, write, note }: BridgeOptions): Brid
       return;
     }
     const stop = new AbortController();
-    const end = (): void => stop.abort();
-    signal.addEventListener('abort', end);
-    const work: Promise<void> = forward(line, message, stop.signal)
+    const either = AbortSignal.any([signal, stop.signal]);
+    const work: Promise<void> = forward(line, message, either)
       .catch(async (error: unknown) => {
         // A cancelled call has no answer.
-        if (stop.signal.aborted) return;
+        if (either.aborted) return;
         const why = masked(`cannot reach ${access.url.origin}: ${(error as Error).message}`);
         if (id === null) note(why);
         else await write(errorLine(id, NOT_SENT, why));
       })
-      .finally(() => {
-        signal.removeEventListener('abort', end);
-        underWay.delete(work);
-      });
+      .finally(() => underWay.delete(work));
     underWay.set(work, { id, stop });
   }
 
