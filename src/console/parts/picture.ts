@@ -1,4 +1,4 @@
-/** What pictures with a cursor share: they are as wide as their place, and are moved by pointer and keys. */
+/** What pictures with a cursor share: they are as wide as their place, and pointer and keys move the cursor. */
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 

@@ -1,4 +1,4 @@
-/** What stands in a word: an outcome, with a sign, so that the colour is never alone, and a mark. */
+/** Outcomes, each a sign and a word, so that the colour is never alone; and marks. */
 const SIGNS: Record<string, { sign: string; kind: string }> = {
   success: { sign: '✓', kind: 'good' },
   delivered: { sign: '✓', kind: 'good' },
