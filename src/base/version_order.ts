@@ -1,8 +1,16 @@
 /** The order of tool versions. */
 const numbers = (version: string): number[] => version.split(/[._-]/).map((part) => Number.parseInt(part, 10) || 0);
 
-/** A version by its name, or the newest one that begins with it: 6.1.2 for 6. `versions`: newest first. */
-export function versionFor(wanted: string, versions: readonly string[]): string | undefined {
+/**
+ * The version for `latest`, for its name, or the newest one that begins with it: 6.1.2 for 6. `versions`: newest first;
+ * the first of them is the latest where none is marked.
+ */
+export function versionFor(
+  wanted: string,
+  versions: readonly string[],
+  latest: string | undefined = versions[0],
+): string | undefined {
+  if (wanted === 'latest') return latest;
   if (versions.includes(wanted)) return wanted;
   return /^\d+(?:\.\d+)*$/.test(wanted) ? versions.find((version) => version.startsWith(`${wanted}.`)) : undefined;
 }

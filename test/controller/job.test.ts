@@ -35,12 +35,50 @@ describe('resolving the tools of a ProbeJob', () => {
       }).map(([, version]) => version),
       ['4.3', '26.10'],
     ));
+  for (const [wanted, exact] of [
+    ['4', '4.10'],
+    ['4.3', '4.3'],
+    ['9', '9.0'],
+    ['latest', '9.0'],
+  ] as const)
+    it(`${wanted} is ${exact}, whatever the order of the tools`, () => {
+      const more: AvailableTool[] = [
+        { tool: 'ffprobe', version: '10.1', latest: false, command: ['f10'] },
+        ...available,
+        { tool: 'ffprobe', version: '4.10', latest: false, command: ['f4'] },
+      ];
+      const asked = job({ tools: [{ name: 'ffprobe', version: wanted }] });
+      assert.deepEqual(
+        resolveTools(asked, more).map(({ version }) => version),
+        [exact],
+      );
+    });
+  it('the newest version is the latest if none is marked', () =>
+    assert.equal(
+      resolveTools(
+        job({ tools: [{ name: 'ffprobe', version: 'latest' }] }),
+        available.map((tool) => ({ ...tool, latest: false })),
+      )[0]!.version,
+      '9.0',
+    ));
+  it('show_entries switches off what is on by default in a job made by hand, as the API does in its own', () => {
+    const options = { show_entries: 'format=duration', show_streams: 'true' };
+    const tools = [{ name: 'ffprobe' as const, version: 'latest', options }];
+    const optionsOf = (spec: Partial<ProbeJobSpec>) => resolveTools(job({ tools, ...spec }), available)[0]!.options;
+    assert.deepEqual(optionsOf({}), {
+      show_format: 'false',
+      show_programs: 'false',
+      show_chapters: 'false',
+      ...options,
+    });
+    assert.deepEqual(optionsOf({ token: { id: 1, user: 1 } }), options);
+  });
   it('the timeout of a tool is at most that of the job', () =>
     assert.deepEqual(versions({ timeoutMs: 500, tools: [{ name: 'ffprobe', version: '4.3', timeoutMs: 900 }] }), [
       ['ffprobe', '4.3', 500],
     ]));
   for (const [version, message] of [
-    ['4.4', /available: 9.0, 4.3/],
+    ['4.4', /available: 9.0, 4.3; nearest: 4.3$/],
     ['', /9.0/],
   ] as const) {
     it(`never replaces ${version || 'an empty version'} by another version`, () => {

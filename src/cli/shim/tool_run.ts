@@ -190,7 +190,7 @@ export async function printToolVersion(tool: ToolName, invocation: Invocation): 
   const { latest, versions = [] } = tools.find((one) => one.tool === tool) ?? {};
   const wanted = wantedVersion(tool, invocation) ?? 'latest';
   const names = versions.map(({ version }) => version);
-  const exact = wanted === 'latest' ? latest : versionFor(wanted, names);
+  const exact = versionFor(wanted, names, latest ?? undefined);
   const found = versions.find(({ version }) => version === exact);
   if (!found) throw usage(`${tool}: version "${wanted}" is not available`, `available: ${names.join(', ') || 'none'}`);
   const line = found.reported ?? `${PRINTED[tool].line}${found.version}`;

@@ -106,7 +106,11 @@ const Source = Type.Object(
 
 const ToolRequest = Type.Object({
   name: oneOf(TOOLS),
-  version: text(64, { minLength: 1, default: 'latest' }),
+  version: text(64, {
+    minLength: 1,
+    default: 'latest',
+    description: '`latest`, an exact version, or the newest that begins with it: `6`.',
+  }),
   timeoutMs: Type.Optional(millis(MAX_TIMEOUT_MS)),
   // Options are stored as text: this keeps the CRD structural and bounded, and the runner's table interprets them.
   options: Type.Optional(

@@ -71,8 +71,7 @@ export function catalogOf(tools: readonly ProbeTool[]): Catalog {
       }
       const all = versions(tool);
       // The operator's mark decides. If that version is not ready, the newest one is used as the latest.
-      const exact = version === 'latest' ? (known.latest ?? all[0]!) : version;
-      const found = known.versions.get(versionFor(exact, all) ?? '');
+      const found = known.versions.get(versionFor(version, all, known.latest) ?? '');
       if (found) return found;
       const nearest = nearestVersion(version, all);
       throw invalid(

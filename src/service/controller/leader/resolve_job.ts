@@ -7,6 +7,7 @@
  * controller's own identity.
  */
 import { MAX_QUEUE_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
+import { byNewest, nearestVersion, versionFor } from '../../../base/version_order.ts';
 import { asksForPictures } from '../../../media/policy/needs.ts';
 import type { Policy } from '../../../media/policy/types.ts';
 import { FILE_ROWS, TOOL_TABLE, type ToolName } from '../../../media/tools/table.ts';
@@ -244,9 +245,35 @@ function checkRuns({ spec: { kind } }: ProbeJob, tools: readonly AssignedTool[],
     );
 }
 
+/** As in the API: what is on by default is off where another option takes its place. */
+function optionsByHand({ name, options = {} }: ToolRequest): Record<string, string> {
+  const off = (TOOL_TABLE[name]?.options ?? []).filter(
+    ({ offWith }) => offWith !== undefined && Object.hasOwn(options, offWith),
+  );
+  return { ...Object.fromEntries(off.map((spec) => [spec.name, 'false'])), ...options };
+}
+
+/** As the API resolves versions: `latest` and `6` become exact ones. */
+function findTool({ name, version: wanted }: ToolRequest, available: readonly AvailableTool[]): AvailableTool {
+  const candidates = available.filter(({ tool }) => tool === name);
+  // Jobs of the API name exact ones.
+  const named = candidates.find(({ version }) => version === wanted);
+  if (named) return named;
+  const has = candidates.map(({ version }) => version).sort(byNewest);
+  const exact = versionFor(wanted, has, candidates.find(({ latest }) => latest)?.version);
+  const found = candidates.find(({ version }) => version === exact);
+  if (found) return found;
+  const nearest = nearestVersion(wanted, has);
+  throw new Refusal(
+    'ToolUnavailable',
+    400,
+    `${name}: version "${wanted}" is not available; available: ${has.join(', ') || 'none'}` +
+      (nearest === undefined ? '' : `; nearest: ${nearest}`),
+  );
+}
+
 /**
- * Resolves the requested versions: `latest` becomes the current version. A version that the cluster lacks is refused
- * and never replaced by another.
+ * Resolves the requested versions. A version that the cluster lacks is refused and never replaced by another.
  * `pinned`: versions from the job's policy, for a job that names no tools. `ofTwo`: the job has two sources.
  */
 export function resolveTools(
@@ -258,23 +285,12 @@ export function resolveTools(
   const wanted: ToolRequest[] =
     job.spec.tools ?? defaultTools(job.spec.kind).map((name) => ({ name, version: pins[name] ?? 'latest' }));
   const tools = wanted.map((request): AssignedTool => {
-    const candidates = available.filter(({ tool }) => tool === request.name);
-    const found = candidates.find(({ version, latest }) =>
-      request.version === 'latest' ? latest : version === request.version,
-    );
-    if (!found) {
-      const has = candidates.map(({ version }) => version).join(', ');
-      throw new Refusal(
-        'ToolUnavailable',
-        400,
-        `${request.name}: version "${request.version}" is not available; available: ${has === '' ? 'none' : has}`,
-      );
-    }
+    const found = findTool(request, available);
     return {
       name: request.name,
       version: found.version,
       timeoutMs: Math.min(request.timeoutMs ?? TOOL_TABLE[request.name]?.timeoutMs ?? TOOL_TIMEOUT_MS, timeoutOf(job)),
-      options: request.options ?? {},
+      options: isHandMade(job) ? optionsByHand(request) : (request.options ?? {}),
       command: found.command,
       ...(found.build === undefined ? {} : { build: found.build }),
       ...(found.uses ? { uses: found.uses } : {}),
