@@ -38,6 +38,8 @@ const TEXTS: Record<string, unknown[]> = {
   err_detect: ['explode'],
   export_side_data: ['mvs'],
   language: ['de', 'pt-BR'],
+  hide_parameter: ['General_CodecID_Compatible', 'General_Format,Audio_Duration/String3'],
+  show_parameter: ['General_FileExtension'],
   inform: [
     'General;%Format%',
     'General;%Format%\\r\\n\nVideo;%Width%x%Height%',
@@ -90,6 +92,9 @@ const HOSTILE: Record<string, unknown[]> = {
     'General;%Format%\nDetails;1',
   ],
 };
+
+for (const name of ['hide_parameter', 'show_parameter'])
+  HOSTILE[name] = ['Format', 'General_', 'General_Format,', 'General_A Video_B', 'General_file:', 'general_A'];
 
 /** Values that no option of the type takes. */
 const WRONG: Record<OptionSpec['type'], unknown[]> = {
@@ -206,6 +211,12 @@ const NOTES: Partial<Record<ToolName, string[]>> = {
     '`_End`). `file:/` is refused anywhere in it, because mediainfo would print such a file. `details` prints text or,',
     'with `output=XML`, XML.',
     '26.10 and 20.09 have all three; 24.06 has `cover_data`; 21.09 has `inform` and `cover_data`; 19.09 has `inform`.',
+    '26.10 has the others, too; of these, 20.09 has `acquisition_data_output_mode`.',
+    '',
+    'Of `--Help`, what writes or names a file (`--LogFile`, `--File_Duplicate`, `--ExternalMetadata`, `--Ssl_…`,',
+    '`--Ssh_…`), loads a plugin (`--Enable_FFmpeg`) or prints a list (`--Info-Parameters`, `--Info_OutputFormats`) is',
+    'no option here. `--File_TestContinuousFileNames` and `--BOM` change nothing about a source that is one address.',
+    'In place of `--File_Curl;UserAgent`, a request has `headers`.',
     '',
   ],
 };

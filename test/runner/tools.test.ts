@@ -297,6 +297,22 @@ describe('verdict on the output of a tool', () => {
       undefined,
     ]),
     ['mediainfo: text', mediainfo.failure(printed('General\nFormat : MPEG-4', '', 0, 'text')), undefined],
+    [
+      'mediainfo: nothing above the lines of version and time',
+      mediainfo.failure({
+        ...printed('ReportBy : MediaInfoLib - v26.10\nCreatedOn : 2026-11-26 10:00:00\n\n', '', 0, 'text'),
+        options: { inform_version: 'true', inform_timestamp: 'true' },
+      }),
+      'mediainfo found nothing in the source',
+    ],
+    [
+      'mediainfo: a format that is hidden',
+      mediainfo.failure({
+        ...printed('{"media": {"track": [{"@type": "General"}]}}'),
+        options: { hide_parameter: 'General_Format' },
+      }),
+      undefined,
+    ],
   ];
   for (const [what, failure, expected] of table)
     it(`${what}: ${expected ?? 'a success'}`, () => assert.equal(failure, expected));

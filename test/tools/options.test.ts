@@ -7,20 +7,28 @@ import { ProbeFileSchema, type ProbeFile } from '../../src/service/api/probe/fil
 import { selectTools } from '../../src/service/api/probe/select_tools.ts';
 import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../src/media/tools/ffprobe_options.ts';
 import { readWriter } from '../../src/media/tools/ffprobe_writers.ts';
-import { MEDIAINFO_OUTPUTS } from '../../src/media/tools/mediainfo.ts';
+import { MEDIAINFO_OPTIONS, MEDIAINFO_OUTPUTS } from '../../src/media/tools/mediainfo.ts';
+import type { OptionSpec } from '../../src/media/tools/option.ts';
 import type { ToolName } from '../../src/media/tools/table.ts';
 import { aTool } from '../api/a_tool.ts';
 import { argsOf, difference, optionTable } from '../../docs/tables/options.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);
-/** A version with every option. */
-const flags = FFPROBE_OPTIONS.flatMap(({ flag }) => (flag === undefined ? [] : [flag]));
+const flagsOf = (table: readonly OptionSpec[]) => table.flatMap(({ flag }) => (flag === undefined ? [] : [flag]));
+const flags = flagsOf(FFPROBE_OPTIONS);
+/** Versions with every option. */
 const catalog = catalogOf([
   aTool('ffprobe', '9.0', { latest: true, options: [flags] }),
   aTool('mediainfo', '26.10', {
     latest: true,
     options: [
-      ['Details=1', 'Inform=template', 'Cover_Data=base64', ...MEDIAINFO_OUTPUTS.map((name) => `Output=${name}`)],
+      [
+        'Details=1',
+        'Inform=template',
+        'Cover_Data=base64',
+        ...MEDIAINFO_OUTPUTS.map((name) => `Output=${name}`),
+        ...flagsOf(MEDIAINFO_OPTIONS),
+      ],
     ],
   }),
 ]);
@@ -59,6 +67,12 @@ const SPECIAL: Record<string, (value: unknown) => string[]> = {
   'mediainfo.inform': (value) => [`--Inform=${String(value)}`],
   'mediainfo.cover_data': (value) => (value === true ? ['--Cover_Data=base64'] : []),
   'mediainfo.ssl_ignore_security': () => [],
+  'mediainfo.acquisition_data_output_mode': (value) => [`--AcquisitionDataOutputMode=${String(value)}`],
+  'mediainfo.hide_parameter': (value) => [`--HideParameter=${String(value)}`],
+  'mediainfo.show_parameter': (value) => [`--ShowParameter=${String(value)}`],
+  'mediainfo.legacy_stream_display': (value) => (value === true ? ['--LegacyStreamDisplay=1'] : []),
+  'mediainfo.inform_version': (value) => (value === true ? ['--inform_version=1'] : []),
+  'mediainfo.inform_timestamp': (value) => (value === true ? ['--inform_timestamp=1'] : []),
 };
 
 function expected(tool: string, name: string, byDefault: unknown, value: unknown): string[] {
@@ -203,6 +217,8 @@ describe('options of the tools', () => {
     ['details', true],
     ['inform', 'General;%Format%'],
     ['cover_data', true],
+    ['hide_parameter', 'General_Format'],
+    ['legacy_stream_display', true],
   ] as const)
     it(`mediainfo.${name} is a 400 if the version did not report it`, () => {
       const old = catalogOf([

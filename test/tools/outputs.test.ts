@@ -130,6 +130,33 @@ describe('outputs of the tools themselves', function () {
       }
     });
   }
+  const FLAGGED: [string, Record<string, string>, RegExp][] = [
+    ['HideParameter', { hide_parameter: 'General_Format' }, /^(?![\s\S]*"Format": ?"MPEG-4")[\s\S]*"Video"/],
+    ['ShowParameter', { show_parameter: 'General_FileExtension', output: 'Text' }, /^File ?Extension +: /im],
+    ['LegacyStreamDisplay', { legacy_stream_display: 'true' }, /^\{/],
+    ['inform_version', { inform_version: 'true', output: 'Text' }, /MediaInfoLib - v26\.10/],
+    ['inform_timestamp', { inform_timestamp: 'true', output: 'Text' }, /: UTC \d{4}-\d\d-\d\d \d\d:\d\d:\d\d/],
+    [
+      'AcquisitionDataOutputMode',
+      { acquisition_data_output_mode: 'parameterSegment', output: 'EBUCore_1.8_ps' },
+      /<ebucore:/,
+    ],
+  ];
+  it(`mediainfo 26.10: ${FLAGGED.map(([flag]) => flag).join(', ')}`, async function () {
+    const found = entry('mediainfo', '26.10');
+    if (!found) {
+      console.log('        skipped: its image is not built here');
+      return this.skip();
+    }
+    const proof = await tools.prove(found);
+    assert.ok(proof.ok, JSON.stringify(proof));
+    for (const [flag, options, expected] of FLAGGED) {
+      assert.ok(proof.options.includes(flag), `${flag} is not in ${proof.options.join(' ')}`);
+      const { success, error, output } = await tools.run(found, options);
+      assert.ok(success, `${flag}: ${error}`);
+      assert.match(output?.toString() ?? '', expected, flag);
+    }
+  });
   it('mediainfo 26.10: a template of streams that the source lacks is a success without output', async function () {
     const found = entry('mediainfo', '26.10');
     if (!found) {

@@ -31,12 +31,28 @@ const REST = '[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*';
  */
 const TEMPLATE = `(?![\\s\\S]*[Ff][Ii][Ll][Ee]:/)${SECTION}${REST}(?:\\n${SECTION}${REST})*`;
 
+/** Fields as `--HideParameter` names them. */
+const FIELD = '(?:General|Video|Audio|Text|Other|Image|Menu)_[A-Za-z0-9_/().*-]{1,64}';
+const fields = (name: string, flag: string, description: string): OptionSpec => ({
+  name,
+  extra: true,
+  type: 'string',
+  default: null,
+  flag,
+  pattern: `${FIELD}(?:,${FIELD}){0,31}`,
+  form: 'must be fields such as General_CodecID_Compatible, with commas between them',
+  description,
+});
+/** Of a switch that `--Help` lists. */
+const LISTED = { extra: true, passed: '1' } as const;
+
 /** Outputs that support `Details`. With the default of `output` it is text, by the tool's own choice. */
 const TRACES = ['JSON', 'Text', 'XML'];
 
 /**
- * Its help does not list all options, so none has a flag to look for in a version; builds differ in the `reported`
- * ones.
+ * Its help did not always list all options, so those of old have no flag to look for in a version; builds differ in the
+ * `reported` ones. Options that write, that open anything else, or that print a list in place of the source are
+ * excluded.
  */
 export const MEDIAINFO_OPTIONS: readonly OptionSpec[] = [
   {
@@ -91,6 +107,30 @@ export const MEDIAINFO_OPTIONS: readonly OptionSpec[] = [
     shapes: true,
     reported: 'Cover_Data',
   }),
+  {
+    name: 'acquisition_data_output_mode',
+    extra: true,
+    type: 'enum',
+    values: ['segmentParameter', 'parameterSegment'],
+    default: null,
+    flag: 'AcquisitionDataOutputMode',
+    description: 'Order of acquisition data in EBUCore and NISO Z39.87.',
+  },
+  { ...fields('hide_parameter', 'HideParameter', 'Fields that are not printed, unless `full` is set.'), shapes: true },
+  fields('show_parameter', 'ShowParameter', 'Fields that are printed although they are hidden by default.'),
+  toggle('legacy_stream_display', 'Compatible parts of sound, 3D and HDR video, too.', {
+    ...LISTED,
+    flag: 'LegacyStreamDisplay',
+    shapes: true,
+  }),
+  toggle('inform_version', 'The version of the library too, with `output=Text`.', {
+    ...LISTED,
+    flag: 'inform_version',
+  }),
+  toggle('inform_timestamp', 'The time of the report too, with `output=Text`.', {
+    ...LISTED,
+    flag: 'inform_timestamp',
+  }),
   toggle('ssl_ignore_security', 'Accept a source whose certificate does not verify.'),
 ];
 
@@ -143,7 +183,8 @@ export const mediainfo: InFile<InImage<Program<'mediainfo'>>> = {
   agree,
   args(options, address) {
     agree(options);
-    const values = new Map([...readOptions(MEDIAINFO_OPTIONS, options)].map(([spec, value]) => [spec.name, value]));
+    const read = [...readOptions(MEDIAINFO_OPTIONS, options)];
+    const values = new Map(read.map(([spec, value]) => [spec.name, value]));
     const inform = values.get('inform');
     return [
       ...(values.get('details') === true ? ['--Details=1'] : []),
@@ -154,6 +195,9 @@ export const mediainfo: InFile<InImage<Program<'mediainfo'>>> = {
       `--Language=${values.get('language')}`,
       `--ParseSpeed=${values.get('parse_speed')}`,
       `--ReadByHuman=${values.get('read_by_human') === true ? 1 : 0}`,
+      ...read.flatMap(([{ flag, passed }, value]) =>
+        flag === undefined || value === null || value === false ? [] : [`--${flag}=${passed ?? value}`],
+      ),
       address,
     ];
   },
@@ -162,7 +206,10 @@ export const mediainfo: InFile<InImage<Program<'mediainfo'>>> = {
   verifiesTls: (options) => options['ssl_ignore_security'] !== 'true',
   /** Its exit code is always 0: a failure is recognised by missing output. */
   failure({ code, stdout, stderr, options }) {
-    if (code === 0 && !isEmpty(stdout)) return isUnrecognised(stdout) ? UNRECOGNISED : undefined;
+    if (code === 0 && !isEmpty(stdout, options)) {
+      const isFormatHidden = options['hide_parameter']?.includes('General_Format') === true;
+      return !isFormatHidden && isUnrecognised(stdout) ? UNRECOGNISED : undefined;
+    }
     // A template for streams that the source does not have.
     if (code === 0 && options['inform'] !== undefined && message(stderr) === undefined) return undefined;
     return message(stderr) ?? 'mediainfo found nothing in the source';
@@ -196,7 +243,14 @@ export const mediainfo: InFile<InImage<Program<'mediainfo'>>> = {
 const NOTHING =
   /^(?:\s*|\s*\{\s*(?:"creatingLibrary"[^{}]*\{[^{}]*\},\s*)?"media": ?null\s*\}\s*|[\s\S]{0,600}<media\s*\/>\s*<\/MediaInfo>\s*|\s*<html>[\s\S]{0,400}<body>\s*<\/body>\s*<\/html>\s*)$/;
 
-const isEmpty = (stdout: string): boolean => stdout.length < 4096 && NOTHING.test(stdout);
+/** Lines that stand below a report, and alone where there is none. */
+const BELOW = ['inform_version', 'inform_timestamp'];
+
+function isEmpty(stdout: string, options: Readonly<Record<string, string>>): boolean {
+  if (stdout.length >= 4096) return false;
+  const below = BELOW.filter((name) => options[name] === 'true').length;
+  return NOTHING.test(stdout) || stdout.split('\n').filter((line) => line.trim() !== '').length <= below;
+}
 
 const UNRECOGNISED = 'mediainfo recognises no media in the source';
 
