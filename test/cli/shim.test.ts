@@ -176,4 +176,9 @@ describe('the tools as services', function () {
     it(`mediainfo ${args.join(' ')}`, async () => {
       for (const file of files(place)) await same('mediainfo', '26.10', args, `${base}/${file}`);
     });
+  for (const args of MEDIAINFO)
+    it(`mediainfo ${args.join(' ')} of several inputs`, async () => {
+      const others = [...files(0), 'broken.mp4'].map((file) => `${base}/${file}`);
+      await same('mediainfo', '26.10', [...args, ...others], `${base}/tiny.mp4`);
+    });
 });

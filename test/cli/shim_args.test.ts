@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { SentFile } from '../../src/cli/api/multipart_form.ts';
 import { Failure } from '../../src/cli/exits.ts';
 import { asksVersion, readFfprobe } from '../../src/cli/shim/ffprobe_shim.ts';
-import { readMediainfo } from '../../src/cli/shim/mediainfo_shim.ts';
+import { joined, readMediainfo } from '../../src/cli/shim/mediainfo_shim.ts';
 import { asGiven, endedIn } from '../../src/cli/shim/tool_run.ts';
 import { FFPROBE_OPTIONS } from '../../src/media/tools/ffprobe_options.ts';
 
@@ -172,7 +172,7 @@ describe('flags of mediainfo', () => {
   for (const [args, options] of table)
     it(args.join(' ') || 'none', () =>
       assert.deepEqual(readMediainfo([...args, URL_]), {
-        source: URL_,
+        sources: [URL_],
         options: { ...DEFAULTS, ...options },
         defaults: Object.keys(DEFAULTS).filter((name) => !Object.hasOwn(options, name)),
       }),
@@ -184,6 +184,7 @@ describe('flags of mediainfo', () => {
     [['--Inform=file:///etc/passwd'], /template/],
     [['--Language=file:///etc/passwd'], /language/],
     [['--ParseSpeed=2'], /from 0 to 1/],
+    [['--Inform=Page_Begin;x\nGeneral;%Format%', 'b.mp4'], /--Inform: lines of Page_Begin/],
   ];
   for (const [args, message] of refused)
     it(`${args.join(' ')}: is refused by name`, () =>
@@ -191,6 +192,24 @@ describe('flags of mediainfo', () => {
         refusal(() => readMediainfo([...args, URL_])),
         message,
       ));
+});
+
+describe('outputs of mediainfo for several files', () => {
+  const xml = (name: string) =>
+    `<?xml version="1.0" encoding="UTF-8"?>\n<MediaInfo\n    version="2.0">\n<creatingLibrary version="26.10"/>\n` +
+    `<media ref="${name}">\n</media>\n</MediaInfo>\n\n`;
+  const media = (name: string) => `<media ref="${name}">\n</media>\n`;
+  const table: [string, object, string[], string][] = [
+    ['text', { output: 'Text' }, ['General\na\n\n\n', 'General\nb\n\n\n'], 'General\na\n\nGeneral\nb\n\n\n'],
+    ['JSON', { output: 'JSON' }, ['{\n"a":1\n}\n\n', '{\n"b":1\n}\n\n'], '[\n{\n"a":1\n},\n{\n"b":1\n}\n]\n\n'],
+    ['JSON, nothing of one', { output: 'JSON' }, ['', '{\n}\n\n'], '[\n{\n}\n]\n\n'],
+    ['a template', { output: 'JSON', inform: 'General;%Format%' }, ['MPEG-4\n', 'Wave\n'], 'MPEG-4Wave\n'],
+    ['XML', { output: 'XML' }, [xml('a'), xml('b')], xml('a').replace(media('a'), media('a') + media('b'))],
+    ['one file', { output: 'JSON' }, ['{\n}\n\n'], '{\n}\n\n'],
+    ['nothing of any', { output: 'XML' }, ['', ''], ''],
+  ];
+  for (const [what, options, outputs, expected] of table)
+    it(what, () => assert.equal(joined(outputs, options as Record<string, unknown>), expected));
 });
 
 describe('the output of the only tool of an envelope', () => {

@@ -352,6 +352,8 @@ const run: Run = async (invocation) => {
     if (says) invocation.terminal.note(`${text}: ${source.string}`);
     return EXIT.failed;
   }
-  return runTool({ tool: 'ffprobe', source, options, request, says }, invocation);
+  const { output, code } = await runTool({ tool: 'ffprobe', source, options, request, says }, invocation);
+  await invocation.terminal.data(output);
+  return code;
 };
 export default run;

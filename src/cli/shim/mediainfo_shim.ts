@@ -1,12 +1,13 @@
 /** mediainfo's own flags as options of the service. */
 import { MEDIAINFO_OPTIONS } from '../../media/tools/mediainfo.ts';
 import type { Run } from '../command.ts';
-import { masked, usage, type Failure } from '../exits.ts';
-import { givenSource } from '../given_source.ts';
+import { inOrder, parallelOf } from '../commands/several.ts';
+import { EXIT, masked, usage, type Failure } from '../exits.ts';
+import { givenSources } from '../given_source.ts';
 import { printToolVersion, runTool } from './tool_run.ts';
 
 export interface Read {
-  source: string;
+  sources: string[];
   options: Record<string, unknown>;
   /** Those of the options that no flag gave. */
   defaults: string[];
@@ -89,17 +90,47 @@ export function readMediainfo(args: readonly string[]): Read {
     if (!read) throw refused(flag, 'cannot be passed on to the service');
     given = { ...given, ...read(flag, place === -1 ? undefined : arg.slice(place + 1)) };
   }
-  const [source] = sources;
-  if (source === undefined) throw usage('mediainfo: no input: give a file or its address');
-  if (sources.length > 1) throw usage(`mediainfo: ${sources.length} inputs, and it takes one`);
+  if (sources.length === 0) throw usage('mediainfo: no input: give a file or its address');
+  if (sources.length > 1 && /^Page/m.test(String(given['inform'] ?? '')))
+    throw refused('--Inform', 'lines of Page_Begin, Page_Middle and Page_End cannot be passed on with several inputs');
   const defaults = Object.keys(DEFAULTS).filter((name) => !Object.hasOwn(given, name));
-  return { source, options: { ...DEFAULTS, ...given }, defaults };
+  return { sources, options: { ...DEFAULTS, ...given }, defaults };
+}
+
+/** What stands below the document of a file: the end of a line, and that of the output. */
+const END = /\n?\n$/;
+/** Of XML: a file, and the end of `MediaInfo` or `MediaTrace`. */
+const MEDIA = '<media';
+const ROOT_END = '</Media';
+
+/** Outputs for one file each as mediainfo prints them for all: one root of XML, an array of JSON, texts in a row. */
+export function joined(outputs: readonly string[], options: Readonly<Record<string, unknown>>): string {
+  const [first = '', ...others] = outputs.filter((text) => text !== '');
+  if (outputs.length === 1) return first;
+  const all = [first, ...others];
+  const format = options['inform'] === undefined ? options['output'] : undefined;
+  if (format === 'JSON') return `[\n${all.map((text) => text.replace(END, '')).join(',\n')}\n]\n\n`;
+  if (format === 'XML' && all.every((text) => text.includes(MEDIA))) {
+    const media = (text: string): string => text.slice(text.indexOf(MEDIA), text.lastIndexOf(ROOT_END));
+    const end = first.lastIndexOf(ROOT_END);
+    return `${first.slice(0, end)}${others.map(media).join('')}${first.slice(end)}`;
+  }
+  return all.reduce((before, text) => `${before.replace(/\n$/, '')}${text}`);
 }
 
 const run: Run = async (invocation) => {
   if (invocation.positionals.some((arg) => arg.toLowerCase() === '--version'))
     return printToolVersion('mediainfo', invocation);
-  const { source, ...read } = readMediainfo(invocation.positionals);
-  return runTool({ tool: 'mediainfo', source: await givenSource(source), ...read, says: true }, invocation);
+  const { sources, ...read } = readMediainfo(invocation.positionals);
+  const outcomes = await inOrder(await givenSources(sources), parallelOf(invocation), (source) =>
+    runTool({ tool: 'mediainfo', source, ...read, says: true }, invocation),
+  );
+  const outputs = outcomes.map((outcome) => {
+    if ('failure' in outcome) throw outcome.failure;
+    return outcome.value.output;
+  });
+  await invocation.terminal.data(joined(outputs, read.options));
+  // mediainfo says by its output alone that it found nothing.
+  return EXIT.done;
 };
 export default run;

@@ -198,11 +198,10 @@ export async function printToolVersion(tool: ToolName, invocation: Invocation): 
   return EXIT.done;
 }
 
-export async function runTool(run: ToolRun, invocation: Invocation): Promise<ExitCode> {
+/** What the binary would print, and its exit code. Why it failed goes to stderr. */
+export async function runTool(run: ToolRun, invocation: Invocation): Promise<{ output: string; code: ExitCode }> {
   const { output, code, error } = await endOfRun(await invocation.api(), run, invocation);
   const format = run.options['output_format'] ?? run.options['output'];
-  await invocation.terminal.data(asGiven(output, run.source, format as string | undefined));
   if (error !== undefined && run.says) invocation.terminal.note(`${run.source.shown}: ${error}`);
-  // mediainfo says by its output alone that it found nothing.
-  return (run.tool === 'mediainfo' ? 0 : code) as ExitCode;
+  return { output: asGiven(output, run.source, format as string | undefined), code: code as ExitCode };
 }
