@@ -5,6 +5,7 @@ import { asksVersion, readFfprobe } from '../../src/cli/shim/ffprobe_shim.ts';
 import { joined, readMediainfo } from '../../src/cli/shim/mediainfo_shim.ts';
 import { asGiven, endedIn } from '../../src/cli/shim/tool_run.ts';
 import { FFPROBE_OPTIONS } from '../../src/media/tools/ffprobe_options.ts';
+import { MEDIAINFO_OPTIONS } from '../../src/media/tools/mediainfo.ts';
 
 const URL_ = 'https://media.example.com/a.mp4';
 const NOTHING = {
@@ -168,6 +169,15 @@ describe('flags of mediainfo', () => {
       { language: 'raw', parse_speed: 1, read_by_human: false },
     ],
     [['--Details=1', '--Cover_Data=base64'], { details: true, cover_data: true }],
+    [['-Lang=raw', '--Trace_Level=1', '--BOM', '--File_TestContinuousFileNames=0'], { language: 'raw', details: true }],
+    [
+      ['--HideParameter=General_Format,Video_Width', '--LegacyStreamDisplay=1', '--inform_version=1'],
+      { hide_parameter: 'General_Format,Video_Width', legacy_stream_display: true, inform_version: true },
+    ],
+    [
+      ['--AcquisitionDataOutputMode=parameterSegment', '--ShowParameter=General_FileExtension'],
+      { acquisition_data_output_mode: 'parameterSegment', show_parameter: 'General_FileExtension' },
+    ],
   ];
   for (const [args, options] of table)
     it(args.join(' ') || 'none', () =>
@@ -178,8 +188,23 @@ describe('flags of mediainfo', () => {
       }),
     );
 
+  it('the agent of the request is a header of it', () => {
+    const { request } = readMediainfo(['--File_Curl;UserAgent=me/1', URL_]);
+    assert.deepEqual(request, { headers: { 'user-agent': 'me/1' } });
+  });
+  it('every option of the service that has a flag can be given', () => {
+    for (const { flag, name, type, values = ['General_Format'] } of MEDIAINFO_OPTIONS)
+      if (flag !== undefined)
+        assert.ok(name in readMediainfo([`--${flag}=${type === 'boolean' ? 1 : values[0]}`, URL_]).options, flag);
+  });
+
   const refused: [string[], RegExp][] = [
-    [['--LogFile=/tmp/x'], /^mediainfo: --LogFile: cannot be passed on/],
+    [['--LogFile=/tmp/x'], /^mediainfo: --LogFile: cannot be passed on to the service: it writes a file/],
+    [['--Ssl_CertificateFileName=/tmp/x'], /--Ssl_CertificateFileName: .* it names a file/],
+    [['--Info-Parameters'], /--Info-Parameters: .* it prints a list/],
+    [['--Enable_FFmpeg=1'], /--Enable_FFmpeg: cannot be passed on to the service$/],
+    [['--HideParameter=Format'], /--HideParameter: must be fields such as General_/],
+    [['--AcquisitionDataOutputMode=both'], /must be segmentParameter or parameterSegment/],
     [['--Output=General;file:///etc/passwd'], /template/],
     [['--Inform=file:///etc/passwd'], /template/],
     [['--Language=file:///etc/passwd'], /language/],

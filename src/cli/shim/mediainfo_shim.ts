@@ -1,5 +1,6 @@
 /** mediainfo's own flags as options of the service. */
 import { MEDIAINFO_OPTIONS } from '../../media/tools/mediainfo.ts';
+import type { OptionSpec } from '../../media/tools/option.ts';
 import type { Run } from '../command.ts';
 import { inOrder, parallelOf } from '../commands/several.ts';
 import { EXIT, masked, usage, type Failure } from '../exits.ts';
@@ -11,6 +12,8 @@ export interface Read {
   options: Record<string, unknown>;
   /** Those of the options that no flag gave. */
   defaults: string[];
+  /** Fields of the request beside those of the tool. */
+  request?: { headers: Record<string, string> };
 }
 
 const specOf = (name: string) => MEDIAINFO_OPTIONS.find((spec) => spec.name === name)!;
@@ -51,33 +54,60 @@ function parseSpeed(flag: string, value = ''): Record<string, unknown> {
   return { parse_speed: Number(value) };
 }
 
-function language(flag: string, value = ''): Record<string, unknown> {
-  if (!new RegExp(`^(?:${specOf('language').pattern})$`).test(value))
-    throw refused(flag, 'must be the name of a language, or raw');
-  return { language: value };
+/** A value as the service takes it. */
+function asInTable({ name, type, values, pattern, form }: OptionSpec): Reader {
+  if (type === 'boolean') return switched(name);
+  return (flag, value = '') => {
+    const isValid = values ? values.includes(value) : new RegExp(`^(?:${pattern})$`, 'u').test(value);
+    if (!isValid) throw refused(flag, form ?? `must be ${values?.join(' or ')}`);
+    return { [name]: value };
+  };
 }
+
+const language = asInTable({ ...specOf('language'), form: 'must be the name of a language, or raw' });
 
 function coverData(flag: string, value?: string): Record<string, unknown> {
   if (value !== 'base64') throw refused(flag, 'must be base64');
   return { cover_data: true };
 }
 
+/** Nothing that a source which is one address could change. */
+const withoutEffect: Reader = () => ({});
+
 /** By the flag in lower case, as the binary compares them. */
 const FLAGS: Readonly<Record<string, Reader>> = {
+  ...Object.fromEntries(
+    MEDIAINFO_OPTIONS.flatMap((spec) =>
+      spec.flag === undefined ? [] : [[`--${spec.flag.toLowerCase()}`, asInTable(spec)] as const],
+    ),
+  ),
   '--output': output,
   '--inform': inform,
   '--full': switched('full'),
   '-f': switched('full'),
   '--language': language,
+  '-lang': language,
   '--parsespeed': parseSpeed,
   '--readbyhuman': switched('read_by_human'),
   '--details': switched('details'),
+  '--trace_level': switched('details'),
   '--cover_data': coverData,
   '--ssl_ignoresecurity': switched('ssl_ignore_security'),
+  '--file_testcontinuousfilenames': withoutEffect,
+  '--bom': withoutEffect,
 };
+const USER_AGENT = '--file_curl;useragent';
+
+/** Why others are refused. */
+const REASONS: readonly (readonly [RegExp, string])[] = [
+  [/^--(?:logfile|file_duplicate)$/, ': it writes a file; redirect the output'],
+  [/^--(?:externalmetadata|ss[hl]_(?!ignore))/, ': it names a file, and the service opens nothing but the source'],
+  [/^(?:-h|--help.*|--info.*)$/, ': it prints a list in place of the source'],
+];
 
 export function readMediainfo(args: readonly string[]): Read {
   let given: Record<string, unknown> = {};
+  let request: Read['request'];
   const sources: string[] = [];
   for (const arg of args) {
     if (!arg.startsWith('-') || arg === '-') {
@@ -86,15 +116,21 @@ export function readMediainfo(args: readonly string[]): Read {
     }
     const place = arg.indexOf('=');
     const flag = place === -1 ? arg : arg.slice(0, place);
-    const read = FLAGS[flag.toLowerCase()];
-    if (!read) throw refused(flag, 'cannot be passed on to the service');
-    given = { ...given, ...read(flag, place === -1 ? undefined : arg.slice(place + 1)) };
+    const value = place === -1 ? undefined : arg.slice(place + 1);
+    const lower = flag.toLowerCase();
+    const read = FLAGS[lower];
+    if (read) given = { ...given, ...read(flag, value) };
+    else if (lower === USER_AGENT) request = { headers: { 'user-agent': value ?? '' } };
+    else {
+      const why = REASONS.find(([form]) => form.test(lower))?.[1] ?? '';
+      throw refused(flag, `cannot be passed on to the service${why}`);
+    }
   }
   if (sources.length === 0) throw usage('mediainfo: no input: give a file or its address');
   if (sources.length > 1 && /^Page/m.test(String(given['inform'] ?? '')))
     throw refused('--Inform', 'lines of Page_Begin, Page_Middle and Page_End cannot be passed on with several inputs');
   const defaults = Object.keys(DEFAULTS).filter((name) => !Object.hasOwn(given, name));
-  return { sources, options: { ...DEFAULTS, ...given }, defaults };
+  return { sources, options: { ...DEFAULTS, ...given }, defaults, ...(request ? { request } : {}) };
 }
 
 /** What stands below the document of a file: the end of a line, and that of the output. */
