@@ -72,6 +72,18 @@ describe('report', () => {
       [],
     );
   });
+  it('does not take for damage what a file with data for decryption may have encrypted', () => {
+    const damage = 'h264: error while decoding MB 5 7';
+    const side_data_list = [{ side_data_type: 'Encryption initialization data' }];
+    assert.deepEqual(reportOf({ ...picture({ side_data_list }), damage }).warnings, [
+      {
+        code: 'encrypted',
+        message: `ffprobe reports ${damage}; the file has data for decryption, so it may be encrypted`,
+        path: 'container',
+      },
+    ]);
+    assert.deepEqual(reportOf(picture({ side_data_list })).warnings, []);
+  });
 
   it('does not compare a manifest as a file', () => {
     const of = (name: string, format: string) =>

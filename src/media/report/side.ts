@@ -60,6 +60,8 @@ export interface Side {
   chapters: { start: number; end?: number; title?: string }[];
   /** Anomalies that the tool itself reports, in our words. */
   signs: Sign[];
+  /** It has data for the decryption of a stream, and does not say of which one. */
+  isProtected?: boolean;
 }
 
 /** Evidence for warnings. Not a field, because the other tool may have no equivalent. */

@@ -233,14 +233,18 @@ export interface StreamGaps {
 
 /** What reading the media itself showed. Of an encrypted stream, a decoder takes every byte for damage. */
 export function damaged(
-  { parts }: Comparison,
+  { parts, ffprobe }: Comparison,
   damage: string | undefined,
   gaps: readonly StreamGaps[] = [],
 ): Warning[] {
   const found: Warning[] = [];
   const warn = (code: WarningCode, message: string, path: string) => found.push({ code, message, path });
   const isEncrypted = parts.some((part) => told(part, 'encrypted') === true);
-  if (damage !== undefined && !isEncrypted) warn('damaged', `ffprobe reports ${damage}`, 'container');
+  if (damage !== undefined && !isEncrypted) {
+    const reported = `ffprobe reports ${damage}`;
+    if (!ffprobe?.isProtected) warn('damaged', reported, 'container');
+    else warn('encrypted', `${reported}; the file has data for decryption, so it may be encrypted`, 'container');
+  }
   for (const { stream, count, at, seconds } of gaps) {
     const part = parts.find(({ pair }) => pair?.ffprobe?.order === stream);
     if (!part) continue;

@@ -52,6 +52,7 @@ export function readFfprobe(output: Json, version: string): Side | undefined {
     version,
     streams,
     signs,
+    isProtected: listed.slice(0, MOST_STREAMS).some((value) => sideData(objectOf(value)).some(isForDecryption)),
     container: known({
       format: container(textOf(format['format_name']), tagOf(tags, 'major_brand')),
       duration: positiveOf(format['duration']),
@@ -185,6 +186,12 @@ function audio(stream: JsonObject): Fields {
   });
 }
 
+/**
+ * Of a `pssh` box, at the last stream before it. As the sample entry ffprobe shows the original format of an encrypted
+ * stream (`avc1`).
+ */
+const isForDecryption = (data: JsonObject): boolean =>
+  textOf(data['side_data_type'])?.startsWith('Encryption') === true;
 const sideData = (stream: JsonObject): JsonObject[] => listOf(stream['side_data_list']).slice(0, 100).map(objectOf);
 
 /** In degrees clockwise, as a player rotates it. */
