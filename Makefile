@@ -124,7 +124,7 @@ peers: $(MODULES) ## build the servers that `make sources` reads from (RTSP, RTM
 compare: $(MODULES) ## compare versions on a LIST of addresses (FFPROBE=4.4,9.0 MEDIAINFO=21.09,26.10 OUT=report.json)
 	@LIST=$(LIST) FFPROBE=$(FFPROBE) MEDIAINFO=$(MEDIAINFO) OUT=$(OUT) $(RUN) bench/compare/list.ts
 
-report-data: $(MODULES) ## make files with known truth and let every tool version read them (FILES=1000; hours)
+report-data: $(MODULES) ## make files with known truth, read by every tool version (FILES=1000; HELD_OUT=1; hours)
 	@nice -n 19 $(RUN) bench/report/collect.ts
 
 report-train: $(MODULES) ## learn the weights of probe_report from them
@@ -133,6 +133,7 @@ report-train: $(MODULES) ## learn the weights of probe_report from them
 report-tables: $(MODULES) ## measure probe_report on held-out files: report.md
 	@$(RUN) bench/report/evaluate.ts
 	@$(RUN) bench/report/calibrate.ts
+	@$(RUN) bench/report/witness.ts
 
 ##@ Generate
 generate: $(MODULES) ## write CRDs, chart files and reference pages from their sources; `make check` finds drift

@@ -14,7 +14,7 @@ export const reportCache = join(cacheDir, 'report');
 export interface Program {
   tool: 'ffprobe' | 'mediainfo';
   version: string;
-  run(file: string): Promise<Printed>;
+  run(file: string, options?: Record<string, string>): Promise<Printed>;
 }
 export interface Printed {
   output: string;
@@ -32,9 +32,9 @@ export async function programs(): Promise<Program[]> {
     const program: Program = {
       tool: reader,
       version: entry.version,
-      async run(file) {
+      async run(file, options = {}) {
         // Reads from paths. The outputs over HTTP were the same.
-        const args = [...before, ...tool.args({}, file)].flatMap((arg, index, all) =>
+        const args = [...before, ...tool.args(options, file)].flatMap((arg, index, all) =>
           arg === '-protocol_whitelist' ? [] : all[index - 1] === '-protocol_whitelist' ? [] : [arg],
         );
         const env = { LC_ALL: 'C.UTF-8', HOME: '/tmp' };
@@ -48,7 +48,7 @@ export async function programs(): Promise<Program[]> {
         );
         return {
           output: printed.stdout,
-          failed: tool.failure({ ...printed, format: 'json', options: {} }) !== undefined,
+          failed: tool.failure({ ...printed, format: 'json', options }) !== undefined,
         };
       },
     };
