@@ -103,6 +103,17 @@ describe('the tools as services', function () {
     it(`ffprobe ${args.join(' ')}`, async () => {
       for (const file of files(place)) await same('ffprobe', '9.0', args, `${base}/${file}`);
     });
+  it('a line that prints nothing else has the summary on stderr', async () => {
+    const said = (stderr: string) =>
+      stderr.split('\n').filter((line) => /^(?:Input #|  Duration:|  Stream #)/.test(line));
+    for (const args of [[], ['-hide_banner'], ['-v', 'error'], ['-pretty', '-select_streams', 'a']]) {
+      const [line, env] = [[...args, `${base}/tiny.mp4`], { PROBEYARD_FFPROBE_VERSION: '9.0' }];
+      const own = await execute([...here.binary('ffprobe', '9.0'), ...line]);
+      const served = await here.probeyard(['ffprobe', ...line], { env });
+      assert.deepEqual(said(served.stderr), said(own.stderr));
+      assert.equal(served.stdout.toString(), '');
+    }
+  });
   it('ffprobe of files of this machine, which are sent', async () => {
     for (const args of FFPROBE) await same('ffprobe', '9.0', args, join(media, 'tiny.mp4'));
     await same('ffprobe', '9.0', ['-show_format'], `file:${join(media, 'tiny.mp4')}`);

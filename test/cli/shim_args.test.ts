@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { SentFile } from '../../src/cli/api/multipart_form.ts';
 import { Failure } from '../../src/cli/exits.ts';
-import { asksVersion, readFfprobe } from '../../src/cli/shim/ffprobe_shim.ts';
+import { asksVersion, readFfprobe, summaryLines } from '../../src/cli/shim/ffprobe_shim.ts';
 import { joined, readMediainfo } from '../../src/cli/shim/mediainfo_shim.ts';
 import { asGiven, endedIn } from '../../src/cli/shim/tool_run.ts';
 import { FFPROBE_OPTIONS } from '../../src/media/tools/ffprobe_options.ts';
@@ -57,8 +57,17 @@ describe('flags of ffprobe', () => {
         options: { ...NOTHING, ...options },
         request: {},
         says,
+        informs: !/-(?:v|loglevel) /.test(line),
       }),
     );
+  for (const [level, informs] of [
+    ['info', true],
+    ['verbose', true],
+    ['repeat+level+32', true],
+    ['warning', false],
+  ] as const)
+    it(`-v ${level} ${informs ? 'shows' : 'hides'} the summary`, () =>
+      assert.equal(readFfprobe(['-v', level, URL_]).informs, informs));
 
   const formats = ['csv=p=0', 'csv=s=x:p=0', 'default=noprint_wrappers=1:nokey=1', 'json=compact=1', 'compact=p=0'];
   for (const flag of ['of', 'print_format'])
@@ -154,6 +163,101 @@ describe('flags of ffprobe', () => {
       assert.ok(name in readFfprobe([`-${flag}`, ...value, URL_]).options, flag);
     }
   });
+});
+
+describe('the summary of ffprobe', () => {
+  const video = {
+    index: 0,
+    id: '0x1',
+    codec_name: 'h264',
+    profile: 'High',
+    codec_type: 'video',
+    codec_tag_string: 'avc1',
+    codec_tag: '0x31637661',
+    width: 1920,
+    height: 1080,
+    sample_aspect_ratio: '1:1',
+    display_aspect_ratio: '16:9',
+    pix_fmt: 'yuv420p',
+    color_range: 'tv',
+    color_space: 'bt709',
+    color_primaries: 'bt709',
+    color_transfer: 'bt709',
+    field_order: 'progressive',
+    avg_frame_rate: '30000/1001',
+    r_frame_rate: '25/1',
+    time_base: '1/90000',
+    bit_rate: '4000999',
+    disposition: { default: 1, hearing_impaired: 0, attached_pic: 1 },
+    tags: { language: 'und' },
+  };
+  const audio = {
+    index: 1,
+    codec_name: 'aac',
+    profile: 'LC',
+    codec_type: 'audio',
+    codec_tag_string: '[0][0][0][0]',
+    codec_tag: '0x0000',
+    sample_rate: '48000',
+    channels: 6,
+    sample_fmt: 'fltp',
+    avg_frame_rate: '0/0',
+    time_base: '1/48000',
+  };
+  const format = { format_name: 'mov,mp4', duration: '3725.005000', start_time: '-0.5', bit_rate: '103584' };
+  const table: [string, object, string[]][] = [
+    [
+      'a film',
+      { format, streams: [video, audio] },
+      [
+        "Input #0, mov,mp4, from 'a.mp4':",
+        '  Duration: 01:02:05.01, start: -0.5, bitrate: 103 kb/s',
+        '  Stream #0:0[0x1](und): Video: h264 (High) (avc1 / 0x31637661), yuv420p(tv, bt709, progressive), ' +
+          '1920x1080 [SAR 1:1 DAR 16:9], 4000 kb/s, 29.97 fps, 25 tbr, 90k tbn (default) (attached pic)',
+        '  Stream #0:1: Audio: aac (LC), 48000 Hz, 6 channels, fltp',
+      ],
+    ],
+    [
+      'little',
+      {
+        format: { format_name: 'mpegts' },
+        streams: [{ ...video, color_primaries: undefined, field_order: 'tt', id: undefined }, { index: 1 }],
+      },
+      [
+        "Input #0, mpegts, from 'a.mp4':",
+        '  Duration: N/A, bitrate: N/A',
+        '  Stream #0:0(und): Video: h264 (High) (avc1 / 0x31637661), ' +
+          'yuv420p(tv, bt709/unknown/bt709, top first), 1920x1080 [SAR 1:1 DAR 16:9], 4000 kb/s, 29.97 fps, 25 tbr, ' +
+          '90k tbn (default) (attached pic)',
+        '  Stream #0:1: Unknown: none',
+      ],
+    ],
+    [
+      'what other files have',
+      {
+        format: { format_name: 'matroska,webm', duration: '1' },
+        streams: [
+          { ...video, width: 0, avg_frame_rate: '0/0', time_base: '1/1000000000', disposition: {}, start_time: '0.0' },
+          { ...audio, sample_fmt: 's32p', bits_per_raw_sample: '24', start_time: '0.043991', tags: { LANGUAGE: 'de' } },
+          { ...audio, sample_rate: '0', bits_per_raw_sample: '32', sample_fmt: 's32' },
+          { index: 3, codec_type: 'subtitle', codec_name: 'hdmv_pgs_subtitle', width: 1280, height: 720 },
+        ],
+      },
+      [
+        "Input #0, matroska,webm, from 'a.mp4':",
+        '  Duration: 00:00:01.00, bitrate: N/A',
+        '  Stream #0:0[0x1](und): Video: h264 (High) (avc1 / 0x31637661), yuv420p(tv, bt709, progressive), ' +
+          '4000 kb/s, 25 tbr, 1000000000.00 tbn',
+        '  Stream #0:1(de): Audio: aac (LC), 48000 Hz, 6 channels, s32p (24 bit), start 0.043991',
+        '  Stream #0:1: Audio: aac (LC), 6 channels, s32',
+        '  Stream #0:3: Subtitle: hdmv_pgs_subtitle, 1280x720',
+      ],
+    ],
+    ['no format', {}, []],
+  ];
+  for (const [what, output, lines] of table)
+    it(what, () => assert.deepEqual(summaryLines(JSON.stringify(output), 'a.mp4'), lines));
+  it('of what is not valid JSON is nothing', () => assert.deepEqual(summaryLines('{"format": {', 'a.mp4'), []));
 });
 
 describe('flags of mediainfo', () => {

@@ -1,5 +1,7 @@
 /** ffprobe's own flags as options of the service, from the table that the service itself has. */
 import { MAX_TIMEOUT_MS } from '../../base/limits.ts';
+import { listOf, numberOf, objectOf, tagOf, textOf, type Json, type JsonObject } from '../../media/report/json.ts';
+import { valueOf as ratioOf } from '../../media/report/normalise/ratio.ts';
 import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../media/tools/ffprobe_options.ts';
 import { readWriter, switched, type WriterFormat } from '../../media/tools/ffprobe_writers.ts';
 import { OptionError, type OptionSpec } from '../../media/tools/option.ts';
@@ -87,12 +89,135 @@ function notOpened(reason: NotOpened, format: WriterFormat, showsError: boolean)
   return `${before}${showsError ? error(reason, format) : ''}${after}`;
 }
 
+// The summary on stderr, made of its JSON in the words of 9.0: input, duration and streams.
+
+const FIELD_ORDERS: Readonly<Record<string, string>> = {
+  progressive: 'progressive',
+  tt: 'top first',
+  bb: 'bottom first',
+  tb: 'top coded first (swapped)',
+  bt: 'bottom coded first (swapped)',
+};
+
+type Text = (name: string) => string | undefined;
+
+const isKnown = (text: string | undefined): text is string => text !== undefined;
+const kilobits = (bits: number): string => `${Math.trunc(bits / 1_000)} kb/s`;
+
+function clock(seconds: number): string {
+  const hundredths = Math.round(Math.round(seconds * 1e6) / 1e4);
+  const whole = Math.floor(hundredths / 100);
+  const padded = (value: number): string => String(value).padStart(2, '0');
+  const parts = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60, whole % 60];
+  return `${parts.map(padded).join(':')}.${padded(hundredths % 100)}`;
+}
+
+/** `25 fps`, `29.97 tbr`, `90k tbn`; with the precision of 32 bits that the tool has. */
+function perSecond(value: number | undefined, unit: string): string | undefined {
+  if (value === undefined || value === 0) return undefined;
+  const hundredths = Math.round(Math.fround(value * 100));
+  if (hundredths === 0) return `${value.toFixed(4)} ${unit}`;
+  if (hundredths % 100 !== 0) return `${value.toFixed(2)} ${unit}`;
+  return hundredths % 100_000 === 0 ? `${(value / 1_000).toFixed(0)}k ${unit}` : `${value.toFixed(0)} ${unit}`;
+}
+
+/** Unknown or without one: 0. */
+const sizeOf = (text: Text): string | undefined =>
+  (text('width') ?? '0') === '0' ? undefined : `${text('width')}x${text('height')}`;
+
+function pictureParts(text: Text): string[] {
+  const colours = ['color_space', 'color_primaries', 'color_transfer'].map((name) => text(name) ?? 'unknown');
+  const colour = new Set(colours).size === 1 ? colours[0] : colours.join('/');
+  const order = FIELD_ORDERS[text('field_order') ?? ''];
+  const details = [text('color_range'), colour === 'unknown' ? undefined : colour, order].filter(isKnown);
+  const aspect = text('sample_aspect_ratio');
+  return [
+    `${text('pix_fmt') ?? 'none'}${details.length === 0 ? '' : `(${details.join(', ')})`}`,
+    ...(sizeOf(text) === undefined
+      ? []
+      : [sizeOf(text) + (aspect === undefined ? '' : ` [SAR ${aspect} DAR ${text('display_aspect_ratio')}]`)]),
+  ];
+}
+
+const SAMPLE_BITS: Readonly<Record<string, string>> = {
+  u8: '8',
+  s16: '16',
+  s32: '32',
+  flt: '32',
+  dbl: '64',
+  s64: '64',
+};
+
+function soundParts(text: Text): (string | undefined)[] {
+  const [form, bits = '0'] = [text('sample_fmt'), text('bits_per_raw_sample')];
+  const isWhole = bits === '0' || bits === SAMPLE_BITS[form?.replace(/p$/, '') ?? ''];
+  return [
+    (text('sample_rate') ?? '0') === '0' ? undefined : `${text('sample_rate')} Hz`,
+    text('channel_layout') ?? `${text('channels')} channels`,
+    form === undefined || isWhole ? form : `${form} (${bits} bit)`,
+  ];
+}
+
+function streamLine(stream: JsonObject): string {
+  const text: Text = (name) => textOf(stream[name]);
+  const [type = 'unknown', profile, id] = [text('codec_type'), text('profile'), text('id')];
+  const tag = text('codec_tag')?.slice(2).toUpperCase() ?? '0';
+  const codec =
+    `${type[0]!.toUpperCase()}${type.slice(1)}: ${text('codec_name') ?? 'none'}` +
+    (profile === undefined || /^(?:-?\d+|unknown)$/.test(profile) ? '' : ` (${profile})`) +
+    (/^0+$/.test(tag) ? '' : ` (${text('codec_tag_string')} / 0x${tag})`);
+  const [rate, base] = [numberOf(stream['bit_rate']), ratioOf(stream['time_base'])];
+  const isVideo = type === 'video';
+  const size = type === 'subtitle' ? sizeOf(text) : undefined;
+  const start = text('start_time');
+  const parts = [
+    codec,
+    ...(isVideo ? pictureParts(text) : type === 'audio' ? soundParts(text) : [size]),
+    rate === undefined ? undefined : kilobits(rate),
+    isVideo ? perSecond(ratioOf(stream['avg_frame_rate']), 'fps') : undefined,
+    isVideo ? perSecond(ratioOf(stream['r_frame_rate']), 'tbr') : undefined,
+    isVideo ? perSecond(base && 1 / base, 'tbn') : undefined,
+    Number(start ?? 0) === 0 ? undefined : `start ${start}`,
+  ].filter(isKnown);
+  const marks = Object.entries(objectOf(stream['disposition']))
+    .filter(([, isSet]) => isSet === 1)
+    .map(([name]) => ` (${name.replaceAll('_', ' ')})`);
+  const language = tagOf(objectOf(stream['tags']), 'language');
+  const number = `#0:${text('index')}${id === undefined ? '' : `[${id}]`}`;
+  return `  Stream ${number}${language === undefined ? '' : `(${language})`}: ${parts.join(', ')}${marks.join('')}`;
+}
+
+function jsonIn(output: string): Json {
+  try {
+    return JSON.parse(output) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `output`: its JSON with format and streams. Nothing if it is none, as some versions print it. */
+export function summaryLines(output: string, name: string): string[] {
+  const root = objectOf(jsonIn(output));
+  if (root['format'] === undefined) return [];
+  const format = objectOf(root['format']);
+  const [duration, rate] = [numberOf(format['duration']), numberOf(format['bit_rate'])];
+  const start = textOf(format['start_time']);
+  return [
+    `Input #0, ${textOf(format['format_name'])}, from '${name}':`,
+    `  Duration: ${duration === undefined ? 'N/A' : clock(duration)}${start === undefined ? '' : `, start: ${start}`}` +
+      `, bitrate: ${rate === undefined ? 'N/A' : kilobits(rate)}`,
+    ...listOf(root['streams']).map((stream) => streamLine(objectOf(stream))),
+  ];
+}
+
 export interface Read {
   source: string;
   options: Record<string, unknown>;
   /** Fields of the request beside those of the tool. */
   request: { timeout?: number; headers?: Record<string, string> };
+  /** Whether the level lets errors through, and the summary of the source. */
   says: boolean;
+  informs: boolean;
 }
 
 const BY_FLAG: ReadonlyMap<string, OptionSpec> = new Map(
@@ -110,6 +235,19 @@ const SILENT = {
   show_error: false,
 };
 
+/** Of a line that prints nothing but the summary. */
+const FOR_SUMMARY = {
+  ...SILENT,
+  ...Object.fromEntries(PRETTY.map((name) => [name, false])),
+  show_format: true,
+  show_streams: true,
+  select_streams: null,
+  output_format: 'json',
+};
+const printsNothing = (options: Read['options']): boolean =>
+  WRITERS[readWriter(String(options['output_format'])).writer]!.frame === undefined &&
+  Object.entries(options).every(([name, value]) => !name.startsWith('show_') || value === false);
+
 const refused = (flag: string, why: string): Failure => usage(`ffprobe: -${masked(flag.slice(0, 80))}: ${why}`);
 
 /** A level by its name or number, `repeat+` and `level+` before it. */
@@ -123,7 +261,7 @@ function levelOf(flag: string, value: string): string {
 const POWERS = 'KMGTP';
 
 /** A number with a prefix: 5M, 64Ki, 1.5G. */
-function numberOf(flag: string, value: string): number {
+function readNumber(flag: string, value: string): number {
   const [, figure, prefix, binary] = /^(-?\d{1,16}(?:\.\d{1,6})?)(?:([kKMGTP])(i)?)?$/.exec(value) ?? [];
   if (figure === undefined) throw refused(flag, 'must be a number, such as 5000000 or 5M');
   const power = prefix === undefined ? 0 : POWERS.indexOf(prefix.toUpperCase()) + 1;
@@ -138,7 +276,7 @@ function valueOf(spec: OptionSpec, flag: string, value: string): unknown {
       return value === '1';
     case 'integer':
     case 'number':
-      return numberOf(flag, value);
+      return readNumber(flag, value);
     case 'enum':
     case 'string':
       return value;
@@ -160,6 +298,7 @@ interface Line {
   cookies: string[];
   timeoutMs: number | undefined;
   says: boolean;
+  informs: boolean;
 }
 
 type Taker = (line: Line, value: string, flag: string) => void;
@@ -181,7 +320,7 @@ function headers({ headers: found }: Line, value: string, flag: string): void {
 
 /** Microseconds. ffprobe bounds each read by it; the service bounds the whole probe. */
 function timeout(line: Line, value: string, flag: string): void {
-  const us = numberOf(flag, value);
+  const us = readNumber(flag, value);
   // ffprobe takes none of these as a limit.
   line.timeoutMs = us <= 0 ? undefined : Math.min(MAX_TIMEOUT_MS, Math.max(1, Math.ceil(us / 1_000)));
 }
@@ -201,7 +340,9 @@ const writerFormat: Taker = ({ options }, value, flag) => {
   options['output_format'] = value;
 };
 const level: Taker = (line, value, flag) => {
-  line.says = LOG_LEVELS[levelOf(flag, value)]! >= LOG_LEVELS['error']!;
+  const number = LOG_LEVELS[levelOf(flag, value)]!;
+  line.says = number >= LOG_LEVELS['error']!;
+  line.informs = number >= LOG_LEVELS['info']!;
 };
 /** ffprobe adds up what it is given more than once. */
 const entries: Taker = ({ options }, value) => {
@@ -285,6 +426,7 @@ export function readFfprobe(args: readonly string[]): Read {
     cookies: [],
     timeoutMs: undefined,
     says: true,
+    informs: true,
   };
   const { options } = line;
   const sources: string[] = [];
@@ -319,7 +461,7 @@ export function readFfprobe(args: readonly string[]): Read {
   if (source === undefined) throw usage('ffprobe: no input: give a file or its address');
   if (sources.length > 1) throw usage(`ffprobe: ${sources.length} inputs, and it takes one`);
   if (line.timeoutMs !== undefined) options['timeout'] = line.timeoutMs;
-  return { source, options, request: requestOf(line, source), says: line.says };
+  return { source, options, request: requestOf(line, source), says: line.says, informs: line.informs };
 }
 
 /** Protocols of ffprobe that name what is on this machine. */
@@ -344,7 +486,7 @@ async function given(text: string): Promise<GivenSource> {
 
 const run: Run = async (invocation) => {
   if (asksVersion(invocation.positionals)) return printToolVersion('ffprobe', invocation);
-  const { source: text, options, request, says } = readFfprobe(invocation.positionals);
+  const { source: text, options, request, says, informs } = readFfprobe(invocation.positionals);
   const source = await inputOf(text);
   if ('string' in source) {
     const format = readWriter(String(options['output_format']));
@@ -352,8 +494,12 @@ const run: Run = async (invocation) => {
     if (says) invocation.terminal.note(`${text}: ${source.string}`);
     return EXIT.failed;
   }
-  const { output, code } = await runTool({ tool: 'ffprobe', source, options, request, says }, invocation);
-  await invocation.terminal.data(output);
+  const isForSummary = informs && printsNothing(options);
+  const asked = isForSummary ? { ...options, ...FOR_SUMMARY } : options;
+  const { output, code } = await runTool({ tool: 'ffprobe', source, options: asked, request, says }, invocation);
+  if (!isForSummary) await invocation.terminal.data(output);
+  else if (code === EXIT.done)
+    for (const line of summaryLines(output, source.file ? text : source.shown)) invocation.terminal.note(line);
   return code;
 };
 export default run;
