@@ -44,4 +44,13 @@ describe('pictures of real files', function () {
         captions !== undefined,
       );
     });
+
+  for (const name of ['mp4/sample_fragmented_sgpd_v2.mp4', 'mp4/sample_fragmented_variable_length_sgpd.mp4'])
+    it(`${name} is not damaged: it is encrypted`, async function () {
+      const file = readFileSync(join(corpus(this, 'media'), name));
+      const entry = tools.entries.find(({ tool, version }) => tool === 'ffprobe' && version === '9.0');
+      if (!entry) this.skip();
+      const { warnings } = await tools.report(entry, file, 'mp4');
+      assert.ok(!warnings.some(({ code }) => code === 'damaged'), JSON.stringify(warnings));
+    });
 });
