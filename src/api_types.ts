@@ -1690,6 +1690,12 @@ export interface Calls {
         details?: boolean;
         inform?: string | null;
         cover_data?: boolean;
+        acquisition_data_output_mode?: 'segmentParameter' | 'parameterSegment' | null;
+        hide_parameter?: string | null;
+        show_parameter?: string | null;
+        legacy_stream_display?: boolean;
+        inform_version?: boolean;
+        inform_timestamp?: boolean;
         ssl_ignore_security?: boolean;
       };
       probe_report?: {
@@ -1863,6 +1869,12 @@ export interface Calls {
         details?: boolean;
         inform?: string | null;
         cover_data?: boolean;
+        acquisition_data_output_mode?: 'segmentParameter' | 'parameterSegment' | null;
+        hide_parameter?: string | null;
+        show_parameter?: string | null;
+        legacy_stream_display?: boolean;
+        inform_version?: boolean;
+        inform_timestamp?: boolean;
         ssl_ignore_security?: boolean;
       };
       timeout?: number;
