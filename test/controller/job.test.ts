@@ -53,6 +53,11 @@ describe('resolving the tools of a ProbeJob', () => {
         [exact],
       );
     });
+  it('a job of the API names an exact version, and gets no other one that begins with it', () =>
+    assert.throws(
+      () => versions({ token: { id: 1, user: 1 }, tools: [{ name: 'ffprobe', version: '9' }] }),
+      /version "9" is not available/,
+    ));
   it('the newest version is the latest if none is marked', () =>
     assert.equal(
       resolveTools(

@@ -253,14 +253,16 @@ function optionsByHand({ name, options = {} }: ToolRequest): Record<string, stri
   return { ...Object.fromEntries(off.map((spec) => [spec.name, 'false'])), ...options };
 }
 
-/** As the API resolves versions: `latest` and `6` become exact ones. */
-function findTool({ name, version: wanted }: ToolRequest, available: readonly AvailableTool[]): AvailableTool {
+/** `latest`, and `6` of jobs made by hand, become exact versions, as in the API, whose jobs name exact ones. */
+function findTool(
+  { name, version: wanted }: ToolRequest,
+  available: readonly AvailableTool[],
+  byHand: boolean,
+): AvailableTool {
   const candidates = available.filter(({ tool }) => tool === name);
-  // Jobs of the API name exact ones.
-  const named = candidates.find(({ version }) => version === wanted);
-  if (named) return named;
   const has = candidates.map(({ version }) => version).sort(byNewest);
-  const exact = versionFor(wanted, has, candidates.find(({ latest }) => latest)?.version);
+  const latest = candidates.find((one) => one.latest)?.version;
+  const exact = byHand || wanted === 'latest' ? versionFor(wanted, has, latest) : wanted;
   const found = candidates.find(({ version }) => version === exact);
   if (found) return found;
   const nearest = nearestVersion(wanted, has);
@@ -285,7 +287,7 @@ export function resolveTools(
   const wanted: ToolRequest[] =
     job.spec.tools ?? defaultTools(job.spec.kind).map((name) => ({ name, version: pins[name] ?? 'latest' }));
   const tools = wanted.map((request): AssignedTool => {
-    const found = findTool(request, available);
+    const found = findTool(request, available, isHandMade(job));
     return {
       name: request.name,
       version: found.version,
