@@ -1,7 +1,7 @@
 /** Fields of accounts: those of several endpoints, and a user as the API shows them. */
 import Type, { type Static } from 'typebox';
 import { PERMISSIONS } from '../../../platform/store/permissions.ts';
-import { PLAIN } from '../http/request_fields.ts';
+import { closed, component, oneOf, orNull, PLAIN } from '../http/request_fields.ts';
 import { ROLES, STATUSES } from '../../accounts/caller.ts';
 import type { ShortUser, UserRecord } from '../../../platform/store/users.ts';
 
@@ -14,7 +14,8 @@ export const Email = Type.String({
 export const Password = Type.String({ minLength: 6, maxLength: 72, description: '6 to 72 characters.' });
 /** A password to be checked, not set: any text. */
 export const GivenPassword = Type.String({ minLength: 1, maxLength: 1024, description: 'The password.' });
-export const PersonName = Type.String({ maxLength: 100, pattern: PLAIN, description: 'A name.' });
+const PersonName = Type.String({ maxLength: 100, pattern: PLAIN, description: 'A name.' });
+export const Names = { 'first-name': Type.Optional(PersonName), 'last-name': Type.Optional(PersonName) };
 export const Jwt = Type.String({ minLength: 1, maxLength: 4096, description: 'The code from the mail.' });
 export const RetUrl = Type.Optional(
   Type.String({
@@ -23,14 +24,11 @@ export const RetUrl = Type.Optional(
     description: 'Where to redirect afterwards: echoed if it is a path of this site, else left out.',
   }),
 );
-export const Permissions = Type.Array(
-  Type.Unsafe<string>({ title: 'Permission', type: 'string', enum: [...PERMISSIONS] }),
-  {
-    maxItems: PERMISSIONS.length,
-    uniqueItems: true,
-    description: 'Names of permissions.',
-  },
-);
+export const Permissions = Type.Array(oneOf<string>(PERMISSIONS, { title: 'Permission' }), {
+  maxItems: PERMISSIONS.length,
+  uniqueItems: true,
+  description: 'Names of permissions.',
+});
 export const Id = Type.String({ description: 'An id.', pattern: '^[0-9]{1,16}$' });
 export const Uuid = Type.String({ description: 'An id.', format: 'uuid' });
 
@@ -38,54 +36,51 @@ export const Uuid = Type.String({ description: 'An id.', format: 'uuid' });
 export const safeRetUrl = (url: string | undefined): string | null =>
   url !== undefined && /^\/(?![/\\])[^\\]*$/.test(url) ? url : null;
 
-const role = Type.Unsafe<UserRecord['role']>({ title: 'UserRole', type: 'string', enum: [...ROLES] });
-const status = Type.Unsafe<UserRecord['status']>({ title: 'UserStatus', type: 'string', enum: [...STATUSES] });
+const role = oneOf(ROLES, { title: 'UserRole' });
+const status = oneOf(STATUSES, { title: 'UserStatus' });
 const time = Type.String({ format: 'date-time' });
 const texts = Type.Array(Type.String());
-const closed = { additionalProperties: false } as const;
 
-const ShownShortUser = Type.Object(
-  { id: Type.Integer(), username: Type.String(), email: Type.String(), role, status },
-  { ...closed, title: 'ShortUser' },
-);
+const ShownShortUser = component('ShortUser', {
+  id: Type.Integer(),
+  username: Type.String(),
+  email: Type.String(),
+  role,
+  status,
+});
 
-export const ShownUser = Type.Object(
-  {
-    id: Type.Integer(),
-    username: Type.String({ description: 'The e-mail address.' }),
-    email: Type.String(),
-    'additional-emails': texts,
-    'first-name': Type.String(),
-    'last-name': Type.String(),
-    role,
-    status,
-    parent: Type.Unsafe<Static<typeof ShownShortUser> | null>({ anyOf: [ShownShortUser, { type: 'null' }] }),
-    'parent-user-ids': Type.Array(Type.Integer(), { description: 'All accounts above, the topmost first.' }),
-    'root-user-id': Type.Integer(),
-    permissions: Type.Unsafe<Record<string, { name: string; scopes: string[] }>>({
-      type: 'object',
-      description: 'By name: `read:media`, with the scope `read`.',
-      additionalProperties: Type.Object({ name: Type.String(), scopes: texts }, closed),
-    }),
-    restrictions: texts,
-    plan: Type.Object(
-      {
-        id: Type.Integer(),
-        name: Type.String(),
-        expires: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
-      },
-      closed,
-    ),
-    created: time,
-    updated: time,
-  },
-  { ...closed, title: 'User' },
-);
+export const ShownUser = component('User', {
+  id: Type.Integer(),
+  username: Type.String({ description: 'The e-mail address.' }),
+  email: Type.String(),
+  'additional-emails': texts,
+  'first-name': Type.String(),
+  'last-name': Type.String(),
+  role,
+  status,
+  parent: Type.Unsafe<Static<typeof ShownShortUser> | null>({ anyOf: [ShownShortUser, { type: 'null' }] }),
+  'parent-user-ids': Type.Array(Type.Integer(), { description: 'All accounts above, the topmost first.' }),
+  'root-user-id': Type.Integer(),
+  permissions: Type.Unsafe<Record<string, { name: string; scopes: string[] }>>({
+    type: 'object',
+    description: 'By name: `read:media`, with the scope `read`.',
+    additionalProperties: closed({ name: Type.String(), scopes: texts }),
+  }),
+  restrictions: texts,
+  plan: closed({ id: Type.Integer(), name: Type.String(), expires: orNull(time) }),
+  created: time,
+  updated: time,
+});
 
-export const ShownListedUser = Type.Object(
-  { id: Type.Integer(), username: Type.String(), email: Type.String(), role, status, created: time, updated: time },
-  { ...closed, title: 'ListedUser' },
-);
+export const ShownListedUser = component('ListedUser', {
+  id: Type.Integer(),
+  username: Type.String(),
+  email: Type.String(),
+  role,
+  status,
+  created: time,
+  updated: time,
+});
 
 const shortUser = ({ id, email, role: itsRole, status: itsStatus }: ShortUser): Static<typeof ShownShortUser> => ({
   id,

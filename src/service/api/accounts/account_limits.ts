@@ -1,27 +1,26 @@
 /** Limits in requests and responses. Null: no limit of its own; that of the account above applies. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TObject } from 'typebox';
 import { NO_GIVEN_LIMITS, type GivenLimits } from '../../../platform/store/limits.ts';
 import { type Limits, MAX_QUEUE_MS } from '../../../base/limits.ts';
 import type { AccountFull, UserLimits } from '../../../platform/store/users.ts';
 import { LOWERED_TO } from '../http/input/check_fields.ts';
+import { closed, component, orNull } from '../http/request_fields.ts';
 import type { AccountSettings } from '../../accounts/settings.ts';
 import { ApiError } from '../errors.ts';
 
-const amount = (maximum: number, description: string, options: object = {}) =>
-  Type.Optional(
-    Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1, maximum, description, ...options }),
-  );
+const amount = (maximum: number, description: string, more: object = {}) =>
+  Type.Optional(orNull(Type.Integer({ minimum: 1, maximum, description, ...more })));
 
 const BIG = Number.MAX_SAFE_INTEGER;
 const INT = 2_147_483_647;
 
-const MonthlyQuota = Type.Object(
+const MonthlyQuota = closed(
   {
     'request-count': amount(BIG, 'Requests.'),
     'processing-time': amount(BIG, 'Billed milliseconds.'),
     'data-processed': amount(BIG, 'Bytes read from origins.'),
   },
-  { additionalProperties: false, description: 'Per calendar month (UTC).' },
+  { description: 'Per calendar month (UTC).' },
 );
 
 export const AskedLimits = {
@@ -29,32 +28,31 @@ export const AskedLimits = {
   concurrency: amount(100_000, 'Concurrent requests; further ones wait in the queue.'),
   'queue-timeout': amount(INT, 'Milliseconds in the queue.', { [LOWERED_TO]: MAX_QUEUE_MS }),
   'file-size': amount(BIG, 'Maximum bytes of a file.'),
-  'monthly-quota': Type.Optional(
-    Type.Unsafe<Static<typeof MonthlyQuota> | null>({ ...MonthlyQuota, type: ['object', 'null'] }),
-  ),
+  'monthly-quota': Type.Optional(orNull(MonthlyQuota)),
 };
 export const AskedUserLimits = {
   ...AskedLimits,
   'account-concurrency': Type.Optional(
-    Type.Unsafe<number | null>({
-      type: ['integer', 'null'],
-      minimum: 0,
-      maximum: 1_000_000,
-      description:
-        'Concurrent requests of the whole account: the root user, their sub-users and all tokens. Root users only. ' +
-        "Null: the installation's default; if the operator set none, four times the `concurrency` of the root " +
-        'user. 0: unlimited.',
-    }),
+    orNull(
+      Type.Integer({
+        minimum: 0,
+        maximum: 1_000_000,
+        description:
+          'Concurrent requests of the whole account: the root user, their sub-users and all tokens. Root users only. ' +
+          "Null: the installation's default; if the operator set none, four times the `concurrency` of the root " +
+          'user. 0: unlimited.',
+      }),
+    ),
   ),
 };
-const AskedObject = Type.Object(AskedUserLimits, { additionalProperties: false });
-type Asked = Static<typeof AskedObject>;
+type Asked = Static<TObject<typeof AskedUserLimits>>;
 
-const shownAmount = Type.Unsafe<number | null>({ type: ['integer', 'null'] });
-const ShownQuota = Type.Object(
-  { 'request-count': shownAmount, 'processing-time': shownAmount, 'data-processed': shownAmount },
-  { additionalProperties: false },
-);
+const shownAmount = orNull(Type.Integer());
+const ShownQuota = closed({
+  'request-count': shownAmount,
+  'processing-time': shownAmount,
+  'data-processed': shownAmount,
+});
 const shownGiven = {
   'requests-per-minute': shownAmount,
   concurrency: shownAmount,
@@ -62,31 +60,28 @@ const shownGiven = {
   'file-size': shownAmount,
   'monthly-quota': Type.Unsafe<Static<typeof ShownQuota> | null>({ anyOf: [ShownQuota, { type: 'null' }] }),
 };
-export const ShownLimits = Type.Object(shownGiven, { additionalProperties: false, title: 'Limits' });
+export const ShownLimits = component('Limits', shownGiven);
 
-export const LimitsInForce = Type.Object(
+export const LimitsInForce = component(
+  'LimitsInForce',
   {
     'requests-per-minute': Type.Integer(),
     concurrency: Type.Integer(),
     'queue-timeout': Type.Integer(),
     'file-size': Type.Integer(),
-    'account-concurrency': Type.Unsafe<number | null>({
-      type: ['integer', 'null'],
-      description: 'Of the whole account. Absent: unlimited.',
-    }),
+    'account-concurrency': orNull(Type.Integer({ description: 'Of the whole account. Absent: unlimited.' })),
   },
   {
-    additionalProperties: false,
-    title: 'LimitsInForce',
     description:
       "The effective limits: no more than any account above has, with the installation's defaults for limits " +
       'that are not set.',
   },
 );
-export const ShownUserLimits = Type.Object(
-  { ...shownGiven, 'account-concurrency': shownAmount, 'in-force': LimitsInForce },
-  { additionalProperties: false, title: 'UserLimits' },
-);
+export const ShownUserLimits = component('UserLimits', {
+  ...shownGiven,
+  'account-concurrency': shownAmount,
+  'in-force': LimitsInForce,
+});
 
 const quotaOf = (quota: Asked['monthly-quota']): unknown => {
   const given = Object.fromEntries(

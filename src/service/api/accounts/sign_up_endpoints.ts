@@ -10,18 +10,13 @@ import { type Context, remoteIp } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Email, Jwt, Password, PersonName } from './account_fields.ts';
+import { Email, Jwt, Names, Password } from './account_fields.ts';
 import { checkedBy } from '../http/read_input.ts';
+import { closed } from '../http/request_fields.ts';
 import { makeApiToken } from '../../accounts/make_token.ts';
 
-const SignUpBody = Type.Object(
-  { email: Email, password: Password, 'first-name': Type.Optional(PersonName), 'last-name': Type.Optional(PersonName) },
-  { additionalProperties: false },
-);
-const SignUpAnswer = Type.Object(
-  { email: Type.String(), status: Type.Literal('pending') },
-  { additionalProperties: false },
-);
+const SignUpBody = closed({ email: Email, password: Password, ...Names });
+const SignUpAnswer = closed({ email: Type.String(), status: Type.Literal('pending') });
 
 const CODE_MS = 86_400_000;
 
@@ -77,20 +72,14 @@ export const signUp = endpoint(
   openAccount,
 );
 
-const VerifyBody = Type.Object(
-  {
-    'verify-token': Jwt,
-    password: Type.Optional({
-      ...Password,
-      description: '6 to 72 characters. Replaces the password of the sign-up. Default: unchanged.',
-    }),
-  },
-  { additionalProperties: false },
-);
-const VerifyAnswer = Type.Object(
-  { success: Type.Literal(true), email: Type.String(), status: Type.String() },
-  { additionalProperties: false },
-);
+const VerifyBody = closed({
+  'verify-token': Jwt,
+  password: Type.Optional({
+    ...Password,
+    description: '6 to 72 characters. Replaces the password of the sign-up. Default: unchanged.',
+  }),
+});
+const VerifyAnswer = closed({ success: Type.Literal(true), email: Type.String(), status: Type.String() });
 
 export const NOT_VALID = 'is not valid, was used before, or has expired';
 

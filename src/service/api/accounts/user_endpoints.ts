@@ -15,17 +15,19 @@ import type { Deps } from '../deps.ts';
 import { ApiError, inside, invalid, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { anyOf, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/request_fields.ts';
 import {
-  Email,
-  Id,
-  listedUser,
-  Permissions,
-  PersonName,
-  ShownListedUser,
-  ShownUser,
-  shownUser,
-} from './account_fields.ts';
+  anyOf,
+  closed,
+  ids,
+  listEcho,
+  listSchema,
+  offsetOf,
+  oneOf,
+  orNull,
+  Pagination,
+  sortBy,
+} from '../http/request_fields.ts';
+import { Email, Id, listedUser, Names, Permissions, ShownListedUser, ShownUser, shownUser } from './account_fields.ts';
 import { inviteMail } from '../../accounts/mail_texts.ts';
 import { makeApiToken } from '../../accounts/make_token.ts';
 import { accountFull, AskedUserLimits, changedUserLimits, ShownUserLimits, shownUserLimits } from './account_limits.ts';
@@ -55,22 +57,20 @@ async function findLimited(deps: Pick<Deps, 'store'>, ctx: Context, caller: Call
 }
 
 const FIELDS = Object.keys(USER_SORTS) as UserSort[];
-const ListQuery = Type.Object(
-  {
-    status: anyOf(STATUSES, 'Users with one of these statuses.'),
-    email: Type.Unsafe<string | null>({
-      type: ['string', 'null'],
+const ListQuery = closed({
+  status: anyOf(STATUSES, 'Users with one of these statuses.'),
+  email: orNull(
+    Type.String({
       maxLength: 320,
       pattern: String.raw`^[^\u0000]*$`,
       default: null,
       description: 'Part of the e-mail address; case-insensitive.',
     }),
-    id: ids('Users with these ids. Default: all that the caller can see.'),
-    pagination: Pagination,
-    sort: sortBy(FIELDS, 'id', 'asc'),
-  },
-  { additionalProperties: false },
-);
+  ),
+  id: ids('Users with these ids. Default: all that the caller can see.'),
+  pagination: Pagination,
+  sort: sortBy(FIELDS, 'id', 'asc'),
+});
 
 async function list({ store }: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);
@@ -136,17 +136,13 @@ export const readUser = endpoint(
   readOne,
 );
 
-const MakeBody = Type.Object(
-  {
-    email: Email,
-    'first-name': Type.Optional(PersonName),
-    'last-name': Type.Optional(PersonName),
-    permissions: Type.Optional(Permissions),
-    restrictions: Type.Optional(Permissions),
-  },
-  { additionalProperties: false },
-);
-const MakeAnswer = Type.Object({ user: ShownUser }, { additionalProperties: false });
+const MakeBody = closed({
+  email: Email,
+  ...Names,
+  permissions: Type.Optional(Permissions),
+  restrictions: Type.Optional(Permissions),
+});
+const MakeAnswer = closed({ user: ShownUser });
 const CODE_MS = 7 * 86_400_000;
 
 async function invite({ accounts, store }: Deps, user: UserRecord, by: UserRecord): Promise<void> {
@@ -226,23 +222,17 @@ export const makeSubUserOf = endpoint(
   async (deps, ctx) => makeUnder(deps, ctx, (await findOwn(deps, ctx, callerOf(ctx))).id),
 );
 
-const Names = { 'first-name': Type.Optional(PersonName), 'last-name': Type.Optional(PersonName) };
-const OwnBody = Type.Object(Names, { additionalProperties: false });
-const ChangeBody = Type.Object(
-  {
-    ...Names,
-    permissions: Type.Optional(Permissions),
-    restrictions: Type.Optional(Permissions),
-    role: Type.Optional(
-      Type.Unsafe<'admin' | 'user'>({
-        type: 'string',
-        enum: ['admin', 'user'],
-        description: 'Set by the root user only, and not for sub-users. Sets the permissions of the role.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+const OwnBody = closed(Names);
+const ChangeBody = closed({
+  ...Names,
+  permissions: Type.Optional(Permissions),
+  restrictions: Type.Optional(Permissions),
+  role: Type.Optional(
+    oneOf(['admin', 'user'], {
+      description: 'Set by the root user only, and not for sub-users. Sets the permissions of the role.',
+    }),
+  ),
+});
 
 function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof ChangeBody>): UserChange {
   const { permissions, restrictions, role } = asked;
@@ -307,16 +297,7 @@ export const changeUser = endpoint(
   changeOne,
 );
 
-const StatusBody = Type.Object(
-  {
-    status: Type.Unsafe<(typeof STATUSES)[number]>({
-      type: 'string',
-      enum: [...STATUSES],
-      description: 'The new status.',
-    }),
-  },
-  { additionalProperties: false },
-);
+const StatusBody = closed({ status: oneOf(STATUSES, { description: 'The new status.' }) });
 
 async function setStatus(deps: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);
@@ -366,7 +347,7 @@ export const eraseUser = endpoint(
   erase,
 );
 
-const LimitsBody = Type.Object(AskedUserLimits, { additionalProperties: false });
+const LimitsBody = closed(AskedUserLimits);
 
 async function shownInForce(
   { store }: Deps,

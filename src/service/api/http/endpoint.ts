@@ -1,6 +1,6 @@
 /** Declares an endpoint: its access, input, responses, description and work. */
 import type Router from '@koa/router';
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import type { Deps } from '../deps.ts';
 import { errorResponse, type Examples, type Operation, type Response } from '../openapi/operation.ts';
 import { ACCESS, type Access, BASE, permitted, PROBE_ACCESS, type Side, sideOf } from './endpoint_access.ts';
@@ -10,6 +10,7 @@ import { methods, noCache, sameSite } from './middleware.ts';
 import { accountRate, addressRate, callRate, countRefused, rateLimitHeaders } from './rate.ts';
 import { BODIES, BOUNDS, BOUNDS_OF_ANYONE, type Bounds } from './request_body.ts';
 import { makeReadUpload, readInput } from './read_input.ts';
+import { closed } from './request_fields.ts';
 import { refuseOverload } from './overload.ts';
 import { schemaWithoutNull, withoutNull } from './without_value.ts';
 
@@ -57,7 +58,7 @@ export interface Described extends Pick<Operation, 'id' | 'tag' | 'summary' | 'd
   rate?: 'call' | 'request';
 }
 
-const NOTHING = Type.Object({}, { additionalProperties: false });
+const NOTHING = closed({});
 const isPlain = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype;
 

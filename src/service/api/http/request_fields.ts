@@ -1,6 +1,24 @@
-/** Building blocks of request schemas. A schema is the validator, the type and the documentation of a field. */
-import Type, { type Static, type TSchema } from 'typebox';
+/** Building blocks of schemas. A schema is the validator, the type and the documentation of a field. */
+import Type, { type Static, type TSchema, type TSchemaOptions } from 'typebox';
 import { LOWERED_TO } from './input/check_fields.ts';
+
+/** An object with these members and no others. */
+export const closed = <T extends Record<string, TSchema>>(properties: T, more: TSchemaOptions = {}) =>
+  Type.Object(properties, { ...more, additionalProperties: false });
+
+/** The same under a title: the description has it once, and refers to it wherever it is used. */
+export const component = <T extends Record<string, TSchema>>(title: string, properties: T, more: TSchemaOptions = {}) =>
+  closed(properties, { title, ...more });
+
+/** One of these words. */
+export const oneOf = <const T extends string>(values: readonly T[], more: TSchemaOptions = {}) =>
+  Type.Unsafe<T>({ ...more, type: 'string', enum: [...values] });
+
+/** What the schema says, or null. Of a schema with a type: not of one with a title, which is referred to. */
+export const orNull = <T extends TSchema>(schema: T) => {
+  const { type, ...rest } = schema as T & { type: string };
+  return Type.Unsafe<Static<T> | null>({ ...rest, type: [type, 'null'] });
+};
 
 export const milliseconds = (byDefault: number, loweredTo: number, description: string) =>
   Type.Integer({ minimum: 1, default: byDefault, [LOWERED_TO]: loweredTo, description });
@@ -8,7 +26,7 @@ export const milliseconds = (byDefault: number, loweredTo: number, description: 
 export const flag = (byDefault: boolean, description: string) => Type.Boolean({ default: byDefault, description });
 
 export const choice = <const T extends string>(values: readonly T[], byDefault: T, description: string) =>
-  Type.Unsafe<T>({ type: 'string', enum: [...values], default: byDefault, description });
+  oneOf(values, { default: byDefault, description });
 
 /** Null is the default, and may be sent. */
 export const optionalChoice = <const T extends string>(values: readonly T[], description: string) =>
@@ -29,11 +47,11 @@ export const optionalText = (maxLength: number, description: string, pattern = P
 
 /** An object whose members all have defaults, so an absent one is filled in with them. */
 export const options = <T extends Record<string, TSchema>>(properties: T, description: string) =>
-  Type.Object(properties, { additionalProperties: false, default: {}, description });
+  closed(properties, { default: {}, description });
 
 // Lists: a page of rows, and the filter, page and order that were requested.
 
-export const Pagination = Type.Object(
+export const Pagination = options(
   {
     page: Type.Integer({ minimum: 1, maximum: 1_000_000_000, default: 1, description: 'Page number, from 1.' }),
     limit: Type.Integer({
@@ -43,27 +61,17 @@ export const Pagination = Type.Object(
       description: 'Rows per page; larger values are lowered to 1000.',
     }),
   },
-  { additionalProperties: false, default: {}, description: 'The page.' },
+  'The page.',
 );
 export type Pagination = Static<typeof Pagination>;
 
 export const sortBy = <const F extends string>(fields: readonly F[], byDefault: NoInfer<F>, order: 'asc' | 'desc') =>
-  Type.Object(
+  options(
     {
-      field: Type.Unsafe<F>({
-        type: 'string',
-        enum: [...fields],
-        default: byDefault,
-        description: 'The field to sort by.',
-      }),
-      order: Type.Unsafe<'asc' | 'desc'>({
-        type: 'string',
-        enum: ['asc', 'desc'],
-        default: order,
-        description: 'Ascending or descending.',
-      }),
+      field: choice(fields, byDefault, 'The field to sort by.'),
+      order: choice(['asc', 'desc'], order, 'Ascending or descending.'),
     },
-    { additionalProperties: false, default: {}, description: 'The order of the rows.' },
+    'The order of the rows.',
   );
 
 /** A filter that may be repeated; an empty one matches everything. */
