@@ -12,20 +12,15 @@ import { ApiError, invalid, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Email, GivenPassword, Id, Jwt, Password } from './account_fields.ts';
 import { checkedBy } from '../http/read_input.ts';
+import { closed, flag } from '../http/request_fields.ts';
 import { resetMail } from '../../accounts/mail_texts.ts';
 import { NOT_VALID } from './sign_up_endpoints.ts';
 
-const PasswordBody = Type.Object(
-  {
-    'old-password': GivenPassword,
-    'new-password': Password,
-    'logout-all': Type.Boolean({
-      default: false,
-      description: 'End all sessions of the user and their JWTs. Send true if a session may be compromised.',
-    }),
-  },
-  { additionalProperties: false },
-);
+const PasswordBody = closed({
+  'old-password': GivenPassword,
+  'new-password': Password,
+  'logout-all': flag(false, 'End all sessions of the user and their JWTs. Send true if a session may be compromised.'),
+});
 
 async function changePassword({ accounts, store }: Deps, ctx: Context, caller: Caller, userId: number): Promise<void> {
   const { 'old-password': old, 'new-password': wanted, 'logout-all': logoutAll } = checkedBy(PasswordBody, ctx);
@@ -76,8 +71,8 @@ export const anothersPassword = endpoint(
   changeAnothers,
 );
 
-const ResetBody = Type.Object({ email: Email }, { additionalProperties: false });
-const ResetAnswer = Type.Object({ success: Type.Literal(true) }, { additionalProperties: false });
+const ResetBody = closed({ email: Email });
+const ResetAnswer = closed({ success: Type.Literal(true) });
 const CODE_MS = 3_600_000;
 
 async function sendCode({ accounts, store }: Deps, ctx: Context): Promise<void> {
@@ -107,11 +102,8 @@ export const reset = endpoint(
   sendCode,
 );
 
-const ConfirmBody = Type.Object({ 'reset-token': Jwt, 'new-password': Password }, { additionalProperties: false });
-const ConfirmAnswer = Type.Object(
-  { success: Type.Literal(true), email: Type.String(), status: Type.String() },
-  { additionalProperties: false },
-);
+const ConfirmBody = closed({ 'reset-token': Jwt, 'new-password': Password });
+const ConfirmAnswer = closed({ success: Type.Literal(true), email: Type.String(), status: Type.String() });
 
 async function setNew({ accounts, store }: Deps, ctx: Context): Promise<void> {
   const { 'reset-token': code, 'new-password': password } = checkedBy(ConfirmBody, ctx);

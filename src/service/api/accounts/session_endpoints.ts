@@ -9,20 +9,17 @@ import type { Deps } from '../deps.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
+import { closed, component, flag, oneOf, orNull } from '../http/request_fields.ts';
 import { JwtToken } from './sign_in_endpoint.ts';
 import { RetUrl, safeRetUrl, Uuid } from './account_fields.ts';
 import { clearCookie } from '../http/authenticate.ts';
 
-const JwtBody = Type.Object(
-  {
-    'long-term-token': Type.Boolean({
-      default: true,
-      description:
-        'Whether the JWT is valid for two weeks instead of three hours; never longer than the calling credential.',
-    }),
-  },
-  { additionalProperties: false },
-);
+const JwtBody = closed({
+  'long-term-token': flag(
+    true,
+    'Whether the JWT is valid for two weeks instead of three hours; never longer than the calling credential.',
+  ),
+});
 
 async function makeJwt({ accounts }: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);
@@ -56,22 +53,16 @@ export const jwt = endpoint(
 );
 
 const UA_TYPES = ['browser', 'mobile', 'cli', 'other'] as const;
-const SessionsQuery = Type.Object(
-  { 'include-expired': Type.Boolean({ default: false, description: 'Include sessions that ended within 30 days.' }) },
-  { additionalProperties: false },
-);
-const Session = Type.Object(
-  {
-    id: Type.String({ format: 'uuid' }),
-    created: Type.String({ format: 'date-time' }),
-    expire: Type.String({ format: 'date-time' }),
-    'remote-ip': Type.String(),
-    'ua-type': Type.Unsafe<(typeof UA_TYPES)[number]>({ type: 'string', enum: [...UA_TYPES] }),
-    'user-agent': Type.String(),
-  },
-  { additionalProperties: false, title: 'Session' },
-);
-const SessionsAnswer = Type.Object({ sessions: Type.Array(Session) }, { additionalProperties: false });
+const SessionsQuery = closed({ 'include-expired': flag(false, 'Include sessions that ended within 30 days.') });
+const Session = component('Session', {
+  id: Type.String({ format: 'uuid' }),
+  created: Type.String({ format: 'date-time' }),
+  expire: Type.String({ format: 'date-time' }),
+  'remote-ip': Type.String(),
+  'ua-type': oneOf(UA_TYPES),
+  'user-agent': Type.String(),
+});
+const SessionsAnswer = closed({ sessions: Type.Array(Session) });
 
 function uaType(userAgent: string): (typeof UA_TYPES)[number] {
   if (/Mobile|Android|iPhone|iPad/.test(userAgent)) return 'mobile';
@@ -140,14 +131,8 @@ export const endSession = endpoint(
   endOne,
 );
 
-const SignOutQuery = Type.Object(
-  { 'logout-all': Type.Boolean({ default: false, description: 'End every session of the user.' }), 'ret-url': RetUrl },
-  { additionalProperties: false },
-);
-const SignOutAnswer = Type.Object(
-  { success: Type.Literal(true), 'ret-url': Type.Unsafe<string | null>({ type: ['string', 'null'] }) },
-  { additionalProperties: false },
-);
+const SignOutQuery = closed({ 'logout-all': flag(false, 'End every session of the user.'), 'ret-url': RetUrl });
+const SignOutAnswer = closed({ success: Type.Literal(true), 'ret-url': orNull(Type.String()) });
 
 async function endCalling(deps: Deps, ctx: Context): Promise<void> {
   const { userId, sessionId } = callerOf(ctx);

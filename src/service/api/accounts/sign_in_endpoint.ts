@@ -2,7 +2,7 @@
  * `POST auth/sign-in`: a JWT for a password. A wrong password and an unknown address get the same response, in equal
  * time.
  */
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { TooManyAttempts, type Account } from '../../accounts/attempts.ts';
 import type { UserRecord } from '../../../platform/store/users.ts';
@@ -12,40 +12,28 @@ import { ApiError, inside } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { GivenPassword, RetUrl, safeRetUrl, ShownUser, shownUser } from './account_fields.ts';
 import { checkedBy } from '../http/read_input.ts';
+import { closed, flag, orNull } from '../http/request_fields.ts';
 import { browserMark, setBrowserMark, setCookie } from '../http/authenticate.ts';
 
-const Body = Type.Object(
-  {
-    email: Type.String({ minLength: 1, maxLength: 254, description: 'The e-mail address.' }),
-    password: GivenPassword,
-    'long-term-token': Type.Boolean({
-      default: true,
-      description: 'Whether the JWT is valid for two weeks instead of three hours.',
-    }),
-    'logout-other': Type.Boolean({ default: false, description: 'End all other sessions.' }),
-    'current-user': Type.Boolean({ default: false, description: 'Include the user in the answer.' }),
-    'ret-url': RetUrl,
-  },
-  { additionalProperties: false },
-);
-const orNull = (schema: object) => Type.Unsafe<unknown>({ anyOf: [schema, { type: 'null' }] });
-export const JwtToken = Type.Object(
-  { token: Type.String(), expire: Type.String({ format: 'date-time' }) },
-  { additionalProperties: false },
-);
-const Answer = Type.Object(
-  {
-    'api-token': orNull({ type: 'string', description: 'The oldest API token, if it can be shown.' }),
-    'current-user': orNull(ShownUser),
-    email: Type.String(),
-    'jwt-token': JwtToken,
-    'oauth-provider-tokens': Type.Array(Type.Unknown()),
-    'ret-url': orNull({ type: 'string' }),
-    status: Type.String(),
-    'user-id': Type.Integer(),
-  },
-  { additionalProperties: false },
-);
+const Body = closed({
+  email: Type.String({ minLength: 1, maxLength: 254, description: 'The e-mail address.' }),
+  password: GivenPassword,
+  'long-term-token': flag(true, 'Whether the JWT is valid for two weeks instead of three hours.'),
+  'logout-other': flag(false, 'End all other sessions.'),
+  'current-user': flag(false, 'Include the user in the answer.'),
+  'ret-url': RetUrl,
+});
+export const JwtToken = closed({ token: Type.String(), expire: Type.String({ format: 'date-time' }) });
+const Answer = closed({
+  'api-token': orNull(Type.String({ description: 'The oldest API token, if it can be shown.' })),
+  'current-user': Type.Unsafe<Static<typeof ShownUser> | null>({ anyOf: [ShownUser, { type: 'null' }] }),
+  email: Type.String(),
+  'jwt-token': JwtToken,
+  'oauth-provider-tokens': Type.Array(Type.Unknown()),
+  'ret-url': orNull(Type.String()),
+  status: Type.String(),
+  'user-id': Type.Integer(),
+});
 
 /**
  * Whether this account has signed in from the browser before, within the browser's own limit. Successful sign-ins count

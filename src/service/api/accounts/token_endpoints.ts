@@ -19,7 +19,7 @@ import {
   TokenFields,
 } from './token_fields.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/request_fields.ts';
+import { closed, flag, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/request_fields.ts';
 import { keptToken, makeApiToken, MOST_TOKENS } from '../../accounts/make_token.ts';
 import { NAMED_ONLY } from '../../../platform/store/permissions.ts';
 import { accountFull, changedLimits, NO_LIMITS } from './account_limits.ts';
@@ -83,14 +83,11 @@ export const readToken = endpoint(
 );
 
 const FIELDS = Object.keys(TOKEN_SORTS) as (keyof typeof TOKEN_SORTS)[];
-const ListQuery = Type.Object(
-  {
-    'user-id': ids('Tokens of these users. Default: of the caller.'),
-    pagination: Pagination,
-    sort: sortBy(FIELDS, 'id', 'asc'),
-  },
-  { additionalProperties: false },
-);
+const ListQuery = closed({
+  'user-id': ids('Tokens of these users. Default: of the caller.'),
+  pagination: Pagination,
+  sort: sortBy(FIELDS, 'id', 'asc'),
+});
 
 async function list({ store }: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);
@@ -126,7 +123,7 @@ export const listTokens = endpoint(
   list,
 );
 
-const MakeBody = Type.Object(TokenFields, { additionalProperties: false });
+const MakeBody = closed(TokenFields);
 
 const ended = () => new ApiError('bad-credential', { text: 'the credential has ended' });
 
@@ -184,21 +181,14 @@ export const makeToken = endpoint(
   make,
 );
 
-const ChangeBody = Type.Object(
-  {
-    ...TokenFields,
-    rotate: Type.Boolean({
-      default: false,
-      description:
-        'Replace the token. The old one stops working at once, with the JWTs and tokens created with it. Owner only.',
-    }),
-    'rotate-webhook-secret': Type.Boolean({
-      default: false,
-      description: 'Replace the secret. Owner only.',
-    }),
-  },
-  { additionalProperties: false },
-);
+const ChangeBody = closed({
+  ...TokenFields,
+  rotate: flag(
+    false,
+    'Replace the token. The old one stops working at once, with the JWTs and tokens created with it. Owner only.',
+  ),
+  'rotate-webhook-secret': flag(false, 'Replace the secret. Owner only.'),
+});
 
 async function changeOne(deps: Deps, ctx: Context): Promise<void> {
   const { accounts, store } = deps;

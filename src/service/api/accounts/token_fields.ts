@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { latestEnd, type Caller } from '../../accounts/caller.ts';
 import { NAMED_ONLY } from '../../../platform/store/permissions.ts';
-import { PLAIN } from '../http/request_fields.ts';
+import { closed, component, orNull, PLAIN } from '../http/request_fields.ts';
 import { ApiError, invalid } from '../errors.ts';
 import { Permissions } from './account_fields.ts';
 import { AskedLimits, LimitsInForce, limitsInForce, ShownLimits, shownLimits } from './account_limits.ts';
@@ -16,28 +16,23 @@ const MAX_TTL_MS = 3_155_760_000_000;
 export const TokenFields = {
   name: Type.Optional(Type.String({ maxLength: 100, pattern: PLAIN, description: 'A name for the token.' })),
   ttl: Type.Optional(
-    Type.Unsafe<number | null>({
-      type: ['integer', 'null'],
-      minimum: 1000,
-      maximum: MAX_TTL_MS,
-      description: 'Validity in milliseconds from now; null: until it is revoked.',
-    }),
+    orNull(
+      Type.Integer({
+        minimum: 1000,
+        maximum: MAX_TTL_MS,
+        description: 'Validity in milliseconds from now; null: until it is revoked.',
+      }),
+    ),
   ),
   permissions: Type.Optional(
-    Type.Unsafe<Static<typeof Permissions> | null>({
+    orNull({
       ...Permissions,
-      type: ['array', 'null'],
       description:
         'The subset of the permissions of its user; null: all of them. A new token without this field gets all but ' +
         `\`${NAMED_ONLY}\`.`,
     }),
   ),
-  limits: Type.Optional(
-    Type.Object(AskedLimits, {
-      additionalProperties: false,
-      description: "Limits below the user's; higher values have no effect.",
-    }),
-  ),
+  limits: Type.Optional(closed(AskedLimits, { description: "Limits below the user's; higher values have no effect." })),
 };
 
 /** A new token cannot have more permissions than the credential that creates it. */
@@ -67,32 +62,27 @@ export function expiryOf(
 }
 
 const time = Type.String({ format: 'date-time' });
-const orNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
 const listed = {
   id: Type.Integer(),
   'user-id': Type.Integer(),
   name: Type.String(),
-  permissions: Type.Unsafe<string[] | null>({
-    anyOf: [Type.Array(Type.String()), { type: 'null' }],
-    description: 'Absent: all permissions of the user.',
-  }),
+  permissions: orNull(Type.Array(Type.String(), { description: 'Absent: all permissions of the user.' })),
   limits: ShownLimits,
   'limits-in-force': LimitsInForce,
   default: Type.Boolean({ description: 'The token of jobs made with kubectl.' }),
-  expires: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
+  expires: orNull(time),
   created: time,
   updated: time,
 };
 
-export const ShownListedToken = Type.Object(listed, { additionalProperties: false, title: 'ListedApiToken' });
-export const ShownToken = Type.Object(
-  {
-    ...listed,
-    token: orNull('The token itself; only for its owner, if tokens can be shown.'),
-    'webhook-secret': orNull('The secret that signs webhooks of its requests; only for its owner.'),
-  },
-  { additionalProperties: false, title: 'ApiToken' },
-);
+export const ShownListedToken = component('ListedApiToken', listed);
+export const ShownToken = component('ApiToken', {
+  ...listed,
+  token: orNull(Type.String({ description: 'The token itself; only for its owner, if tokens can be shown.' })),
+  'webhook-secret': orNull(
+    Type.String({ description: 'The secret that signs webhooks of its requests; only for its owner.' }),
+  ),
+});
 
 const listedToken = (token: ApiTokenRecord, inForce: Limits): Static<typeof ShownListedToken> => ({
   id: token.id,
