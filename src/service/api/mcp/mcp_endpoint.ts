@@ -13,6 +13,7 @@ import type { TextBody } from '../http/request_body.ts';
 import type { Context } from '../http/request_context.ts';
 import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { hostOf } from '../http/middleware.ts';
+import { component } from '../http/request_fields.ts';
 import { makeCalls } from './calls.ts';
 import type { Inside } from './inside.ts';
 import { makeServe, type Serve } from './mcp_protocol.ts';
@@ -31,15 +32,12 @@ const MessageSchema = Type.Object(
   { title: 'McpRequest', additionalProperties: true },
 );
 
-const AnswerSchema = Type.Object(
-  {
-    jsonrpc: Type.Literal('2.0'),
-    id: Type.Optional(Id),
-    result: Type.Optional(Type.Object({}, { additionalProperties: true })),
-    error: Type.Optional(Type.Object({ code: Type.Integer(), message: Type.String() }, { additionalProperties: true })),
-  },
-  { title: 'McpResponse', additionalProperties: false },
-);
+const AnswerSchema = component('McpResponse', {
+  jsonrpc: Type.Literal('2.0'),
+  id: Type.Optional(Id),
+  result: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  error: Type.Optional(Type.Object({ code: Type.Integer(), message: Type.String() }, { additionalProperties: true })),
+});
 
 // The tools, in the order in which clients list them.
 

@@ -2,6 +2,7 @@
 import Type, { type TSchema } from 'typebox';
 import { ERRORS } from '../errors.ts';
 import { isManagement } from '../http/endpoint_access.ts';
+import { closed, component } from '../http/request_fields.ts';
 import { CauseSchema } from '../probe/answer_schemas.ts';
 
 export type Examples = Record<string, { summary?: string; value: unknown }>;
@@ -73,31 +74,22 @@ export interface Operation {
 /** 49900 only occurs in the log, because its caller has disconnected. */
 const NUMBERS = [...new Set(Object.values(ERRORS).map(({ number }) => number))].filter((number) => number !== 49900);
 
-const GatewayErrorSchema = Type.Object(
-  {
-    error: Type.String({ description: 'A human-readable message.' }),
-    code: Type.Optional(CauseSchema),
-  },
-  { title: 'GatewayError', additionalProperties: false },
-);
+const GatewayErrorSchema = component('GatewayError', {
+  error: Type.String({ description: 'A human-readable message.' }),
+  code: Type.Optional(CauseSchema),
+});
 
-const ManagementErrorSchema = Type.Object(
-  {
-    code: Type.Integer({
-      description: `The status and two digits that distinguish errors with the same status: ${NUMBERS.join(', ')}.`,
-    }),
-    context: Type.Object(
-      {
-        field: Type.Optional(Type.String({ description: 'The invalid field.' })),
-        'request-id': Type.Optional(Type.String({ description: 'The id to report to the operator.' })),
-      },
-      { additionalProperties: false },
-    ),
-    error: Type.String({ description: 'A human-readable message.' }),
-    status: Type.String({ description: 'The reason phrase of the status.' }),
-  },
-  { title: 'ManagementError', additionalProperties: false },
-);
+const ManagementErrorSchema = component('ManagementError', {
+  code: Type.Integer({
+    description: `The status and two digits that distinguish errors with the same status: ${NUMBERS.join(', ')}.`,
+  }),
+  context: closed({
+    field: Type.Optional(Type.String({ description: 'The invalid field.' })),
+    'request-id': Type.Optional(Type.String({ description: 'The id to report to the operator.' })),
+  }),
+  error: Type.String({ description: 'A human-readable message.' }),
+  status: Type.String({ description: 'The reason phrase of the status.' }),
+});
 
 const seconds = Type.String({ description: 'Seconds.', pattern: '^[0-9]+$' });
 

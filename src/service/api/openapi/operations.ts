@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import type { Operation } from './operation.ts';
 import { ENDPOINTS } from '../endpoints.ts';
+import { closed } from '../http/request_fields.ts';
 import { mcpOperation } from '../mcp/mcp_endpoint.ts';
 
 const reasons = Type.Record(Type.String(), Type.String());
@@ -35,7 +36,7 @@ const SERVICE: readonly Operation[] = [
     responses: {
       200: {
         description: 'This replica responds.',
-        schema: Type.Object({ ok: Type.Literal(true) }, { additionalProperties: false }),
+        schema: closed({ ok: Type.Literal(true) }),
       },
     },
   },
@@ -51,17 +52,11 @@ const SERVICE: readonly Operation[] = [
         description:
           'This replica takes requests. `degraded` names dependencies that do not respond: requests that need one ' +
           'are held for up to 5 s, then answered with 503 and `Retry-After`.',
-        schema: Type.Object(
-          { ready: Type.Literal(true), degraded: Type.Optional(reasons) },
-          { additionalProperties: false },
-        ),
+        schema: closed({ ready: Type.Literal(true), degraded: Type.Optional(reasons) }),
       },
       503: {
         description: 'This replica takes no requests, with the reasons.',
-        schema: Type.Object(
-          { ready: Type.Literal(false), reasons, degraded: Type.Optional(reasons) },
-          { additionalProperties: false },
-        ),
+        schema: closed({ ready: Type.Literal(false), reasons, degraded: Type.Optional(reasons) }),
       },
     },
   },
