@@ -20,6 +20,12 @@ export const orNull = <T extends TSchema>(schema: T) => {
   return Type.Unsafe<Static<T> | null>({ ...rest, type: [type, 'null'] });
 };
 
+/** An id of a request, in either case. */
+export const UUID = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
+
+/** A whole number from 0: of milliseconds, bytes or things. */
+export const whole = (description: string) => Type.Integer({ minimum: 0, description });
+
 export const milliseconds = (byDefault: number, loweredTo: number, description: string) =>
   Type.Integer({ minimum: 1, default: byDefault, [LOWERED_TO]: loweredTo, description });
 

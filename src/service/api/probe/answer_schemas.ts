@@ -5,9 +5,10 @@ import { HlsReportSchema } from '../../../media/hls/schema.ts';
 import { ProbeReportSchema } from '../../../media/report/schema.ts';
 import { C2paReportSchema } from '../../../media/tools/c2pa_schema.ts';
 import { FILE_ROWS, type ResultName, sectionOf, shownName, TOOLS } from '../../../media/tools/table.ts';
-import { WAITING, type WaitingCause } from '../../../platform/kube/probe_job.ts';
+import { WAITING } from '../../../platform/kube/probe_job.ts';
 import { PolicyResultSchema } from '../../../media/policy/schema.ts';
-import { OUTCOMES, type Outcome } from '../../../media/policy/types.ts';
+import { OUTCOMES } from '../../../media/policy/types.ts';
+import { closed, component, oneOf, orNull, whole } from '../http/request_fields.ts';
 
 // The schemas of what tools print, where its form is known.
 
@@ -36,43 +37,29 @@ export const ANY_OUTPUT = Type.Unsafe<unknown>({
 
 /** Also set if the body is the bare output of a tool. */
 export const POLICY_OUTCOME = {
-  'X-Policy-Outcome': {
-    description: 'With `policy`: the outcome.',
-    schema: Type.Unsafe<Outcome>({ type: 'string', enum: [...OUTCOMES] }),
-  },
+  'X-Policy-Outcome': { description: 'With `policy`: the outcome.', schema: oneOf(OUTCOMES) },
 };
 
-const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
-
-const count = (description: string) => Type.Integer({ minimum: 0, description });
-
-const OriginUseSchema = Type.Object(
-  {
-    requests: count('Requests to the origin.'),
-    connections: count('Connections that were opened for them.'),
-    bytes: count('Bytes that it read. Those that several tools read count to the one that first asked for them.'),
-    ms: count('Milliseconds in which the tool, or the runner for it, waited for the origin.'),
-  },
-  { title: 'OriginUse', additionalProperties: false },
-);
+const OriginUseSchema = component('OriginUse', {
+  requests: whole('Requests to the origin.'),
+  connections: whole('Connections that were opened for them.'),
+  bytes: whole('Bytes that it read. Those that several tools read count to the one that first asked for them.'),
+  ms: whole('Milliseconds in which the tool, or the runner for it, waited for the origin.'),
+});
 
 /** Of `metadata`, by tool. */
 export const OriginSchema = Type.Optional(
-  Type.Object(Object.fromEntries(TOOLS.map((tool) => [shownName(tool), Type.Optional(OriginUseSchema)])), {
+  closed(Object.fromEntries(TOOLS.map((tool) => [shownName(tool), Type.Optional(OriginUseSchema)])), {
     description: 'What each tool read from the origin; the bytes add up to `io_usage`. Not in older results.',
-    additionalProperties: false,
   }),
 );
 
-export const MetadataSchema = Type.Object(
-  {
-    request_id: Type.String({ format: 'uuid' }),
-    queue_time: milliseconds('Milliseconds in the queue.'),
-    io_usage: Type.Integer({ minimum: 0, description: 'Bytes that all tools together read from the origin.' }),
-    origin: OriginSchema,
-  },
-  { title: 'Metadata', additionalProperties: false },
-);
+export const MetadataSchema = component('Metadata', {
+  request_id: Type.String({ format: 'uuid' }),
+  queue_time: whole('Milliseconds in the queue.'),
+  io_usage: whole('Bytes that all tools together read from the origin.'),
+  origin: OriginSchema,
+});
 
 export const CAUSE_TEXT = 'See `Cause` for the codes; more may be added.';
 
@@ -87,26 +74,23 @@ export const CauseSchema = Type.Unsafe<string>({
 });
 
 const toolResult = (title: string, response: TSchema) =>
-  Type.Object(
-    {
-      success: Type.Boolean(),
-      duration: milliseconds('Run time of the tool in milliseconds.'),
-      usage: milliseconds('Billed milliseconds.'),
-      error: Type.Optional(
-        Type.String({ description: "On failure only: why the source cannot be read, or the tool's own message." }),
-      ),
-      code: Type.Optional(CauseSchema),
-      exit_code: Type.Optional(
-        Type.Integer({
-          description:
-            'On failure only, and only if the tool was started: its exit code as a shell reports it, 128 and the ' +
-            'number of the signal if one ended it.',
-        }),
-      ),
-      response,
-    },
-    { title, additionalProperties: false },
-  );
+  component(title, {
+    success: Type.Boolean(),
+    duration: whole('Run time of the tool in milliseconds.'),
+    usage: whole('Billed milliseconds.'),
+    error: Type.Optional(
+      Type.String({ description: "On failure only: why the source cannot be read, or the tool's own message." }),
+    ),
+    code: Type.Optional(CauseSchema),
+    exit_code: Type.Optional(
+      Type.Integer({
+        description:
+          'On failure only, and only if the tool was started: its exit code as a shell reports it, 128 and the ' +
+          'number of the signal if one ended it.',
+      }),
+    ),
+    response,
+  });
 const ToolResultSchema = toolResult('ToolResult', ANY_OUTPUT);
 
 /** The output of a failed tool may be truncated: then it is a string. */
@@ -119,44 +103,39 @@ const resultOf = (row: (typeof FILE_ROWS)[number]): TSchema => {
   return report ? toolResult(`${report.title}Result`, orPrinted(report.schema)) : ToolResultSchema;
 };
 
+/** Beside `success`. */
+export const FAILURE = {
+  error: Type.Optional(Type.String({ description: 'On failure only.' })),
+  code: Type.Optional(CauseSchema),
+};
+
 /** The timeline itself has an endpoint of its own. */
-const TimelineResultSchema = Type.Object(
+const TimelineResultSchema = component(
+  'TimelineResult',
   {
     success: Type.Boolean(),
-    duration: milliseconds('Run time of ffprobe over all packets, in milliseconds.'),
-    usage: milliseconds('Billed milliseconds.'),
-    error: Type.Optional(Type.String({ description: 'On failure only.' })),
-    code: Type.Optional(CauseSchema),
+    duration: whole('Run time of ffprobe over all packets, in milliseconds.'),
+    usage: whole('Billed milliseconds.'),
+    ...FAILURE,
   },
-  {
-    title: 'TimelineResult',
-    additionalProperties: false,
-    description: 'Read the timeline at `/v1/probe/{request_id}/timeline`.',
-  },
+  { description: 'Read the timeline at `/v1/probe/{request_id}/timeline`.' },
 );
 
-export const EnvelopeSchema = Type.Object(
-  {
-    success: Type.Boolean({ description: 'Whether at least one tool succeeded.' }),
-    error: Type.Optional(Type.String({ description: 'On failure only.' })),
-    code: Type.Optional(CauseSchema),
-    metadata: MetadataSchema,
-    ...Object.fromEntries(FILE_ROWS.map((row) => [sectionOf(row), Type.Optional(resultOf(row))])),
-    timeline: Type.Optional(TimelineResultSchema),
-    policy: Type.Optional(PolicyResultSchema),
-  },
-  { title: 'Envelope', additionalProperties: false },
-);
+export const EnvelopeSchema = component('Envelope', {
+  success: Type.Boolean({ description: 'Whether at least one tool succeeded.' }),
+  ...FAILURE,
+  metadata: MetadataSchema,
+  ...Object.fromEntries(FILE_ROWS.map((row) => [sectionOf(row), Type.Optional(resultOf(row))])),
+  timeline: Type.Optional(TimelineResultSchema),
+  policy: Type.Optional(PolicyResultSchema),
+});
 
 /** Bare output of a tool that failed and printed nothing. */
-export const FailedOutputSchema = Type.Object(
-  {
-    success: Type.Literal(false),
-    error: Type.String({ description: "Why the source cannot be read, or the tool's own message." }),
-    code: Type.Optional(CauseSchema),
-  },
-  { title: 'FailedOutput', additionalProperties: false },
-);
+export const FailedOutputSchema = component('FailedOutput', {
+  success: Type.Literal(false),
+  error: Type.String({ description: "Why the source cannot be read, or the tool's own message." }),
+  code: Type.Optional(CauseSchema),
+});
 
 /** Never matches an envelope: anything with `success` and `metadata` must be one. */
 const BareOutputSchema = Type.Unsafe<object>({
@@ -172,44 +151,27 @@ export const AnswerSchema = Type.Unsafe<object>({
   anyOf: [EnvelopeSchema, ...REPORTS, FailedOutputSchema, BareOutputSchema],
 });
 
-export const AcceptedSchema = Type.Object(
-  {
-    success: Type.Literal(true),
-    metadata: Type.Object({ request_id: Type.String({ format: 'uuid' }) }, { additionalProperties: false }),
-  },
-  { title: 'Accepted', additionalProperties: false },
-);
+export const AcceptedSchema = component('Accepted', {
+  success: Type.Literal(true),
+  metadata: closed({ request_id: Type.String({ format: 'uuid' }) }),
+});
 
 const time = (description: string) => Type.String({ format: 'date-time', description });
-const timeOrNull = (description: string) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description });
 
-const WaitingSchema = Type.Object(
-  {
-    reason: Type.Unsafe<WaitingCause>({ type: 'string', enum: [...WAITING] }),
-    text: Type.String(),
-  },
-  { title: 'Waiting', additionalProperties: false },
-);
+const WaitingSchema = component('Waiting', { reason: oneOf(WAITING), text: Type.String() });
 
-export const StandingSchema = Type.Object(
-  {
-    success: Type.Literal(true),
-    metadata: MetadataSchema,
-    state: Type.Unsafe<'queued' | 'running'>({ type: 'string', enum: ['queued', 'running'] }),
-    steps: Type.Object(
-      {
-        queued: time('When the request was accepted.'),
-        admitted: timeOrNull('When the request left the queue; null if it has not, or if that is not known.'),
-        running: timeOrNull('When a runner was given the request; null if that is not known.'),
-      },
-      { additionalProperties: false },
-    ),
-    waiting: Type.Unsafe<Static<typeof WaitingSchema> | null>({
-      anyOf: [WaitingSchema, { type: 'null' }],
-      description: 'What a queued request waits for; null if it runs, or in its first second in the queue.',
-    }),
-  },
-  { title: 'Standing', additionalProperties: false },
-);
+export const StandingSchema = component('Standing', {
+  success: Type.Literal(true),
+  metadata: MetadataSchema,
+  state: oneOf(['queued', 'running']),
+  steps: closed({
+    queued: time('When the request was accepted.'),
+    admitted: orNull(time('When the request left the queue; null if it has not, or if that is not known.')),
+    running: orNull(time('When a runner was given the request; null if that is not known.')),
+  }),
+  waiting: Type.Unsafe<Static<typeof WaitingSchema> | null>({
+    anyOf: [WaitingSchema, { type: 'null' }],
+    description: 'What a queued request waits for; null if it runs, or in its first second in the queue.',
+  }),
+});
 export type Standing = Static<typeof StandingSchema>;

@@ -1,11 +1,11 @@
 /** The request schema of `/v1/probe/file`: the single source of its validation, type and description. */
 import Type, { type Static } from 'typebox';
-import { flag, milliseconds, optionalChoice, optionalText, options } from '../http/request_fields.ts';
+import { choice, closed, flag, milliseconds, optionalChoice, optionalText, options } from '../http/request_fields.ts';
 import { DESCRIBED_AS, FORM } from '../http/input/check_fields.ts';
 import { PolicyField } from './requested_policy.ts';
-import { MAX_QUEUE_MS, MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
+import { MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
 import { FILE_ROWS, sectionOf, SECTIONS, type SectionName } from '../../../media/tools/table.ts';
-import { CREDENTIAL_FIELD, SOURCE_HEADER_FIELDS } from './request_source.ts';
+import { SOURCE_FIELDS, timeFields } from './request_source.ts';
 import { optionFields } from './tool_options.ts';
 import { SCHEMES } from '../../../source/protocols/table.ts';
 
@@ -62,60 +62,41 @@ export const UrlField = Type.String({
   examples: ['https://media.example.com/film.mp4'],
 });
 
-export const ProbeFileSchema = Type.Object(
-  {
-    url: Type.Optional(UrlField),
-    // A file is taken out of the form before its fields are checked: what is left under this name is none.
-    file: Type.Optional(
-      Type.Unsafe<string>({
-        type: 'string',
-        pattern: '^(?!)',
-        [FORM]: 'must be a file: a part of multipart/form-data with a file name',
-        [DESCRIBED_AS]: { type: 'string', format: 'binary' },
-        description:
-          'Instead of `url`, POST with `multipart/form-data` only: the file itself. It is stored encrypted until the ' +
-          'request ends.',
-      }),
-    ),
-    ...SOURCE_HEADER_FIELDS,
-    ...CREDENTIAL_FIELD,
-    timeout: milliseconds(
-      TIMEOUT_MS,
-      MAX_TIMEOUT_MS,
-      'Time limit of the analysis in milliseconds, counted from admission; time in the queue is not included.',
-    ),
-    queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Maximum time in the queue, in milliseconds.'),
-    only: optionalChoice(SECTIONS, 'Run only this tool; the response is the envelope with its result.'),
-    // Without a default: an operator can make true the default.
-    inject_output: Type.Optional(
-      Type.Boolean({ description: 'With `only`: the body is the bare output of that tool.' }),
-    ),
-    output: Type.Unsafe<'json'>({
+export const ProbeFileSchema = closed({
+  url: Type.Optional(UrlField),
+  // A file is taken out of the form before its fields are checked: what is left under this name is none.
+  file: Type.Optional(
+    Type.Unsafe<string>({
       type: 'string',
-      enum: ['json'],
-      default: 'json',
-      description: 'Format of the envelope.',
+      pattern: '^(?!)',
+      [FORM]: 'must be a file: a part of multipart/form-data with a file name',
+      [DESCRIBED_AS]: { type: 'string', format: 'binary' },
+      description:
+        'Instead of `url`, POST with `multipart/form-data` only: the file itself. It is stored encrypted until the ' +
+        'request ends.',
     }),
-    inject_json: flag(false, 'One document: the results of the other tools become members of the first one.'),
-    timeline: options(
-      {
-        enabled: flag(
-          false,
-          'Run ffprobe once more, over all packets, and keep bit rate, key frames, gaps and jumps over time: read ' +
-            'them at `/v1/probe/{request_id}/timeline`. The whole source is read, within `timeout`.',
-        ),
-      },
-      'The timeline.',
-    ),
-    policy: PolicyField,
-    webhook_url: optionalText(
-      8192,
-      'POST only: the response is 202 at once, and the envelope is sent to this address.',
-    ),
-    ...sections,
-  },
-  { additionalProperties: false },
-);
+  ),
+  ...SOURCE_FIELDS,
+  ...timeFields(TIMEOUT_MS),
+  only: optionalChoice(SECTIONS, 'Run only this tool; the response is the envelope with its result.'),
+  // Without a default: an operator can make true the default.
+  inject_output: Type.Optional(Type.Boolean({ description: 'With `only`: the body is the bare output of that tool.' })),
+  output: choice(['json'], 'json', 'Format of the envelope.'),
+  inject_json: flag(false, 'One document: the results of the other tools become members of the first one.'),
+  timeline: options(
+    {
+      enabled: flag(
+        false,
+        'Run ffprobe once more, over all packets, and keep bit rate, key frames, gaps and jumps over time: read ' +
+          'them at `/v1/probe/{request_id}/timeline`. The whole source is read, within `timeout`.',
+      ),
+    },
+    'The timeline.',
+  ),
+  policy: PolicyField,
+  webhook_url: optionalText(8192, 'POST only: the response is 202 at once, and the envelope is sent to this address.'),
+  ...sections,
+});
 export type ProbeFile = Static<typeof ProbeFileSchema>;
 
 /** Removes unknown members from sections that accept them, and returns their names. */

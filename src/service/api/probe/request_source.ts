@@ -9,10 +9,11 @@ import { makeGuard } from '../../../source/address/guard.ts';
 import { parseSource } from '../../../source/address/parse.ts';
 import { originUrl, placeOf } from '../../../source/protocols/table.ts';
 import type { Source } from '../../../source/source.ts';
+import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../../../base/limits.ts';
 import type { SourceException } from '../../../base/source_settings.ts';
 import { ApiError, ERRORS, invalid } from '../errors.ts';
 import { CREDENTIAL_NAME, LEAVES_BUCKET, leavesBucket, SECRET_KEYS } from '../../../source/named_credential.ts';
-import { optionalText } from '../http/request_fields.ts';
+import { milliseconds, optionalText } from '../http/request_fields.ts';
 import {
   headersProblem,
   MOST_HEADER_BYTES,
@@ -64,16 +65,6 @@ export function readSource(text: string, rules: SourceRules, field = 'url'): Sou
 
 const SCHEMES = Object.keys(SECRET_KEYS);
 
-/** Whether it exists, and whether this account may use it, is the controller's to know: then the end is a 403. */
-export const CREDENTIAL_FIELD = {
-  credential: optionalText(
-    63,
-    `For ${SCHEMES.map((scheme) => `\`${scheme}://\``).join(', ')}: the name of a credential that the operator has ` +
-      'configured for this account and bucket. Its secret is known to neither the caller nor the tool.',
-    CREDENTIAL_NAME,
-  ),
-};
-
 export function checkCredential(sources: readonly Source[]): void {
   for (const source of sources) {
     const { scheme, s3 } = source;
@@ -102,7 +93,11 @@ const texts = (description: string, example: Texts) =>
     examples: [example],
   });
 
-export const SOURCE_HEADER_FIELDS = {
+/**
+ * What is sent along with a source. Whether a credential exists, and whether this account may use it, is the
+ * controller's to know: then the end is a 403.
+ */
+export const SOURCE_FIELDS = {
   headers: texts(
     'POST only, for `http` and `https`: headers that are sent to the host of the address, not to another host of a ' +
       `redirect or a playlist. At most ${MOST_HEADERS} with ${MOST_HEADER_BYTES} bytes, the cookies included; not ` +
@@ -111,7 +106,22 @@ export const SOURCE_HEADER_FIELDS = {
     { Authorization: 'Bearer eyJhbGciOi', Referer: 'https://www.example.com/' },
   ),
   cookies: texts('POST only: the same for cookies, by name.', { 'CloudFront-Key-Pair-Id': 'K2JCJMDEHXQW5F' }),
+  credential: optionalText(
+    63,
+    `For ${SCHEMES.map((scheme) => `\`${scheme}://\``).join(', ')}: the name of a credential that the operator has ` +
+      'configured for this account and bucket. Its secret is known to neither the caller nor the tool.',
+    CREDENTIAL_NAME,
+  ),
 };
+
+const TIME_LIMIT =
+  'Time limit of the analysis in milliseconds, counted from admission; time in the queue is not included.';
+
+/** How long a probe may take: `timeoutMs` by default. */
+export const timeFields = (timeoutMs: number, description = TIME_LIMIT) => ({
+  timeout: milliseconds(timeoutMs, MAX_TIMEOUT_MS, description),
+  queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Maximum time in the queue, in milliseconds.'),
+});
 
 const COOKIE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
 const COOKIE_VALUE = /^[\x21-\x3a\x3c-\x7e]*$/;

@@ -3,16 +3,15 @@
  * that tool, bare or enveloped.
  */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
-import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../../../base/limits.ts';
 import { PolicyResultSchema } from '../../../media/policy/schema.ts';
 import { WEB_SCHEMES } from '../../../source/protocols/table.ts';
 import { ENDPOINT_ROWS, endpointPath } from '../../../media/tools/table.ts';
 import type { Endpoint as ToolEndpoint } from '../../../media/tools/tool.ts';
 import { endpoint, type Endpoint, type Work } from '../http/endpoint.ts';
-import { flag, milliseconds, optionalText } from '../http/request_fields.ts';
+import { closed, component, flag, optionalText, orNull, whole } from '../http/request_fields.ts';
 import {
   ANY_OUTPUT,
-  CauseSchema,
+  FAILURE,
   FailedOutputSchema,
   MetadataSchema,
   POLICY_OUTCOME,
@@ -22,7 +21,7 @@ import {
 import { byQueryAndBody } from './by_query_and_body.ts';
 import { askedPolicy, PolicyField } from './requested_policy.ts';
 import { probeRequest } from './probe_request.ts';
-import { CREDENTIAL_FIELD, SOURCE_HEADER_FIELDS } from './request_source.ts';
+import { SOURCE_FIELDS, timeFields } from './request_source.ts';
 import { runProbe } from './run_request.ts';
 import { optionFields, optionTexts } from './tool_options.ts';
 
@@ -32,14 +31,8 @@ const singleFields = ({ timeoutMs, injectJson }: ToolEndpoint) => ({
     maxLength: 8192,
     description: `The source, with or without credentials. Schemes: ${WEB_SCHEMES.join(', ')}.`,
   }),
-  ...SOURCE_HEADER_FIELDS,
-  ...CREDENTIAL_FIELD,
-  timeout: milliseconds(
-    timeoutMs,
-    MAX_TIMEOUT_MS,
-    'Time limit of the analysis in milliseconds, counted from admission; time in the queue is not included.',
-  ),
-  queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Maximum time in the queue, in milliseconds.'),
+  ...SOURCE_FIELDS,
+  ...timeFields(timeoutMs),
   inject_output: Type.Optional(
     Type.Boolean({
       description:
@@ -51,40 +44,35 @@ const singleFields = ({ timeoutMs, injectJson }: ToolEndpoint) => ({
   webhook_url: optionalText(8192, 'POST only: the response is 202 at once, and the envelope is sent to this address.'),
 });
 
-const SingleMetadataSchema = Type.Object(
-  {
-    ...MetadataSchema.properties,
-    duration: Type.Integer({ minimum: 0, description: 'Run time of the tool in milliseconds.' }),
-    usage: Type.Integer({ minimum: 0, description: 'Billed milliseconds.' }),
-  },
-  { title: 'SingleMetadata', additionalProperties: false },
-);
+const SingleMetadataSchema = component('SingleMetadata', {
+  ...MetadataSchema.properties,
+  duration: whole('Run time of the tool in milliseconds.'),
+  usage: whole('Billed milliseconds.'),
+});
 
 type Row = (typeof ENDPOINT_ROWS)[number];
 
-const schemaOf = (row: Row) =>
-  Type.Object({ ...singleFields(row.endpoint), ...optionFields(row.options) }, { additionalProperties: false });
-
-const textOrNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+const schemaOf = (row: Row) => closed({ ...singleFields(row.endpoint), ...optionFields(row.options) });
 
 const envelopeOf = (row: Row, report: TSchema) =>
-  Type.Object(
-    {
-      success: Type.Boolean(),
-      error: Type.Optional(Type.String({ description: 'On failure only.' })),
-      code: Type.Optional(CauseSchema),
-      output: Type.Unsafe<unknown>({
-        anyOf: [report, { type: ['string', 'null'] }],
-        description:
-          "The tool's report: an object or, with `inject_json=false`, a string that holds the JSON; null " +
-          'if the tool printed none.',
-      }),
-      ...Object.fromEntries(Object.entries(row.endpoint.members ?? {}).map(([name, text]) => [name, textOrNull(text)])),
-      metadata: SingleMetadataSchema,
-      policy: Type.Optional(PolicyResultSchema),
-    },
-    { title: `${titleOf(row.name)}Envelope`, additionalProperties: false },
-  );
+  component(`${titleOf(row.name)}Envelope`, {
+    success: Type.Boolean(),
+    ...FAILURE,
+    output: Type.Unsafe<unknown>({
+      anyOf: [report, { type: ['string', 'null'] }],
+      description:
+        "The tool's report: an object or, with `inject_json=false`, a string that holds the JSON; null " +
+        'if the tool printed none.',
+    }),
+    ...Object.fromEntries(
+      Object.entries(row.endpoint.members ?? {}).map(([name, description]) => [
+        name,
+        orNull(Type.String({ description })),
+      ]),
+    ),
+    metadata: SingleMetadataSchema,
+    policy: Type.Optional(PolicyResultSchema),
+  });
 
 type Fields = Static<TObject<ReturnType<typeof singleFields>>> & Record<string, unknown>;
 
