@@ -4,7 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import type { ToolResult } from '../../../platform/bus/result_body.ts';
-import { OUTCOMES, type Outcome, type Policy, type Verdict } from '../../../media/policy/types.ts';
+import { OUTCOMES, type Policy, type Verdict } from '../../../media/policy/types.ts';
 import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
 import { invalid } from '../errors.ts';
 import { type Context, tokenOf } from '../http/request_context.ts';
@@ -17,52 +17,41 @@ import { comparisonOf } from '../../result/assemble_comparison.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy } from '../http/read_input.ts';
+import { closed, component, oneOf, whole } from '../http/request_fields.ts';
 import { CompareReportSchema } from './compare_schema.ts';
 
 const MOST_EXAMPLES = 3;
 const MOST_RULES = 5;
 
-const StateSchema = Type.Object(
-  {
-    outcome: Type.Unsafe<Outcome>({ type: 'string', enum: [...OUTCOMES] }),
-    versions: Type.Unsafe<Partial<Record<ReportTool, string>>>({
-      type: 'object',
-      properties: Object.fromEntries(REPORT_TOOLS.map((tool) => [tool, { type: 'string' }])),
-      additionalProperties: false,
-    }),
-  },
-  { title: 'PolicyAtVersions', additionalProperties: false },
-);
+const StateSchema = component('PolicyAtVersions', {
+  outcome: oneOf(OUTCOMES),
+  versions: Type.Unsafe<Partial<Record<ReportTool, string>>>({
+    type: 'object',
+    properties: Object.fromEntries(REPORT_TOOLS.map((tool) => [tool, { type: 'string' }])),
+    additionalProperties: false,
+  }),
+});
 type State = Static<typeof StateSchema>;
 
-const FlipsSchema = Type.Object(
-  {
-    name: Type.String(),
-    revision: Type.Integer({ minimum: 1 }),
-    flips: Type.Integer({ minimum: 0, description: 'Comparisons in which the outcome changes.' }),
-    judged: Type.Integer({ minimum: 0, description: 'Comparisons that were judged.' }),
-    not_judged: Type.Integer({
-      minimum: 0,
-      description: 'Those that were not: an output is too large to be held, or there was no time left.',
+const FlipsSchema = component('PolicyFlips', {
+  name: Type.String(),
+  revision: Type.Integer({ minimum: 1 }),
+  flips: whole('Comparisons in which the outcome changes.'),
+  judged: whole('Comparisons that were judged.'),
+  not_judged: whole('Those that were not: an output is too large to be held, or there was no time left.'),
+  examples: Type.Array(
+    closed({
+      request_id: Type.String(),
+      from: StateSchema,
+      to: StateSchema,
+      rules: Type.Array(Type.String(), {
+        maxItems: MOST_RULES,
+        description: 'Rules whose outcome changes.',
+      }),
     }),
-    examples: Type.Array(
-      Type.Object(
-        {
-          request_id: Type.String(),
-          from: StateSchema,
-          to: StateSchema,
-          rules: Type.Array(Type.String(), {
-            maxItems: MOST_RULES,
-            description: 'Rules whose outcome changes.',
-          }),
-        },
-        { additionalProperties: false },
-      ),
-      { maxItems: MOST_EXAMPLES },
-    ),
-  },
-  { title: 'PolicyFlips', additionalProperties: false },
-);
+    { maxItems: MOST_EXAMPLES },
+  ),
+});
 type Flips = Static<typeof FlipsSchema>;
 
 interface NamedPolicy {
@@ -151,24 +140,20 @@ const DEADLINE_MS = 60_000;
 const JUDGING_MS = 30_000;
 const LATE = `was not read within ${DEADLINE_MS / 1000} s: ask for it in a report of its own`;
 
-const Answer = Type.Object(
-  {
-    fields: Type.Array(ReportedFieldSchema),
-    summary: UpgradeSummarySchema,
-    left_out: Type.Array(
-      Type.Object({ request_id: Type.String(), why: Type.String() }, { additionalProperties: false }),
-      { description: 'Requests that the report does not count.' },
-    ),
-    policies: Type.Optional(
-      Type.Array(FlipsSchema, {
-        description:
-          'Where `policies` were named: on how many files the outcome of each changes from one run of the tools to ' +
-          'the next. Its `uses` has no effect here.',
-      }),
-    ),
-  },
-  { title: 'UpgradeReport', additionalProperties: false },
-);
+const Answer = component('UpgradeReport', {
+  fields: Type.Array(ReportedFieldSchema),
+  summary: UpgradeSummarySchema,
+  left_out: Type.Array(closed({ request_id: Type.String(), why: Type.String() }), {
+    description: 'Requests that the report does not count.',
+  }),
+  policies: Type.Optional(
+    Type.Array(FlipsSchema, {
+      description:
+        'Where `policies` were named: on how many files the outcome of each changes from one run of the tools to ' +
+        'the next. Its `uses` has no effect here.',
+    }),
+  ),
+});
 
 /** One after the other: no more than one result is held. */
 async function report(deps: Deps, ctx: Context): Promise<void> {

@@ -2,6 +2,7 @@
 import Type, { type TObject, type TProperties } from 'typebox';
 import type { Described } from '../http/endpoint.ts';
 import { PREFERENCE_APPLIED } from '../http/request_context.ts';
+import { closed } from '../http/request_fields.ts';
 import type { Examples } from '../openapi/operation.ts';
 import { PolicyNameField } from './requested_policy.ts';
 import { AcceptedSchema } from './answer_schemas.ts';
@@ -45,7 +46,7 @@ export function byQueryAndBody({
     byQuery: {
       ...common,
       id: `${id}ByQuery`,
-      query: Type.Object({ ...inQuery, ...only, policy: PolicyNameField }, { additionalProperties: false }),
+      query: closed({ ...inQuery, ...only, policy: PolicyNameField }),
       input: schema,
       queryExamples,
     },

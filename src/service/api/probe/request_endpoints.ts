@@ -3,6 +3,7 @@ import Type from 'typebox';
 import { ComparisonAnswerSchema } from '../compare/compare_schema.ts';
 import { AcceptedSchema, EnvelopeSchema, StandingSchema } from './answer_schemas.ts';
 import { type Described, endpoint } from '../http/endpoint.ts';
+import { component } from '../http/request_fields.ts';
 import { SINGLES } from './single_endpoints.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import { readKeptRequest } from '../../result/kept_request.ts';
@@ -116,10 +117,11 @@ export const cancelProbe = endpoint(
 
 // `GET /v1/probe/{request_id}/timeline`: bit rate, key frames, gaps and jumps of each stream over time.
 
-const Answer = Type.Object(
-  { success: Type.Literal(true), request_id: Type.String({ format: 'uuid' }), ...TimelineSchema.properties },
-  { title: 'Timeline', additionalProperties: false },
-);
+const Answer = component('Timeline', {
+  success: Type.Literal(true),
+  request_id: Type.String({ format: 'uuid' }),
+  ...TimelineSchema.properties,
+});
 
 const none = (text: string): ApiError => new ApiError('not-found', { text });
 

@@ -1,31 +1,24 @@
 /** `GET /v1/samples`: the samples of this installation, by the addresses at which runners read them. */
 import Type, { type Static } from 'typebox';
-import { SAMPLES, type Sample as Listed } from '../../samples/list.ts';
+import { SAMPLES } from '../../samples/list.ts';
 import type { Deps } from '../deps.ts';
 import type { Context } from '../http/request_context.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { component, oneOf } from '../http/request_fields.ts';
 
-const Sample = Type.Object(
-  {
-    url: Type.String({ description: 'Its address as a source.' }),
-    group: Type.Unsafe<Listed['group']>({ type: 'string', enum: ['video', 'audio', 'streams', 'c2pa', 'broken'] }),
-    shows: Type.String(),
-    endpoint: Type.Unsafe<Listed['endpoint']>({
-      type: 'string',
-      enum: ['file', 'mediastreamvalidator', 'c2pa'],
-      description: 'What it is meant for: the last part of `/v1/probe/…`.',
-    }),
-    codecs: Type.Unsafe<readonly string[] | null>({
-      anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'null' }],
-      description: 'Codecs of its streams, as ffprobe names them. Null: ffprobe refuses the file.',
-    }),
-  },
-  { title: 'Sample', additionalProperties: false },
-);
-const Answer = Type.Object(
-  { success: Type.Literal(true), samples: Type.Array(Sample) },
-  { title: 'Samples', additionalProperties: false },
-);
+const Sample = component('Sample', {
+  url: Type.String({ description: 'Its address as a source.' }),
+  group: oneOf(['video', 'audio', 'streams', 'c2pa', 'broken']),
+  shows: Type.String(),
+  endpoint: oneOf(['file', 'mediastreamvalidator', 'c2pa'], {
+    description: 'What it is meant for: the last part of `/v1/probe/…`.',
+  }),
+  codecs: Type.Unsafe<readonly string[] | null>({
+    anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'null' }],
+    description: 'Codecs of its streams, as ffprobe names them. Null: ffprobe refuses the file.',
+  }),
+});
+const Answer = component('Samples', { success: Type.Literal(true), samples: Type.Array(Sample) });
 
 /** `origin`: null if none is served. */
 export const samplesAt = (origin: string | null): Static<typeof Answer> => ({

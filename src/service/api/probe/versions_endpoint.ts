@@ -4,73 +4,54 @@ import type { OptionSpec } from '../../../media/tools/option.ts';
 import { FILE_ROWS, sectionOf, type SectionName } from '../../../media/tools/table.ts';
 import type { Context } from '../http/request_context.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { component, oneOf, orNull } from '../http/request_fields.ts';
 import type { Deps } from '../deps.ts';
 import type { Catalog } from './tool_versions.ts';
 import { acceptedValues, describedOption } from './tool_options.ts';
 
 type Program = Extract<(typeof FILE_ROWS)[number], { args: unknown }>;
 const PROGRAMS = FILE_ROWS.filter((row): row is Program => 'args' in row);
-const KINDS: readonly OptionSpec['type'][] = ['boolean', 'integer', 'number', 'enum', 'string'];
 
-const Option = Type.Object(
-  {
-    name: Type.String(),
-    type: Type.Unsafe<OptionSpec['type']>({ type: 'string', enum: [...KINDS] }),
-    default: Type.Unsafe<OptionSpec['default']>({
-      type: ['boolean', 'number', 'string', 'null'],
-      description: 'Null: nothing is passed to the tool.',
+const Option = component('ToolOption', {
+  name: Type.String(),
+  type: oneOf(['boolean', 'integer', 'number', 'enum', 'string']),
+  default: Type.Unsafe<OptionSpec['default']>({
+    type: ['boolean', 'number', 'string', 'null'],
+    description: 'Null: nothing is passed to the tool.',
+  }),
+  help: Type.String(),
+  values: Type.Optional(Type.Array(Type.String(), { description: 'Of an enum: the accepted values.' })),
+  minimum: Type.Optional(Type.Number()),
+  maximum: Type.Optional(Type.Number()),
+  pattern: Type.Optional(Type.String({ description: 'Of a string: the regular expression for the whole text.' })),
+});
+
+const Version = component('ToolVersion', {
+  version: Type.String(),
+  latest: Type.Optional(Type.Literal(true, { description: 'What `latest` stands for; left out elsewhere.' })),
+  options: Type.Array(Type.String(), { description: 'Names of the options that this version accepts.' }),
+  values: Type.Optional(
+    Type.Record(Type.String(), Type.Array(Type.String()), {
+      description: 'By option: the values of an enum that this version accepts, if it does not accept all of them.',
     }),
-    help: Type.String(),
-    values: Type.Optional(Type.Array(Type.String(), { description: 'Of an enum: the accepted values.' })),
-    minimum: Type.Optional(Type.Number()),
-    maximum: Type.Optional(Type.Number()),
-    pattern: Type.Optional(Type.String({ description: 'Of a string: the regular expression for the whole text.' })),
-  },
-  { title: 'ToolOption', additionalProperties: false },
-);
+  ),
+  reported: Type.Optional(Type.String({ description: 'The first line that the tool prints of its version.' })),
+  warning: Type.Optional(
+    Type.String({ description: 'Known vulnerabilities of this version, if the operator shows them.' }),
+  ),
+});
 
-const Version = Type.Object(
-  {
-    version: Type.String(),
-    latest: Type.Optional(Type.Literal(true, { description: 'What `latest` stands for; left out elsewhere.' })),
-    options: Type.Array(Type.String(), { description: 'Names of the options that this version accepts.' }),
-    values: Type.Optional(
-      Type.Record(Type.String(), Type.Array(Type.String()), {
-        description: 'By option: the values of an enum that this version accepts, if it does not accept all of them.',
-      }),
-    ),
-    reported: Type.Optional(Type.String({ description: 'The first line that the tool prints of its version.' })),
-    warning: Type.Optional(
-      Type.String({ description: 'Known vulnerabilities of this version, if the operator shows them.' }),
-    ),
-  },
-  { title: 'ToolVersion', additionalProperties: false },
-);
+const Tool = component('AvailableTool', {
+  tool: oneOf<SectionName>(PROGRAMS.map(sectionOf), { description: 'The name of its section in `/v1/probe/file`.' }),
+  latest: orNull(Type.String({ description: 'The version that `latest` stands for; null if no version is ready.' })),
+  selectable: Type.Boolean({ description: 'Its section accepts `version` and `timeout`.' }),
+  default: Type.Boolean({ description: 'Whether it runs if a request does not say.' }),
+  help: Type.String(),
+  options: Type.Array(Option, { description: 'Every option of the tool.' }),
+  versions: Type.Array(Version, { description: 'Newest first.' }),
+});
 
-const Tool = Type.Object(
-  {
-    tool: Type.Unsafe<SectionName>({
-      type: 'string',
-      enum: PROGRAMS.map(sectionOf),
-      description: 'The name of its section in `/v1/probe/file`.',
-    }),
-    latest: Type.Unsafe<string | null>({
-      type: ['string', 'null'],
-      description: 'The version that `latest` stands for; null if no version is ready.',
-    }),
-    selectable: Type.Boolean({ description: 'Its section accepts `version` and `timeout`.' }),
-    default: Type.Boolean({ description: 'Whether it runs if a request does not say.' }),
-    help: Type.String(),
-    options: Type.Array(Option, { description: 'Every option of the tool.' }),
-    versions: Type.Array(Version, { description: 'Newest first.' }),
-  },
-  { title: 'AvailableTool', additionalProperties: false },
-);
-
-const Answer = Type.Object(
-  { success: Type.Literal(true), tools: Type.Array(Tool) },
-  { title: 'Versions', additionalProperties: false },
-);
+const Answer = component('Versions', { success: Type.Literal(true), tools: Type.Array(Tool) });
 type Answer = Static<typeof Answer>;
 
 function versionOf(program: Program, version: string, latest: string, catalog: Catalog): Static<typeof Version> {
