@@ -9,6 +9,7 @@ import { SHARED_PREFIX } from '../../../platform/kube/probe_policy.ts';
 import { PolicySchema } from '../../../media/policy/schema.ts';
 import { ApiError } from '../errors.ts';
 import { checkedBy } from '../http/read_input.ts';
+import { closed, component, orNull } from '../http/request_fields.ts';
 import { MOST_POLICIES } from '../../../base/limits.ts';
 import { MOST_XML_BYTES } from '../../../media/policy/limits.ts';
 import type { TextBody } from '../http/request_body.ts';
@@ -18,20 +19,14 @@ import { policyInText } from './policy_in_text.ts';
 const REVISION = {
   revision: Type.Integer({ minimum: 1 }),
   created_at: Type.String({ format: 'date-time', description: 'When the revision was saved.' }),
-  user_id: Type.Unsafe<number | null>({
-    type: ['integer', 'null'],
-    description: 'The user who saved the revision; null for a shared policy.',
-  }),
+  user_id: orNull(Type.Integer({ description: 'The user who saved the revision; null for a shared policy.' })),
 };
 
-const PolicyRow = Type.Object(
-  {
-    name: Type.String({ description: '`shared/NAME` if the policy is shared.' }),
-    ...REVISION,
-    description: Type.Optional(Type.String()),
-  },
-  { title: 'PolicyRow', additionalProperties: false },
-);
+const PolicyRow = component('PolicyRow', {
+  name: Type.String({ description: '`shared/NAME` if the policy is shared.' }),
+  ...REVISION,
+  description: Type.Optional(Type.String()),
+});
 
 const shownRevision = ({ revision, createdAt, userId }: PolicyRevision) => ({
   revision,
@@ -66,23 +61,21 @@ export const listPolicies = endpoint(
   list,
 );
 
-export const RevisionField = Type.Unsafe<number | null>({
-  type: ['integer', 'null'],
-  minimum: 1,
-  maximum: 2_147_483_647,
-  default: null,
-  description: 'A revision; by default the latest.',
-});
-const RevisionQuery = Type.Object({ revision: RevisionField }, { additionalProperties: false });
-
-const RevisionAnswer = Type.Object(
-  {
-    ...PolicyRow.properties,
-    policy: PolicySchema,
-    revisions: Type.Array(Type.Object(REVISION), { description: 'The revisions on record, the newest first.' }),
-  },
-  { title: 'SavedPolicy', additionalProperties: false },
+export const RevisionField = orNull(
+  Type.Integer({
+    minimum: 1,
+    maximum: 2_147_483_647,
+    default: null,
+    description: 'A revision; by default the latest.',
+  }),
 );
+const RevisionQuery = closed({ revision: RevisionField });
+
+const RevisionAnswer = component('SavedPolicy', {
+  ...PolicyRow.properties,
+  policy: PolicySchema,
+  revisions: Type.Array(Type.Object(REVISION), { description: 'The revisions on record, the newest first.' }),
+});
 
 export const NAME_PARAM = { name: Type.String({ description: 'The name of the policy.' }) };
 
@@ -136,17 +129,14 @@ export const readSharedPolicy = reading(
   SHARED_PREFIX,
 );
 
-const SavedAnswer = Type.Object(
-  {
-    name: Type.String(),
-    revision: Type.Integer({ minimum: 1 }),
-    changed: Type.Boolean({ description: 'False: the latest revision has this content already.' }),
-    untranslated: Type.Array(Type.String(), {
-      description: 'Parts of a MediaConch policy that have no equivalent here; the saved policy omits them.',
-    }),
-  },
-  { title: 'PolicySaved', additionalProperties: false },
-);
+const SavedAnswer = component('PolicySaved', {
+  name: Type.String(),
+  revision: Type.Integer({ minimum: 1 }),
+  changed: Type.Boolean({ description: 'False: the latest revision has this content already.' }),
+  untranslated: Type.Array(Type.String(), {
+    description: 'Parts of a MediaConch policy that have no equivalent here; the saved policy omits them.',
+  }),
+});
 
 const NO_ROOM =
   `the account has reached its limit of ${MOST_POLICIES.documents} policy revisions and documents; ` +

@@ -30,55 +30,40 @@ import { sarifText } from '../../../media/ci_formats/sarif.ts';
 import { readHead } from '../../result/unpack.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
-import { choice } from '../http/request_fields.ts';
+import { choice, closed, component, orNull, UUID } from '../http/request_fields.ts';
 import { POLICY_OUTCOME } from '../probe/answer_schemas.ts';
 
 /** Of one call. A result of a common file is judged in 2 to 10 ms. */
 const MOST_REQUESTS = 100;
 
-const EvaluateBody = Type.Object(
-  {
-    request_ids: Type.Array(Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' }), {
-      minItems: 1,
-      maxItems: MOST_REQUESTS,
-      description: `Requests of the caller that have ended, at most ${MOST_REQUESTS}.`,
+const EvaluateBody = closed({
+  request_ids: Type.Array(Type.String({ pattern: UUID }), {
+    minItems: 1,
+    maxItems: MOST_REQUESTS,
+    description: `Requests of the caller that have ended, at most ${MOST_REQUESTS}.`,
+  }),
+  revision: RevisionField,
+  policy: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: MOST_BYTES,
+      description:
+        'A policy as YAML or JSON to judge by instead, without saving it: to try a change. There need not be a ' +
+        'policy of the name.',
     }),
-    revision: RevisionField,
-    policy: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: MOST_BYTES,
-        description:
-          'A policy as YAML or JSON to judge by instead, without saving it: to try a change. There need not be a ' +
-          'policy of the name.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+  ),
+});
 
-const EvaluateAnswer = Type.Object(
-  {
-    name: Type.String(),
-    revision: Type.Unsafe<number | null>({
-      type: ['integer', 'null'],
-      minimum: 1,
-      description: 'Null for a policy that came with the call.',
-    }),
-    summary: Type.Object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, Type.Integer({ minimum: 0 })])), {
-      additionalProperties: false,
-      description: 'How many requests have each outcome.',
-    }),
-    results: Type.Array(
-      Type.Object(
-        { request_id: Type.String({ format: 'uuid' }), policy: PolicyResultSchema },
-        { additionalProperties: false },
-      ),
-      { description: 'In the order of `request_ids`.' },
-    ),
-  },
-  { title: 'PolicyEvaluation', additionalProperties: false },
-);
+const EvaluateAnswer = component('PolicyEvaluation', {
+  name: Type.String(),
+  revision: orNull(Type.Integer({ minimum: 1, description: 'Null for a policy that came with the call.' })),
+  summary: closed(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, Type.Integer({ minimum: 0 })])), {
+    description: 'How many requests have each outcome.',
+  }),
+  results: Type.Array(closed({ request_id: Type.String({ format: 'uuid' }), policy: PolicyResultSchema }), {
+    description: 'In the order of `request_ids`.',
+  }),
+});
 
 /** A verdict, whatever became of the result: one that is gone is unknown, with the reason. */
 async function verdictOn(
@@ -178,10 +163,9 @@ export const evaluateSharedPolicy = evaluating(
 );
 
 const FORMATS = ['json', 'junit', 'sarif'] as const;
-const VerdictQuery = Type.Object(
-  { format: choice(FORMATS, 'json', 'json: the member `policy` of the answer; junit: JUnit XML; sarif: SARIF 2.1.0.') },
-  { additionalProperties: false },
-);
+const VerdictQuery = closed({
+  format: choice(FORMATS, 'json', 'json: the member `policy` of the answer; junit: JUnit XML; sarif: SARIF 2.1.0.'),
+});
 
 async function storedVerdict(
   deps: Deps,

@@ -1,6 +1,7 @@
 /** What a tool is: the list, the check of its arguments and its work read the same declaration. */
 import Type, { type Static, type TProperties, type TObject } from 'typebox';
 import { makeReader } from '../../http/input/read_fields.ts';
+import { closed, UUID } from '../../http/request_fields.ts';
 import type { Answer, Calls } from '../calls.ts';
 import { DEFAULT_BYTES, LEAST_BYTES, LONGEST_BYTES, type Said } from '../answer_text.ts';
 import type { Shape } from './result_summary.ts';
@@ -24,10 +25,7 @@ const MaxBytes = Type.Integer({
   description: 'Size limit of the answer. Many clients cut longer ones.',
 });
 
-export const Uuid = Type.String({
-  pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
-  description: 'The request_id of an earlier answer.',
-});
+export const Uuid = Type.String({ pattern: UUID, description: 'The request_id of an earlier answer.' });
 
 interface Declared<P extends TProperties> {
   name: string;
@@ -56,7 +54,7 @@ export function tool<const P extends TProperties>({
   openWorld = false,
   run,
 }: Declared<P>): Tool {
-  const inputSchema = Type.Object({ ...fields, max_bytes: MaxBytes }, { additionalProperties: false });
+  const inputSchema = closed({ ...fields, max_bytes: MaxBytes });
   const read = makeReader<Static<TObject<P>> & { max_bytes: number }>(inputSchema);
   return {
     name,

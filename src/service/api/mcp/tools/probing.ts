@@ -1,6 +1,7 @@
 /** Tools that read a source: analyze_media_file, compare_media, check_policy. */
 import Type from 'typebox';
 import { ApiError, invalid } from '../../errors.ts';
+import { choice } from '../../http/request_fields.ts';
 import { FENCED } from '../answer_text.ts';
 import type { Answer, Running } from '../calls.ts';
 import type { Shape } from './result_summary.ts';
@@ -44,12 +45,7 @@ export const analyzeMediaFile = tool({
     `The raw outputs are read afterwards with get_result. ${FENCED}`,
   fields: {
     url: Url,
-    check: Type.Unsafe<(typeof CHECKS)[number]>({
-      type: 'string',
-      enum: [...CHECKS],
-      default: 'file',
-      description: 'What to run.',
-    }),
+    check: choice(CHECKS, 'file', 'What to run.'),
     ffprobe: section('ffprobe', '{"version": "7.1", "show_chapters": true}'),
     mediainfo: section('mediainfo', '{"version": "26.10"}'),
     policy: Type.Optional(PolicyGiven),

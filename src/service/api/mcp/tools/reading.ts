@@ -1,6 +1,7 @@
 /** Tools that read what is on record, and the one that cancels a request. */
 import Type from 'typebox';
 import { invalid } from '../../errors.ts';
+import { choice } from '../../http/request_fields.ts';
 import { FENCED, type Said } from '../answer_text.ts';
 import { membersOf, valueOf } from './result_summary.ts';
 import { tool, Uuid } from './mcp_tool.ts';
@@ -17,12 +18,7 @@ export const getResult = tool({
     `"log" says what is on record of a request that failed. ${FENCED}`,
   fields: {
     request_id: Uuid,
-    part: Type.Unsafe<(typeof PARTS)[number]>({
-      type: 'string',
-      enum: [...PARTS],
-      default: 'result',
-      description: 'What to read of the request.',
-    }),
+    part: choice(PARTS, 'result', 'What to read of the request.'),
     path: Type.String({
       default: '',
       maxLength: 500,
@@ -121,8 +117,6 @@ function query(fields: Record<string, string | number | undefined>): string {
   return given.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`).join('&');
 }
 
-const STATISTICS = ['usage', 'requests', 'queue', 'sources'] as const;
-
 export const getUsageStats = tool({
   name: 'get_usage_stats',
   title: 'Read usage',
@@ -130,12 +124,7 @@ export const getUsageStats = tool({
     'Figures of the caller over time: usage (processing and queue time in ms, bytes read), requests (by kind and ' +
     'outcome), queue (times), sources (by scheme).',
   fields: {
-    statistic: Type.Unsafe<(typeof STATISTICS)[number]>({
-      type: 'string',
-      enum: [...STATISTICS],
-      default: 'usage',
-      description: 'Which figures.',
-    }),
+    statistic: choice(['usage', 'requests', 'queue', 'sources'], 'usage', 'Which figures.'),
     ...Period,
     aggregation: Type.String({
       default: 'daily',
