@@ -21,10 +21,11 @@ import { notFound } from '../errors.ts';
 import { CAUSE_TEXT } from '../probe/answer_schemas.ts';
 import { resultFor, sendPieces, unreadable } from '../probe/stored_result.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { orNull } from '../http/request_fields.ts';
 import { LOG_ROW, rowOf } from './log_endpoints.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
 
-const text = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+const text = (description: string) => orNull(Type.String({ description }));
 const RESPONSE =
   'The output of the tool, unchanged; absent if it did not run, printed nothing, or the result has expired.';
 const TYPE = 'The format of the output: json, or the requested format.';
@@ -37,11 +38,12 @@ const TYPED: readonly ResultName[] = FILE_ROWS.filter((row) => !('endpoint' in r
 const Answer = Type.Object(
   {
     ...LOG_ROW,
-    admitted: Type.Unsafe<string | null>({
-      type: ['string', 'null'],
-      format: 'date-time',
-      description: 'When it was given a slot, and its tools started; absent if it never was.',
-    }),
+    admitted: orNull(
+      Type.String({
+        format: 'date-time',
+        description: 'When it was given a slot, and its tools started; absent if it never was.',
+      }),
+    ),
     ended: Type.String({ format: 'date-time', description: 'When its end was recorded.' }),
     request: Type.String({ description: 'The request as JSON, with the address as the log shows it.' }),
     error: text('What the caller was told of a failure; absent if there was none.'),

@@ -10,7 +10,22 @@ import type { Deps } from '../deps.ts';
 import { ApiError, invalid, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { anyOf, ids, LISTED, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/request_fields.ts';
+import {
+  anyOf,
+  choice,
+  closed,
+  ids,
+  LISTED,
+  listEcho,
+  listSchema,
+  offsetOf,
+  oneOf,
+  options,
+  orNull,
+  Pagination,
+  sortBy,
+  UUID,
+} from '../http/request_fields.ts';
 import { MAX_SHARED_NAME } from '../policies/policy_names.ts';
 import { ownersOf, timeRange, timesOf } from './query_filters.ts';
 import { requestFields } from '../../../base/log.ts';
@@ -25,93 +40,68 @@ const TOTALS = ['exact', 'at-least'] as const satisfies readonly LogTotal[];
 const DAY_MS = 86_400_000;
 
 /** Counting a million requests by the state of a tool takes half a second. */
-const LogPagination = Type.Object(
+const LogPagination = options(
   {
     ...Pagination.properties,
-    total: Type.Unsafe<LogTotal>({
-      type: 'string',
-      enum: [...TOTALS],
-      default: 'exact',
-      description:
-        'at-least: a total that takes long to count may be a lower bound, so that the rows come sooner; ' +
+    total: choice(
+      TOTALS,
+      'exact',
+      'at-least: a total that takes long to count may be a lower bound, so that the rows come sooner; ' +
         '`pagination.total-is` of the answer tells which it is.',
-    }),
+    ),
   },
-  { additionalProperties: false, default: {}, description: 'The page.' },
+  'The page.',
 );
 
-const ListQuery = Type.Object(
-  {
-    type: anyOf<Kind>(KINDS, 'Requests of these kinds.'),
-    status: anyOf<LogState>(STATES, 'Requests with this outcome. with-errors: some of the tools failed.'),
-    'status-ffprobe': anyOf<ToolState>(
-      TOOL_STATES,
-      'Requests with this outcome of ffprobe; skipped: it was not requested. Of a comparison: error if any run failed.',
-    ),
-    'status-mediainfo': anyOf<ToolState>(TOOL_STATES, 'Requests with this outcome of mediainfo.'),
-    'status-probe-report': anyOf<ToolState>(TOOL_STATES, 'Requests with this outcome of the report.'),
-    'status-policy': anyOf<PolicyState>(
-      POLICY_STATES,
-      'Requests with this outcome of their policy; skipped: none was requested.',
-    ),
-    policy: Type.Array(Type.String({ minLength: 1, maxLength: MAX_SHARED_NAME, pattern: '^[^\\u0000]*$' }), {
-      default: [],
-      description: 'Requests that were judged by policies of these names.',
-    }),
-    send: timeRange('When they were sent.', '24 hours before `to`'),
-    'user-id': ids('Requests of these users. Default: all that the caller can see.'),
-    'token-id': ids('Requests with these tokens.'),
-    url: Type.Unsafe<string | null>({
-      type: ['string', 'null'],
+const ListQuery = closed({
+  type: anyOf<Kind>(KINDS, 'Requests of these kinds.'),
+  status: anyOf<LogState>(STATES, 'Requests with this outcome. with-errors: some of the tools failed.'),
+  'status-ffprobe': anyOf<ToolState>(
+    TOOL_STATES,
+    'Requests with this outcome of ffprobe; skipped: it was not requested. Of a comparison: error if any run failed.',
+  ),
+  'status-mediainfo': anyOf<ToolState>(TOOL_STATES, 'Requests with this outcome of mediainfo.'),
+  'status-probe-report': anyOf<ToolState>(TOOL_STATES, 'Requests with this outcome of the report.'),
+  'status-policy': anyOf<PolicyState>(
+    POLICY_STATES,
+    'Requests with this outcome of their policy; skipped: none was requested.',
+  ),
+  policy: Type.Array(Type.String({ minLength: 1, maxLength: MAX_SHARED_NAME, pattern: '^[^\\u0000]*$' }), {
+    default: [],
+    description: 'Requests that were judged by policies of these names.',
+  }),
+  send: timeRange('When they were sent.', '24 hours before `to`'),
+  'user-id': ids('Requests of these users. Default: all that the caller can see.'),
+  'token-id': ids('Requests with these tokens.'),
+  url: orNull(
+    Type.String({
       maxLength: 8192,
       pattern: String.raw`^[^\u0000]*$`,
       default: null,
       description: 'Part of the address as the log shows it; case-insensitive.',
     }),
-    request: Type.Unsafe<string | null>({
-      type: ['string', 'null'],
-      pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
-      default: null,
-      description: 'The id of one request.',
-    }),
-    pagination: LogPagination,
-    sort: sortBy(
-      [
-        'send',
-        'user-id',
-        'url',
-        'status',
-        'status-ffprobe',
-        'status-mediainfo',
-        'status-probe-report',
-        'status-policy',
-      ],
-      'send',
-      'desc',
-    ),
-  },
-  { additionalProperties: false },
-);
+  ),
+  request: orNull(Type.String({ pattern: UUID, default: null, description: 'The id of one request.' })),
+  pagination: LogPagination,
+  sort: sortBy(
+    ['send', 'user-id', 'url', 'status', 'status-ffprobe', 'status-mediainfo', 'status-probe-report', 'status-policy'],
+    'send',
+    'desc',
+  ),
+});
 
-const toolState = Type.Unsafe<ToolState>({ title: 'ToolState', type: 'string', enum: [...TOOL_STATES] });
+const toolState = oneOf(TOOL_STATES, { title: 'ToolState' });
 export const LOG_ROW = {
   id: Type.String({ format: 'uuid' }),
   send: Type.String({ format: 'date-time' }),
-  type: Type.Unsafe<Kind>({ title: 'Kind', type: 'string', enum: [...KINDS] }),
-  status: Type.Unsafe<LogState>({ title: 'LogState', type: 'string', enum: [...STATES] }),
+  type: oneOf(KINDS, { title: 'Kind' }),
+  status: oneOf(STATES, { title: 'LogState' }),
   'status-ffprobe': toolState,
   'status-mediainfo': toolState,
   'status-probe-report': toolState,
-  'status-policy': Type.Unsafe<PolicyState>({
-    title: 'PolicyState',
-    type: 'string',
-    enum: [...POLICY_STATES],
-  }),
-  policy: Type.Unsafe<string | null>({
-    type: ['string', 'null'],
-    description: 'The name of the policy; absent for an inline policy and for none.',
-  }),
-  'policy-revision': Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+  'status-policy': oneOf(POLICY_STATES, { title: 'PolicyState' }),
+  policy: orNull(Type.String({ description: 'The name of the policy; absent for an inline policy and for none.' })),
+  'policy-revision': orNull(Type.Integer()),
   url: Type.String({
     description:
       'Without credentials; values of its query read REDACTED. Of a comparison of two sources: both, with ` and ` ' +
@@ -125,9 +115,7 @@ const LogPage = Type.Object(
   {
     ...LISTED,
     'total-is': Type.Optional(
-      Type.Unsafe<LogTotal>({
-        type: 'string',
-        enum: [...TOTALS],
+      oneOf(TOTALS, {
         description: 'Only if `pagination[total]=at-least` was requested. at-least: there may be more than `total`.',
       }),
     ),

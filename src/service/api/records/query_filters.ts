@@ -5,6 +5,7 @@ import type { Owners } from '../../../platform/store/statistics.ts';
 import type { Deps } from '../deps.ts';
 import { invalid, notFound } from '../errors.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
+import { options, orNull } from '../http/request_fields.ts';
 
 const distinct = (ids: readonly number[]): number[] => [...new Set(ids)];
 
@@ -47,16 +48,15 @@ const HOUR = String.raw`([01]\d|2[0-3])`;
 const OF_DAY = String.raw`${HOUR}:[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+\- ]${HOUR}:[0-5]\d)`;
 const TIME = `^${DAY}([Tt ]${OF_DAY})?$`;
 
-const time = (description: string) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], pattern: TIME, default: null, description });
+const time = (description: string) => orNull(Type.String({ pattern: TIME, default: null, description }));
 
 export const timeRange = (description: string, from: string) =>
-  Type.Object(
+  options(
     {
       from: time(`Start, inclusive: RFC 3339, or a date. Default: ${from}.`),
       to: time('End, exclusive: RFC 3339, or a date. Default: now.'),
     },
-    { additionalProperties: false, default: {}, description },
+    description,
   );
 export type TimeRange = Static<ReturnType<typeof timeRange>>;
 

@@ -1,38 +1,27 @@
 /** Statistics: figures by user and bucket, and a month or a year of each user in one list. */
 import Type from 'typebox';
 import { KINDS } from '../../../platform/kube/probe_job.ts';
-import {
-  type Aggregation,
-  AGGREGATIONS,
-  periodOf,
-  rangeProblem,
-  summaryPeriod,
-} from '../../../platform/statistics/aggregation.ts';
+import { AGGREGATIONS, periodOf, rangeProblem, summaryPeriod } from '../../../platform/statistics/aggregation.ts';
 import { NAMES, type Statistic, summaryOf, usersUsage } from '../../../platform/statistics/resources.ts';
 import { callerOf, type Context } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { ids } from '../http/request_fields.ts';
+import { choice, closed, ids, oneOf, orNull } from '../http/request_fields.ts';
 import { ownersOf, timeRange, timesOf } from './query_filters.ts';
 
-const BucketsQuery = Type.Object(
-  {
-    date: timeRange('Which requests: by the time they were sent.', 'a month before `to`'),
-    aggregation: Type.Unsafe<Aggregation>({
-      type: 'string',
-      enum: [...AGGREGATIONS],
-      default: 'daily',
-      description:
-        'How wide a bucket is. UTC; weeks begin on Monday (ISO). secondly is over at most 24 hours, minutely ' +
-        'over at most 31 days, hourly over at most 366 days.',
-    }),
-    'user-id': ids('Of these users. Default: the caller and their sub-users.'),
-    'token-id': ids('With these tokens.'),
-  },
-  { additionalProperties: false },
-);
+const BucketsQuery = closed({
+  date: timeRange('Which requests: by the time they were sent.', 'a month before `to`'),
+  aggregation: choice(
+    AGGREGATIONS,
+    'daily',
+    'How wide a bucket is. UTC; weeks begin on Monday (ISO). secondly is over at most 24 hours, minutely ' +
+      'over at most 31 days, hourly over at most 366 days.',
+  ),
+  'user-id': ids('Of these users. Default: the caller and their sub-users.'),
+  'token-id': ids('With these tokens.'),
+});
 
 const Period = Type.Object(
   { from: Type.String({ format: 'date-time' }), to: Type.String({ format: 'date-time' }) },
@@ -41,7 +30,7 @@ const Period = Type.Object(
 
 const bucketsOf = (names: readonly string[]) =>
   Type.Object({
-    aggregation: Type.Unsafe<Aggregation>({ title: 'Aggregation', type: 'string', enum: [...AGGREGATIONS] }),
+    aggregation: oneOf(AGGREGATIONS, { title: 'Aggregation' }),
     period: Period,
     'users-usage': Type.Array(
       Type.Object({
@@ -113,26 +102,20 @@ export const statisticsSources = statistics(
   'Playlists and manifests count as `hls` and `dash`, everything else by its scheme.',
 );
 
-const SummaryQuery = Type.Object(
-  {
-    month: Type.Unsafe<number | null>({
-      type: ['integer', 'null'],
+const SummaryQuery = closed({
+  month: orNull(
+    Type.Integer({
       minimum: 1,
       maximum: 12,
       default: null,
       description: 'Default: the current month, or the whole year if a year is given.',
     }),
-    year: Type.Unsafe<number | null>({
-      type: ['integer', 'null'],
-      minimum: 2000,
-      maximum: 9998,
-      default: null,
-      description: 'Default: the current year.',
-    }),
-    'user-id': ids('Of these users. Default: the caller and their sub-users.'),
-  },
-  { additionalProperties: false },
-);
+  ),
+  year: orNull(
+    Type.Integer({ minimum: 2000, maximum: 9998, default: null, description: 'Default: the current year.' }),
+  ),
+  'user-id': ids('Of these users. Default: the caller and their sub-users.'),
+});
 
 const SummaryAnswer = Type.Object({
   period: Type.Object({ from: Type.String({ format: 'date-time' }), to: Type.String({ format: 'date-time' }) }),

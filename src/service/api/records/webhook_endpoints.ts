@@ -6,7 +6,19 @@ import { callerOf, type Context, uuidOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { anyOf, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/request_fields.ts';
+import {
+  anyOf,
+  closed,
+  ids,
+  listEcho,
+  listSchema,
+  offsetOf,
+  oneOf,
+  orNull,
+  Pagination,
+  sortBy,
+  UUID,
+} from '../http/request_fields.ts';
 import { ownersOf } from './query_filters.ts';
 import { notFound } from '../errors.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
@@ -14,23 +26,23 @@ import { visibleUsers } from '../http/endpoint_access.ts';
 const WEBHOOK_STATES = ['pending', 'delivered', 'failed'] as const satisfies readonly WebhookState[];
 
 const time = Type.String({ format: 'date-time' });
-const orNull = <T extends object>(schema: T, description: string) =>
-  Type.Unsafe<string | null>({ anyOf: [schema, { type: 'null' }], description });
 
 const WebhookRow = Type.Object(
   {
     id: Type.String({ format: 'uuid', description: 'The webhook-id that the receiver gets in every attempt.' }),
     request: Type.String({ format: 'uuid', description: 'The request whose result it delivers.' }),
     url: Type.String({ description: 'Without credentials; values of its query read REDACTED.' }),
-    state: Type.Unsafe<WebhookState>({ title: 'DeliveryState', type: 'string', enum: [...WEBHOOK_STATES] }),
+    state: oneOf(WEBHOOK_STATES, { title: 'DeliveryState' }),
     created: time,
-    next: orNull(time, 'The next attempt; absent if it is delivered or failed.'),
-    ended: orNull(time, 'When it was delivered or failed for good.'),
+    next: orNull(
+      Type.String({ format: 'date-time', description: 'The next attempt; absent if it is delivered or failed.' }),
+    ),
+    ended: orNull(Type.String({ format: 'date-time', description: 'When it was delivered or failed for good.' })),
     attempts: Type.Array(
       Type.Object(
         {
           time,
-          status: Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'Absent: no response.' }),
+          status: orNull(Type.Integer({ description: 'Absent: no response.' })),
           error: Type.Optional(Type.String()),
           duration: Type.Integer({ description: 'Milliseconds.' }),
         },
@@ -73,22 +85,14 @@ const webhookRow = ({
   'token-id': tokenId,
 });
 
-const ListQuery = Type.Object(
-  {
-    state: anyOf<WebhookState>(WEBHOOK_STATES, 'Webhooks in these states.'),
-    request: Type.Unsafe<string | null>({
-      type: ['string', 'null'],
-      pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
-      default: null,
-      description: 'Webhooks of this request.',
-    }),
-    'user-id': ids('Webhooks of these users. Default: all that the caller can see.'),
-    'token-id': ids('Webhooks of requests with these tokens.'),
-    pagination: Pagination,
-    sort: sortBy(['created', 'next', 'state'], 'created', 'desc'),
-  },
-  { additionalProperties: false },
-);
+const ListQuery = closed({
+  state: anyOf<WebhookState>(WEBHOOK_STATES, 'Webhooks in these states.'),
+  request: orNull(Type.String({ pattern: UUID, default: null, description: 'Webhooks of this request.' })),
+  'user-id': ids('Webhooks of these users. Default: all that the caller can see.'),
+  'token-id': ids('Webhooks of requests with these tokens.'),
+  pagination: Pagination,
+  sort: sortBy(['created', 'next', 'state'], 'created', 'desc'),
+});
 
 async function list(deps: Deps, ctx: Context): Promise<void> {
   const { pagination, sort, ...filter } = checkedBy(ListQuery, ctx);
