@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Answer, type AnswerOptions, assemble } from '../../src/service/result/assemble.ts';
+import { type Answer, type AnswerOptions, assemble } from '../../src/service/result/answer.ts';
 import { bad, body, good } from './result_samples.ts';
 import { inMemory, type TextBody } from './text_body.ts';
 

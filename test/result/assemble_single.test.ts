@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { assembleSingle, type SingleOptions } from '../../src/service/result/assemble_single.ts';
+import { assembleSingle, type SingleOptions } from '../../src/service/result/answer.ts';
 import { bad, body, good } from './result_samples.ts';
 import { inMemory, type TextBody } from './text_body.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { assemble } from '../../src/service/result/assemble.ts';
+import { assemble } from '../../src/service/result/answer.ts';
 import type { FileTool } from '../../src/media/tools/table.ts';
 import { inMemory, type TextBody, type TextToolResult } from './text_body.ts';
 

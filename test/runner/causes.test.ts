@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtC2pa } from '../../images/cargo_build.ts';
 import { cacheDir } from '../../images/cache.ts';
-import { assemble } from '../../src/service/result/assemble.ts';
+import { assemble } from '../../src/service/result/answer.ts';
 import { builtInMsv } from '../../src/media/hls/built_in.ts';
 import type { AssignedTool } from '../../src/platform/bus/messages.ts';
 import { outcome } from '../../src/service/controller/collect/outcome.ts';

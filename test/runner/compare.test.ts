@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SUBJECT, type AssignedTool, type Cancel } from '../../src/platform/bus/messages.ts';
-import { comparisonOf } from '../../src/service/result/assemble_comparison.ts';
+import { comparisonOf } from '../../src/service/result/answer.ts';
 import { runSeveral } from '../../src/service/runner/compare.ts';
 import type { RawToolResult } from '../../src/service/runner/output.ts';
 import { until } from '../until.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SUBJECT } from '../../src/platform/bus/messages.ts';
-import { comparisonOf } from '../../src/service/result/assemble_comparison.ts';
+import { comparisonOf } from '../../src/service/result/answer.ts';
 import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { join } from 'node:path';
 import { SUBJECT, type AssignedTool, type Assignment, type Cancel } from '../../src/platform/bus/messages.ts';
-import { comparisonOf, runOf } from '../../src/service/result/assemble_comparison.ts';
+import { comparisonOf, runOf } from '../../src/service/result/answer.ts';
 import { runInTurn } from '../../src/service/runner/compare.ts';
 import type { RawToolResult } from '../../src/service/runner/output.ts';
 import { parseSource } from '../../src/source/address/parse.ts';

@@ -3,12 +3,11 @@
  * one.
  */
 import type { Reason } from '../../platform/kube/probe_job.ts';
-import type { Answer } from '../result/assemble.ts';
 import type { Packed } from '../result/inflate.ts';
 import { bytesOf, lengthOf } from '../result/pieces.ts';
 import { textOf } from '../result/texts.ts';
 import { unpackResult } from '../result/unpack.ts';
-import { answerOf, type ResponseForm } from '../result/answer.ts';
+import { answerOf, type Answer, type ResponseForm } from '../result/answer.ts';
 import { eventOf } from './events.ts';
 
 /** The largest body for receivers; the complete result can be read back. */

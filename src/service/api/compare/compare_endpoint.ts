@@ -3,8 +3,7 @@
  * results on record say. The last is compared by the API: nothing runs.
  */
 import { codeMember } from '../../../base/causes.ts';
-import { JSON_TYPE } from '../../result/assemble.ts';
-import { runOf } from '../../result/assemble_comparison.ts';
+import { COMPARED, JSON_TYPE, runOf } from '../../result/answer.ts';
 import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
 import { type Context, tokenOf } from '../http/request_context.ts';
 import { takeRequestRate } from '../http/rate.ts';
@@ -14,7 +13,6 @@ import type { TextRun } from '../work/jobs.ts';
 import { storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
 import { MOST_TOOLS, type ToolRequest } from '../../../platform/kube/probe_job.ts';
 import { TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
-import { COMPARED } from '../../result/answer.ts';
 import { TOOL_TABLE } from '../../../media/tools/table.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';

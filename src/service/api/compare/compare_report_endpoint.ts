@@ -13,7 +13,7 @@ import { shown } from '../http/input/pairs.ts';
 import { findNamed, unknownPolicy } from '../policies/policy_names.ts';
 import { judged, type StoredResult, storedResult, untilClosed } from '../probe/stored_result.ts';
 import { ReportedFieldSchema, UpgradeReport, UpgradeSummarySchema } from '../../../media/compare/upgrade_report.ts';
-import { comparisonOf } from '../../result/assemble_comparison.ts';
+import { comparisonOf } from '../../result/answer.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy } from '../http/read_input.ts';

@@ -1,11 +1,10 @@
 /** Converts the end of a request to the response. */
 import type { Ended } from '../../../platform/bus/messages.ts';
-import { JSON_TYPE } from '../../result/assemble.ts';
 import { textOf } from '../../result/texts.ts';
 import { unpackResult } from '../../result/unpack.ts';
 import { verdictOf } from '../../result/verdict.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
-import { answerOf, hasEnvelope, skippedSections, type ResponseForm } from '../../result/answer.ts';
+import { answerOf, hasEnvelope, JSON_TYPE, skippedSections, type ResponseForm } from '../../result/answer.ts';
 import { type Context, nameIgnored, tokenOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, expired } from '../errors.ts';

@@ -14,7 +14,7 @@ import { ApiError, expired, notFound } from '../errors.ts';
 import type { Reason } from '../../../platform/kube/probe_job.ts';
 import { TEXTS } from '../../result/texts.ts';
 import { deleteJob, recordOwnEnd } from './own_end.ts';
-import { JSON_TYPE } from '../../result/assemble.ts';
+import { JSON_TYPE } from '../../result/answer.ts';
 import { bytesOf, wholeOf } from '../../result/pieces.ts';
 import { unpackResult } from '../../result/unpack.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
