@@ -35,11 +35,13 @@ export interface ResponseForm {
   compared?: true;
   /** Without tools that ran only for the report. */
   shown: readonly FileTool[];
+  /** With one tool shown: the body is its bare output. */
   injectOutput: boolean;
   /** Media type of the bare output, if it is not JSON. */
   bareType?: string;
+  /** JSON is an object in the response, and not a text that contains one. */
   injectJson: boolean;
-  /** The policy named by the request. */
+  /** The policy named by the request: its verdict is included in the envelope. */
   policy?: NamedPolicy | undefined;
 }
 
@@ -61,9 +63,10 @@ export const answerOf = (
   { withoutOutputs = false } = {},
 ): Answer => {
   if (form.compared) return assembleComparison(result, recorded);
+  const options = { ...recorded, ...form, outputs, withoutOutputs };
   return form.single === undefined
-    ? assemble(result, { ...recorded, ...form, outputs, withoutOutputs })
-    : assembleSingle(result, { ...recorded, ...form, tool: form.single, outputs, withoutOutputs });
+    ? assemble(result, options)
+    : assembleSingle(result, { ...options, tool: form.single });
 };
 
 /** The recorded end of a request. */
@@ -92,26 +95,12 @@ function metadataOf(
 
 // Of several tools: the envelope, or the bare output of one.
 
-interface OutputOptions {
-  requestId: string;
-  queueTimeMs: number;
-  /** With one tool shown: the body is its bare output. */
-  injectOutput?: boolean;
-  /** JSON is an object in the response, and not a text that contains one. */
-  injectJson?: boolean;
-  /** The policy named by the request: its verdict is included in the envelope. */
-  policy?: NamedPolicy | undefined;
+/** With what an answer is made. Absent `shown`: all sections. */
+export interface AnswerOptions extends Omit<Recorded, 'error'>, Partial<ResponseForm> {
   /** Leaves the outputs, and what the envelope has of them, out. */
   withoutOutputs?: boolean;
   /** The outputs, if they are in memory. */
   outputs: Buffer | null;
-}
-
-export interface AnswerOptions extends OutputOptions {
-  /** Sections of the response; absent: all. Tools that ran only for the report are not among them. */
-  shown?: readonly FileTool[];
-  /** Media type of a bare output, if it is not JSON. */
-  bareType?: string;
 }
 
 export interface Answer {
@@ -254,10 +243,9 @@ function inject(parts: Part[], outputs: Buffer | null): void {
 
 // Of an endpoint that runs one tool: the tool's bare output, or an envelope around it.
 
-export interface SingleOptions extends OutputOptions {
+/** `error`: set whenever the tool did not succeed. */
+export interface SingleOptions extends AnswerOptions, Recorded {
   tool: EndpointTool;
-  /** Recorded error of the request: set whenever the tool did not succeed. */
-  error: string | null;
 }
 
 export function assembleSingle(result: ResultBody, options: SingleOptions): Answer {
