@@ -28,21 +28,19 @@ app.use(async (ctx) => {
   const { submittedAt, inflatedBytes } = record;
   const ended = { id, status: 200, queueTimeMs: 1 };
   if (path === 'waiting') {
-    ctx.state.token = { rootUserId: 1 } as never;
+    ctx.state.caller = { rootUserId: 1 } as never;
     const inline = inflatedBytes !== null && inflatedBytes <= WHOLE ? await store.readBody(id, submittedAt) : null;
     return answer(
       deps,
       ctx as Context,
       {
-        end: {
-          ...ended,
-          reason: 'Completed',
-          hasBody: true,
-          ...(inflatedBytes === null ? {} : { inflatedBytes }),
-          ...(inline ? { body: inline.toString('base64') } : {}),
-        },
-        submittedAt,
+        ...ended,
+        reason: 'Completed',
+        hasBody: true,
+        ...(inflatedBytes === null ? {} : { inflatedBytes }),
+        ...(inline ? { body: inline.toString('base64') } : {}),
       },
+      submittedAt,
       readKeptRequest(record).response,
     );
   }

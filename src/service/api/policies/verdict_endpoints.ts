@@ -7,18 +7,18 @@ import { OUTCOMES, type Outcome } from '../../../media/policy/types.ts';
 import { readKeptRequest } from '../../result/kept_request.ts';
 import { type NamedPolicy, unknownVerdict, verdictOf } from '../../result/verdict.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, expired, invalid, notFound } from '../errors.ts';
-import { type Context, paramOf, tokenOf, uuidOf } from '../http/request_context.ts';
+import { ApiError, expired, invalid } from '../errors.ts';
+import { type Context, paramOf, tokenOf } from '../http/request_context.ts';
 import { endpoint, type EndpointName } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy } from '../http/read_input.ts';
 import {
   judged,
   type NoResult,
+  ownRequest,
   resultFor,
   storedResult,
   type StoredResult,
-  unreadable,
   untilClosed,
 } from '../probe/stored_result.ts';
 import { shownName, useNamed } from './policy_names.ts';
@@ -28,7 +28,6 @@ import { junitText } from '../../../media/ci_formats/junit.ts';
 import { judgedByPolicy } from '../../../media/ci_formats/policy_rules.ts';
 import { sarifText } from '../../../media/ci_formats/sarif.ts';
 import { readHead } from '../../result/unpack.ts';
-import { isStoreError } from '../../../platform/store/errors.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
 import { choice, closed, component, orNull, UUID } from '../http/request_fields.ts';
 import { POLICY_OUTCOME } from '../probe/answer_schemas.ts';
@@ -167,30 +166,18 @@ const VerdictQuery = closed({
   format: choice(FORMATS, 'json', 'json: the member `policy` of the answer; junit: JUnit XML; sarif: SARIF 2.1.0.'),
 });
 
-async function storedVerdict(
-  deps: Deps,
-  ctx: Context,
-  { id, submittedAt, hasBody, inflatedBytes, ...record }: RequestRecord,
-): Promise<PolicyResult> {
+async function storedVerdict(deps: Deps, ctx: Context, record: RequestRecord): Promise<PolicyResult> {
   const asked = readKeptRequest(record).response.policy;
   if (!asked) throw new ApiError('not-found', { text: 'the request named no policy' });
-  if (!hasBody) return unknownVerdict(asked, record.error ?? 'the request ended without a result');
-  const result = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, tokenOf(ctx).rootUserId);
-  if (!result) throw expired();
-  try {
-    return verdictOf(await readHead(result.packed), asked)!;
-  } catch (error) {
-    // Dropped between two reads.
-    if (isStoreError(error, 'not-ready')) throw expired();
-    throw unreadable(error);
-  }
+  if (!record.hasBody) return unknownVerdict(asked, record.error ?? 'the request ended without a result');
+  const head = await resultFor(deps, ctx, record, readHead);
+  if (!head) throw expired();
+  return verdictOf(head.value, asked)!;
 }
 
 async function readStored(deps: Deps, ctx: Context): Promise<void> {
   const { format } = checkedBy(VerdictQuery, ctx);
-  const id = uuidOf(ctx);
-  const record = await deps.store.readRequest(id, { userId: tokenOf(ctx).userId });
-  if (!record) throw notFound();
+  const record = await ownRequest(deps, ctx);
   if (record.state === 'open') throw new ApiError('not-found', { text: 'the request has not ended' });
   const verdict = await storedVerdict(deps, ctx, record);
   ctx.set('X-Policy-Outcome', verdict.outcome);

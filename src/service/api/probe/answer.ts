@@ -3,12 +3,11 @@ import type { Ended } from '../../../platform/bus/messages.ts';
 import { textOf } from '../../result/texts.ts';
 import { unpackResult } from '../../result/unpack.ts';
 import { verdictOf } from '../../result/verdict.ts';
-import { isStoreError } from '../../../platform/store/errors.ts';
 import { answerOf, hasEnvelope, JSON_TYPE, skippedSections, type ResponseForm } from '../../result/answer.ts';
-import { type Context, nameIgnored, tokenOf } from '../http/request_context.ts';
+import { type Context, nameIgnored } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, expired } from '../errors.ts';
-import { resultFor, sendPieces, unreadable } from './stored_result.ts';
+import { resultFor, sendPieces } from './stored_result.ts';
 
 const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 10, 503: 5 };
 
@@ -25,32 +24,22 @@ function endError({ status, reason, error, code }: Pick<Ended, 'status' | 'reaso
   });
 }
 
-export interface EndedRequest {
-  end: Ended;
-  submittedAt: Date;
-}
-
 export async function answer(
   deps: Pick<Deps, 'store' | 'memory' | 'metrics'>,
   ctx: Context,
-  { end, submittedAt }: EndedRequest,
+  end: Ended,
+  submittedAt: Date,
   form: ResponseForm,
 ): Promise<void> {
   if (!hasEnvelope(end)) throw endError(end);
   const began = performance.now();
-  const { id, inflatedBytes = null, body } = end;
+  const { id, inflatedBytes = null, body, queueTimeMs, error = null } = end;
   const inline = body === undefined ? undefined : Buffer.from(body, 'base64');
-  const result = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes, inline }, tokenOf(ctx).rootUserId);
-  if (!result) throw expired();
-  const { packed } = result;
-  const unpacked = await unpackResult(packed).catch((error: unknown) => {
-    result.place.release();
-    // Deleted between two reads.
-    throw isStoreError(error, 'not-ready') ? expired() : unreadable(error);
-  });
+  const opened = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes, inline }, unpackResult);
+  if (!opened) throw expired();
+  const { packed, value: unpacked } = opened;
   const verdict = verdictOf(unpacked.result, form.policy);
   if (verdict) ctx.set('X-Policy-Outcome', verdict.outcome);
-  const { queueTimeMs, error = null } = end;
   const made = answerOf(unpacked, { requestId: id, queueTimeMs, error }, form);
   nameIgnored(ctx, skippedSections(unpacked.result, form));
   ctx.status = 200;

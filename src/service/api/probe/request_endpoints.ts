@@ -8,20 +8,19 @@ import { SINGLES } from './single_endpoints.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import { readKeptRequest } from '../../result/kept_request.ts';
 import { answer } from './answer.ts';
-import { type Context, tokenOf, uuidOf } from '../http/request_context.ts';
+import { type Context, tokenOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, expired, notFound } from '../errors.ts';
+import { ApiError, expired } from '../errors.ts';
 import type { Reason } from '../../../platform/kube/probe_job.ts';
 import { TEXTS } from '../../result/texts.ts';
 import { deleteJob, recordOwnEnd } from './own_end.ts';
 import { JSON_TYPE } from '../../result/answer.ts';
 import { bytesOf, wholeOf } from '../../result/pieces.ts';
 import { unpackResult } from '../../result/unpack.ts';
-import { isStoreError } from '../../../platform/store/errors.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
 import { MOST_BYTES } from '../../../media/timeline/limits.ts';
 import { TimelineSchema } from '../../../media/timeline/schema.ts';
-import { resultFor, unreadable } from './stored_result.ts';
+import { ownRequest, resultFor } from './stored_result.ts';
 
 const READ_BACK: Described = {
   id: 'readProbe',
@@ -48,11 +47,7 @@ const READ_BACK: Described = {
 };
 
 async function readBack(deps: Deps, ctx: Context): Promise<void> {
-  const { store } = deps;
-  const id = uuidOf(ctx);
-  const record = await store.readRequest(id, { userId: tokenOf(ctx).userId });
-  if (!record) throw notFound();
-
+  const record = await ownRequest(deps, ctx);
   if (record.state === 'open') {
     ctx.status = 202;
     ctx.body = await deps.standing(record);
@@ -65,7 +60,7 @@ async function readBack(deps: Deps, ctx: Context): Promise<void> {
     reason: reason ?? 'InternalError',
     queueTimeMs: queueTimeMs ?? 0,
   });
-  await answer(deps, ctx, { end, submittedAt: record.submittedAt }, readKeptRequest(record).response);
+  await answer(deps, ctx, end, record.submittedAt, readKeptRequest(record).response);
 }
 
 export const readProbe = endpoint('GET /v1/probe/:id', READ_BACK, readBack);
@@ -82,9 +77,8 @@ function checkEnd(reason: Reason | null): void {
 
 async function cancelRequest(deps: Deps, ctx: Context): Promise<void> {
   const { store, kube, settings, waiting } = deps;
-  const id = uuidOf(ctx);
-  const record = await store.readRequest(id, { userId: tokenOf(ctx).userId });
-  if (!record) throw notFound();
+  const record = await ownRequest(deps, ctx);
+  const { id } = record;
   if (record.state === 'open') {
     const isNew = store.clock.now() - record.submittedAt.getTime() < CREATED_WITHIN_MS;
     const deleted = await deleteJob(kube, id, settings.namespace, { ...RETRIES, evenIfGone: isNew });
@@ -129,13 +123,10 @@ const wasAsked = (record: RequestRecord): boolean =>
   (readKeptRequest(record).options['timeline'] as { enabled?: unknown } | undefined)?.enabled === true;
 
 async function storedTimeline(deps: Deps, ctx: Context, record: RequestRecord): Promise<string> {
-  const { id, submittedAt, inflatedBytes } = record;
   const missing = () => none(wasAsked(record) ? 'the runner made no timeline' : 'no timeline was requested');
   if (!record.hasBody) throw wasAsked(record) ? none(`no timeline: ${record.error ?? 'no result'}`) : missing();
-  const stored = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, tokenOf(ctx).rootUserId);
-  if (!stored) throw expired();
-  try {
-    const { result, outputs } = await unpackResult(stored.packed);
+  const stored = await resultFor(deps, ctx, record, async (packed) => {
+    const { result, outputs } = await unpackResult(packed);
     const { timeline } = result;
     if (!timeline) throw missing();
     if (timeline.output === null) throw none(`the timeline failed: ${timeline.error ?? 'no result'}`);
@@ -143,19 +134,15 @@ async function storedTimeline(deps: Deps, ctx: Context, record: RequestRecord): 
     if (to - from > MOST_BYTES) throw none('the timeline cannot be read');
     if (outputs) return outputs.toString('utf8', from, to);
     const slices: Buffer[] = [];
-    for await (const slice of bytesOf([wholeOf(timeline.output)], stored.packed)) slices.push(Buffer.from(slice));
+    for await (const slice of bytesOf([wholeOf(timeline.output)], packed)) slices.push(Buffer.from(slice));
     return Buffer.concat(slices).toString();
-  } catch (error) {
-    // Deleted between two reads.
-    if (isStoreError(error, 'not-ready')) throw expired();
-    throw unreadable(error);
-  }
+  });
+  if (!stored) throw expired();
+  return stored.value;
 }
 
 async function read(deps: Deps, ctx: Context): Promise<void> {
-  const id = uuidOf(ctx);
-  const record = await deps.store.readRequest(id, { userId: tokenOf(ctx).userId });
-  if (!record) throw notFound();
+  const record = await ownRequest(deps, ctx);
   if (record.state === 'open') {
     ctx.status = 202;
     ctx.body = await deps.standing(record);
@@ -163,7 +150,7 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
   }
   const stored = await storedTimeline(deps, ctx, record);
   const by = { account: tokenOf(ctx).rootUserId, what: 'the timeline' };
-  const text = await deps.work.run('timeline', { requestId: id, stored }, by);
+  const text = await deps.work.run('timeline', { requestId: record.id, stored }, by);
   if (text === null) throw none('the timeline cannot be read');
   ctx.type = JSON_TYPE;
   ctx.body = text;

@@ -15,7 +15,7 @@ import { endedNotice } from '../../result/ended_notice.ts';
 import { retry } from '../../../base/retry.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import { requestTrace } from '../../../platform/tracing/request_trace.ts';
-import { answer, type EndedRequest } from './answer.ts';
+import { answer } from './answer.ts';
 
 // Keeps an uploaded file for a request that goes on without its caller, until its end.
 
@@ -149,11 +149,12 @@ const PAUSES = { first: 100, longest: 1_000 };
 function answerInTime(
   deps: Deps,
   ctx: Context,
-  ended: EndedRequest,
+  end: Ended,
+  submittedAt: Date,
   { response, limits }: ProbeRequest,
 ): Promise<void> {
-  const spentMs = deps.store.clock.now() - ended.submittedAt.getTime();
-  return retry(() => answer(deps, ctx, ended, response), {
+  const spentMs = deps.store.clock.now() - submittedAt.getTime();
+  return retry(() => answer(deps, ctx, end, submittedAt, response), {
     ...PAUSES,
     until: performance.now() + limits.queueTimeoutMs + limits.timeoutMs - spentMs,
     when: (error) => isStoreError(error, 'unreachable', 'timeout') && !deps.drain.over.aborted,
@@ -194,7 +195,7 @@ export async function runProbe(deps: Deps, ctx: Context, request: ProbeRequest):
       await deps.store.releaseKey(tokenOf(ctx).id, idempotency.key, opened.id);
       continue;
     }
-    if (end) return answerInTime(deps, ctx, { end, submittedAt: opened.submittedAt }, request);
+    if (end) return answerInTime(deps, ctx, end, opened.submittedAt, request);
     if (prefersAsync(ctx)) ctx.set(PREFERENCE_APPLIED, 'respond-async');
     ctx.status = 202;
     ctx.body = { success: true, metadata: { request_id: opened.id } };

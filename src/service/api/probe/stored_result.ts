@@ -2,13 +2,13 @@
 import { Readable } from 'node:stream';
 import { UnreadableResult, type Packed } from '../../result/inflate.ts';
 import { OverBudget, type Place } from '../../result/memory_budget.ts';
-import { openResult, type OpenResult, type StoredResult as ResultRef } from '../../result/open_result.ts';
+import { openResult, type StoredResult as ResultRef } from '../../result/open_result.ts';
 import { readTexts, unpackResult, type Texts } from '../../result/unpack.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
-import { type Context, tokenOf } from '../http/request_context.ts';
+import { callerOf, type Context, tokenOf, uuidOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, inside } from '../errors.ts';
+import { ApiError, inside, notFound } from '../errors.ts';
 import type { ResultBody } from '../../../platform/bus/result_body.ts';
 import { bytesOf, lengthOf, type Piece } from '../../result/pieces.ts';
 
@@ -33,18 +33,26 @@ interface Wanted {
   only?: { kind: RequestRecord['kind']; endpoint: string };
 }
 
-const EXPIRED: NoResult = { absent: 'expired', why: 'has a result that has expired' };
+type Read<T> = (packed: Packed) => Promise<T>;
+
+/** `value`: what was read of it. */
+interface Opened<T> {
+  packed: Packed;
+  place: Place;
+  value: T;
+}
 
 /**
  * Reads at the account's pace. `hint`: appended to the error if there is no memory. Null: the result is no longer
  * stored.
  */
-async function openWithin(
+async function readWithin<T>(
   deps: Pick<Deps, 'store' | 'memory'>,
   stored: ResultRef,
   account: number,
+  read: Read<T>,
   { signal, hint }: { signal: AbortSignal; hint: string },
-): Promise<OpenResult | null> {
+): Promise<Opened<T> | null> {
   const opened = await openResult(deps, stored, account, signal).catch((error: unknown) => {
     if (!(error instanceof OverBudget)) throw error;
     const { retryAfterS } = error;
@@ -54,8 +62,17 @@ async function openWithin(
       reason: 'memory',
     });
   });
-  if (opened && typeof opened.packed === 'function') opened.packed.pace = opened.place.pace;
-  return opened;
+  if (!opened) return null;
+  const { packed, place } = opened;
+  if (typeof packed === 'function') packed.pace = place.pace;
+  try {
+    return { packed, place, value: await read(packed) };
+  } catch (error) {
+    place.release();
+    // Deleted between two reads.
+    if (isStoreError(error, 'not-ready')) return null;
+    throw error;
+  }
 }
 
 /** The request must be the caller's own, and have a result. */
@@ -71,19 +88,25 @@ export async function storedResult(
   if (only && record.kind !== only.kind) return { absent: 'other-kind', why: `is not a request of ${only.endpoint}` };
   if (record.state === 'open') return { absent: 'open', why: 'has not ended yet' };
   if (!record.hasBody) return { absent: 'none', why: 'ended without a result' };
-  const opened = await openWithin(deps, record, rootUserId, { signal, hint: 'try again later' });
-  if (!opened) return EXPIRED;
-  const { packed, place } = opened;
-  try {
+  const read = async (packed: Packed) => {
     const unpacked = await unpackResult(packed);
-    return { result: unpacked.result, texts: await readTexts(unpacked, packed), record, place };
+    return { result: unpacked.result, texts: await readTexts(unpacked, packed) };
+  };
+  try {
+    const opened = await readWithin(deps, record, rootUserId, read, { signal, hint: 'try again later' });
+    if (!opened) return { absent: 'expired', why: 'has a result that has expired' };
+    return { ...opened.value, record, place: opened.place };
   } catch (error) {
-    place.release();
-    // Deleted between two reads.
-    if (isStoreError(error, 'not-ready')) return EXPIRED;
     if (error instanceof UnreadableResult) return { absent: 'unreadable', why: 'has a result that cannot be read' };
     throw error;
   }
+}
+
+/** The request that the path names, which must be the caller's own. */
+export async function ownRequest({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<RequestRecord> {
+  const record = await store.readRequest(uuidOf(ctx), { userId: tokenOf(ctx).userId });
+  if (!record) throw notFound();
+  return record;
 }
 
 /** What a policy is judged on. */
@@ -109,25 +132,24 @@ export function untilClosed(ctx: Context): AbortSignal {
  * The place is released when the socket has taken the whole response, or is closed. Null: the result is no longer
  * stored.
  */
-export async function resultFor(
+export async function resultFor<T>(
   deps: Pick<Deps, 'store' | 'memory'>,
   ctx: Context,
   stored: ResultRef,
-  account: number,
-): Promise<OpenResult | null> {
-  const result = await openWithin(deps, stored, account, {
+  read: Read<T>,
+): Promise<Opened<T> | null> {
+  const result = await readWithin(deps, stored, callerOf(ctx).rootUserId, read, {
     signal: untilClosed(ctx),
     hint: `read this one later at /v1/probe/${stored.id}`,
+  }).catch((error: unknown) => {
+    if (!(error instanceof UnreadableResult)) throw error;
+    throw inside(`a stored result cannot be read: ${error.message}`, error);
   });
   if (!result) return null;
   if (ctx.res.closed) result.place.release();
   else ctx.res.once('close', () => result.place.release());
   return result;
 }
-
-/** Converts the error of reading an invalid stored result. */
-export const unreadable = (error: unknown): unknown =>
-  error instanceof UnreadableResult ? inside(`a stored result cannot be read: ${error.message}`, error) : error;
 
 /** Shorter texts are written at once. */
 const ONE_WRITE = 64 * 1024;

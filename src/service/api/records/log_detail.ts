@@ -7,18 +7,14 @@ import type { Output, ResultBody, ReportResult } from '../../../platform/bus/res
 import { comparisonOf, JSON_TYPE, runOf } from '../../result/answer.ts';
 import { addressesIn, readKeptRequest, type KeptRequest } from '../../result/kept_request.ts';
 import { joined, quoted, type Piece } from '../../result/pieces.ts';
-import { unpackResult, type Unpacked } from '../../result/unpack.ts';
+import { unpackResult } from '../../result/unpack.ts';
 import { probeReport } from '../../../media/tools/probe_report.ts';
 import { FILE_ROWS, RESULTS, TOOL_TABLE, type ResultName } from '../../../media/tools/table.ts';
-import { isUuid } from '../../../platform/store/uuid.ts';
-import type { Packed } from '../../result/inflate.ts';
-import { isStoreError } from '../../../platform/store/errors.ts';
-import type { LogDetail } from '../../../platform/store/log.ts';
-import { callerOf, type Context } from '../http/request_context.ts';
+import { callerOf, type Context, uuidOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { CAUSE_TEXT } from '../probe/answer_schemas.ts';
-import { resultFor, sendPieces, unreadable } from '../probe/stored_result.ts';
+import { resultFor, sendPieces } from '../probe/stored_result.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { orNull } from '../http/request_fields.ts';
 import { LOG_ROW, rowOf } from './log_endpoints.ts';
@@ -162,35 +158,12 @@ function textOf(value: unknown, outputs: ReadonlySet<unknown>): Piece[] {
 const separated = (items: readonly Piece[][]): Piece[] =>
   items.flatMap((item, index) => (index === 0 ? item : [',', ...item]));
 
-const NO_RESULT = { packed: Buffer.alloc(0), unpacked: { result: null, outputs: null } };
-
-async function resultOf(
-  deps: Deps,
-  ctx: Context,
-  { id, submittedAt, hasBody, inflatedBytes }: LogDetail,
-): Promise<{ packed: Packed; unpacked: Pick<Unpacked, 'outputs'> & { result: ResultBody | null } }> {
-  const opened = hasBody
-    ? await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, callerOf(ctx).rootUserId)
-    : null;
-  if (!opened) return NO_RESULT;
-  try {
-    return { packed: opened.packed, unpacked: await unpackResult(opened.packed) };
-  } catch (error) {
-    // The log is kept longer than the results: this one was deleted between two reads.
-    if (isStoreError(error, 'not-ready')) return NO_RESULT;
-    throw unreadable(error);
-  }
-}
-
 async function read(deps: Deps, ctx: Context): Promise<void> {
-  const id = String((ctx['params'] as { id?: string }).id).toLowerCase();
-  if (!isUuid(id)) throw notFound();
-  const row = await deps.store.readLog(id, (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
+  const row = await deps.store.readLog(uuidOf(ctx), (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
   if (!row) throw notFound();
-  const {
-    packed,
-    unpacked: { result, outputs },
-  } = await resultOf(deps, ctx, row);
+  // The log is kept longer than the results.
+  const stored = row.hasBody ? await resultFor(deps, ctx, row, unpackResult) : null;
+  const { result, outputs } = stored?.value ?? { result: null, outputs: null };
   const { options } = readKeptRequest(row);
   const compared = row.kind === 'compare' ? result : null;
   const members = {
@@ -207,7 +180,7 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
       compared && JSON.stringify({ runs: compared.tools.map((tool) => runOf(tool)), ...comparisonOf(compared) }),
   };
   const named = new Set<unknown>(result ? outputsOf(result).map(({ output }) => output) : []);
-  sendPieces(ctx, joined(textOf(members, named), outputs), packed, JSON_TYPE);
+  sendPieces(ctx, joined(textOf(members, named), outputs), stored?.packed ?? Buffer.alloc(0), JSON_TYPE);
 }
 
 export const logDetail = endpoint(

@@ -5,7 +5,7 @@ import { KINDS, type Kind } from '../../../platform/kube/probe_job.ts';
 import type { LogRow, LogState, LogTotal, PolicyState, ToolState } from '../../../platform/store/log.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import { addressesIn } from '../../result/kept_request.ts';
-import { callerOf, type Context } from '../http/request_context.ts';
+import { callerOf, type Context, uuidOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -29,7 +29,6 @@ import {
 import { MAX_SHARED_NAME } from '../policies/policy_names.ts';
 import { ownersOf, timeRange, timesOf } from './query_filters.ts';
 import { requestFields } from '../../../base/log.ts';
-import { isUuid } from '../../../platform/store/uuid.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
 import { deleteJob } from '../probe/own_end.ts';
 
@@ -220,8 +219,7 @@ export const logList = endpoint(
 const ONCE = { first: 1, longest: 1, attempts: 1 };
 
 async function erase(deps: Deps, ctx: Context): Promise<void> {
-  const id = String((ctx['params'] as { id?: string }).id).toLowerCase();
-  if (!isUuid(id)) throw notFound();
+  const id = uuidOf(ctx);
   const outcome = await deps.store.eraseRequest(id, (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
   if (outcome === 'none') throw notFound();
   if (outcome === 'open') throw new ApiError('not-ended');
