@@ -1,9 +1,7 @@
 /** Assembles the API: every endpoint is a list of named middlewares. */
 import Router from '@koa/router';
 import Koa from 'koa';
-import { consoleRoutes } from './console/console_routes.ts';
-import { referenceRoutes } from './docs/reference/reference_routes.ts';
-import { siteRoutes } from './docs/site_routes.ts';
+import { consoleRoutes, referenceRoutes, siteRoutes } from './pages/page_routes.ts';
 import { accessLog } from './http/access_log.ts';
 import type { State } from './http/request_context.ts';
 import type { Deps } from './deps.ts';

@@ -1,0 +1,144 @@
+/**
+ * The console under `/app` (images/console_bundle.ts); the documentation under `/docs/`, each page also as Markdown,
+ * and the texts for programs at the root (docs/site/build.ts); the description at `/docs/api` as a page that can send
+ * requests, and the same as text. Nothing is loaded from other addresses, and the policies of the pages forbid it.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from '../../../base/log.ts';
+import { notFound } from '../errors.ts';
+import { methods } from '../http/middleware.ts';
+import { type Context, type Handler, paramOf } from '../http/request_context.ts';
+import type { Operation } from '../openapi/operation.ts';
+import { isStatic, packedFile, pageHeaders, readStaticFile, sendStaticFile, type StaticFile } from './static_files.ts';
+
+/** Beside the sources of the image. */
+const beside = (folder: string): string => fileURLToPath(new URL(`../../../../${folder}`, import.meta.url));
+export const CONSOLE_FOLDER = beside('console');
+export const SITE_FOLDER = beside('site');
+
+/** Scripts, styles and data from this address alone. */
+const OWN = { 'script-src': `'self'`, 'style-src': `'self'`, 'img-src': `'self'`, 'connect-src': `'self'` };
+const SITE = pageHeaders(OWN);
+const CONSOLE = pageHeaders({ ...OWN, 'worker-src': `'self'` });
+/** The web component creates style elements; scripts are only loaded from files served here. */
+const REFERENCE = pageHeaders({
+  'script-src': `'self'`,
+  'style-src': `'self' 'unsafe-inline'`,
+  'connect-src': `'self'`,
+  'img-src': 'data:',
+});
+
+type Files = ReadonlyMap<string, StaticFile>;
+type Routes = Record<string, Handler[]>;
+
+/**
+ * By path below the folder. All are held in memory: they are smaller than one result. Null: they were not built, as in
+ * a checkout.
+ */
+function filesIn(folder: string, log: Logger, failed: string): Files | null {
+  try {
+    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(isStatic);
+    return new Map(names.map((name) => [`/${name}`, readStaticFile(join(folder, name))]));
+  } catch (error) {
+    log.warn({ err: error, folder }, failed);
+    return null;
+  }
+}
+
+function send(ctx: Context, file: StaticFile | undefined, headers: Record<string, string>, isAsset = false): void {
+  if (!file) throw notFound();
+  sendStaticFile(ctx, file, { headers, isAsset });
+}
+
+const redirect = (ctx: Context, path: string): void => {
+  ctx.set('Cache-Control', 'no-cache');
+  ctx.redirect(path);
+};
+
+const answered = (answer: (ctx: Context) => void): Handler[] => [
+  methods('GET', 'HEAD'),
+  function answerPage(ctx) {
+    answer(ctx);
+  },
+];
+const redirected = (path: string): Handler[] => answered((ctx) => redirect(ctx, path));
+
+/**
+ * The page of the console answers every address below `/app` that is not an asset: it reads the address itself. Links
+ * of mails lead to `/verify` and `/reset`; what stands behind their # follows the redirect.
+ */
+export function consoleRoutes(folder: string, log: Logger): Routes {
+  const failed = 'cannot read the console; /app is not served';
+  const files = filesIn(folder, log, failed);
+  const page = files?.get('/index.html');
+  if (files && !page) log.warn({ folder }, failed);
+  if (!files || !page) return {};
+  return {
+    '/': redirected('/app/'),
+    '/verify': redirected('/app/verify'),
+    '/reset': redirected('/app/reset'),
+    '/app/assets/:name': answered((ctx) => send(ctx, files.get(`/assets/${paramOf(ctx, 'name')}`), CONSOLE, true)),
+    '/app{/*path}': answered((ctx) => (ctx.path === '/app' ? redirect(ctx, '/app/') : send(ctx, page, CONSOLE))),
+  };
+}
+
+/** An asset or a text has its suffix in its address already. */
+function pathOf(path: string): string {
+  if (path === '/docs/') return '/docs/index.html';
+  return isStatic(path) ? path : `${path}.html`;
+}
+
+/** They follow those of the API reference, which is below `/docs/`, too. */
+export function siteRoutes(folder: string | null, log: Logger): Routes {
+  const failed = 'cannot read the documentation; /docs/ leads to the API reference alone';
+  const files = folder === null ? null : filesIn(folder, log, failed);
+  if (!files) return { '/docs': redirected('/docs/api') };
+  return {
+    '/llms.txt': answered((ctx) => send(ctx, files.get('/llms.txt'), SITE)),
+    '/llms-full.txt': answered((ctx) => send(ctx, files.get('/llms-full.txt'), SITE)),
+    '/docs{/*path}': answered((ctx) => {
+      const { path } = ctx;
+      if (path === '/docs') return redirect(ctx, '/docs/');
+      if (path !== '/docs/' && path.endsWith('/') && files.has(pathOf(path.slice(0, -1))))
+        return redirect(ctx, path.slice(0, -1));
+      send(ctx, files.get(pathOf(path)), SITE, path.startsWith('/docs/assets/'));
+    }),
+  };
+}
+
+const entry = ({ method, path, summary, description, permission }: Operation): string =>
+  [
+    `### ${method.toUpperCase()} ${path}`,
+    '',
+    `${summary}.${permission === undefined ? '' : ` Permission: \`${permission}\`.`}`,
+    ...(description === undefined ? [] : ['', description]),
+    '',
+  ].join('\n');
+
+function referenceText(operations: readonly Operation[]): string {
+  const byTag = Map.groupBy(operations, ({ tag }) => tag);
+  return [
+    '# API reference',
+    '',
+    'Fields, types and errors of each operation are in [/openapi.json](/openapi.json).',
+    '',
+    ...[...byTag].flatMap(([tag, all]) => [`## ${tag}`, '', ...all.map(entry)]),
+  ].join('\n');
+}
+
+/** Read and packed when it is asked for. */
+function packedOnce(type: string, read: () => Buffer): Handler[] {
+  let kept: StaticFile | undefined;
+  return answered((ctx) => send(ctx, (kept ??= packedFile({ body: read(), type })), REFERENCE));
+}
+
+const fileOf = (url: URL | string, type: string): Handler[] => packedOnce(type, () => readFileSync(new URL(url)));
+
+export const referenceRoutes = (operations: readonly Operation[]): Routes => ({
+  '/docs/api': fileOf(new URL('page.html', import.meta.url), 'text/html; charset=utf-8'),
+  '/docs/api/page.css': fileOf(new URL('page.css', import.meta.url), 'text/css; charset=utf-8'),
+  '/docs/api/rapidoc.js': fileOf(import.meta.resolve('rapidoc/dist/rapidoc-min.js'), 'text/javascript; charset=utf-8'),
+  '/docs/api.md': packedOnce('text/markdown; charset=utf-8', () => Buffer.from(referenceText(operations))),
+});
