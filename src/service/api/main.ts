@@ -64,12 +64,7 @@ const starting = () =>
 
 const readSecret = (file: string): string => (file === '' ? '' : readFileSync(file, 'utf8').trim());
 
-type MailConfig = Pick<
-  Config<'api'>,
-  'smtpHost' | 'smtpPort' | 'smtpTls' | 'smtpFrom' | 'smtpUserFile' | 'smtpPasswordFile' | 'smtpCaFile'
->;
-
-const mailSettings = (config: MailConfig): MailSettings | null =>
+const mailSettings = (config: Config<'api'>): MailSettings | null =>
   config.smtpHost === ''
     ? null
     : {
@@ -83,14 +78,9 @@ const mailSettings = (config: MailConfig): MailSettings | null =>
       };
 
 const accountSettings = (config: Config<'api'>, onError: (error: unknown) => void): AccountSettings => ({
+  ...config,
   boxKeys: watchKeys(config.boxFile, boxKey, onError),
-  publicUrl: config.publicUrl,
   mail: mailSettings(config),
-  tokensViewable: config.tokensViewable,
-  signUp: config.signUp,
-  mostSubUsers: config.mostSubUsers,
-  mostTokens: config.mostTokens,
-  trustedHops: config.trustedHops,
 });
 
 /** The replica continues to accept requests until load balancers have noticed that it is not ready. */
@@ -158,16 +148,7 @@ export async function run(): Promise<void> {
     },
     settings: {
       ...DEFAULTS,
-      maxQueued: config.maxQueued,
-      finishedMax: config.finishedMax,
-      memoryBudgetBytes: config.memoryBudgetBytes,
-      namespace: config.namespace,
-      replica: config.replica,
-      allowSources: config.allowSources,
-      allowWebhooks: config.allowWebhooks,
-      denyCidrs: config.denyCidrs,
-      s3Hosts: config.s3Hosts,
-      onlyReturnsRaw: config.onlyReturnsRaw,
+      ...config,
       consoleFolder: config.console ? CONSOLE_FOLDER : null,
       siteFolder: SITE_FOLDER,
       samplesUrl: config.samplesUrl || null,
@@ -224,12 +205,7 @@ async function takeUploads({
 }
 
 /** Webhook receivers are reached like origins. The operator's CA file may appear later than this pod. */
-const wayOut = ({
-  egressProxy,
-  noProxy,
-  egressResolve,
-  sourceCaFile,
-}: Pick<Config<'api'>, 'egressProxy' | 'noProxy' | 'egressResolve' | 'sourceCaFile'>) => ({
+const wayOut = ({ egressProxy, noProxy, egressResolve, sourceCaFile }: Config<'api'>) => ({
   egress: egressProxy === '' ? undefined : { url: egressProxy, noProxy, resolve: egressResolve },
   ca: sourceCaFile !== '' && existsSync(sourceCaFile) ? readFileSync(sourceCaFile, 'utf8') : undefined,
 });
