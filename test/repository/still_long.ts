@@ -1,8 +1,7 @@
 /** Functions of more than 80 lines, with their lines. Only shrink it. */
 export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/service/api/http/token_cache.ts makeTokenCache': 92,
-  'src/service/api/main.ts run': 103,
-  'src/service/api/api_metrics.ts makeMetrics': 112,
+  'src/service/api/main.ts run': 94,
   'src/service/api/wire.ts wire': 140,
   'src/service/backup/s3.ts s3': 137,
   'src/platform/bus/callout.ts serveCallout': 100,
