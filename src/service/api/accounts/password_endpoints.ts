@@ -47,7 +47,6 @@ export const ownPassword = endpoint(
   'PUT auth/current/password',
   {
     id: 'changeOwnPassword',
-    tag: 'auth',
     summary: 'Change your password',
     body: PasswordBody,
     answer: { description: 'The password is changed.' },
@@ -59,7 +58,6 @@ export const anothersPassword = endpoint(
   'PUT auth/:id/password',
   {
     id: 'changePassword',
-    tag: 'auth',
     summary: "Set a user's password",
     params: { id: Id },
     body: PasswordBody,
@@ -93,7 +91,6 @@ export const reset = endpoint(
   'POST auth/reset',
   {
     id: 'askReset',
-    tag: 'auth',
     summary: 'Request a password reset',
     body: ResetBody,
     description: 'Sends a mail with a code for `auth/reset/confirm`, if the account exists.',
@@ -120,7 +117,6 @@ export const resetConfirm = endpoint(
   'POST auth/reset/confirm',
   {
     id: 'confirmReset',
-    tag: 'auth',
     summary: 'Reset a password',
     body: ConfirmBody,
     description: 'Takes the code from the mail, which is valid once. Activates an invited account.',

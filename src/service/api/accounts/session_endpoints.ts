@@ -42,7 +42,6 @@ export const jwt = endpoint(
   'POST auth/jwt',
   {
     id: 'makeJwt',
-    tag: 'auth',
     summary: 'Create a JWT',
     body: JwtBody,
     description:
@@ -90,7 +89,6 @@ export const sessions = endpoint(
   'GET auth/session',
   {
     id: 'listSessions',
-    tag: 'auth',
     summary: 'List your sessions',
     query: SessionsQuery,
     answer: { description: 'Sessions, newest first.', schema: SessionsAnswer },
@@ -107,7 +105,6 @@ export const endSessions = endpoint(
   'DELETE auth/session',
   {
     id: 'endSessions',
-    tag: 'auth',
     summary: 'Log out everywhere',
     answer: { description: 'All sessions have ended, including the calling one.' },
   },
@@ -123,7 +120,6 @@ export const endSession = endpoint(
   'DELETE auth/session/:id',
   {
     id: 'endSession',
-    tag: 'auth',
     summary: 'End a session',
     params: { id: Uuid },
     answer: { description: 'The session has ended.' },
@@ -147,7 +143,6 @@ export const signOut = endpoint(
   'DELETE auth/sign-out',
   {
     id: 'signOut',
-    tag: 'auth',
     summary: 'Sign out',
     query: SignOutQuery,
     description: 'A call with an API token has no session to end, unless `logout-all` is set.',

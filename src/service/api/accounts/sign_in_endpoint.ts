@@ -128,7 +128,6 @@ export const signIn = endpoint(
   'POST auth/sign-in',
   {
     id: 'signIn',
-    tag: 'auth',
     summary: 'Sign in',
     body: Body,
     also: [401],

@@ -61,7 +61,6 @@ export const signUp = endpoint(
   'POST auth/sign-up',
   {
     id: 'signUp',
-    tag: 'auth',
     summary: 'Sign up',
     body: SignUpBody,
     description:
@@ -102,7 +101,6 @@ export const verify = endpoint(
   'POST auth/verify',
   {
     id: 'verify',
-    tag: 'auth',
     summary: 'Confirm an e-mail address',
     body: VerifyBody,
     description:

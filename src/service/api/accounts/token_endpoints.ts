@@ -69,7 +69,6 @@ export const readToken = endpoint(
   'GET auth/api-token/:id',
   {
     id: 'readApiToken',
-    tag: 'auth',
     summary: 'Read an API token',
     params: { id: TokenParam },
     answer: {
@@ -114,7 +113,6 @@ export const listTokens = endpoint(
   'GET auth/api-token',
   {
     id: 'listApiTokens',
-    tag: 'auth',
     summary: 'List API tokens',
     query: ListQuery,
     also: [404],
@@ -167,7 +165,6 @@ export const makeToken = endpoint(
   'POST auth/api-token',
   {
     id: 'makeApiToken',
-    tag: 'auth',
     summary: 'Create an API token',
     body: MakeBody,
     also: [409],
@@ -235,7 +232,6 @@ export const changeToken = endpoint(
   'PUT auth/api-token/:id',
   {
     id: 'changeApiToken',
-    tag: 'auth',
     summary: 'Change or rotate an API token',
     params: { id: TokenParam },
     body: ChangeBody,
@@ -260,7 +256,6 @@ export const revokeToken = endpoint(
   'DELETE auth/api-token/:id',
   {
     id: 'revokeApiToken',
-    tag: 'auth',
     summary: 'Revoke an API token',
     params: { id: TokenParam },
     also: [409],

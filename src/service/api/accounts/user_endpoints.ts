@@ -95,7 +95,6 @@ export const listUsers = endpoint(
   'GET user',
   {
     id: 'listUsers',
-    tag: 'users',
     summary: 'List sub-users',
     query: ListQuery,
     description: 'Administrators get all users.',
@@ -118,7 +117,6 @@ export const readCurrent = endpoint(
   'GET user/current',
   {
     id: 'readCurrentUser',
-    tag: 'users',
     summary: 'Read your user',
     answer: { description: 'The caller.', schema: ShownUser },
   },
@@ -128,7 +126,6 @@ export const readUser = endpoint(
   'GET user/:id',
   {
     id: 'readUser',
-    tag: 'users',
     summary: 'Read a user',
     params: { id: Id },
     answer: { description: 'The user: yourself, a sub-user or, for an administrator, anyone.', schema: ShownUser },
@@ -198,7 +195,6 @@ export const makeSubUser = endpoint(
   'POST user/current',
   {
     id: 'makeSubUser',
-    tag: 'users',
     summary: 'Create a sub-user',
     body: MakeBody,
     description: MAKE_DESCRIPTION,
@@ -211,7 +207,6 @@ export const makeSubUserOf = endpoint(
   'POST user/:id',
   {
     id: 'makeSubUserOf',
-    tag: 'users',
     summary: 'Create a sub-user of a user',
     params: { id: Id },
     body: MakeBody,
@@ -276,7 +271,6 @@ export const changeCurrent = endpoint(
   'PUT user/current',
   {
     id: 'changeCurrentUser',
-    tag: 'users',
     summary: 'Change your names',
     body: OwnBody,
     answer: { description: 'The changed user.', schema: ShownUser },
@@ -287,7 +281,6 @@ export const changeUser = endpoint(
   'PUT user/:id',
   {
     id: 'changeUser',
-    tag: 'users',
     summary: 'Change a user',
     params: { id: Id },
     body: ChangeBody,
@@ -313,7 +306,6 @@ export const userStatus = endpoint(
   'PUT user/:id/status',
   {
     id: 'setUserStatus',
-    tag: 'users',
     summary: 'Suspend or reactivate a user',
     params: { id: Id },
     body: StatusBody,
@@ -336,7 +328,6 @@ export const eraseUser = endpoint(
   'DELETE user/:id',
   {
     id: 'deleteUser',
-    tag: 'users',
     summary: 'Delete a user and all of their data',
     params: { id: Id },
     description:
@@ -380,7 +371,6 @@ export const userLimits = endpoint(
   'GET user/:id/limits',
   {
     id: 'readUserLimits',
-    tag: 'users',
     summary: "A user's limits",
     params: { id: Id },
     answer: {
@@ -396,7 +386,6 @@ export const setUserLimits = endpoint(
   'PUT user/:id/limits',
   {
     id: 'setUserLimits',
-    tag: 'users',
     summary: "Set a user's limits",
     params: { id: Id },
     body: LimitsBody,

@@ -32,7 +32,6 @@ export const readCluster = endpoint(
   'GET cluster',
   {
     id: 'readCluster',
-    tag: 'cluster',
     summary: 'What the cluster is doing',
     description:
       'Pools, runners, the queue by account, tool versions and recent faults. The leader makes it when it is asked, ' +

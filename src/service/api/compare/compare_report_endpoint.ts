@@ -199,7 +199,6 @@ export const compareReport = endpoint(
   'POST /v1/compare/report',
   {
     id: 'compareReport',
-    tag: 'probe',
     summary: 'Report on many comparisons',
     description:
       'Which fields an upgrade changes, and on how many files: from comparisons of versions (`POST /v1/compare`) ' +

@@ -2,7 +2,7 @@
 import type Router from '@koa/router';
 import type { TSchema } from 'typebox';
 import type { Deps } from '../deps.ts';
-import { errorResponse, type Examples, type Operation, type Response } from '../openapi/operation.ts';
+import { errorResponse, type Examples, type Operation, type Response, tagOf } from '../openapi/operation.ts';
 import { ACCESS, type Access, BASE, permitted, PROBE_ACCESS, type Side, sideOf } from './endpoint_access.ts';
 import { makeAuthenticate } from './authenticate.ts';
 import type { Context, Handler, State } from './request_context.ts';
@@ -31,7 +31,7 @@ export interface Endpoint {
 /** The work of an endpoint once the call is admitted and its input is checked. */
 export type Work = (deps: Deps, ctx: Context) => Promise<void> | void;
 
-export interface Described extends Pick<Operation, 'id' | 'tag' | 'summary' | 'description' | 'params' | 'headers'> {
+export interface Described extends Pick<Operation, 'id' | 'summary' | 'description' | 'params' | 'headers'> {
   /** For GET and DELETE. */
   query?: TSchema;
   queryExamples?: Examples;
@@ -78,12 +78,12 @@ function responsesOf(path: string, described: Described, access: Access, side: S
 }
 
 function operationOf(method: string, path: string, described: Described, access: Access, side: Side): Operation {
-  const { id, tag, summary, description, params, headers, query, queryExamples, body, bodyExamples, text } = described;
+  const { id, summary, description, params, headers, query, queryExamples, body, bodyExamples, text } = described;
   return {
     method: method.toLowerCase() as Operation['method'],
     path,
     id,
-    tag,
+    tag: tagOf(path),
     summary,
     security: access.who === 'anyone' ? 'none' : side.security,
     responses: responsesOf(path, described, access, side),

@@ -135,7 +135,6 @@ function described(serve: () => Serve, settings: { inside: Inside } | null): End
     'POST /mcp',
     {
       id: 'mcp',
-      tag: 'mcp',
       summary: 'Model Context Protocol',
       description: DESCRIPTION,
       body: MessageSchema,

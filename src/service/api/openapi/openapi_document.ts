@@ -219,7 +219,7 @@ export function openapiDocument(operations: readonly Operation[]): object {
     openapi: '3.1.1',
     info: ABOUT,
     servers: [{ url: '/' }],
-    tags: used.map(([name, description]) => ({ name, description })),
+    tags: used.map(([name, { text }]) => ({ name, description: text })),
     paths,
     webhooks: describeWebhooks(place),
     components: { schemas, securitySchemes: SCHEMES },

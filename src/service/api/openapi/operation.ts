@@ -19,20 +19,27 @@ export interface Response {
   examples?: Examples;
 }
 
+/** Of which paths, and what the description says of them. The last one that fits counts. */
 export const TAGS = {
-  probe: 'Media analysis. These endpoints accept API tokens only.',
-  policy: 'Policies: rules that a file is judged by.',
-  mcp: 'The Model Context Protocol.',
-  log: 'The log of requests.',
-  statistics: 'Usage by user and time.',
-  webhooks: 'Deliveries of results to webhook addresses.',
-  auth: 'Accounts, sessions and tokens.',
-  users: 'Users and their sub-users.',
-  cluster: 'What the cluster is doing, for administrators.',
-  description: 'This description.',
-  health: 'Whether the service answers.',
+  probe: { of: /^\/v1\//, text: 'Media analysis. These endpoints accept API tokens only.' },
+  policy: { of: /\/policy\b/, text: 'Policies: rules that a file is judged by.' },
+  mcp: { of: /^\/mcp$/, text: 'The Model Context Protocol.' },
+  log: { of: /\/media\/log\b/, text: 'The log of requests.' },
+  statistics: { of: /\/statistics\//, text: 'Usage by user and time.' },
+  webhooks: { of: /\/media\/webhook\b/, text: 'Deliveries of results to webhook addresses.' },
+  auth: { of: /\/auth\//, text: 'Accounts, sessions and tokens.' },
+  users: { of: /\/user\b/, text: 'Users and their sub-users.' },
+  cluster: { of: /\/cluster$/, text: 'What the cluster is doing, for administrators.' },
+  description: { of: /\/openapi\.json$/, text: 'This description.' },
+  health: { of: /^\/(?:health|ready)z$/, text: 'Whether the service answers.' },
 } as const;
 type Tag = keyof typeof TAGS;
+
+export function tagOf(path: string): Tag {
+  const tag = (Object.keys(TAGS) as Tag[]).findLast((name) => TAGS[name].of.test(path));
+  if (tag === undefined) throw new Error(`${path}: no tag is of this path`);
+  return tag;
+}
 
 export interface Operation {
   method: 'get' | 'post' | 'put' | 'delete';

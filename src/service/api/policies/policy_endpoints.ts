@@ -52,7 +52,6 @@ export const listPolicies = endpoint(
   'GET /v1/policy',
   {
     id: 'listPolicies',
-    tag: 'policy',
     summary: 'List policies',
     description:
       "The latest revision of each policy of the caller's account, then of each shared policy of the installation.",
@@ -112,7 +111,6 @@ const reading = (name: EndpointName, id: string, summary: string, prefix = '') =
     name,
     {
       id,
-      tag: 'policy',
       summary,
       params: NAME_PARAM,
       query: RevisionQuery,
@@ -162,7 +160,6 @@ export const savePolicy = endpoint(
   'PUT /v1/policy/:name',
   {
     id: 'savePolicy',
-    tag: 'policy',
     summary: 'Save a policy',
     description:
       'Makes a new revision. A revision never changes, and no name gets the same number twice. The same content as ' +
@@ -204,7 +201,6 @@ export const deletePolicy = endpoint(
   'DELETE /v1/policy/:name',
   {
     id: 'deletePolicy',
-    tag: 'policy',
     summary: 'Delete a policy',
     description:
       'Requests that were accepted before are still judged by it, and their results go on naming its revision, which ' +

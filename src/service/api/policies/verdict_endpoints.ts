@@ -135,7 +135,6 @@ const evaluating = (name: EndpointName, id: string, summary: string, prefix = ''
     name,
     {
       id,
-      tag: 'policy',
       summary,
       description:
         'Judges results on record without reading any source. What is no longer on record, or is not a request of ' +
@@ -195,7 +194,6 @@ export const readVerdict = endpoint(
   'GET /v1/probe/:id/policy',
   {
     id: 'readVerdict',
-    tag: 'policy',
     summary: 'Read the verdict of a request',
     description: 'For as long as the result is on record. A request that ended without a result is `unknown`.',
     params: { id: Type.String({ format: 'uuid', description: "The request's id." }) },

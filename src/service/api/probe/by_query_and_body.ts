@@ -33,7 +33,6 @@ export function byQueryAndBody({
 } {
   const common = {
     ...described,
-    tag: 'probe',
     rate: 'request',
     errors: {
       404: `The source is not accessible; the text is that of ${failed}.`,

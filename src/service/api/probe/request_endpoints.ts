@@ -24,7 +24,6 @@ import { ownRequest, resultFor } from './stored_result.ts';
 
 const READ_BACK: Described = {
   id: 'readProbe',
-  tag: 'probe',
   summary: 'Read a request back',
   description:
     'The state of a request of the caller and, once it has ended, its result, for as long as the log keeps ' +
@@ -95,7 +94,6 @@ export const cancelProbe = endpoint(
   'POST /v1/probe/:id/cancel',
   {
     id: 'cancelProbe',
-    tag: 'probe',
     summary: 'Cancel a request',
     description:
       'The request ends with status 499, whether it is queued or runs; a result that arrives at the same moment ' +
@@ -160,7 +158,6 @@ export const readTimelineOf = endpoint(
   'GET /v1/probe/:id/timeline',
   {
     id: 'readTimeline',
-    tag: 'probe',
     summary: 'Read the timeline of a request',
     description:
       'Of a request with `timeline`, for as long as its result is kept. A timeline that was cut short, by time or ' +

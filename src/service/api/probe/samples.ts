@@ -44,7 +44,6 @@ export const readSamples = endpoint(
   'GET /v1/samples',
   {
     id: 'readSamples',
-    tag: 'probe',
     summary: 'List samples',
     description: 'Small media for a first request, if the operator serves them (`samples.enabled`). Otherwise none.',
     answer: { description: 'The samples.', schema: Answer },

@@ -105,7 +105,6 @@ export const readVersions = endpoint(
   'GET /v1/versions',
   {
     id: 'readVersions',
-    tag: 'probe',
     summary: 'List tool versions',
     description:
       'The versions of each tool that the installation can run now, and the options that each version accepts. ' +

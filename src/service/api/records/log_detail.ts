@@ -187,7 +187,6 @@ export const logDetail = endpoint(
   'GET media/log/:id',
   {
     id: 'readLog',
-    tag: 'log',
     summary: 'Read a request of the log',
     also: [404],
     params: { id: Type.String({ format: 'uuid', description: 'The request id.' }) },

@@ -204,7 +204,6 @@ export const logList = endpoint(
   'GET media/log',
   {
     id: 'listLog',
-    tag: 'log',
     summary: 'List finished requests',
     also: [404],
     query: ListQuery,
@@ -234,7 +233,6 @@ export const eraseLog = endpoint(
   'DELETE media/log/:id',
   {
     id: 'eraseLog',
-    tag: 'log',
     summary: 'Erase a request of the log',
     description:
       'Deletes the result, the address, the options, the error and the webhook of an ended request. Its row stays in ' +

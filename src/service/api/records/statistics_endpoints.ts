@@ -68,7 +68,6 @@ const statistics = (statistic: Statistic, summary: string, description: string):
     `GET statistics/${statistic}`,
     {
       id: `statistics${statistic[0]!.toUpperCase()}${statistic.slice(1)}`,
-      tag: 'statistics',
       summary,
       also: [404],
       query: BucketsQuery,
@@ -154,7 +153,6 @@ export const statisticsSummary = endpoint(
   'GET statistics/summary',
   {
     id: 'statisticsSummary',
-    tag: 'statistics',
     summary: 'Monthly summary',
     also: [404],
     query: SummaryQuery,

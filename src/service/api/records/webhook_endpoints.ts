@@ -122,7 +122,6 @@ export const webhookList = endpoint(
   'GET media/webhook',
   {
     id: 'listWebhooks',
-    tag: 'webhooks',
     summary: 'List webhooks and their attempts',
     also: [404],
     query: ListQuery,
@@ -142,7 +141,6 @@ export const webhookRetry = endpoint(
   'POST media/webhook/:id/retry',
   {
     id: 'retryWebhook',
-    tag: 'webhooks',
     summary: 'Retry a webhook',
     also: [404],
     description:
