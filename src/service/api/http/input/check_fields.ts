@@ -1,6 +1,6 @@
 /** Validates an input against its schema, fills in defaults, and describes invalid fields. */
 import { Ajv, type ErrorObject } from 'ajv';
-import { invalid, type ApiError } from '../../errors.ts';
+import { invalid } from '../../errors.ts';
 import type { Field } from './read_fields.ts';
 import { nearest } from '../../../../base/nearest.ts';
 import { shown } from './pairs.ts';
@@ -46,39 +46,29 @@ const sectionIn = (input: object, name: string): Record<string, unknown> | undef
   return typeof members === 'object' && members !== null ? (members as Record<string, unknown>) : undefined;
 };
 
-/** Sets members that another one switches off, before defaults are filled in. */
-function switchingOff(schema: Field): (input: unknown) => void {
-  const pairs = Object.entries(schema.properties ?? {}).flatMap(([section, { properties = {} }]) =>
-    Object.entries(properties).flatMap(([name, { [OFF_WITH]: other }]) =>
-      other === undefined ? [] : [{ section, name, other }],
-    ),
+/** Before defaults are filled in: renames members given by an alias, then sets those that another one switches off. */
+function preparing(schema: Field): (input: unknown) => void {
+  const all = Object.entries(schema.properties ?? {}).flatMap(([section, { properties = {} }]) =>
+    Object.entries(properties).map(([name, field]) => ({ section, name, field })),
+  );
+  const renamed = all.flatMap(({ field, ...at }) => (field[ALIASES] ?? []).map((alias) => ({ ...at, alias })));
+  const switched = all.flatMap(({ field: { [OFF_WITH]: other }, ...at }) =>
+    other === undefined ? [] : [{ ...at, other }],
   );
   return (input) => {
     if (typeof input !== 'object' || input === null) return;
-    for (const { section, name, other } of pairs) {
-      const members = sectionIn(input, section);
-      if (members && Object.hasOwn(members, other) && members[other] !== null && !Object.hasOwn(members, name))
-        members[name] = false;
-    }
-  };
-}
-
-/** Renames members given by an alias, before defaults are filled in. */
-function renaming(schema: Field): (input: unknown) => void {
-  const others = Object.entries(schema.properties ?? {}).flatMap(([section, { properties = {} }]) =>
-    Object.entries(properties).flatMap(([name, field]) =>
-      (field[ALIASES] ?? []).map((alias) => ({ section, name, alias })),
-    ),
-  );
-  return (input) => {
-    if (typeof input !== 'object' || input === null) return;
-    for (const { section, name, alias } of others) {
+    for (const { section, name, alias } of renamed) {
       const members = sectionIn(input, section);
       if (!members || !Object.hasOwn(members, alias)) continue;
       if (Object.hasOwn(members, name))
         throw invalid(`${section}.${alias}`, `is another name of ${section}.${name}, which is given too`);
       members[name] = members[alias];
       delete members[alias];
+    }
+    for (const { section, name, other } of switched) {
+      const members = sectionIn(input, section);
+      if (members && Object.hasOwn(members, other) && members[other] !== null && !Object.hasOwn(members, name))
+        members[name] = false;
     }
   };
 }
@@ -145,80 +135,62 @@ function unknownName(schema: Field, path: string[], name: string): string {
 const dotted = (steps: string[]): string =>
   steps.map((step) => shown(step.replaceAll('\0', '\uFFFD').toWellFormed())).join('.') || 'body';
 
-const itemsOf = ({ limit }: Record<string, unknown>): string => `${String(limit)} value${limit === 1 ? '' : 's'}`;
+type Params = Record<string, unknown>;
+
+const itemsOf = ({ limit }: Params): string => `${String(limit)} value${limit === 1 ? '' : 's'}`;
+
+/** What is said of a value, by the keyword that it breaks. */
+const SAID: Readonly<Record<string, (params: Params, field: Field | undefined) => string>> = {
+  type: ({ type }) => `must be ${or([type].flat().map((one) => TYPES[String(one)] ?? String(one)))}`,
+  enum: ({ allowedValues }) => `must be one of ${or((allowedValues as unknown[]).map(String))}`,
+  const: ({ allowedValue }) => `must be ${String(allowedValue)}`,
+  minimum: ({ limit }) => `must be at least ${String(limit)}`,
+  maximum: ({ limit }) => `must be at most ${String(limit)}`,
+  // A gap between 0, which is not passed on, and the smallest value that the tool accepts.
+  not: (_, field) => `must be 0, or at least ${field!.not!.maximum + 1}`,
+  minItems: (params) => `must have at least ${itemsOf(params)}`,
+  maxItems: (params) => `must have at most ${itemsOf(params)}`,
+  uniqueItems: () => 'must not contain duplicates',
+  minLength: () => 'must not be empty',
+  maxLength: ({ limit }) => `must be at most ${String(limit)} characters long`,
+  pattern: (_, field) => field?.[FORM] ?? 'has an invalid format or contains control characters',
+};
 
 function words(schema: Field, error: ErrorObject, input: unknown): { field: string; text: string } {
   const path = pathOf(error.instancePath);
-  const params = error.params as Record<string, unknown>;
-  switch (error.keyword) {
-    case 'additionalProperties': {
-      const name = String(params['additionalProperty']);
-      const lost = path.length > 0 ? undefined : lostParameter(schema, input as object);
-      if (lost !== undefined)
-        return {
-          field: 'url',
-          text:
-            `lost a part of its query: ${lost} became a field of the request. Encode the address, & as %26 ` +
-            '(curl: -G --data-urlencode "url=…"), or send it in a JSON body',
-        };
-      return { field: dotted([...path, name]), text: unknownName(schema, path, name) };
-    }
-    case 'required': {
-      const name = String(params['missingProperty']);
-      const isUrl = path.length === 0 && name === 'url' && readsSource(schema);
-      if (isUrl && Object.hasOwn(input as object, 'urls')) return { field: 'urls', text: URLS };
-      return { field: dotted([...path, name]), text: 'is required' };
-    }
-    case 'type':
-      return {
-        field: dotted(path),
-        text: `must be ${or([params['type']].flat().map((type) => TYPES[String(type)] ?? String(type)))}`,
-      };
-    case 'enum':
-      return { field: dotted(path), text: `must be one of ${or((params['allowedValues'] as unknown[]).map(String))}` };
-    case 'const':
-      return { field: dotted(path), text: `must be ${String(params['allowedValue'])}` };
-    case 'minimum':
-      return { field: dotted(path), text: `must be at least ${String(params['limit'])}` };
-    case 'maximum':
-      return { field: dotted(path), text: `must be at most ${String(params['limit'])}` };
-    // A gap between 0, which is not passed on, and the smallest value that the tool accepts.
-    case 'not':
-      return { field: dotted(path), text: `must be 0, or at least ${fieldAt(schema, path)!.not!.maximum + 1}` };
-    case 'minItems':
-      return { field: dotted(path), text: `must have at least ${itemsOf(params)}` };
-    case 'maxItems':
-      return { field: dotted(path), text: `must have at most ${itemsOf(params)}` };
-    case 'uniqueItems':
-      return { field: dotted(path), text: 'must not contain duplicates' };
-    case 'minLength':
-      return { field: dotted(path), text: 'must not be empty' };
-    case 'maxLength':
-      return { field: dotted(path), text: `must be at most ${String(params['limit'])} characters long` };
-    case 'pattern':
-      return {
-        field: dotted(path),
-        text: fieldAt(schema, path)?.[FORM] ?? 'has an invalid format or contains control characters',
-      };
-    default:
-      return { field: dotted(path), text: error.message ?? 'is not valid' };
+  const params = error.params as Params;
+  if (error.keyword === 'additionalProperties') {
+    const name = String(params['additionalProperty']);
+    const lost = path.length > 0 ? undefined : lostParameter(schema, input as object);
+    if (lost === undefined) return { field: dotted([...path, name]), text: unknownName(schema, path, name) };
+    return {
+      field: 'url',
+      text:
+        `lost a part of its query: ${lost} became a field of the request. Encode the address, & as %26 ` +
+        '(curl: -G --data-urlencode "url=…"), or send it in a JSON body',
+    };
   }
+  if (error.keyword === 'required') {
+    const name = String(params['missingProperty']);
+    const isUrl = path.length === 0 && name === 'url' && readsSource(schema);
+    if (isUrl && Object.hasOwn(input as object, 'urls')) return { field: 'urls', text: URLS };
+    return { field: dotted([...path, name]), text: 'is required' };
+  }
+  const text = SAID[error.keyword]?.(params, fieldAt(schema, path)) ?? error.message ?? 'is not valid';
+  return { field: dotted(path), text };
 }
 
 /** The validator of one schema. It modifies its input: defaults are filled in, and too large values lowered. */
 export function makeCheck<T>(schema: Field): (input: unknown) => T {
   const validate = ajv.compile(schema);
-  const rename = renaming(schema);
-  const switchOff = switchingOff(schema);
+  const prepare = preparing(schema);
   return (input) => {
     const place = unstorableIn(input);
     if (place) throw invalid(dotted(place), 'must not contain U+0000 or an unpaired surrogate');
-    rename(input);
-    switchOff(input);
+    prepare(input);
     if (validate(input)) return input as T;
     const { field, text } = words(schema, validate.errors![0]!, input);
-    const error: ApiError = invalid(field, text);
-    throw error;
+    throw invalid(field, text);
   };
 }
 
