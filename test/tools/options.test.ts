@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { catalogOf } from '../../src/service/api/probe/tool_versions.ts';
 import { ApiError } from '../../src/service/api/errors.ts';
-import { parsePairs } from '../../src/service/api/http/input/pairs.ts';
-import { makeReader } from '../../src/service/api/http/input/read_fields.ts';
+import { parsePairs, makeReader } from '../../src/service/api/http/input/read_fields.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../src/service/api/probe/file_schema.ts';
 import { selectTools } from '../../src/service/api/probe/select_tools.ts';
 import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../src/media/tools/ffprobe_options.ts';

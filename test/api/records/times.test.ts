@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import Type from 'typebox';
-import { makeCheck } from '../../../src/service/api/http/input/check_fields.ts';
+import { makeCheck } from '../../../src/service/api/http/input/read_fields.ts';
 import { timeRange, timesOf, type TimeRange } from '../../../src/service/api/records/query_filters.ts';
 
 const check = makeCheck<{ date: TimeRange }>(Type.Object({ date: timeRange('A range.', 'a month ago') }) as object);

@@ -3,7 +3,7 @@ import Type, { type Static, type TObject } from 'typebox';
 import { NO_GIVEN_LIMITS, type GivenLimits } from '../../../platform/store/limits.ts';
 import { type Limits, MAX_QUEUE_MS } from '../../../base/limits.ts';
 import type { AccountFull, UserLimits } from '../../../platform/store/users.ts';
-import { LOWERED_TO } from '../http/input/check_fields.ts';
+import { LOWERED_TO } from '../http/input/read_fields.ts';
 import { closed, component, orNull } from '../http/request_fields.ts';
 import type { AccountSettings } from '../../accounts/settings.ts';
 import { ApiError } from '../errors.ts';

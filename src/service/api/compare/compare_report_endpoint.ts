@@ -9,7 +9,7 @@ import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report
 import { invalid } from '../errors.ts';
 import { type Context, tokenOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
-import { shown } from '../http/input/pairs.ts';
+import { shown } from '../http/input/read_fields.ts';
 import { findNamed, unknownPolicy } from '../policies/policy_names.ts';
 import { judged, type StoredResult, storedResult, untilClosed } from '../probe/stored_result.ts';
 import { ReportedFieldSchema, UpgradeReport, UpgradeSummarySchema } from '../../../media/compare/upgrade_report.ts';

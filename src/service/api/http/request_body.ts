@@ -7,7 +7,7 @@ import koaBody from 'koa-body';
 import type { Context, Handler, Input } from './request_context.ts';
 import { ApiError, invalid, unreadable } from '../errors.ts';
 import { JSON_BOUNDS, JsonRefused, parseJson, type JsonBounds } from './input/bounded_json.ts';
-import { MAX_PAIRS, parsePairs, shown, type Pair } from './input/pairs.ts';
+import { MAX_PAIRS, parsePairs, shown, type Pair } from './input/read_fields.ts';
 
 export interface Bounds extends JsonBounds {
   /** As sent, and inflated. */

@@ -1,6 +1,6 @@
 /** Building blocks of schemas. A schema is the validator, the type and the documentation of a field. */
 import Type, { type Static, type TSchema, type TSchemaOptions } from 'typebox';
-import { LOWERED_TO } from './input/check_fields.ts';
+import { LOWERED_TO } from './input/read_fields.ts';
 
 /** An object with these members and no others. */
 export const closed = <T extends Record<string, TSchema>>(properties: T, more: TSchemaOptions = {}) =>

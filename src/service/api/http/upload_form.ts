@@ -14,7 +14,7 @@ import {
   type SpoolPlace,
 } from '../../../source/upload/spool.ts';
 import { ApiError, invalid, unreadable } from '../errors.ts';
-import { MAX_PAIRS, shown, type Pair } from './input/pairs.ts';
+import { MAX_PAIRS, shown, type Pair } from './input/read_fields.ts';
 
 const FILE = 'file';
 /** Of all that is not the file. */

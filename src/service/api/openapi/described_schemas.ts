@@ -1,5 +1,5 @@
 /** Schemas with a title are placed once, under components, and referred to wherever they are used. */
-import { DESCRIBED_AS, LOWERED_TO } from '../http/input/check_fields.ts';
+import { DESCRIBED_AS, LOWERED_TO } from '../http/input/read_fields.ts';
 
 export class DescriptionError extends Error {
   readonly code = 'description-invalid';

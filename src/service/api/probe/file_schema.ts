@@ -1,7 +1,7 @@
 /** The request schema of `/v1/probe/file`: the single source of its validation, type and description. */
 import Type, { type Static } from 'typebox';
 import { choice, closed, flag, milliseconds, optionalChoice, optionalText, options } from '../http/request_fields.ts';
-import { DESCRIBED_AS, FORM } from '../http/input/check_fields.ts';
+import { DESCRIBED_AS, FORM } from '../http/input/read_fields.ts';
 import { PolicyField } from './requested_policy.ts';
 import { MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
 import { FILE_ROWS, sectionOf, SECTIONS, type SectionName } from '../../../media/tools/table.ts';

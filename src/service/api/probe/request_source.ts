@@ -24,7 +24,7 @@ import {
 import { HIDDEN } from '../../../source/address/hide_query.ts';
 import { sameAuthority, targetOf } from '../../../source/address/target.ts';
 import type { Context } from '../http/request_context.ts';
-import { shown } from '../http/input/pairs.ts';
+import { shown } from '../http/input/read_fields.ts';
 
 export interface SourceRules {
   allow: readonly SourceException[];

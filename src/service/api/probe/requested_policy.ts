@@ -7,8 +7,7 @@ import type { NamedPolicy } from '../../result/verdict.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid } from '../errors.ts';
 import { tokenOf, type Context } from '../http/request_context.ts';
-import { DESCRIBED_AS } from '../http/input/check_fields.ts';
-import { shown } from '../http/input/pairs.ts';
+import { DESCRIBED_AS, shown } from '../http/input/read_fields.ts';
 import { MAX_SHARED_NAME, unknownPolicy, useNamed } from '../policies/policy_names.ts';
 import { policyInText } from '../policies/policy_in_text.ts';
 

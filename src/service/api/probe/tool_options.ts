@@ -5,7 +5,7 @@ import type { Program } from '../../../media/tools/tool.ts';
 import type { ToolVersion } from './tool_versions.ts';
 import { invalid } from '../errors.ts';
 import { choice, flag, optionalChoice, optionalText, PLAIN } from '../http/request_fields.ts';
-import { ALIASES, FORM, OFF_WITH } from '../http/input/check_fields.ts';
+import { ALIASES, FORM, OFF_WITH } from '../http/input/read_fields.ts';
 
 /** Half of a ProbeJob's limit, because the two count characters differently. */
 const MAX_TEXT = 512;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Input } from '../../../../src/service/api/http/request_context.ts';
-import { parsePairs } from '../../../../src/service/api/http/input/pairs.ts';
-import { makeReader } from '../../../../src/service/api/http/input/read_fields.ts';
+import { parsePairs, makeReader } from '../../../../src/service/api/http/input/read_fields.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../../../src/service/api/probe/file_schema.ts';
 import { FFPROBE_OPTIONS } from '../../../../src/media/tools/ffprobe_options.ts';
 

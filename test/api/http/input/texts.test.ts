@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { ProbeFileSchema } from '../../../../src/service/api/probe/file_schema.ts';
 import { SINGLES } from '../../../../src/service/api/probe/single_endpoints.ts';
-import { makeReader } from '../../../../src/service/api/http/input/read_fields.ts';
-import { unstorableIn } from '../../../../src/service/api/http/input/check_fields.ts';
+import { makeReader, unstorableIn } from '../../../../src/service/api/http/input/read_fields.ts';
 import { MANAGEMENT } from '../../../../src/service/api/endpoints.ts';
 import { startManagement, type Management } from '../../accounts/fixture.ts';
 
