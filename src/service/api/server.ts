@@ -2,7 +2,6 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import { consoleRoutes, referenceRoutes, siteRoutes } from './pages/page_routes.ts';
-import { accessLog } from './http/access_log.ts';
 import type { State } from './http/request_context.ts';
 import type { Deps } from './deps.ts';
 import { errorHandler } from './http/error_handler.ts';
@@ -13,7 +12,7 @@ import { makeInside } from './mcp/inside.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { openapi } from './openapi/openapi_document.ts';
 import { OPERATIONS } from './openapi/operations.ts';
-import { requestId, strictTransport } from './http/middleware.ts';
+import { accessLog, requestId, strictTransport } from './http/middleware.ts';
 
 export function makeApp(deps: Deps, checks: ReadyChecks): Koa<State> {
   const app = new Koa<State>();

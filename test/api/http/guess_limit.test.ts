@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { makeGuessLimit } from '../../../src/service/api/http/guess_limit.ts';
+import { makeGuessLimit } from '../../../src/service/api/http/rate.ts';
 
 const refused = (retryAfter: string) => ({
   status: 429,

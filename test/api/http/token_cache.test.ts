@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Checksum } from '../../../src/service/accounts/token_text.ts';
 import type { TokenRecord } from '../../../src/platform/store/records.ts';
 import type { TokenChange } from '../../../src/platform/store/listen.ts';
-import { makeGuessLimit } from '../../../src/service/api/http/guess_limit.ts';
+import { makeGuessLimit } from '../../../src/service/api/http/rate.ts';
 import { makeTokenCache, type TokenCacheOptions } from '../../../src/service/api/http/token_cache.ts';
 
 const key = Buffer.from('a'.repeat(32));

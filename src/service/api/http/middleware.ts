@@ -1,4 +1,6 @@
-/** Small middlewares shared by endpoints. */
+/** Middlewares that are not of one endpoint. */
+import { type Logger, requestFields } from '../../../base/log.ts';
+import type { Metrics } from '../api_metrics.ts';
 import { ApiError } from '../errors.ts';
 import type { Context, Handler } from './request_context.ts';
 
@@ -69,5 +71,55 @@ export const sameSite = (ownHosts: readonly string[]): Handler =>
     if (changes && (ctx.state.byCookie === true || ctx.state.caller === undefined) && isForeign(ctx, ownHosts)) {
       throw new ApiError('foreign-site');
     }
+    return next();
+  };
+
+// One log line per request, and its metrics, once the response is sent or its caller has disconnected. Lines contain
+// the route's pattern instead of the path, which may contain secrets.
+
+const HEALTH = new Set(['/healthz', '/readyz']);
+
+const routeOf = (ctx: Context): string => (ctx['_matchedRoute'] as string | undefined) ?? 'other';
+
+/** 499: the caller disconnected before the first byte of the response. */
+export const statusSent = ({ res }: Pick<Context, 'res'>): number => (res.headersSent ? res.statusCode : 499);
+
+/**
+ * Called when the response closes. Only the response shows what was sent: `req.destroyed` is true as soon as a body has
+ * been read.
+ */
+function record(log: Logger, metrics: Metrics, ctx: Context, ms: number): void {
+  const route = routeOf(ctx);
+  const status = statusSent(ctx);
+  const cut = ctx.res.headersSent && !ctx.res.writableFinished;
+  metrics.request(route, status, ms);
+  if (cut) metrics.cutAnswer(route);
+  // Kubelets and load balancers call these every few seconds.
+  const level = HEALTH.has(route) ? 'debug' : 'info';
+  const { requestId: id, token, caller, code } = ctx.state;
+  log[level](
+    {
+      ...requestFields({ id }),
+      method: ctx.method,
+      route,
+      status,
+      ...(code ? { code } : {}),
+      ms: Math.round(ms * 10) / 10,
+      ...(cut ? { cut } : {}),
+      token: token?.id ?? caller?.tokenId ?? undefined,
+      user: caller?.userId,
+    },
+    'request',
+  );
+}
+
+export const accessLog = (log: Logger, metrics: Metrics): Handler =>
+  function logAccess(ctx, next) {
+    const began = performance.now();
+    let ended: number | undefined;
+    ctx.res.once('finish', () => {
+      ended = performance.now();
+    });
+    ctx.res.once('close', () => record(log, metrics, ctx, (ended ?? performance.now()) - began));
     return next();
   };

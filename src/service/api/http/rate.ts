@@ -1,10 +1,10 @@
 /** Rate limits of calls, and the headers that report them. */
-import { isShared } from '../../accounts/networks.ts';
+import { isShared, siteOf } from '../../accounts/networks.ts';
+import type { AttemptLimit } from '../../../platform/store/attempts.ts';
 import type { Rate } from '../../../platform/store/records.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf, remoteIp, tokenOf, type Context, type Handler } from './request_context.ts';
-import { makeGuessLimit } from './guess_limit.ts';
 
 /** Management calls and reading back share one limit, over all users and tokens of an account. */
 const CALLS_PER_MINUTE = 600;
@@ -31,13 +31,66 @@ function headersOf(rate: Rate): Record<string, string> {
 export const rateLimitHeaders: Handler = async function rateLimitHeaders(ctx, next) {
   try {
     await next();
-  } catch (error) {
+  } finally {
     // The error handler is an outer middleware and keeps these headers.
     if (ctx.state.rate) ctx.set(headersOf(ctx.state.rate));
-    throw error;
   }
-  if (ctx.state.rate) ctx.set(headersOf(ctx.state.rate));
 };
+
+// What an address may do before its caller is authenticated: look-ups of unknown API tokens without a checksum, each of
+// which costs a query of Postgres, and calls that need no credential. The limit is in process: one in Postgres would
+// cost the query that it should save. Each replica has its own.
+
+/** After a restart every valid token is looked up once, possibly all of them through one proxy. */
+const GUESSES = { burst: 200, everyMs: 200 } as const;
+
+/** About 1 MB. Further addresses share one limit. */
+const MOST_SITES = 10_000;
+const SWEEP_MS = 1_000;
+const ALL_OTHERS = 'others';
+
+export interface GuessLimit {
+  /**
+   * Counts a look-up from this address, or throws 429. The returned function takes the count back, for a known token.
+   */
+  take(address: string): () => void;
+  size(): number;
+}
+
+export function makeGuessLimit(
+  now = (): number => performance.now(),
+  { burst, everyMs }: AttemptLimit = GUESSES,
+): GuessLimit {
+  /** When the limit of an address has fully recovered. */
+  const wholeAt = new Map<string, number>();
+  let sweptAt = -Infinity;
+
+  function keyOf(address: string): string {
+    const site = siteOf(address);
+    if (wholeAt.has(site) || wholeAt.size < MOST_SITES) return site;
+    if (now() - sweptAt >= SWEEP_MS) {
+      sweptAt = now();
+      for (const [one, at] of wholeAt) if (at <= sweptAt) wholeAt.delete(one);
+    }
+    return wholeAt.size < MOST_SITES ? site : ALL_OTHERS;
+  }
+
+  return {
+    take(address) {
+      const key = keyOf(address);
+      const next = Math.max(wholeAt.get(key) ?? 0, now()) + everyMs;
+      const waitMs = next - now() - burst * everyMs;
+      if (waitMs > 0) throw new ApiError('too-many-attempts', { retryAfterS: waitMs / 1000 });
+      wholeAt.set(key, next);
+      return () => {
+        const left = (wholeAt.get(key) ?? 0) - everyMs;
+        if (left > now()) wholeAt.set(key, left);
+        else wholeAt.delete(key);
+      };
+    },
+    size: () => wholeAt.size,
+  };
+}
 
 const rateLimited = (retryAfterMs: number, text?: string): ApiError =>
   new ApiError('rate-limited', { retryAfterS: retryAfterMs / 1000, ...(text === undefined ? {} : { text }) });
@@ -110,8 +163,7 @@ export const SAVES_PER_MINUTE = 10;
 export async function takeSaveRate({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<void> {
   const { allowed, retryAfterMs } = await store.takeRate('policy', tokenOf(ctx).rootUserId, SAVES_PER_MINUTE);
   if (allowed) return;
-  const text = `an account saves at most ${SAVES_PER_MINUTE} policies a minute; try again later`;
-  throw new ApiError('rate-limited', { text, retryAfterS: retryAfterMs / 1000 });
+  throw rateLimited(retryAfterMs, `an account saves at most ${SAVES_PER_MINUTE} policies a minute; try again later`);
 }
 
 /** Counts a call of a probe endpoint that opens no request. */

@@ -7,7 +7,7 @@
 import type { Checksum } from '../../accounts/token_text.ts';
 import type { TokenChange } from '../../../platform/store/listen.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
-import { makeGuessLimit, type GuessLimit } from './guess_limit.ts';
+import { makeGuessLimit, type GuessLimit } from './rate.ts';
 
 export interface TokenCacheOptions {
   find(sha256: Buffer): Promise<TokenRecord | null>;

@@ -11,6 +11,7 @@ import { type Context, PREFERENCE_APPLIED, prefersAsync, tokenOf } from '../http
 import { createOrEnd } from './create_job.ts';
 import { type OpenedRequest, openRequest } from './open_request.ts';
 import { ApiError } from '../errors.ts';
+import { statusSent } from '../http/middleware.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import { retry } from '../../../base/retry.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
@@ -161,9 +162,6 @@ function answerInTime(
   });
 }
 
-/** The caller disconnected before the first byte of the response. */
-const HUNG_UP = 499;
-
 function beginTrace({ tracer, store }: Deps, ctx: Context): void {
   const route = String(ctx['_matchedRoute'] ?? '');
   const trace = requestTrace(tracer, {
@@ -174,7 +172,7 @@ function beginTrace({ tracer, store }: Deps, ctx: Context): void {
   if (!trace) return;
   ctx.state.trace = trace;
   ctx.res.once('close', () =>
-    trace.end(ctx.res.headersSent ? ctx.res.statusCode : HUNG_UP, {
+    trace.end(statusSent(ctx), {
       'http.route': route,
       'probeyard.request_id': ctx.state.requestId,
     }),
