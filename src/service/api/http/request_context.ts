@@ -7,7 +7,7 @@ import { siteOf } from '../../accounts/networks.ts';
 import type { Payer } from '../../result/pace.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import { notFound, type ErrorCode } from '../errors.ts';
-import type { Body } from './request_body.ts';
+import type { Body } from './read_input.ts';
 import type { Pair } from './input/read_fields.ts';
 import type { Upload } from './upload_form.ts';
 

@@ -14,20 +14,12 @@ import {
   type SpoolPlace,
 } from '../../../source/upload/spool.ts';
 import { ApiError, invalid, unreadable } from '../errors.ts';
-import { MAX_PAIRS, shown, type Pair } from './input/read_fields.ts';
+import { FORM_LIMITS, MAX_PAIRS, shown, type Pair } from './input/read_fields.ts';
 
 const FILE = 'file';
 /** Of all that is not the file. */
 const MAX_BYTES = 1024 * 1024;
-const LIMITS = {
-  fieldNameSize: 512,
-  fieldSize: MAX_BYTES,
-  fields: MAX_PAIRS,
-  files: 1,
-  parts: MAX_PAIRS + 1,
-  headerPairs: 16,
-  headerSize: 8_192,
-};
+const LIMITS = { ...FORM_LIMITS, fieldSize: MAX_BYTES };
 const RETRY_S = 30;
 /**
  * Of the account's share of a core. Measured: 4.4 to 5.4 ms of the event loop for a megabyte; as much again is for what

@@ -9,7 +9,7 @@ import { searchTool } from './tools/search.ts';
 import type { Tool } from './tools/mcp_tool.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
-import type { TextBody } from '../http/request_body.ts';
+import type { TextBody } from '../http/read_input.ts';
 import type { Context } from '../http/request_context.ts';
 import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { hostOf } from '../http/middleware.ts';

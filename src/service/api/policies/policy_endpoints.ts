@@ -8,11 +8,10 @@ import { endpoint, type EndpointName } from '../http/endpoint.ts';
 import { SHARED_PREFIX } from '../../../platform/kube/probe_policy.ts';
 import { PolicySchema } from '../../../media/policy/schema.ts';
 import { ApiError } from '../errors.ts';
-import { checkedBy } from '../http/read_input.ts';
+import { checkedBy, type TextBody } from '../http/read_input.ts';
 import { closed, component, orNull } from '../http/request_fields.ts';
 import { MOST_POLICIES } from '../../../base/limits.ts';
 import { MOST_XML_BYTES } from '../../../media/policy/limits.ts';
-import type { TextBody } from '../http/request_body.ts';
 import { SAVES_PER_MINUTE, takeSaveRate } from '../http/rate.ts';
 import { policyInText } from './policy_in_text.ts';
 
