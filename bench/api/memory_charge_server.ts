@@ -5,12 +5,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import Koa from 'koa';
-import { answer } from '../../src/service/api/probe/answer.ts';
+import { answer } from '../../src/service/api/probe/stored_result.ts';
 import type { Context, State } from '../../src/service/api/http/request_context.ts';
 import { makeMetrics } from '../../src/service/api/api_metrics.ts';
 import { makeMemoryBudget } from '../../src/service/result/memory_budget.ts';
-import { openResult } from '../../src/service/result/open_result.ts';
-import { WHOLE } from '../../src/service/result/unpack.ts';
+import { openResult, WHOLE } from '../../src/service/result/unpack.ts';
 import { readKeptRequest } from '../../src/service/result/kept_request.ts';
 import { openStore } from '../../src/platform/store/store.ts';
 import { webhookBody } from '../../src/service/webhooks/body.ts';

@@ -1,7 +1,12 @@
-/** Unpacks a stored result: its head, and its outputs if they are short. The collector has checked all of it. */
+/**
+ * Opens a stored result: first its place in the memory budget is reserved, then the body is read. And unpacks it: its
+ * head, and its outputs if they are short. The collector has checked all of it.
+ */
 import { LONG, outputsOf } from '../../platform/bus/packing.ts';
 import type { ResultBody } from '../../platform/bus/result_body.ts';
+import type { Store } from '../../platform/store/store.ts';
 import { inflateHead, inflateOutputs, inflateShort, UnreadableResult, type Packed } from './inflate.ts';
+import type { MemoryBudget, Place } from './memory_budget.ts';
 import { readerOf } from './pieces.ts';
 
 /**
@@ -9,6 +14,49 @@ import { readerOf } from './pieces.ts';
  * pool would take longer.
  */
 export const WHOLE = 1024 * 1024;
+
+export interface StoredResult {
+  id: string;
+  submittedAt: Date;
+  /** Null: unknown to its recorder, so it is streamed. */
+  inflatedBytes: number | null;
+  /** The body, if it came with the notice of the end. */
+  inline?: Buffer | undefined;
+}
+
+export interface OpenResult {
+  packed: Packed;
+  /** Null: unknown. */
+  inflatedBytes: number | null;
+  place: Place;
+}
+
+export interface OpenDeps {
+  store: Pick<Store, 'readBody' | 'readBodySlices'>;
+  memory: MemoryBudget;
+}
+
+/** Null if there is no body (any more). The caller must release the place. */
+export async function openResult(
+  { store, memory }: OpenDeps,
+  { id, submittedAt, inflatedBytes, inline }: StoredResult,
+  account: number,
+  signal?: AbortSignal,
+): Promise<OpenResult | null> {
+  const place = await memory.reserve({ inflatedBytes, account, signal });
+  try {
+    const isWhole = inflatedBytes !== null && inflatedBytes <= WHOLE;
+    const packed = isWhole
+      ? (inline ?? (await store.readBody(id, submittedAt)))
+      : () => (inline ? [inline] : store.readBodySlices(id, submittedAt));
+    if (packed) return { packed, inflatedBytes, place };
+    place.release();
+    return null;
+  } catch (error) {
+    place.release();
+    throw error;
+  }
+}
 
 export interface Unpacked {
   result: ResultBody;

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { UnreadableResult } from '../result/inflate.ts';
 import { OverBudget, type MemoryBudget } from '../result/memory_budget.ts';
-import { openResult } from '../result/open_result.ts';
+import { openResult } from '../result/unpack.ts';
 import { hasEnvelope } from '../result/answer.ts';
 import { keptTrace, readKeptRequest } from '../result/kept_request.ts';
 import { type Logger, requestFields } from '../../base/log.ts';

@@ -7,7 +7,6 @@ import { component } from '../http/request_fields.ts';
 import { SINGLES } from './single_endpoints.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import { readKeptRequest } from '../../result/kept_request.ts';
-import { answer } from './answer.ts';
 import { type Context, tokenOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, expired } from '../errors.ts';
@@ -20,7 +19,7 @@ import { unpackResult } from '../../result/unpack.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
 import { MOST_BYTES } from '../../../media/timeline/limits.ts';
 import { TimelineSchema } from '../../../media/timeline/schema.ts';
-import { ownRequest, resultFor } from './stored_result.ts';
+import { answer, ownRequest, resultFor } from './stored_result.ts';
 
 const READ_BACK: Described = {
   id: 'readProbe',

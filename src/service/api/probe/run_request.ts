@@ -1,22 +1,153 @@
 /**
- * Runs the request of a probe endpoint once it is read: opens it, follows it to its end and responds, or accepts it.
+ * Runs the request of a probe endpoint once it is read: opens it in the record, follows it to its end and responds, or
+ * accepts it.
  */
-import type { Upload } from '../http/upload_form.ts';
-import type { Deps } from '../deps.ts';
-import type { ProbeRequest } from './probe_request.ts';
-import type { Ended } from '../../../platform/bus/messages.ts';
-import { TEXTS } from '../../result/texts.ts';
-import { cancel, recordOwnEnd } from './own_end.ts';
-import { type Context, PREFERENCE_APPLIED, prefersAsync, tokenOf } from '../http/request_context.ts';
-import { createOrEnd } from './create_job.ts';
-import { type OpenedRequest, openRequest } from './open_request.ts';
-import { ApiError } from '../errors.ts';
-import { statusSent } from '../http/middleware.ts';
-import { endedNotice } from '../../result/ended_notice.ts';
+import { printable } from '../../../base/printable.ts';
 import { retry } from '../../../base/retry.ts';
+import type { Ended } from '../../../platform/bus/messages.ts';
+import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import { API_VERSION, LABEL } from '../../../platform/kube/resource.ts';
+import { sealSource } from '../../../platform/seal/seal.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
+import { timeOf } from '../../../platform/store/uuid.ts';
 import { requestTrace } from '../../../platform/tracing/request_trace.ts';
-import { answer } from './answer.ts';
+import { TRACE_ANNOTATION } from '../../../platform/tracing/trace_context.ts';
+import { hideQuery } from '../../../source/address/hide_query.ts';
+import { displaySource } from '../../../source/address/redact.ts';
+import { groupOf } from '../../../source/protocols/table.ts';
+import { endedNotice } from '../../result/ended_notice.ts';
+import { joinedAddresses, keptRequest } from '../../result/kept_request.ts';
+import { TEXTS } from '../../result/texts.ts';
+import { keptUrl } from '../../webhooks/kept_url.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, inside, overQuota } from '../errors.ts';
+import { setRequestId, statusSent } from '../http/middleware.ts';
+import { type Context, PREFERENCE_APPLIED, prefersAsync, tokenOf } from '../http/request_context.ts';
+import type { Upload } from '../http/upload_form.ts';
+import { createOrEnd } from './create_job.ts';
+import { cancel, recordOwnEnd } from './own_end.ts';
+import type { ProbeRequest } from './probe_request.ts';
+import { answer } from './stored_result.ts';
+
+// The ProbeJob of a request. It is named by the request id, so that a repeated create results in the same job.
+
+interface Opening {
+  id: string;
+  namespace: string;
+  submittedAt: Date;
+  token: { id: number; userId: number };
+  display: string;
+  /** Each source. */
+  sealed: readonly string[];
+}
+
+const probeJob = (
+  { kind, limits, tools, report, policy, timeline }: ProbeRequest,
+  { id, namespace, submittedAt, token, display, sealed: [first, second] }: Opening,
+): ProbeJob => ({
+  apiVersion: API_VERSION,
+  kind: 'ProbeJob',
+  metadata: {
+    name: id,
+    namespace,
+    labels: { [LABEL.token]: String(token.id), [LABEL.kind]: kind },
+  },
+  spec: {
+    kind,
+    source: { display, sealed: first! },
+    ...(second === undefined ? {} : { other: { sealed: second } }),
+    token: { id: token.id, user: token.userId },
+    submittedAt: submittedAt.toISOString(),
+    ...limits,
+    tools,
+    report,
+    ...(timeline ? { timeline: { enabled: true } } : {}),
+    ...(policy
+      ? {
+          policy: {
+            ...(policy.name === null ? {} : { name: policy.name }),
+            ...(policy.revision === null ? {} : { revision: policy.revision }),
+            digest: policy.digest,
+          },
+        }
+      : {}),
+  },
+});
+
+/** Of each source in the ProbeJob: two of them and what is between fit into 1,024 characters. */
+const MOST_SHOWN = 500;
+
+interface OpenedRequest {
+  id: string;
+  submittedAt: Date;
+  /** Null: the same request was made before, under this id. */
+  job: ProbeJob | null;
+}
+
+/** In one round trip; the source is sealed meanwhile. From here on the request always gets an end. */
+async function openRequest(deps: Deps, ctx: Context, request: ProbeRequest): Promise<OpenedRequest> {
+  const { store, settings, sealKeys } = deps;
+  const { kind, sources, tools, limits } = request;
+  const token = tokenOf(ctx);
+  const trace = ctx.state.trace?.parent;
+  // By an earlier try of the same call, or before its file was read.
+  const isCounted = ctx.state.rate !== undefined;
+  const { id, submittedAt } = store.newRequest();
+  setRequestId(ctx, id);
+  const binding = { requestId: id, tokenId: token.id };
+  const sealing = Promise.all(request.secrets.map((secret) => sealSource(secret, binding, sealKeys())));
+  // Not awaited if the request is not opened.
+  sealing.catch(() => {});
+
+  const webhookUrl = request.webhookUrl === null ? null : await keptUrl(request.webhookUrl, id, deps.accounts.box);
+  const began = performance.now();
+  const opened = await store.openRequest({
+    id,
+    submittedAt,
+    tokenId: token.id,
+    userId: token.userId,
+    kind,
+    display: joinedAddresses(sources.map(({ url }) => hideQuery(url))),
+    scheme: groupOf(sources[0]),
+    request: { ...keptRequest(request.options, request.response), ...(trace ? { trace } : {}) },
+    tools: tools.map(({ name, version }) => ({ name, version })),
+    ...limits,
+    waiter: request.waits ? settings.replica : null,
+    webhookUrl,
+    idempotency: request.idempotency,
+    requestsPerMinute: isCounted ? 0 : token.limits.requestsPerMinute,
+    quotas: { of: token.quotas, rootUserId: token.rootUserId },
+  });
+  deps.metrics.step('open', performance.now() - began);
+  if (!isCounted) ctx.state.rate = opened.rate;
+
+  switch (opened.outcome) {
+    case 'rate-limited':
+      throw new ApiError('rate-limited', { retryAfterS: opened.retryAfterMs / 1000 });
+    case 'over-quota':
+      throw overQuota(opened.exceeded);
+    case 'idempotency-conflict':
+      throw new ApiError('idempotency-conflict');
+    case 'repeated': {
+      const first = timeOf(opened.id);
+      if (!first) throw inside('the request id of an idempotency key is not a UUIDv7');
+      setRequestId(ctx, opened.id);
+      return { id: opened.id, submittedAt: first, job: null };
+    }
+    case 'opened': {
+      const job = probeJob(request, {
+        id,
+        namespace: settings.namespace,
+        submittedAt,
+        token,
+        display: sources.map((source) => printable(displaySource(source), MOST_SHOWN)).join(' and '),
+        sealed: await sealing,
+      });
+      if (trace) job.metadata.annotations = { [TRACE_ANNOTATION]: trace };
+      return { id, submittedAt, job };
+    }
+  }
+}
 
 // Keeps an uploaded file for a request that goes on without its caller, until its end.
 

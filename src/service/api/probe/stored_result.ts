@@ -1,16 +1,25 @@
-/** Stored results for comparisons and policies: read within the memory budget, released by the caller. */
+/** Stored results: read within the memory budget, and the answer that is made from the end of a request. */
 import { Readable } from 'node:stream';
-import { UnreadableResult, type Packed } from '../../result/inflate.ts';
-import { OverBudget, type Place } from '../../result/memory_budget.ts';
-import { openResult, type StoredResult as ResultRef } from '../../result/open_result.ts';
-import { readTexts, unpackResult, type Texts } from '../../result/unpack.ts';
+import type { Ended } from '../../../platform/bus/messages.ts';
+import type { ResultBody } from '../../../platform/bus/result_body.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
-import { callerOf, type Context, tokenOf, uuidOf } from '../http/request_context.ts';
-import type { Deps } from '../deps.ts';
-import { ApiError, inside, notFound } from '../errors.ts';
-import type { ResultBody } from '../../../platform/bus/result_body.ts';
+import { answerOf, hasEnvelope, JSON_TYPE, skippedSections, type ResponseForm } from '../../result/answer.ts';
+import { UnreadableResult, type Packed } from '../../result/inflate.ts';
+import { OverBudget, type Place } from '../../result/memory_budget.ts';
 import { bytesOf, lengthOf, type Piece } from '../../result/pieces.ts';
+import { textOf } from '../../result/texts.ts';
+import {
+  openResult,
+  readTexts,
+  unpackResult,
+  type StoredResult as ResultRef,
+  type Texts,
+} from '../../result/unpack.ts';
+import { verdictOf } from '../../result/verdict.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, expired, inside, notFound } from '../errors.ts';
+import { callerOf, type Context, nameIgnored, tokenOf, uuidOf } from '../http/request_context.ts';
 
 export interface StoredResult {
   result: ResultBody;
@@ -166,4 +175,48 @@ export function sendPieces(ctx: Context, body: string | readonly Piece[], packed
   // Setting a stream clears type and length.
   ctx.type = contentType;
   ctx.length = lengthOf(pieces);
+}
+
+const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 10, 503: 5 };
+
+/** An end without an envelope, as an error for the caller. */
+function endError({ status, reason, error, code }: Pick<Ended, 'status' | 'reason' | 'error' | 'code'>): ApiError {
+  const retryAfterS = RETRY_AFTER_S[status];
+  return new ApiError('ended', {
+    status,
+    text: textOf({ reason, error }),
+    detail: reason,
+    reason,
+    ...(code === undefined ? {} : { toolCode: code }),
+    ...(retryAfterS === undefined ? {} : { retryAfterS }),
+  });
+}
+
+export async function answer(
+  deps: Pick<Deps, 'store' | 'memory' | 'metrics'>,
+  ctx: Context,
+  end: Ended,
+  submittedAt: Date,
+  form: ResponseForm,
+): Promise<void> {
+  if (!hasEnvelope(end)) throw endError(end);
+  const began = performance.now();
+  const { id, inflatedBytes = null, body, queueTimeMs, error = null } = end;
+  const inline = body === undefined ? undefined : Buffer.from(body, 'base64');
+  const opened = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes, inline }, unpackResult);
+  if (!opened) throw expired();
+  const { packed, value: unpacked } = opened;
+  const verdict = verdictOf(unpacked.result, form.policy);
+  if (verdict) ctx.set('X-Policy-Outcome', verdict.outcome);
+  const made = answerOf(unpacked, { requestId: id, queueTimeMs, error }, form);
+  nameIgnored(ctx, skippedSections(unpacked.result, form));
+  ctx.status = 200;
+  // HTML and XML contain data of the media: no browser may execute it on our origin.
+  if (made.contentType !== JSON_TYPE)
+    ctx.set({
+      'Content-Security-Policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+      'X-Content-Type-Options': 'nosniff',
+    });
+  sendPieces(ctx, made.body, packed, made.contentType);
+  deps.metrics.step('answer', performance.now() - began);
 }
