@@ -6,8 +6,7 @@ import { readFfprobe } from '../../src/cli/shim/ffprobe_shim.ts';
 import { ffprobe } from '../../src/media/tools/ffprobe.ts';
 import { FFPROBE_OPTIONS } from '../../src/media/tools/ffprobe_options.ts';
 import { catalogOf } from '../../src/service/api/probe/tool_versions.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../src/service/api/probe/file_schema.ts';
-import { selectTools } from '../../src/service/api/probe/select_tools.ts';
+import { ProbeFileSchema, type ProbeFile, selectTools } from '../../src/service/api/probe/file_request.ts';
 import { makeReader } from '../../src/service/api/http/input/read_fields.ts';
 import { aTool } from '../api/a_tool.ts';
 

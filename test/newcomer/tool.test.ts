@@ -88,14 +88,11 @@ describe('a new tool', function () {
     const { makeReader } = await load<typeof import('../../src/service/api/http/input/read_fields.ts')>(
       'src/service/api/http/input/read_fields.ts',
     );
-    const { ProbeFileSchema } = await load<typeof import('../../src/service/api/probe/file_schema.ts')>(
-      'src/service/api/probe/file_schema.ts',
+    const { ProbeFileSchema, selectTools } = await load<typeof import('../../src/service/api/probe/file_request.ts')>(
+      'src/service/api/probe/file_request.ts',
     );
     const { catalogOf } = await load<typeof import('../../src/service/api/probe/tool_versions.ts')>(
       'src/service/api/probe/tool_versions.ts',
-    );
-    const { selectTools } = await load<typeof import('../../src/service/api/probe/select_tools.ts')>(
-      'src/service/api/probe/select_tools.ts',
     );
     const { aTool } = await load<typeof import('../api/a_tool.ts')>('test/api/a_tool.ts');
     const read = makeReader<Parameters<typeof selectTools>[0]>(ProbeFileSchema);

@@ -1,7 +1,7 @@
 /** `/v1/probe/file`: several tools on one source. */
 import Type from 'typebox';
 import { type Context, IGNORED_HEADER, nameIgnored } from '../http/request_context.ts';
-import { type ProbeFile, ProbeFileSchema, takeIgnored, UrlField } from './file_schema.ts';
+import { type ProbeFile, ProbeFileSchema, selectTools, takeIgnored, UrlField } from './file_request.ts';
 import { AnswerSchema, POLICY_OUTCOME } from './answer_schemas.ts';
 import { byQueryAndBody } from './by_query_and_body.ts';
 import type { Examples, Response } from '../openapi/operation.ts';
@@ -12,7 +12,6 @@ import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { askedPolicy } from './requested_policy.ts';
 import { probeRequest } from './probe_request.ts';
-import { selectTools } from './select_tools.ts';
 
 const DESCRIPTION = [
   'Runs ffprobe, mediainfo and the report that compares them on one source, each at the requested version, ' +

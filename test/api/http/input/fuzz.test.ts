@@ -7,9 +7,8 @@ import { catalogOf } from '../../../../src/service/api/probe/tool_versions.ts';
 import type { Input } from '../../../../src/service/api/http/request_context.ts';
 import { ApiError } from '../../../../src/service/api/errors.ts';
 import { parsePairs, makeReader } from '../../../../src/service/api/http/input/read_fields.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../../../src/service/api/probe/file_schema.ts';
+import { ProbeFileSchema, type ProbeFile, selectTools } from '../../../../src/service/api/probe/file_request.ts';
 import { readSource } from '../../../../src/service/api/probe/request_source.ts';
-import { selectTools } from '../../../../src/service/api/probe/select_tools.ts';
 import { random } from '../../../source/random.ts';
 import { aTool } from '../../a_tool.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Input } from '../../../../src/service/api/http/request_context.ts';
 import { parsePairs, makeReader } from '../../../../src/service/api/http/input/read_fields.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../../../src/service/api/probe/file_schema.ts';
+import { ProbeFileSchema, type ProbeFile } from '../../../../src/service/api/probe/file_request.ts';
 import { FFPROBE_OPTIONS } from '../../../../src/media/tools/ffprobe_options.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);

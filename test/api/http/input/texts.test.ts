@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { ProbeFileSchema } from '../../../../src/service/api/probe/file_schema.ts';
+import { ProbeFileSchema } from '../../../../src/service/api/probe/file_request.ts';
 import { SINGLES } from '../../../../src/service/api/probe/single_endpoints.ts';
 import { makeReader, unstorableIn } from '../../../../src/service/api/http/input/read_fields.ts';
 import { MANAGEMENT } from '../../../../src/service/api/endpoints.ts';

@@ -1,0 +1,191 @@
+/**
+ * A request of `/v1/probe/file`: its schema, which is the single source of its validation, type and description, and
+ * the tools that it runs and that its response shows.
+ */
+import Type, { type Static } from 'typebox';
+import { MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
+import { checksOf } from '../../../media/policy/needs.ts';
+import type { Policy } from '../../../media/policy/types.ts';
+import { ffprobe } from '../../../media/tools/ffprobe.ts';
+import { probeReport, type FramesOption, type ReportTool } from '../../../media/tools/probe_report.ts';
+import { FILE_ROWS, sectionOf, SECTIONS, type FileTool, type SectionName } from '../../../media/tools/table.ts';
+import type { ToolRequest } from '../../../platform/kube/probe_job.ts';
+import { SCHEMES } from '../../../source/protocols/table.ts';
+import { ApiError, invalid } from '../errors.ts';
+import { DESCRIBED_AS, FORM } from '../http/input/read_fields.ts';
+import { choice, closed, flag, milliseconds, optionalChoice, optionalText, options } from '../http/request_fields.ts';
+import type { ProbeRequest } from './probe_request.ts';
+import { SOURCE_FIELDS, timeFields } from './request_source.ts';
+import { PolicyField } from './requested_policy.ts';
+import { optionFields, optionTexts } from './tool_options.ts';
+import type { Catalog } from './tool_versions.ts';
+
+const toolTimeout = milliseconds(
+  TOOL_TIMEOUT_MS,
+  MAX_TIMEOUT_MS,
+  'Time limit of this tool in milliseconds; at most that of the request.',
+);
+
+/** A request's section of one tool: whether it runs and, if it can be tuned, how. */
+interface AskedTool extends Record<string, unknown> {
+  enabled: boolean;
+  version?: string;
+  timeout: number;
+}
+
+/** Without a default: a policy may name the version that it is written for. */
+const pinnedVersion = (name: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description:
+        `A version of ${name}, or the beginning of one: \`6\` stands for the newest 6.x that is available. Default: ` +
+        'that of `uses` in the policy, else latest.',
+    }),
+  );
+
+const schemaOf = ({ name, file, options: specs }: (typeof FILE_ROWS)[number]) => {
+  const members = options(
+    {
+      enabled: flag(file.byDefault, file.enables),
+      ...(file.tunable ? { version: pinnedVersion(name), timeout: toolTimeout } : {}),
+      ...optionFields(specs),
+    },
+    file.description,
+  );
+  return Type.Unsafe<AskedTool>(file.lenient ? { ...members, additionalProperties: true } : members);
+};
+const sections = Object.fromEntries(FILE_ROWS.map((row) => [sectionOf(row), schemaOf(row)])) as Record<
+  SectionName,
+  ReturnType<typeof schemaOf>
+>;
+
+const LIST = SCHEMES.join(', ');
+
+/** Optional only where a file can be sent. */
+export const UrlField = Type.String({
+  minLength: 1,
+  maxLength: 8192,
+  description:
+    `The source, with or without credentials; playlists and manifests too. Schemes: ${LIST}. Required, ` +
+    'unless a `file` is sent.',
+  examples: ['https://media.example.com/film.mp4'],
+});
+
+export const ProbeFileSchema = closed({
+  url: Type.Optional(UrlField),
+  // A file is taken out of the form before its fields are checked: what is left under this name is none.
+  file: Type.Optional(
+    Type.Unsafe<string>({
+      type: 'string',
+      pattern: '^(?!)',
+      [FORM]: 'must be a file: a part of multipart/form-data with a file name',
+      [DESCRIBED_AS]: { type: 'string', format: 'binary' },
+      description:
+        'Instead of `url`, POST with `multipart/form-data` only: the file itself. It is stored encrypted until the ' +
+        'request ends.',
+    }),
+  ),
+  ...SOURCE_FIELDS,
+  ...timeFields(TIMEOUT_MS),
+  only: optionalChoice(SECTIONS, 'Run only this tool; the response is the envelope with its result.'),
+  // Without a default: an operator can make true the default.
+  inject_output: Type.Optional(Type.Boolean({ description: 'With `only`: the body is the bare output of that tool.' })),
+  output: choice(['json'], 'json', 'Format of the envelope.'),
+  inject_json: flag(false, 'One document: the results of the other tools become members of the first one.'),
+  timeline: options(
+    {
+      enabled: flag(
+        false,
+        'Run ffprobe once more, over all packets, and keep bit rate, key frames, gaps and jumps over time: read ' +
+          'them at `/v1/probe/{request_id}/timeline`. The whole source is read, within `timeout`.',
+      ),
+    },
+    'The timeline.',
+  ),
+  policy: PolicyField,
+  webhook_url: optionalText(8192, 'POST only: the response is 202 at once, and the envelope is sent to this address.'),
+  ...sections,
+});
+export type ProbeFile = Static<typeof ProbeFileSchema>;
+
+/** Removes unknown members from sections that accept them, and returns their names. */
+export function takeIgnored(fields: ProbeFile): string[] {
+  return FILE_ROWS.filter(({ file }) => file.lenient).flatMap((row) => {
+    const section = sectionOf(row);
+    const known = Object.keys((sections[section] as unknown as { properties: object }).properties);
+    const ignored = Object.keys(fields[section]).filter((name) => !known.includes(name));
+    for (const name of ignored) delete fields[section][name];
+    return ignored.map((name) => `${section}.${name}`);
+  });
+}
+
+/** A verdict must not depend on what the caller chooses to see. */
+const judgedBy = (policy: Policy, catalog: Catalog): FileTool[] => [
+  probeReport.name,
+  ...checksOf(policy).filter((check) => catalog.versions(check).length > 0),
+];
+
+export interface Selection extends Pick<ProbeRequest, 'tools' | 'report'> {
+  /** Sections of the response, without tools that run only for the report. */
+  shown: FileTool[];
+}
+
+/** The sections that the caller requested. */
+function shownOf(request: Pick<ProbeFile, 'only' | SectionName>): FileTool[] {
+  const wanted = FILE_ROWS.filter((row) =>
+    request.only === null ? request[sectionOf(row)].enabled : sectionOf(row) === request.only,
+  );
+  const shown = wanted.map(({ name }) => name);
+  if (shown.length === 0) throw new ApiError('invalid-field', { text: 'all tools are disabled' });
+  return shown;
+}
+
+/** A report is derived from the output of its readers: if the caller requested none of them, all of them run for it. */
+function runOf(request: Pick<ProbeFile, SectionName>, shown: FileTool[]) {
+  const programs = FILE_ROWS.filter((row) => 'args' in row);
+  const asked = programs.filter(({ name }) => shown.includes(name));
+  if (!shown.includes(probeReport.name)) return asked;
+  const readers = programs.filter(({ name }) => probeReport.from.some((reader) => reader === name));
+  const enabled = readers.filter((row) => request[sectionOf(row)].enabled);
+  return [...new Set([...asked, ...(enabled.length > 0 ? enabled : readers)])];
+}
+
+/**
+ * `policy`: the policy to evaluate. Its tools, and ffprobe for a timeline, run in addition to the requested ones, and
+ * are not shown.
+ */
+export function selectTools(request: ProbeFile, catalog: Catalog, policy: Policy | null = null): Selection {
+  const shown = shownOf(request);
+  const pinned: Partial<Record<FileTool, string>> = policy?.uses ?? {};
+  const wantedBy = [
+    ...shown,
+    ...(policy ? judgedBy(policy, catalog) : []),
+    ...(request.timeline.enabled ? [ffprobe.name] : []),
+  ];
+  const tools = runOf(request, wantedBy).map((program): ToolRequest => {
+    const { name, file } = program;
+    const wanted = request[sectionOf(program)];
+    if (!file.tunable && catalog.versions(name).length === 0) throw invalid(name, 'is not available in this cluster');
+    const resolved = catalog.resolve(name, file.tunable ? (wanted.version ?? pinned[name] ?? 'latest') : 'latest');
+    const texts = optionTexts(program, wanted, resolved);
+    return {
+      name,
+      version: resolved.version,
+      timeoutMs: file.tunable ? Math.min(wanted.timeout, request.timeout) : request.timeout,
+      ...(Object.keys(texts).length > 0 ? { options: texts } : {}),
+    };
+  });
+  return { tools, shown, report: reportOf(request, shown) };
+}
+
+function reportOf(request: ProbeFile, shown: FileTool[]): Selection['report'] {
+  if (!shown.includes(probeReport.name)) return { enabled: false };
+  const { diff, prefer, frames } = request[probeReport.name] as AskedTool & {
+    diff: boolean;
+    prefer: ReportTool | null;
+    frames: FramesOption;
+  };
+  return { enabled: true, diff, ...(prefer === null ? {} : { prefer }), ...(frames === 'auto' ? {} : { frames }) };
+}
