@@ -10,7 +10,7 @@ import { invalid } from '../errors.ts';
 import { type Context, tokenOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { shown } from '../http/input/read_fields.ts';
-import { findNamed, unknownPolicy } from '../policies/policy_names.ts';
+import { findNamed, unknownPolicy } from '../policies/asked_policy.ts';
 import { judged, type StoredResult, storedResult, untilClosed } from '../probe/stored_result.ts';
 import { ReportedFieldSchema, UpgradeReport, UpgradeSummarySchema } from '../../../media/compare/upgrade_report.ts';
 import { comparisonOf } from '../../result/answer.ts';

@@ -6,7 +6,7 @@ import { SCHEMES } from '../../../source/protocols/table.ts';
 import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
 import { TOOL_TABLE } from '../../../media/tools/table.ts';
 import { closed, component, milliseconds, oneOf, optionalText, orNull, UUID, whole } from '../http/request_fields.ts';
-import { MAX_SHARED_NAME } from '../policies/policy_names.ts';
+import { MAX_SHARED_NAME } from '../policies/asked_policy.ts';
 import { SOURCE_FIELDS, timeFields } from '../probe/request_source.ts';
 import { optionFields } from '../probe/tool_options.ts';
 import { MOST_FIELDS } from '../../../media/compare/limits.ts';

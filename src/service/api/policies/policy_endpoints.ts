@@ -1,7 +1,7 @@
 /** Policies of an account, and the shared ones: list, read a revision, save a new one, delete. */
 import Type, { type Static } from 'typebox';
 import { type PolicyRevision, type SavedPolicy, SHARED } from '../../../platform/store/policies.ts';
-import { checkedOwnName, findNamed, shownName, unknownPolicy } from './policy_names.ts';
+import { checkedOwnName, findNamed, policyInText, shownName, unknownPolicy } from './asked_policy.ts';
 import type { Deps } from '../deps.ts';
 import { type Context, paramOf, tokenOf } from '../http/request_context.ts';
 import { endpoint, type EndpointName } from '../http/endpoint.ts';
@@ -13,7 +13,6 @@ import { closed, component, orNull } from '../http/request_fields.ts';
 import { MOST_POLICIES } from '../../../base/limits.ts';
 import { MOST_XML_BYTES } from '../../../media/policy/limits.ts';
 import { SAVES_PER_MINUTE, takeSaveRate } from '../http/rate.ts';
-import { policyInText } from './policy_in_text.ts';
 
 const REVISION = {
   revision: Type.Integer({ minimum: 1 }),

@@ -21,9 +21,8 @@ import {
   type StoredResult,
   untilClosed,
 } from '../probe/stored_result.ts';
-import { shownName, useNamed } from './policy_names.ts';
+import { policyInText, shownName, useNamed } from './asked_policy.ts';
 import { NAME_PARAM, RevisionField, savedPolicy } from './policy_endpoints.ts';
-import { policyInText } from './policy_in_text.ts';
 import { junitText } from '../../../media/ci_formats/junit.ts';
 import { judgedByPolicy } from '../../../media/ci_formats/policy_rules.ts';
 import { sarifText } from '../../../media/ci_formats/sarif.ts';

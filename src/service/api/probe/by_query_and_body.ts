@@ -4,7 +4,7 @@ import type { Described } from '../http/endpoint.ts';
 import { PREFERENCE_APPLIED } from '../http/request_context.ts';
 import { closed } from '../http/request_fields.ts';
 import type { Examples } from '../openapi/operation.ts';
-import { PolicyNameField } from './requested_policy.ts';
+import { PolicyNameField } from '../policies/asked_policy.ts';
 import { AcceptedSchema } from './answer_schemas.ts';
 
 interface Probe extends Pick<Described, 'summary' | 'description' | 'answer'> {

@@ -10,7 +10,7 @@ import { runProbe } from './run_request.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { askedPolicy } from './requested_policy.ts';
+import { askedPolicy } from '../policies/asked_policy.ts';
 import { probeRequest } from './probe_request.ts';
 
 const DESCRIPTION = [

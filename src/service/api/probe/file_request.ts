@@ -16,7 +16,7 @@ import { DESCRIBED_AS, FORM } from '../http/input/read_fields.ts';
 import { choice, closed, flag, milliseconds, optionalChoice, optionalText, options } from '../http/request_fields.ts';
 import type { ProbeRequest } from './probe_request.ts';
 import { SOURCE_FIELDS, timeFields } from './request_source.ts';
-import { PolicyField } from './requested_policy.ts';
+import { PolicyField } from '../policies/asked_policy.ts';
 import { optionFields, optionTexts } from './tool_options.ts';
 import type { Catalog } from './tool_versions.ts';
 

@@ -19,7 +19,7 @@ import {
 import type { Kind, ProbeJobSpec, ToolRequest } from '../../../platform/kube/probe_job.ts';
 import type { ResponseForm } from '../../result/answer.ts';
 import type { Deps, Uploads } from '../deps.ts';
-import type { AskedPolicy } from './requested_policy.ts';
+import type { AskedPolicy } from '../policies/asked_policy.ts';
 import type { Upload } from '../http/upload_form.ts';
 import { uploadSource } from '../../../source/protocols/upload/upload.ts';
 import type { SourceHeader } from '../../../source/headers.ts';

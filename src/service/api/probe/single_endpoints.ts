@@ -19,7 +19,7 @@ import {
   titleOf,
 } from './answer_schemas.ts';
 import { byQueryAndBody } from './by_query_and_body.ts';
-import { askedPolicy, PolicyField } from './requested_policy.ts';
+import { askedPolicy, PolicyField } from '../policies/asked_policy.ts';
 import { probeRequest } from './probe_request.ts';
 import { SOURCE_FIELDS, timeFields } from './request_source.ts';
 import { runProbe } from './run_request.ts';

@@ -26,7 +26,7 @@ import {
   sortBy,
   UUID,
 } from '../http/request_fields.ts';
-import { MAX_SHARED_NAME } from '../policies/policy_names.ts';
+import { MAX_SHARED_NAME } from '../policies/asked_policy.ts';
 import { ownersOf, timeRange, timesOf } from './query_filters.ts';
 import { requestFields } from '../../../base/log.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
