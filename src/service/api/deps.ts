@@ -9,7 +9,7 @@ import type { Logger } from '../../base/log.ts';
 import type { SourceException } from '../../base/source_settings.ts';
 import type { Store } from '../../platform/store/store.ts';
 import type { Tracer } from '../../platform/tracing/tracer.ts';
-import type { NewestSnapshot } from './cluster/newest_snapshot.ts';
+import type { NewestSnapshot } from './cluster/cluster_endpoint.ts';
 import type { Catalog } from './probe/tool_versions.ts';
 import type { Drain } from './health_routes.ts';
 import type { AccountRates } from './http/rate.ts';
@@ -91,7 +91,7 @@ export interface Deps {
   waiting: Waiting;
   /** The state of a request without an end. */
   standing: StandingOf;
-  cluster: Pick<NewestSnapshot, 'read'>;
+  cluster: NewestSnapshot;
   drain: Drain;
   handOver: HandOver;
   queueRoom: QueueRoom;

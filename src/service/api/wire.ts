@@ -18,7 +18,7 @@ import { openUrl } from '../webhooks/kept_url.ts';
 import { shared } from '../../base/health.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
-import { newestSnapshot } from './cluster/newest_snapshot.ts';
+import { newestSnapshot } from './cluster/cluster_endpoint.ts';
 import { catalogOf, type Catalog } from './probe/tool_versions.ts';
 import type { Deps, Settings, Uploads } from './deps.ts';
 import { makeDrain, type ReadyChecks } from './health_routes.ts';

@@ -13,7 +13,7 @@ import { makeWorkPool } from '../../../src/service/api/work/pool.ts';
 import { makePaces } from '../../../src/service/result/pace.ts';
 import { makeMemoryBudget } from '../../../src/service/result/memory_budget.ts';
 import { WHOLE } from '../../../src/service/result/unpack.ts';
-import { newestSnapshot } from '../../../src/service/api/cluster/newest_snapshot.ts';
+import { newestSnapshot } from '../../../src/service/api/cluster/cluster_endpoint.ts';
 import { connectBus, type Bus } from '../../../src/platform/bus/connect.ts';
 import { makeDrain } from '../../../src/service/api/health_routes.ts';
 import { listen } from '../../../src/service/api/http/http_server.ts';

@@ -1,10 +1,55 @@
 /** `GET cluster`: state of the cluster, as last reported by its leader. */
 import Type from 'typebox';
-import { ClusterSnapshot, SNAPSHOT_STALE_MS } from '../../../platform/bus/cluster_snapshot.ts';
+import type { Logger } from '../../../base/log.ts';
+import { ClusterSnapshot, SNAPSHOT_EVERY_MS, SNAPSHOT_STALE_MS } from '../../../platform/bus/cluster_snapshot.ts';
+import type { Bus } from '../../../platform/bus/connect.ts';
+import { SUBJECT } from '../../../platform/bus/messages.ts';
+import type { Store } from '../../../platform/store/store.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
-import type { Context } from '../http/request_context.ts';
 import { endpoint } from '../http/endpoint.ts';
+import type { Context } from '../http/request_context.ts';
+
+const ANSWER_MS = 1_500;
+
+export interface NewestSnapshot {
+  /** Undefined: no leader has answered this replica yet. The age is by the clock of Postgres. */
+  read(): Promise<{ snapshot: ClusterSnapshot; ageMs: number } | undefined>;
+}
+
+interface NewestDeps {
+  bus: Pick<Bus, 'request'>;
+  store: Pick<Store, 'clock'>;
+  log: Logger;
+}
+
+/** The newest snapshot of the cluster, which the leader creates on request. */
+export function newestSnapshot({ bus, store, log }: NewestDeps): NewestSnapshot {
+  let newest: ClusterSnapshot | undefined;
+  let asking: Promise<void> | undefined;
+  const ageOf = ({ at }: ClusterSnapshot): number => Math.max(0, store.clock.now() - Date.parse(at));
+
+  /** Concurrent readers share one request. */
+  const ask = (): Promise<void> =>
+    (asking ??= bus
+      .request<ClusterSnapshot>(SUBJECT.cluster, {}, ANSWER_MS)
+      .then(
+        (snapshot) => {
+          newest = snapshot;
+        },
+        (error: unknown) => log.debug({ err: error }, 'no cluster snapshot from the leader'),
+      )
+      .finally(() => {
+        asking = undefined;
+      }));
+
+  return {
+    async read() {
+      if (!newest || ageOf(newest) >= SNAPSHOT_EVERY_MS) await ask();
+      return newest && { snapshot: newest, ageMs: ageOf(newest) };
+    },
+  };
+}
 
 const RETRY_AFTER_S = 2;
 
