@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Ajv, type ValidateFunction } from 'ajv';
-import { WebhookSchema } from '../../src/service/api/openapi/described_webhooks.ts';
+import { WebhookSchema } from '../../src/service/api/openapi/openapi_document.ts';
 import { compareRuns } from '../../src/media/compare/compare.ts';
 import type { ResponseForm } from '../../src/service/result/answer.ts';
 import { readKeptRequest } from '../../src/service/result/kept_request.ts';

@@ -1,6 +1,11 @@
 /** The OpenAPI 3.1 description, generated from the operations. Pure: the same operations produce the same document. */
 import { createHash } from 'node:crypto';
-import type { TSchema } from 'typebox';
+import Type, { type TSchema } from 'typebox';
+import { EVENTS } from '../../webhooks/events.ts';
+import type { Handler } from '../http/request_context.ts';
+import { methods } from '../http/middleware.ts';
+import { oneOf } from '../http/request_fields.ts';
+import { EnvelopeSchema, MetadataSchema } from '../probe/answer_schemas.ts';
 import {
   type Components,
   DescriptionError,
@@ -10,9 +15,6 @@ import {
   writtenSchema,
 } from './described_schemas.ts';
 import { commonErrors, type Examples, type Operation, type Response, TAGS } from './operation.ts';
-import { describeWebhooks } from './described_webhooks.ts';
-import type { Handler } from '../http/request_context.ts';
-import { methods } from '../http/middleware.ts';
 
 /** The general part of the OpenAPI description. */
 export const ABOUT = {
@@ -32,8 +34,6 @@ export const ABOUT = {
   ].join('\n\n'),
   license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
 } as const;
-
-// The OpenAPI 3.1 description, generated from the operations. Pure: the same operations produce the same document.
 
 const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data';
@@ -201,6 +201,62 @@ function describe(operation: Operation, place: Components['place']): object {
     responses: Object.fromEntries(responses),
   };
 }
+
+// Webhooks.
+
+/** The result's members are added to these: those of each tool, or of the one requested tool. */
+export const WebhookSchema = Type.Object(
+  {
+    type: oneOf(Object.keys(EVENTS) as (keyof typeof EVENTS)[]),
+    timestamp: Type.String({ format: 'date-time', description: 'When the request ended.' }),
+    truncated: Type.Optional(
+      Type.Literal(true, {
+        description: 'The result exceeds 1 MB, and comes without the outputs of the tools. Read it by its id.',
+      }),
+    ),
+    success: EnvelopeSchema.properties.success,
+    error: EnvelopeSchema.properties.error,
+    code: EnvelopeSchema.properties.code,
+    metadata: Type.Object(MetadataSchema.properties),
+    policy: EnvelopeSchema.properties.policy,
+  },
+  { title: 'Webhook' },
+);
+
+const header = (name: string, description: string) => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+});
+const HEADERS = [
+  header('webhook-id', 'The id of the webhook, the same in each attempt.'),
+  header('webhook-timestamp', 'When this attempt was made, in seconds since 1970.'),
+  header('webhook-signature', 'Signatures by Standard Webhooks 1.0, with the secret of the token.'),
+];
+
+const describeWebhooks = (place: Components['place']): object =>
+  Object.fromEntries(
+    Object.entries(EVENTS).map(([event, summary]) => [
+      event,
+      {
+        post: {
+          operationId: event.replace(/\.(.)/, (_, letter: string) => letter.toUpperCase()),
+          tags: ['webhooks'],
+          summary,
+          security: [],
+          parameters: HEADERS,
+          requestBody: { required: true, content: { 'application/json': { schema: place(WebhookSchema) } } },
+          responses: {
+            '2XX': { description: 'Delivered.' },
+            '410': { description: 'The receiver is gone: there is no further attempt.' },
+            default: { description: 'The delivery has failed; another attempt follows.' },
+          },
+        },
+      },
+    ]),
+  );
 
 export function openapiDocument(operations: readonly Operation[]): object {
   const { schemas, place } = makeComponents();
