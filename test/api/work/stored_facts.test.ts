@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ProbeReport } from '../../../src/media/report/schema.ts';
 import type { ReportResult, ToolResult } from '../../../src/platform/bus/result_body.ts';
-import { storedFacts } from '../../../src/service/api/policies/stored_facts.ts';
+import { storedFacts } from '../../../src/service/api/work/jobs.ts';
 import { picture, reportOf } from '../../report/sample.ts';
 
 const INPUT = picture();
@@ -32,7 +32,7 @@ function storedWith(report: Partial<ProbeReport> | undefined, options: Record<st
   };
   const tools: ToolResult[] = TOOLS.map((name) => resultOf(name, INPUT[name]!.version, INPUT[name]!.output));
   const stored: { report?: ReportResult } = report ? { report: resultOf('probe_report', '1', report) } : {};
-  const facts = storedFacts({ result: { tools, ...stored }, texts }, { options, display: 'https://example.com/a.mp4' });
+  const facts = storedFacts({ result: { tools, ...stored }, texts, options, display: 'https://example.com/a.mp4' });
   return facts.report as ProbeReport;
 }
 

@@ -3,16 +3,21 @@
  * and those that are known to be short in place.
  */
 import { Ajv } from 'ajv';
-import type { Texts } from '../../result/unpack.ts';
 import { compareRuns, type ComparedRun } from '../../../media/compare/compare.ts';
 import { canonicalPolicy } from '../../../media/policy/canonical.ts';
 import { PolicyError } from '../../../media/policy/error.ts';
 import { evaluate } from '../../../media/policy/evaluate.ts';
+import { factsOf, TOO_LARGE } from '../../../media/policy/facts.ts';
 import { readPolicyText } from '../../../media/policy/read.ts';
-import type { Policy, Verdict } from '../../../media/policy/types.ts';
+import type { Facts, Policy, Verdict } from '../../../media/policy/types.ts';
+import { report as makeReport, type Told } from '../../../media/report/report.ts';
+import { sides } from '../../../media/report/side.ts';
 import { TimelineSchema, type Timeline } from '../../../media/timeline/schema.ts';
+import { probeReport, REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
+import type { ResultBody, ToolResult } from '../../../platform/bus/result_body.ts';
+import { extensionOf } from '../../../source/playlist/mapping.ts';
+import type { Texts } from '../../result/unpack.ts';
 import { say } from '../mcp/tools/result_summary.ts';
-import { storedFacts, type JudgedResult } from '../policies/stored_facts.ts';
 
 export type ReadPolicy =
   | { document: string; digest: string; description: string | undefined; untranslated: string[] }
@@ -28,6 +33,57 @@ function readPolicy({ text, mediaType }: { text: string; mediaType: string }): R
   }
 }
 
+/** A stored result, as a policy judges it. */
+interface StoredResult {
+  result: Pick<ResultBody, 'tools' | 'report'>;
+  texts: Texts;
+  options: Record<string, unknown>;
+  /** The address as the log shows it. */
+  display: string;
+}
+
+function toldBy(tool: ToolResult | undefined, texts: Texts): Told | undefined {
+  const text = tool?.success && tool.output ? texts.get(tool.output.from) : undefined;
+  if (tool === undefined || text === undefined) return undefined;
+  try {
+    return { version: tool.version, output: JSON.parse(text) as unknown };
+  } catch {
+    return undefined;
+  }
+}
+
+function preferred(options: StoredResult['options']): ReportTool | null {
+  const asked = options[probeReport.name] as { prefer?: unknown } | null | undefined;
+  return REPORT_TOOLS.find((tool) => tool === asked?.prefer) ?? null;
+}
+
+/** A long output, or report, is not read again. */
+export function storedFacts({ result, texts, options, display }: StoredResult): Facts {
+  const printed = result.tools.map(({ name, version, success, output }) => ({
+    name,
+    version,
+    success,
+    text: () => (output === null ? null : (texts.get(output.from) ?? TOO_LARGE)),
+  }));
+  const text = result.report?.output ? texts.get(result.report.output.from) : undefined;
+  const stored = text === undefined ? undefined : (JSON.parse(text) as { diff?: unknown });
+  // Without its diff a report says less than a policy may ask for.
+  if (Array.isArray(stored?.diff)) return factsOf(printed, stored);
+  const made = makeReport({
+    ...sides((name) =>
+      toldBy(
+        result.tools.find((tool) => tool.name === name),
+        texts,
+      ),
+    ),
+    diff: true,
+    prefer: preferred(options),
+    extension: extensionOf({ url: display }),
+  });
+  // What the pictures say is in the stored report alone.
+  return factsOf(printed, made && stored ? { ...stored, diff: made.diff } : (made ?? stored));
+}
+
 /** A call judges many results by the same policies: they are compiled once. */
 const MOST_KEPT = 8;
 const kept = new Map<string, Policy>();
@@ -39,18 +95,9 @@ function policyOf(document: string): Policy {
   return policy;
 }
 
-interface Judged {
-  /** Policies, as they are saved. */
-  documents: readonly string[];
-  result: JudgedResult;
-  texts: Texts;
-  options: Record<string, unknown>;
-  display: string;
-}
-
-/** By each of the policies. */
-function judge({ documents, ...stored }: Judged): Verdict[] {
-  const facts = storedFacts(stored, stored);
+/** By each of the policies, `documents` as they are saved. */
+function judge({ documents, ...stored }: StoredResult & { documents: readonly string[] }): Verdict[] {
+  const facts = storedFacts(stored);
   return documents.map((document) => evaluate(policyOf(document), facts));
 }
 
