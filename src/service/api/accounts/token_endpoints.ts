@@ -19,7 +19,7 @@ import {
   TokenFields,
 } from './token_fields.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { closed, flag, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/request_fields.ts';
+import { closed, flag, ids, listEcho, listSchema, pageOf, Pagination, sortBy } from '../http/request_fields.ts';
 import { keptToken, makeApiToken, MOST_TOKENS } from '../../accounts/make_token.ts';
 import { NAMED_ONLY } from '../../../platform/store/permissions.ts';
 import { accountFull, changedLimits, NO_LIMITS } from './account_limits.ts';
@@ -98,8 +98,7 @@ async function list({ store }: Deps, ctx: Context): Promise<void> {
   const { tokens, total } = await store.listTokens({
     owners,
     sort,
-    offset: offsetOf(pagination),
-    limit: pagination.limit,
+    ...pageOf(pagination),
   });
   const listed = await listedTokens(store, tokens);
   const { filter, ...echo } = listEcho(

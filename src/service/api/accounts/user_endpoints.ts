@@ -21,7 +21,7 @@ import {
   ids,
   listEcho,
   listSchema,
-  offsetOf,
+  pageOf,
   oneOf,
   orNull,
   Pagination,
@@ -81,8 +81,7 @@ async function list({ store }: Deps, ctx: Context): Promise<void> {
     email,
     ids: id,
     sort,
-    offset: offsetOf(pagination),
-    limit: pagination.limit,
+    ...pageOf(pagination),
   });
   const { filter, ...echo } = listEcho(
     { filter: { status, email, id }, pagination, sort },

@@ -5,7 +5,7 @@
 import Type, { type Static } from 'typebox';
 import type { ToolResult } from '../../../platform/bus/result_body.ts';
 import { OUTCOMES, type Policy, type Verdict } from '../../../media/policy/types.ts';
-import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
+import { REPORT_TOOLS } from '../../../media/tools/probe_report.ts';
 import { invalid } from '../errors.ts';
 import { type Context, tokenOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
@@ -25,11 +25,7 @@ const MOST_RULES = 5;
 
 const StateSchema = component('PolicyAtVersions', {
   outcome: oneOf(OUTCOMES),
-  versions: Type.Unsafe<Partial<Record<ReportTool, string>>>({
-    type: 'object',
-    properties: Object.fromEntries(REPORT_TOOLS.map((tool) => [tool, { type: 'string' }])),
-    additionalProperties: false,
-  }),
+  versions: closed(Object.fromEntries(REPORT_TOOLS.map((tool) => [tool, Type.Optional(Type.String())]))),
 });
 type State = Static<typeof StateSchema>;
 

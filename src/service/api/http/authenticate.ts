@@ -42,25 +42,25 @@ function badScheme(header: string): ApiError {
   return new ApiError('bad-credential', { text: `Authorization: ${what}; send Authorization: Bearer <token>` });
 }
 
-/** A repeated parameter is rejected as ambiguous. */
-function queryValue(querystring: string, name: string): string | undefined {
-  const given = querystring.split('&').filter((part) => part === name || part.startsWith(`${name}=`));
-  if (given.length === 0) return undefined;
-  return given.length === 1 ? given[0]!.slice(name.length + 1) : '';
-}
+/** A repeated one is rejected as ambiguous. */
+const only = (given: readonly string[], name: string): string | undefined =>
+  given.length > 1 ? '' : given[0]?.slice(name.length + 1);
 
-/**
- * Two cookies of one name come from different hosts or paths. It is impossible to tell which is ours, so both are
- * rejected.
- */
-function cookieValue(header: string, name: string): string | undefined {
-  const given = header
-    .split(';')
-    .map((part) => part.trim())
-    .filter((part) => part.startsWith(`${name}=`));
-  if (given.length === 0) return undefined;
-  return given.length === 1 ? given[0]!.slice(name.length + 1) : '';
-}
+const queryValue = (querystring: string, name: string): string | undefined =>
+  only(
+    querystring.split('&').filter((part) => part === name || part.startsWith(`${name}=`)),
+    name,
+  );
+
+/** Two cookies of one name come from different hosts or paths: it is impossible to tell which is ours. */
+const cookieValue = (header: string, name: string): string | undefined =>
+  only(
+    header
+      .split(';')
+      .map((part) => part.trim())
+      .filter((part) => part.startsWith(`${name}=`)),
+    name,
+  );
 
 function credentialIn(ctx: Pick<Context, 'get' | 'querystring'>, kinds: readonly CredentialKind[]): Credential | null {
   const header = ctx.get('Authorization');

@@ -8,7 +8,7 @@ import { makeAuthenticate } from './authenticate.ts';
 import type { Context, Handler, State } from './request_context.ts';
 import { methods, noCache, sameSite } from './middleware.ts';
 import { accountRate, addressRate, callRate, countRefused, rateLimitHeaders } from './rate.ts';
-import { BODIES, BOUNDS, BOUNDS_OF_ANYONE, type Bounds, makeReadUpload, readInput } from './read_input.ts';
+import { BODIES, BOUNDS, BOUNDS_OF_ANYONE, type Bounds, readInput } from './read_input.ts';
 import { closed } from './request_fields.ts';
 import { refuseOverload } from './overload.ts';
 import { schemaWithoutNull, withoutNull } from './without_value.ts';
@@ -144,7 +144,7 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
             text: text && Object.keys(text),
             side,
             bounds,
-            readUpload: upload ? makeReadUpload(deps) : undefined,
+            upload,
           })),
       async function answer(ctx) {
         await work(deps, ctx);

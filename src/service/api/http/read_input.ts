@@ -232,8 +232,6 @@ function refuseQuery(ctx: Context, credentials: readonly string[]): void {
 
 // Endpoints that take a file: it is removed with the response, unless its request goes on without the caller.
 
-type ReadUpload = (otherwise: Handler, credentials: readonly string[]) => Handler;
-
 type Parts = Pick<Deps, 'uploads' | 'store' | 'queueRoom' | 'paceOf' | 'log'>;
 
 /** Refuses what would be refused after the last byte. Counts the call, and the request that it opens no second time. */
@@ -245,34 +243,33 @@ async function admit(deps: Parts, ctx: Context): Promise<void> {
   if (exceeded !== null) throw overQuota(exceeded);
 }
 
-export const makeReadUpload = (deps: Parts): ReadUpload => {
-  const { uploads, log } = deps;
-  return (otherwise, credentials) =>
-    async function readUpload(ctx, next) {
-      if (!uploads || !ctx.request.is('multipart/form-data')) return otherwise(ctx, next);
-      refuseQuery(ctx, credentials);
-      const { rootUserId, limits } = tokenOf(ctx);
-      await admit(deps, ctx);
-      withoutDeadline(ctx.req);
-      const { pairs, upload } = await readForm(ctx.req, {
-        spool: uploads.spool,
-        account: rootUserId,
-        maxBytes: Math.min(uploads.maxBytes, limits.fileBytes),
-        hashed: ctx.get('Idempotency-Key') !== '',
-        pace: uploads.pace,
-        charge: deps.paceOf(rootUserId),
-      });
-      ctx.state.input = { form: 'form', pairs };
-      if (!upload) return next();
-      ctx.state.upload = { ...upload, kept: false };
-      try {
-        return await next();
-      } finally {
-        if (!ctx.state.upload.kept)
-          await upload.remove().catch((error: unknown) => log.warn({ err: error }, 'cannot remove an upload'));
-      }
-    };
-};
+/** `otherwise`: reads what holds no file. */
+const receiveUpload = (deps: Parts, otherwise: Handler, credentials: readonly string[]): Handler =>
+  async function readUpload(ctx, next) {
+    const { uploads, log } = deps;
+    if (!uploads || !ctx.request.is(MULTIPART)) return otherwise(ctx, next);
+    refuseQuery(ctx, credentials);
+    const { rootUserId, limits } = tokenOf(ctx);
+    await admit(deps, ctx);
+    withoutDeadline(ctx.req);
+    const { pairs, upload } = await readForm(ctx.req, {
+      spool: uploads.spool,
+      account: rootUserId,
+      maxBytes: Math.min(uploads.maxBytes, limits.fileBytes),
+      hashed: ctx.get('Idempotency-Key') !== '',
+      pace: uploads.pace,
+      charge: deps.paceOf(rootUserId),
+    });
+    ctx.state.input = { form: 'form', pairs };
+    if (!upload) return next();
+    ctx.state.upload = { ...upload, kept: false };
+    try {
+      return await next();
+    } finally {
+      if (!ctx.state.upload.kept)
+        await upload.remove().catch((error: unknown) => log.warn({ err: error }, 'cannot remove an upload'));
+    }
+  };
 
 interface Reading {
   schema: TSchema;
@@ -280,8 +277,8 @@ interface Reading {
   text: readonly string[] | undefined;
   side: Side;
   bounds: Bounds;
-  /** For an endpoint that takes a file in a multipart form. */
-  readUpload: ReadUpload | undefined;
+  /** A multipart form may hold a file. */
+  upload: boolean;
 }
 
 type Payers = Pick<Deps, 'paceOf' | 'accounts'>;
@@ -323,7 +320,7 @@ const takesBody = ({ method }: Context): boolean => !isReading(method) && method
 const hasBody = (ctx: Context): boolean => (ctx.request.length ?? 0) > 0 || ctx.get('Transfer-Encoding') !== '';
 
 /** The checked input is in `ctx.state.checked`; `checkedBy` returns it with its type. */
-export function readInput(deps: Payers, { schema, text, side, bounds, readUpload }: Reading): Handler[] {
+export function readInput(deps: Payers & Parts, { schema, text, side, bounds, upload }: Reading): Handler[] {
   const { credentials, emptyBody } = side;
   const types = text === undefined ? BODIES : [JSON_TYPE, ...text];
   const read = makeReader<unknown>(schema, bounds);
@@ -335,7 +332,7 @@ export function readInput(deps: Payers, { schema, text, side, bounds, readUpload
     ctx.state.body = await receiveBody(ctx);
     return next();
   };
-  const receiveForm = readUpload?.(receiveWhole, credentials) ?? receiveWhole;
+  const receiveForm = upload ? receiveUpload(deps, receiveWhole, credentials) : receiveWhole;
   const receive: Handler = function receiveInput(ctx, next) {
     return takesBody(ctx) ? receiveForm(ctx, next) : next();
   };

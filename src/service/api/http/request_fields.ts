@@ -87,7 +87,7 @@ export const anyOf = <const T extends string>(values: readonly T[], description:
 export const ids = (description: string) =>
   Type.Array(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), { default: [], description });
 
-export const offsetOf = ({ page, limit }: Pagination): number => (page - 1) * limit;
+export const pageOf = ({ page, limit }: Pagination) => ({ offset: (page - 1) * limit, limit });
 
 /** The members of every list next to its rows. */
 export const listEcho = <F, S>(

@@ -16,7 +16,7 @@ import { notFound } from '../errors.ts';
 import { CAUSE_TEXT } from '../probe/answer_schemas.ts';
 import { resultFor, sendPieces } from '../probe/stored_result.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { orNull } from '../http/request_fields.ts';
+import { component, oneOf, orNull } from '../http/request_fields.ts';
 import { LOG_ROW, rowOf } from './log_endpoints.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
 
@@ -58,22 +58,19 @@ const Answer = Type.Object(
       ]),
     ),
     'policy-response': text('The verdict as JSON; absent if no policy was requested, or the result has expired.'),
-    'run-responses': Type.Unsafe<Record<string, string | null>[] | null>({
-      type: ['array', 'null'],
-      items: {
-        title: 'LoggedRun',
-        type: 'object',
-        properties: {
-          tool: { type: 'string' },
-          version: { type: 'string' },
-          side: { type: 'string', enum: [...SIDES], description: 'Of two sources: which of them the tool read.' },
-          response: { type: ['string', 'null'], description: RESPONSE },
+    'run-responses': orNull(
+      Type.Array(
+        component('LoggedRun', {
+          tool: Type.String(),
+          version: Type.String(),
+          side: Type.Optional(oneOf(SIDES, { description: 'Of two sources: which of them the tool read.' })),
+          response: text(RESPONSE),
+        }),
+        {
+          description: 'Of a request to `/v1/compare`: the output of each run. The members of single tools are absent.',
         },
-        required: ['tool', 'version', 'response'],
-        additionalProperties: false,
-      },
-      description: 'Of a request to `/v1/compare`: the output of each run. The members of single tools are absent.',
-    }),
+      ),
+    ),
     'comparison-response': text(
       'Of a request to `/v1/compare`: `runs`, `fields` and `summary` of its answer as JSON; absent for others, or ' +
         'if the result has expired.',

@@ -18,7 +18,7 @@ import {
   LISTED,
   listEcho,
   listSchema,
-  offsetOf,
+  pageOf,
   oneOf,
   options,
   orNull,
@@ -181,8 +181,7 @@ async function list(deps: Deps, ctx: Context): Promise<void> {
         id: filter.request,
       },
       sort,
-      offset: offsetOf(pagination),
-      limit: pagination.limit,
+      ...pageOf(pagination),
       total: pagination.total,
     })
     .catch((error: unknown) => {

@@ -12,7 +12,7 @@ import {
   ids,
   listEcho,
   listSchema,
-  offsetOf,
+  pageOf,
   oneOf,
   orNull,
   Pagination,
@@ -109,8 +109,7 @@ async function list(deps: Deps, ctx: Context): Promise<void> {
     requestId: filter.request,
     sort: sort.field,
     order: sort.order,
-    offset: offsetOf(pagination),
-    limit: pagination.limit,
+    ...pageOf(pagination),
   });
   ctx.body = {
     webhooks: webhooks.map(webhookRow),
