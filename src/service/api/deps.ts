@@ -13,7 +13,7 @@ import type { NewestSnapshot } from './cluster/cluster_endpoint.ts';
 import type { Catalog } from './probe/tool_versions.ts';
 import type { Drain } from './health_routes.ts';
 import type { AccountRates } from './http/rate.ts';
-import type { HandOver } from './probe/create_job.ts';
+import type { HandOver } from './probe/job.ts';
 import type { ObjectRoom } from './probe/object_room.ts';
 import type { QueueRoom } from './probe/queue_room.ts';
 import type { Metrics } from './api_metrics.ts';

@@ -24,7 +24,7 @@ import type { Deps, Settings, Uploads } from './deps.ts';
 import { makeDrain, type ReadyChecks } from './health_routes.ts';
 import { makeAccountRates } from './http/rate.ts';
 import { makeOverload } from './http/overload.ts';
-import { makeHandOver } from './probe/create_job.ts';
+import { makeHandOver } from './probe/job.ts';
 import { makeObjectRoom, usualObjects } from './probe/object_room.ts';
 import { makeQueueRoom } from './probe/queue_room.ts';
 import { makeStanding } from './probe/standing.ts';

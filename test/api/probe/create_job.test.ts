@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createJob } from '../../../src/service/api/probe/create_job.ts';
+import { createJob } from '../../../src/service/api/probe/job.ts';
 import { makeClient, PROBE_JOBS, type KubeClient, type ResourceType } from '../../../src/platform/kube/client.ts';
 import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
 import { testApiServer } from '../../kube/apiserver.ts';

@@ -12,7 +12,7 @@ import type { Deps } from '../deps.ts';
 import { ApiError, expired } from '../errors.ts';
 import type { Reason } from '../../../platform/kube/probe_job.ts';
 import { TEXTS } from '../../result/texts.ts';
-import { deleteJob, recordOwnEnd } from './own_end.ts';
+import { deleteJob, recordOwnEnd } from './job.ts';
 import { JSON_TYPE } from '../../result/answer.ts';
 import { bytesOf, wholeOf } from '../../result/pieces.ts';
 import { unpackResult } from '../../result/unpack.ts';

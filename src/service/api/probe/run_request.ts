@@ -24,8 +24,7 @@ import { ApiError, inside, overQuota } from '../errors.ts';
 import { setRequestId, statusSent } from '../http/middleware.ts';
 import { type Context, PREFERENCE_APPLIED, prefersAsync, tokenOf } from '../http/request_context.ts';
 import type { Upload } from '../http/upload_form.ts';
-import { createOrEnd } from './create_job.ts';
-import { cancel, recordOwnEnd } from './own_end.ts';
+import { cancel, createOrEnd, recordOwnEnd } from './job.ts';
 import type { ProbeRequest } from './probe_request.ts';
 import { answer } from './stored_result.ts';
 

@@ -30,7 +30,7 @@ import { MAX_SHARED_NAME } from '../policies/asked_policy.ts';
 import { ownersOf, timeRange, timesOf } from './query_filters.ts';
 import { requestFields } from '../../../base/log.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
-import { deleteJob } from '../probe/own_end.ts';
+import { deleteJob } from '../probe/job.ts';
 
 const POLICY_STATES = [...OUTCOMES, 'skipped'] as const;
 const STATES = ['success', 'error', 'with-errors'] as const;
