@@ -13,7 +13,7 @@ import {
 import { callerOf, type Context, idOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, invalid, notFound } from '../errors.ts';
-import { endpoint } from '../http/endpoint.ts';
+import { type Described, endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import {
   anyOf,
@@ -185,34 +185,23 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
   ctx.body = { user: shownUser(user) };
 }
 
-const MAKE_DESCRIPTION =
-  'The new user is `pending` until they choose a password through the mail that they get. Without mail they are ' +
-  '`active` at once; set their password with `PUT auth/{id}/password`. ' +
-  '409 if the address cannot be used, or the account has reached `accounts.maxSubUsers` or `accounts.maxTokens`.';
-const madeAnswer = { status: 201, description: 'The sub-user.', schema: MakeAnswer };
+const MAKING = {
+  body: MakeBody,
+  description:
+    'The new user is `pending` until they choose a password through the mail that they get. Without mail they are ' +
+    '`active` at once; set their password with `PUT auth/{id}/password`. ' +
+    '409 if the address cannot be used, or the account has reached `accounts.maxSubUsers` or `accounts.maxTokens`.',
+  also: [409],
+  answer: { status: 201, description: 'The sub-user.', schema: MakeAnswer },
+} as const satisfies Partial<Described>;
 export const makeSubUser = endpoint(
   'POST user/current',
-  {
-    id: 'makeSubUser',
-    summary: 'Create a sub-user',
-    body: MakeBody,
-    description: MAKE_DESCRIPTION,
-    also: [409],
-    answer: madeAnswer,
-  },
+  { ...MAKING, id: 'makeSubUser', summary: 'Create a sub-user' },
   (deps, ctx) => makeUnder(deps, ctx, callerOf(ctx).userId),
 );
 export const makeSubUserOf = endpoint(
   'POST user/:id',
-  {
-    id: 'makeSubUserOf',
-    summary: 'Create a sub-user of a user',
-    params: { id: Id },
-    body: MakeBody,
-    description: MAKE_DESCRIPTION,
-    also: [409],
-    answer: madeAnswer,
-  },
+  { ...MAKING, id: 'makeSubUserOf', summary: 'Create a sub-user of a user', params: { id: Id } },
   async (deps, ctx) => makeUnder(deps, ctx, (await findOwn(deps, ctx, callerOf(ctx))).id),
 );
 

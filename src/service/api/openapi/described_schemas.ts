@@ -55,12 +55,21 @@ export interface Schema {
   description?: string;
 }
 
+/** Its members and items, as `make` makes them. */
+const within = ({ properties, items }: Schema, make: (schema: Schema) => Schema): Schema => ({
+  ...(properties
+    ? { properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, make(field)])) }
+    : {}),
+  ...(items ? { items: make(items) } : {}),
+});
+
 export function requestSchema(schema: Schema): Schema {
   // A component is the same wherever it is referred to.
   if (typeof schema['title'] === 'string') return schema;
   const described = schema[DESCRIBED_AS] as Schema | undefined;
   if (described) return { ...described, description: schema.description ?? '', default: schema['default'] };
-  const { required, properties, items, [LOWERED_TO]: lowered, description, ...rest } = schema;
+  const { required, [LOWERED_TO]: lowered, description, ...rest } = schema;
+  const { properties } = schema;
   const needed = (required ?? []).filter(
     (name) => properties?.[name] !== undefined && !('default' in properties[name]),
   );
@@ -71,40 +80,19 @@ export function requestSchema(schema: Schema): Schema {
     ...rest,
     ...(said === '' ? {} : { description: said }),
     ...(needed.length > 0 ? { required: needed } : {}),
-    ...(properties
-      ? {
-          properties: Object.fromEntries(
-            Object.entries(properties).map(([name, field]) => [name, requestSchema(field)]),
-          ),
-        }
-      : {}),
-    ...(items ? { items: requestSchema(items) } : {}),
+    ...within(schema, requestSchema),
   };
 }
 
 /** As sent in a query or a form: an empty value is null, an absent one has its default. */
 export function writtenSchema(schema: Schema): Schema {
-  const {
-    type,
-    enum: values,
-    default: fallback,
-    properties,
-    items,
-    ...rest
-  } = schema as Schema & { enum?: unknown[]; default?: unknown };
+  const { type, enum: values, default: fallback, ...rest } = schema as Schema & { enum?: unknown[]; default?: unknown };
   const types = [type].flat().filter((name) => name !== undefined && name !== 'null') as string[];
   return {
     ...rest,
     ...(types.length === 0 ? {} : { type: types.length === 1 ? types[0]! : types }),
     ...(values ? { enum: values.filter((value) => value !== null) } : {}),
     ...(fallback === undefined || fallback === null ? {} : { default: fallback }),
-    ...(properties
-      ? {
-          properties: Object.fromEntries(
-            Object.entries(properties).map(([name, field]) => [name, writtenSchema(field)]),
-          ),
-        }
-      : {}),
-    ...(items ? { items: writtenSchema(items) } : {}),
+    ...within(schema, writtenSchema),
   };
 }

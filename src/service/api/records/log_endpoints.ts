@@ -122,34 +122,20 @@ const LogPage = Type.Object(
   { title: 'LogPage' },
 );
 
-export const rowOf = ({
-  id,
-  submittedAt,
-  kind,
-  state,
-  ffprobe,
-  mediainfo,
-  report,
-  policy,
-  policyName,
-  policyRevision,
-  display,
-  userId,
-  tokenId,
-}: LogRow): Static<typeof LogRowSchema> => ({
-  id,
-  send: submittedAt.toISOString(),
-  type: kind,
-  status: state,
-  'status-ffprobe': ffprobe,
-  'status-mediainfo': mediainfo,
-  'status-probe-report': report,
-  'status-policy': policy,
-  policy: policyName,
-  'policy-revision': policyRevision,
-  url: addressesIn(display).join(' and '),
-  'user-id': userId,
-  'token-id': tokenId,
+export const rowOf = (row: LogRow): Static<typeof LogRowSchema> => ({
+  id: row.id,
+  send: row.submittedAt.toISOString(),
+  type: row.kind,
+  status: row.state,
+  'status-ffprobe': row.ffprobe,
+  'status-mediainfo': row.mediainfo,
+  'status-probe-report': row.report,
+  'status-policy': row.policy,
+  policy: row.policyName,
+  'policy-revision': row.policyRevision,
+  url: addressesIn(row.display).join(' and '),
+  'user-id': row.userId,
+  'token-id': row.tokenId,
 });
 
 async function list(deps: Deps, ctx: Context): Promise<void> {

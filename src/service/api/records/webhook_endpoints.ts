@@ -56,33 +56,22 @@ const WebhookRow = Type.Object(
   { title: 'Delivery' },
 );
 
-const webhookRow = ({
-  id,
-  requestId,
-  url,
-  state,
-  createdAt,
-  nextAt,
-  endedAt,
-  attempts,
-  userId,
-  tokenId,
-}: WebhookRecord): Static<typeof WebhookRow> => ({
-  id,
-  request: requestId,
-  url: shownUrl(url),
-  state,
-  created: createdAt.toISOString(),
-  next: nextAt?.toISOString() ?? null,
-  ended: endedAt?.toISOString() ?? null,
-  attempts: attempts.map(({ at, status, error, durationMs }) => ({
+const webhookRow = (row: WebhookRecord): Static<typeof WebhookRow> => ({
+  id: row.id,
+  request: row.requestId,
+  url: shownUrl(row.url),
+  state: row.state,
+  created: row.createdAt.toISOString(),
+  next: row.nextAt?.toISOString() ?? null,
+  ended: row.endedAt?.toISOString() ?? null,
+  attempts: row.attempts.map(({ at, status, error, durationMs }) => ({
     time: at,
     status,
     ...(error === undefined ? {} : { error }),
     duration: durationMs,
   })),
-  'user-id': userId,
-  'token-id': tokenId,
+  'user-id': row.userId,
+  'token-id': row.tokenId,
 });
 
 const ListQuery = closed({
