@@ -2,40 +2,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../base/log.ts';
 import type { Store } from '../../platform/store/store.ts';
-import { ATTEMPT_LIMITS, makeAttempts, type Attempts } from './attempts.ts';
-import { makeBox, type Box } from './box.ts';
+import { ATTEMPT_LIMITS, makeAttempts } from './attempts.ts';
+import { makeBox } from './box.ts';
 import type { Caller } from './caller.ts';
-import { makeKnownBrowsers, type KnownBrowsers } from './known_browsers.ts';
+import { makeKnownBrowsers } from './known_browsers.ts';
 import { makeJwts, makeSigningKeys, type Jwts } from './jwt.ts';
 import { startMailer } from './mailer.ts';
 import type { MailText } from './mail_texts.ts';
-import { makePasswords, type Passwords } from './passwords.ts';
+import { makePasswords } from './passwords.ts';
 import type { AccountSettings } from './settings.ts';
 import { newWebhookSecret, webhookKey } from './token_text.ts';
 
-export interface Accounts {
-  settings: AccountSettings;
-  /** Host names of this installation, in addition to the request's own Host. */
-  ownHosts: readonly string[];
-  attempts: Attempts;
-  box: Box;
-  knownBrowsers: KnownBrowsers;
-  jwts: Jwts;
-  passwords: Passwords;
-  /** Null: the JWT is invalid or expired, or its session was ended. */
-  callerOfJwt(jwt: string): Promise<Caller | null>;
-  /** Returns a text if a JWT requested with another JWT is refused. */
-  openSession(asked: SessionAsked): Promise<OpenedSession | 'parent-ended' | 'too-deep'>;
-  /** Seals a mail, to be stored together with the change it reports. */
-  sealMail(mail: MailText): Promise<{ id: string; subject: string; sealed: Buffer }>;
-  /** Signals that mails were stored. */
-  mailsWait(): void;
-  /** Decrypts the key that signs a token's webhooks, from its stored form. */
-  openWebhookSecret(kept: Buffer, tokenId: number): Promise<Buffer>;
-  /** For a token without a secret: makes one, and returns it in its stored form. Null: the token is gone. */
-  makeWebhookSecret(tokenId: number): Promise<Buffer | null>;
-  stop(): Promise<void>;
-}
+export type Accounts = ReturnType<typeof makeAccounts>;
 
 const HOUR_MS = 3_600_000;
 const SHORT_MS = 3 * HOUR_MS;
@@ -81,15 +59,7 @@ async function openSession(
 
 const HOUSEKEEPING_MS = 600_000;
 
-export function makeAccounts({
-  store,
-  log,
-  settings,
-}: {
-  store: Store;
-  log: Logger;
-  settings: AccountSettings;
-}): Accounts {
+export function makeAccounts({ store, log, settings }: { store: Store; log: Logger; settings: AccountSettings }) {
   const box = makeBox(settings);
   const keys = makeSigningKeys({ store, box, log });
   let installId: Promise<string> | undefined;
@@ -103,6 +73,7 @@ export function makeAccounts({
   const jwts = makeJwts({ keys, issuer, now: store.clock.now });
   const mailer = settings.mail === null ? null : startMailer({ store, box, settings: settings.mail, log });
 
+  /** For a token without a secret: makes one, and returns it in its stored form. Null: the token is gone. */
   const makeWebhookSecret = async (id: number): Promise<Buffer | null> =>
     store.giveWebhookSecret(id, await box.seal(newWebhookSecret(), 'webhook', id));
 
@@ -125,10 +96,12 @@ export function makeAccounts({
     box,
     jwts,
     knownBrowsers: makeKnownBrowsers(box, store.clock.now),
+    /** Host names of this installation, in addition to the request's own Host. */
     ownHosts: settings.publicUrl === '' ? [] : [new URL(settings.publicUrl).host.toLowerCase()],
     attempts: makeAttempts(store, { ...ATTEMPT_LIMITS, ...settings.attempts }, settings.trustedHops),
     passwords: makePasswords(),
-    async callerOfJwt(jwt) {
+    /** Null: the JWT is invalid or expired, or its session was ended. */
+    async callerOfJwt(jwt: string): Promise<Caller | null> {
       const claims = await jwts.verify('session', jwt);
       if (!claims) return null;
       const caller = await store.sessionCaller(claims.id, claims.userId);
@@ -136,15 +109,20 @@ export function makeAccounts({
       const { userStatus: status, ...known } = caller;
       return { ...known, status, by: 'jwt', sessionId: claims.id };
     },
-    openSession: (asked) => openSession({ store, jwts }, asked),
-    async sealMail({ subject, text }) {
+    /** Returns a text if a JWT requested with another JWT is refused. */
+    openSession: (asked: SessionAsked) => openSession({ store, jwts }, asked),
+    /** Seals a mail, to be stored together with the change it reports. */
+    async sealMail({ subject, text }: MailText) {
       const id = randomUUID();
       return { id, subject, sealed: await box.seal(text, 'mail', id) };
     },
-    mailsWait: () => mailer?.wake(),
-    openWebhookSecret: async (kept, tokenId) => webhookKey(await box.open(kept, 'webhook', tokenId)),
+    /** Signals that mails were stored. */
+    mailsWait: (): void => mailer?.wake(),
+    /** Decrypts the key that signs a token's webhooks, from its stored form. */
+    openWebhookSecret: async (kept: Buffer, tokenId: number): Promise<Buffer> =>
+      webhookKey(await box.open(kept, 'webhook', tokenId)),
     makeWebhookSecret,
-    async stop() {
+    async stop(): Promise<void> {
       clearInterval(timer);
       await Promise.allSettled([keeping, mailer?.stop()]);
     },

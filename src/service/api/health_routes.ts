@@ -22,27 +22,22 @@ const answerHealth = (member: 'ok' | 'ready', checks: Checks, dependencies: Chec
 export const healthz = answerHealth('ok', {});
 export const readyz = ({ ready, dependencies }: ReadyChecks): Handler[] => answerHealth('ready', ready, dependencies);
 
-/** Graceful shutdown: not ready, no new connections, open requests are completed. Nothing is cancelled. */
-export interface Drain {
-  readonly started: boolean;
-  /** Aborted when the grace period is over: callers that still wait get the address of their result. */
-  readonly over: AbortSignal;
-  start(): void;
-  end(): void;
-}
+export type Drain = ReturnType<typeof makeDrain>;
 
-export function makeDrain(): Drain {
+/** Graceful shutdown: not ready, no new connections, open requests are completed. Nothing is cancelled. */
+export function makeDrain() {
   const over = new AbortController();
   let started = false;
   return {
-    get started() {
+    get started(): boolean {
       return started;
     },
+    /** Aborted when the grace period is over: callers that still wait get the address of their result. */
     over: over.signal,
-    start() {
+    start(): void {
       started = true;
     },
-    end() {
+    end(): void {
       over.abort();
     },
   };

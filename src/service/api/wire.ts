@@ -48,12 +48,7 @@ export interface Connections {
   processMetrics?: boolean;
 }
 
-export interface Wired {
-  deps: Deps;
-  checks: ReadyChecks;
-  toolsRead: Promise<void>;
-  stop(): Promise<void>;
-}
+export type Wired = ReturnType<typeof wire>;
 
 export function wire({
   store,
@@ -67,7 +62,7 @@ export function wire({
   tracing,
   uploads,
   processMetrics = false,
-}: Connections): Wired {
+}: Connections) {
   const waiting = makeWaiting({ look: async (ids) => (await store.endsFor(ids)).map((end) => endedNotice(end)), log });
   const told = bus.subscribe<Ended>(SUBJECT.ended(settings.replica), ({ message }) => waiting.ended(message));
   const metrics = makeMetrics(waiting.size, { defaults: processMetrics });
