@@ -1,112 +1,45 @@
-/** All endpoints, in the order of the OpenAPI description. */
+/**
+ * All endpoints: those that these files export, in the order of the tables of permissions, which is that of the OpenAPI
+ * description.
+ */
 import type { Endpoint } from './http/endpoint.ts';
-import { endSession, endSessions, jwt, sessions, signOut } from './accounts/session_endpoints.ts';
-import { anothersPassword, ownPassword, reset, resetConfirm } from './accounts/password_endpoints.ts';
-import { signIn } from './accounts/sign_in_endpoint.ts';
-import { signUp, verify } from './accounts/sign_up_endpoints.ts';
-import { readCluster } from './cluster/cluster_endpoint.ts';
-import { compareVersions } from './compare/compare_endpoint.ts';
-import { compareReport } from './compare/compare_report_endpoint.ts';
-import { evaluateOwnPolicy, evaluateSharedPolicy, readVerdict } from './policies/verdict_endpoints.ts';
-import {
-  deletePolicy,
-  listPolicies,
-  readOwnPolicy,
-  readSharedPolicy,
-  savePolicy,
-} from './policies/policy_endpoints.ts';
-import { cancelProbe, readProbe, readTimelineOf } from './probe/request_endpoints.ts';
-import { fileByBody, fileByQuery } from './probe/file_endpoints.ts';
+import { ACCESS, PROBE_ACCESS } from './http/endpoint_access.ts';
+import * as passwords from './accounts/password_endpoints.ts';
+import * as sessions from './accounts/session_endpoints.ts';
+import * as signIn from './accounts/sign_in_endpoint.ts';
+import * as signUp from './accounts/sign_up_endpoints.ts';
+import * as tokens from './accounts/token_endpoints.ts';
+import * as users from './accounts/user_endpoints.ts';
+import * as cluster from './cluster/cluster_endpoint.ts';
+import * as compare from './compare/compare_endpoint.ts';
+import * as compareReport from './compare/compare_report_endpoint.ts';
+import * as policies from './policies/policy_endpoints.ts';
+import * as verdicts from './policies/verdict_endpoints.ts';
+import * as file from './probe/file_endpoints.ts';
+import * as requests from './probe/request_endpoints.ts';
+import * as samples from './probe/samples.ts';
 import { SINGLES } from './probe/single_endpoints.ts';
-import { readSamples } from './probe/samples.ts';
-import { readVersions } from './probe/versions_endpoint.ts';
-import { logDetail } from './records/log_detail.ts';
-import { eraseLog, logList } from './records/log_endpoints.ts';
-import {
-  statisticsQueue,
-  statisticsRequests,
-  statisticsSources,
-  statisticsSummary,
-  statisticsUsage,
-} from './records/statistics_endpoints.ts';
-import { changeToken, listTokens, makeToken, readToken, revokeToken } from './accounts/token_endpoints.ts';
-import {
-  changeCurrent,
-  changeUser,
-  eraseUser,
-  listUsers,
-  makeSubUser,
-  makeSubUserOf,
-  readCurrent,
-  readUser,
-  setUserLimits,
-  userLimits,
-  userStatus,
-} from './accounts/user_endpoints.ts';
-import { webhookList, webhookRetry } from './records/webhook_endpoints.ts';
+import * as versions from './probe/versions_endpoint.ts';
+import * as logDetail from './records/log_detail.ts';
+import * as log from './records/log_endpoints.ts';
+import * as statistics from './records/statistics_endpoints.ts';
+import * as webhooks from './records/webhook_endpoints.ts';
 
-const PROBE: readonly Endpoint[] = [
-  fileByQuery,
-  fileByBody,
-  ...SINGLES.flatMap(({ endpoints }) => endpoints),
-  readProbe,
-  cancelProbe,
-  readTimelineOf,
-  readVersions,
-  readSamples,
-  compareVersions,
-  compareReport,
-  readVerdict,
-  listPolicies,
-  // Must precede the paths with a policy name as a parameter.
-  readSharedPolicy,
-  evaluateSharedPolicy,
-  readOwnPolicy,
-  savePolicy,
-  deletePolicy,
-  evaluateOwnPolicy,
-];
+const isEndpoint = (value: unknown): value is Endpoint =>
+  typeof value === 'object' && value !== null && 'handlers' in value;
 
-export const MANAGEMENT: readonly Endpoint[] = [
-  signUp,
-  verify,
-  signIn,
-  reset,
-  resetConfirm,
-  signOut,
-  sessions,
-  endSessions,
-  endSession,
-  jwt,
-  ownPassword,
-  anothersPassword,
-  listTokens,
-  makeToken,
-  readToken,
-  changeToken,
-  revokeToken,
-  listUsers,
-  readCurrent,
-  changeCurrent,
-  makeSubUser,
-  readUser,
-  changeUser,
-  makeSubUserOf,
-  eraseUser,
-  userStatus,
-  userLimits,
-  setUserLimits,
-  readCluster,
-  logList,
-  logDetail,
-  eraseLog,
-  statisticsUsage,
-  statisticsQueue,
-  statisticsRequests,
-  statisticsSources,
-  statisticsSummary,
-  webhookList,
-  webhookRetry,
-];
+function endpointsIn(files: object, table: object): Endpoint[] {
+  const names = Object.keys(table);
+  const all = Object.values(files)
+    .flatMap((one: object): unknown[] => Object.values(one))
+    .filter(isEndpoint);
+  return all.sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
+}
 
-export const ENDPOINTS: readonly Endpoint[] = [...PROBE, ...MANAGEMENT];
+const OF_TOOLS = SINGLES.map(({ endpoints }) => endpoints);
+// By name, and not in a list: knip then knows that what these files export is used.
+const PROBE = { file, requests, versions, samples, compare, compareReport, verdicts, policies };
+const OTHERS = { signUp, signIn, passwords, sessions, tokens, users, cluster, log, logDetail, statistics, webhooks };
+
+export const MANAGEMENT: readonly Endpoint[] = endpointsIn(OTHERS, ACCESS);
+export const ENDPOINTS: readonly Endpoint[] = [...endpointsIn({ ...OF_TOOLS, ...PROBE }, PROBE_ACCESS), ...MANAGEMENT];

@@ -81,13 +81,13 @@ export const ACCESS = {
   'GET media/log': having('read:media'),
   'GET media/log/:id': having('read:media'),
   'DELETE media/log/:id': having('write:media'),
-  'GET media/webhook': having('read:media'),
-  'POST media/webhook/:id/retry': having('write:webhook'),
   'GET statistics/usage': having('read:statistics'),
   'GET statistics/queue': having('read:statistics'),
   'GET statistics/requests': having('read:statistics'),
   'GET statistics/sources': having('read:statistics'),
   'GET statistics/summary': having('read:statistics'),
+  'GET media/webhook': having('read:media'),
+  'POST media/webhook/:id/retry': having('write:webhook'),
 } as const satisfies Record<string, Access>;
 
 /** Endpoints that run one tool. */
@@ -111,6 +111,7 @@ export const PROBE_ACCESS = {
   'POST /v1/compare/report': having('read:media'),
   'GET /v1/probe/:id/policy': having('read:media'),
   'GET /v1/policy': having('read:media'),
+  // These must precede the paths with a policy name as a parameter.
   'GET /v1/policy/shared/:name': having('read:media'),
   'POST /v1/policy/shared/:name/evaluate': having('read:media'),
   'GET /v1/policy/:name': having('read:media'),
