@@ -42,14 +42,7 @@ export const optionalChoice = <const T extends string>(values: readonly T[], des
 export const PLAIN = '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$';
 
 export const optionalText = (maxLength: number, description: string, pattern = PLAIN) =>
-  Type.Unsafe<string | null>({
-    type: ['string', 'null'],
-    minLength: 1,
-    maxLength,
-    pattern,
-    default: null,
-    description,
-  });
+  orNull(Type.String({ minLength: 1, maxLength, pattern, default: null, description }));
 
 /** An object whose members all have defaults, so an absent one is filled in with them. */
 export const options = <T extends Record<string, TSchema>>(properties: T, description: string) =>
