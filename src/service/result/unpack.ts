@@ -15,7 +15,7 @@ import { readerOf } from './pieces.ts';
  */
 export const WHOLE = 1024 * 1024;
 
-export interface StoredResult {
+export interface ResultRef {
   id: string;
   submittedAt: Date;
   /** Null: unknown to its recorder, so it is streamed. */
@@ -24,22 +24,17 @@ export interface StoredResult {
   inline?: Buffer | undefined;
 }
 
-export interface OpenResult {
+interface OpenResult {
   packed: Packed;
   /** Null: unknown. */
   inflatedBytes: number | null;
   place: Place;
 }
 
-export interface OpenDeps {
-  store: Pick<Store, 'readBody' | 'readBodySlices'>;
-  memory: MemoryBudget;
-}
-
 /** Null if there is no body (any more). The caller must release the place. */
 export async function openResult(
-  { store, memory }: OpenDeps,
-  { id, submittedAt, inflatedBytes, inline }: StoredResult,
+  { store, memory }: { store: Pick<Store, 'readBody' | 'readBodySlices'>; memory: MemoryBudget },
+  { id, submittedAt, inflatedBytes, inline }: ResultRef,
   account: number,
   signal?: AbortSignal,
 ): Promise<OpenResult | null> {

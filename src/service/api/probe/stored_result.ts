@@ -9,13 +9,7 @@ import { UnreadableResult, type Packed } from '../../result/inflate.ts';
 import { OverBudget, type Place } from '../../result/memory_budget.ts';
 import { bytesOf, lengthOf, type Piece } from '../../result/pieces.ts';
 import { textOf } from '../../result/texts.ts';
-import {
-  openResult,
-  readTexts,
-  unpackResult,
-  type StoredResult as ResultRef,
-  type Texts,
-} from '../../result/unpack.ts';
+import { openResult, readTexts, unpackResult, type ResultRef, type Texts } from '../../result/unpack.ts';
 import { verdictOf } from '../../result/verdict.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, expired, inside, notFound } from '../errors.ts';

@@ -34,7 +34,7 @@ function readPolicy({ text, mediaType }: { text: string; mediaType: string }): R
 }
 
 /** A stored result, as a policy judges it. */
-interface StoredResult {
+interface JudgedResult {
   result: Pick<ResultBody, 'tools' | 'report'>;
   texts: Texts;
   options: Record<string, unknown>;
@@ -52,13 +52,13 @@ function toldBy(tool: ToolResult | undefined, texts: Texts): Told | undefined {
   }
 }
 
-function preferred(options: StoredResult['options']): ReportTool | null {
+function preferred(options: JudgedResult['options']): ReportTool | null {
   const asked = options[probeReport.name] as { prefer?: unknown } | null | undefined;
   return REPORT_TOOLS.find((tool) => tool === asked?.prefer) ?? null;
 }
 
 /** A long output, or report, is not read again. */
-export function storedFacts({ result, texts, options, display }: StoredResult): Facts {
+export function storedFacts({ result, texts, options, display }: JudgedResult): Facts {
   const printed = result.tools.map(({ name, version, success, output }) => ({
     name,
     version,
@@ -96,7 +96,7 @@ function policyOf(document: string): Policy {
 }
 
 /** By each of the policies, `documents` as they are saved. */
-function judge({ documents, ...stored }: StoredResult & { documents: readonly string[] }): Verdict[] {
+function judge({ documents, ...stored }: JudgedResult & { documents: readonly string[] }): Verdict[] {
   const facts = storedFacts(stored);
   return documents.map((document) => evaluate(policyOf(document), facts));
 }
