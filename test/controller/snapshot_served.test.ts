@@ -1,12 +1,14 @@
 /** The snapshot from a leader on real servers, requested over NATS like the API does. */
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
-import { newestSnapshot, type NewestSnapshot } from '../../src/service/api/cluster/cluster_endpoint.ts';
+import { newestSnapshot } from '../../src/service/api/cluster/cluster_endpoint.ts';
 import { ClusterSnapshot } from '../../src/platform/bus/cluster_snapshot.ts';
 import { PROBE_POOLS } from '../../src/platform/kube/client.ts';
 import { conformsTo } from '../conforms.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
+
+type NewestSnapshot = ReturnType<typeof newestSnapshot>;
 
 const isSnapshot = conformsTo(ClusterSnapshot);
 

@@ -6,7 +6,7 @@ import { ATTEMPT_LIMITS, makeAttempts } from './attempts.ts';
 import { makeBox } from './box.ts';
 import type { Caller } from './caller.ts';
 import { makeKnownBrowsers } from './known_browsers.ts';
-import { makeJwts, makeSigningKeys, type Jwts } from './jwt.ts';
+import { makeJwts, makeSigningKeys } from './jwt.ts';
 import { startMailer } from './mailer.ts';
 import type { MailText } from './mail_texts.ts';
 import { makePasswords } from './passwords.ts';
@@ -36,7 +36,7 @@ interface OpenedSession {
 
 /** Opens a session: its JWT, and its entry in the user's list. */
 async function openSession(
-  { store, jwts }: { store: Pick<Store, 'openSession' | 'clock'>; jwts: Jwts },
+  { store, jwts }: { store: Pick<Store, 'openSession' | 'clock'>; jwts: ReturnType<typeof makeJwts> },
   asked: SessionAsked,
 ): Promise<OpenedSession | 'parent-ended' | 'too-deep'> {
   const { userId, long, within } = asked;

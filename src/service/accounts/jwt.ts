@@ -10,12 +10,6 @@ export interface Claims {
   userId: number;
 }
 
-export interface Jwts {
-  sign(audience: Audience, claims: Claims, expiresAt: Date): Promise<string>;
-  /** Null: wrong issuer, modified, expired, or of another kind. */
-  verify(audience: Audience, jwt: string): Promise<Claims | null>;
-}
-
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
@@ -130,9 +124,9 @@ export function makeSigningKeys({
   };
 }
 
-export function makeJwts({ keys, issuer, now }: { keys: SigningKeys; issuer(): Promise<string>; now(): number }): Jwts {
+export function makeJwts({ keys, issuer, now }: { keys: SigningKeys; issuer(): Promise<string>; now(): number }) {
   return {
-    async sign(audience, { id, userId }, expiresAt) {
+    async sign(audience: Audience, { id, userId }: Claims, expiresAt: Date): Promise<string> {
       const key = await keys.current();
       return new SignJWT()
         .setProtectedHeader({ alg: ALGORITHM, kid: key.kid, typ: 'JWT' })
@@ -144,7 +138,8 @@ export function makeJwts({ keys, issuer, now }: { keys: SigningKeys; issuer(): P
         .setExpirationTime(Math.ceil(expiresAt.getTime() / 1000))
         .sign(key);
     },
-    async verify(audience, jwt) {
+    /** Null: wrong issuer, modified, expired, or of another kind. */
+    async verify(audience: Audience, jwt: string): Promise<Claims | null> {
       try {
         const { payload } = await jwtVerify(
           jwt,

@@ -17,12 +17,6 @@ const LEASE_MS = 3 * SEND_MS;
 const PAUSES = { first: 6_000, longest: 2_200_000, jitter: 0.4 };
 const ATTEMPTS = 55;
 
-export interface Mailer {
-  /** Signals a new mail. */
-  wake(): void;
-  stop(): Promise<void>;
-}
-
 const transportOf = (settings: MailSettings): Transporter =>
   createTransport({
     host: settings.host,
@@ -48,7 +42,7 @@ interface MailerParts {
   log: Logger;
 }
 
-export function startMailer({ store, box, settings, log }: MailerParts): Mailer {
+export function startMailer({ store, box, settings, log }: MailerParts) {
   const transport = transportOf(settings);
   const stopping = new AbortController();
   let again = false;
@@ -85,6 +79,7 @@ export function startMailer({ store, box, settings, log }: MailerParts): Mailer 
     } while (again && !stopping.signal.aborted);
   }
 
+  /** Signals a new mail. */
   const wake = (): void => {
     again = true;
     if (stopping.signal.aborted || running) return;
@@ -100,7 +95,7 @@ export function startMailer({ store, box, settings, log }: MailerParts): Mailer 
 
   return {
     wake,
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort();
       clearInterval(timer);
       await running;

@@ -16,13 +16,7 @@ export class BusyError extends Error {
   }
 }
 
-export interface Passwords {
-  hash(password: string): Promise<string>;
-  /** Null: there is no hash; the check takes as long. */
-  verify(password: string, hash: string | null): Promise<boolean>;
-}
-
-export function makePasswords(): Passwords {
+export function makePasswords() {
   const turns = makeTurns(AT_ONCE);
   let dummy: Promise<string> | undefined;
 
@@ -32,8 +26,9 @@ export function makePasswords(): Passwords {
   }
 
   return {
-    hash: (password) => inTurn(() => hashPassword(password)),
-    verify: (password, hash) =>
+    hash: (password: string): Promise<string> => inTurn(() => hashPassword(password)),
+    /** Null: there is no hash; the check takes as long. */
+    verify: (password: string, hash: string | null): Promise<boolean> =>
       inTurn(async () => {
         dummy ??= hashPassword('a password that nobody has');
         const matches = await verifyPassword(password, hash ?? (await dummy));

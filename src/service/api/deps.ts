@@ -9,11 +9,11 @@ import type { Logger } from '../../base/log.ts';
 import type { SourceException } from '../../base/source_settings.ts';
 import type { Store } from '../../platform/store/store.ts';
 import type { Tracer } from '../../platform/tracing/tracer.ts';
-import type { NewestSnapshot } from './cluster/cluster_endpoint.ts';
+import type { newestSnapshot } from './cluster/cluster_endpoint.ts';
 import type { Catalog } from './probe/tool_versions.ts';
 import type { Drain } from './health_routes.ts';
-import type { AccountRates } from './http/rate.ts';
-import type { HandOver } from './probe/job.ts';
+import type { makeAccountRates } from './http/rate.ts';
+import type { makeHandOver } from './probe/job.ts';
 import type { ObjectRoom } from './probe/object_room.ts';
 import type { QueueRoom } from './probe/queue_room.ts';
 import type { Metrics } from './api_metrics.ts';
@@ -21,7 +21,7 @@ import type { TokenCache } from './http/token_cache.ts';
 import type { StandingOf } from './probe/standing.ts';
 import type { WorkPool } from './work/pool.ts';
 import type { Waiting } from './probe/waiting_callers.ts';
-import type { Overload } from './http/overload.ts';
+import type { makeOverload } from './http/overload.ts';
 import type { PaceOptions } from '../../source/upload/pace.ts';
 import type { Spool } from '../../source/upload/spool.ts';
 
@@ -91,12 +91,12 @@ export interface Deps {
   waiting: Waiting;
   /** The state of a request without an end. */
   standing: StandingOf;
-  cluster: NewestSnapshot;
+  cluster: ReturnType<typeof newestSnapshot>;
   drain: Drain;
-  handOver: HandOver;
+  handOver: ReturnType<typeof makeHandOver>;
   queueRoom: QueueRoom;
   objectRoom: ObjectRoom;
-  accountRates: AccountRates;
+  accountRates: ReturnType<typeof makeAccountRates>;
   /** Undefined: this installation takes no files. */
   uploads?: Uploads | undefined;
   memory: MemoryBudget;
@@ -104,7 +104,7 @@ export interface Deps {
   paceOf: PaceOf;
   /** Worker threads, for whatever holds the loop for more than 5 ms. */
   work: WorkPool;
-  overload: Pick<Overload, 'begin'>;
+  overload: Pick<ReturnType<typeof makeOverload>, 'begin'>;
   metrics: Metrics;
   /** Undefined: no request is traced. */
   tracer?: Tracer | undefined;

@@ -12,11 +12,6 @@ import type { Context } from '../http/request_context.ts';
 
 const ANSWER_MS = 1_500;
 
-export interface NewestSnapshot {
-  /** Undefined: no leader has answered this replica yet. The age is by the clock of Postgres. */
-  read(): Promise<{ snapshot: ClusterSnapshot; ageMs: number } | undefined>;
-}
-
 interface NewestDeps {
   bus: Pick<Bus, 'request'>;
   store: Pick<Store, 'clock'>;
@@ -24,7 +19,7 @@ interface NewestDeps {
 }
 
 /** The newest snapshot of the cluster, which the leader creates on request. */
-export function newestSnapshot({ bus, store, log }: NewestDeps): NewestSnapshot {
+export function newestSnapshot({ bus, store, log }: NewestDeps) {
   let newest: ClusterSnapshot | undefined;
   let asking: Promise<void> | undefined;
   const ageOf = ({ at }: ClusterSnapshot): number => Math.max(0, store.clock.now() - Date.parse(at));
@@ -44,6 +39,7 @@ export function newestSnapshot({ bus, store, log }: NewestDeps): NewestSnapshot 
       }));
 
   return {
+    /** Undefined: no leader has answered this replica yet. The age is by the clock of Postgres. */
     async read() {
       if (!newest || ageOf(newest) >= SNAPSHOT_EVERY_MS) await ask();
       return newest && { snapshot: newest, ageMs: ageOf(newest) };

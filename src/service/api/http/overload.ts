@@ -12,16 +12,11 @@ const LATE_MS = 250;
 const VERY_LATE_MS = 1_000;
 const RETRY_AFTER_S = 5;
 
-export interface LoopWatch {
-  lateMs(): number;
-  stop(): void;
-}
-
 /**
  * By how much timers are late. The smaller of two samples counts: one long turn, such as a collection of garbage, is
  * over before anything could be refused, and a loop that stays late has more work than it can do.
  */
-export function watchLoop(): LoopWatch {
+export function watchLoop() {
   let expectedAt = performance.now() + SAMPLE_MS;
   let [before, last] = [0, 0];
   const timer = setInterval(() => {
@@ -30,7 +25,7 @@ export function watchLoop(): LoopWatch {
     expectedAt = now + SAMPLE_MS;
   }, SAMPLE_MS);
   timer.unref();
-  return { lateMs: () => Math.min(before, last), stop: () => clearInterval(timer) };
+  return { lateMs: (): number => Math.min(before, last), stop: (): void => clearInterval(timer) };
 }
 
 export interface Load {
@@ -49,12 +44,6 @@ export function refusedBy({ lateMs, debtMs, open, averageOpen }: Load): 'account
   return lateMs > LATE_MS && (debtMs > 0 || open > averageOpen) ? 'account' : undefined;
 }
 
-export interface Overload {
-  /** Throws, or counts a call; the returned function ends it. */
-  begin(payer: Payer): () => void;
-  stop(): void;
-}
-
 export function makeOverload({
   paceOf,
   onRefused,
@@ -62,13 +51,14 @@ export function makeOverload({
 }: {
   paceOf: PaceOf;
   onRefused: (by: 'account' | 'replica') => void;
-  loop?: LoopWatch;
-}): Overload {
+  loop?: ReturnType<typeof watchLoop>;
+}) {
   const openOf = new Map<Payer, number>();
   let all = 0;
 
   return {
-    begin(payer) {
+    /** Throws, or counts a call; the returned function ends it. */
+    begin(payer: Payer): () => void {
       const open = openOf.get(payer) ?? 0;
       const averageOpen = openOf.size === 0 ? 0 : all / openOf.size;
       const by = refusedBy({ lateMs: loop.lateMs(), debtMs: paceOf.debtOf(payer), open, averageOpen });

@@ -49,18 +49,7 @@ const MOST_SITES = 10_000;
 const SWEEP_MS = 1_000;
 const ALL_OTHERS = 'others';
 
-export interface GuessLimit {
-  /**
-   * Counts a look-up from this address, or throws 429. The returned function takes the count back, for a known token.
-   */
-  take(address: string): () => void;
-  size(): number;
-}
-
-export function makeGuessLimit(
-  now = (): number => performance.now(),
-  { burst, everyMs }: AttemptLimit = GUESSES,
-): GuessLimit {
+export function makeGuessLimit(now = (): number => performance.now(), { burst, everyMs }: AttemptLimit = GUESSES) {
   /** When the limit of an address has fully recovered. */
   const wholeAt = new Map<string, number>();
   let sweptAt = -Infinity;
@@ -76,7 +65,10 @@ export function makeGuessLimit(
   }
 
   return {
-    take(address) {
+    /**
+     * Counts a look-up from this address, or throws 429. The returned function takes the count back, for a known token.
+     */
+    take(address: string): () => void {
       const key = keyOf(address);
       const next = Math.max(wholeAt.get(key) ?? 0, now()) + everyMs;
       const waitMs = next - now() - burst * everyMs;
@@ -88,7 +80,7 @@ export function makeGuessLimit(
         else wholeAt.delete(key);
       };
     },
-    size: () => wholeAt.size,
+    size: (): number => wholeAt.size,
   };
 }
 
@@ -114,20 +106,16 @@ export const callRate = ({ store }: Pick<Deps, 'store'>): Handler =>
     return next();
   };
 
-export interface AccountRates {
-  /** Returns the milliseconds after which the account may call again; 0: this call is counted. */
-  take(account: number, perMinute: number): number;
-}
-
 /** Number of accounts from which those with a whole rate are forgotten. */
 const SWEEP_FROM = 10_000;
 
-export function makeAccountRates(now = (): number => performance.now()): AccountRates {
+export function makeAccountRates(now = (): number => performance.now()) {
   /** When an account has its whole rate again. */
   const wholeAt = new Map<number, number>();
   let sweepAt = SWEEP_FROM;
   return {
-    take(account, perMinute) {
+    /** Returns the milliseconds after which the account may call again; 0: this call is counted. */
+    take(account: number, perMinute: number): number {
       const at = now();
       if (wholeAt.size >= sweepAt) {
         for (const [one, whole] of wholeAt) if (whole <= at) wholeAt.delete(one);

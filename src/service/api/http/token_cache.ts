@@ -7,7 +7,7 @@
 import type { Checksum } from '../../accounts/token_text.ts';
 import type { TokenChange } from '../../../platform/store/listen.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
-import { makeGuessLimit, type GuessLimit } from './rate.ts';
+import { makeGuessLimit } from './rate.ts';
 
 export interface TokenCacheOptions {
   find(sha256: Buffer): Promise<TokenRecord | null>;
@@ -16,7 +16,7 @@ export interface TokenCacheOptions {
   now?(): number;
   onLookup?(hit: boolean): void;
   max?: number;
-  guesses?: GuessLimit;
+  guesses?: ReturnType<typeof makeGuessLimit>;
 }
 
 export interface TokenCache {

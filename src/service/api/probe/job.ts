@@ -168,24 +168,16 @@ export async function createOrEnd(
 // Requests without a waiting caller (webhooks, `respond-async`): the job is created in the background, with retries
 // while the API server is unavailable.
 
-export interface HandOver {
-  /** Resolves when the job is created, or after a moment while it is still being retried. Never rejects. */
-  start(request: { id: string; submittedAt: Date }, job: ProbeJob, withinMs: number): Promise<void>;
-  /**
-   * A request without a job by now has an open row: the controllers' sweep ends it, which is reported to its webhook.
-   */
-  stop(): Promise<void>;
-}
-
 /** The job of an idle cluster is created in 4 ms. A slower one must not hold up its caller. */
 const MOMENT_MS = 1_000;
 
-export function makeHandOver(deps: CreateDeps & { namespace: string; tellEarly(early: Early): void }): HandOver {
+export function makeHandOver(deps: CreateDeps & { namespace: string; tellEarly(early: Early): void }) {
   const stopping = new AbortController();
   const underWay = new Set<Promise<void>>();
 
   return {
-    async start(request, job, withinMs) {
+    /** Resolves when the job is created, or after a moment while it is still being retried. Never rejects. */
+    async start(request: { id: string; submittedAt: Date }, job: ProbeJob, withinMs: number): Promise<void> {
       deps.tellEarly({ job: request.id, namespace: deps.namespace, spec: job.spec });
       const creating: Promise<void> = createOrEnd(deps, request, job, { withinMs, signal: stopping.signal })
         .then(
@@ -204,7 +196,10 @@ export function makeHandOver(deps: CreateDeps & { namespace: string; tellEarly(e
       await Promise.race([creating, moment]);
       clearTimeout(timer);
     },
-    async stop() {
+    /**
+     * A request without a job by now has an open row: the controllers' sweep ends it, which is reported to its webhook.
+     */
+    async stop(): Promise<void> {
       stopping.abort(new Error('this replica is shutting down'));
       await Promise.allSettled(underWay);
     },
