@@ -14,13 +14,13 @@ import type { Catalog } from './probe/tool_versions.ts';
 import type { Drain } from './health_routes.ts';
 import type { makeAccountRates } from './http/rate.ts';
 import type { makeHandOver } from './probe/job.ts';
-import type { ObjectRoom } from './probe/object_room.ts';
-import type { QueueRoom } from './probe/queue_room.ts';
+import type { makeObjectRoom } from './probe/object_room.ts';
+import type { makeQueueRoom } from './probe/queue_room.ts';
 import type { Metrics } from './api_metrics.ts';
 import type { TokenCache } from './http/token_cache.ts';
 import type { StandingOf } from './probe/standing.ts';
 import type { WorkPool } from './work/pool.ts';
-import type { Waiting } from './probe/waiting_callers.ts';
+import type { makeWaiting } from './probe/waiting_callers.ts';
 import type { makeOverload } from './http/overload.ts';
 import type { PaceOptions } from '../../source/upload/pace.ts';
 import type { Spool } from '../../source/upload/spool.ts';
@@ -88,14 +88,14 @@ export interface Deps {
   catalog(): Catalog;
   tokens: Pick<TokenCache, 'get'>;
   sealKeys(): JSONWebKeySet;
-  waiting: Waiting;
+  waiting: ReturnType<typeof makeWaiting>;
   /** The state of a request without an end. */
   standing: StandingOf;
   cluster: ReturnType<typeof newestSnapshot>;
   drain: Drain;
   handOver: ReturnType<typeof makeHandOver>;
-  queueRoom: QueueRoom;
-  objectRoom: ObjectRoom;
+  queueRoom: ReturnType<typeof makeQueueRoom>;
+  objectRoom: ReturnType<typeof makeObjectRoom>;
   accountRates: ReturnType<typeof makeAccountRates>;
   /** Undefined: this installation takes no files. */
   uploads?: Uploads | undefined;

@@ -6,11 +6,6 @@ import { PROBE_JOBS, type KubeClient } from '../../../platform/kube/client.ts';
 import type { Logger } from '../../../base/log.ts';
 import { ApiError } from '../errors.ts';
 
-export interface ObjectRoom {
-  /** Throws an error for the caller. Costs nothing: the count is refreshed in the background. */
-  check(): void;
-}
-
 const FRESH_MS = 5_000;
 /** An older count is ignored: without the API server nothing is created. */
 const STALE_MS = 30_000;
@@ -38,7 +33,7 @@ export function makeObjectRoom({
   namespace: string;
   usual: number;
   now?: () => number;
-}): ObjectRoom {
+}) {
   let share = 0;
   /** Refusals that are due, below 1 after each check. */
   let owed = 0;
@@ -59,7 +54,8 @@ export function makeObjectRoom({
   };
 
   return {
-    check() {
+    /** Throws an error for the caller. Costs nothing: the count is refreshed in the background. */
+    check(): void {
       if (now() - at > FRESH_MS)
         counting ??= count().finally(() => {
           counting = undefined;

@@ -9,12 +9,6 @@ import { ACCOUNT_QUEUE_FULL } from '../../result/texts.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import { ApiError } from '../errors.ts';
 
-export interface QueueRoom {
-  /** Throws an error for the caller. Costs nothing: the figures are refreshed in the background. */
-  check(account: number): void;
-  opened(account: number): void;
-}
-
 const FRESH_MS = 1_000;
 /** Older figures are ignored. */
 const STALE_MS = 5_000;
@@ -45,7 +39,7 @@ export function makeQueueRoom({
   log: Logger;
   maxQueued: number;
   now?: () => number;
-}): QueueRoom {
+}) {
   const share = queueShare(maxQueued);
   let waiting = new Counts();
   /** Opened here since the figures were asked for, and since they are asked for again. */
@@ -70,7 +64,8 @@ export function makeQueueRoom({
   const isFull = (places: number, waits: number, opened: number): boolean => waits > 0 && waits + opened >= places;
 
   return {
-    check(account) {
+    /** Throws an error for the caller. Costs nothing: the figures are refreshed in the background. */
+    check(account: number): void {
       if (now() - at > FRESH_MS && !sinceAsked) void ask();
       if (now() - at > STALE_MS) return;
       if (isFull(maxQueued, waiting.total, since.total))
@@ -78,7 +73,7 @@ export function makeQueueRoom({
       if (isFull(share, waiting.of(account), since.of(account)))
         throw new ApiError('queue-full', { text: ACCOUNT_QUEUE_FULL, retryAfterS: RETRY_AFTER_S });
     },
-    opened(account) {
+    opened(account: number): void {
       since.add(account);
       sinceAsked?.add(account);
     },

@@ -12,23 +12,13 @@ interface WaitingOptions {
   everyMs?: number;
 }
 
-export interface Waiting {
-  /** Resolves with the end; rejects with the signal's reason. */
-  wait(id: string, signal: AbortSignal): Promise<Ended>;
-  /** A notice of an end arrived. There may be no waiter (any more). */
-  ended(end: Ended): void;
-  lookNow(): Promise<void>;
-  /** Number of waiting callers. */
-  size(): number;
-  stop(): void;
-}
-
 const BATCH = 500;
 
-export function makeWaiting({ look, log, everyMs = 2_000 }: WaitingOptions): Waiting {
+export function makeWaiting({ look, log, everyMs = 2_000 }: WaitingOptions) {
   const waiters = new Map<string, Set<(end: Ended) => void>>();
   let looking: Promise<void> | undefined;
 
+  /** A notice of an end arrived. There may be no waiter (any more). */
   const ended = (end: Ended): void => waiters.get(end.id)?.forEach((tell) => tell(end));
 
   async function lookOnce(): Promise<void> {
@@ -57,9 +47,11 @@ export function makeWaiting({ look, log, everyMs = 2_000 }: WaitingOptions): Wai
   return {
     ended,
     lookNow,
-    size: () => [...waiters.values()].reduce((sum, all) => sum + all.size, 0),
-    stop: () => clearInterval(timer),
-    wait(id, signal) {
+    /** Number of waiting callers. */
+    size: (): number => [...waiters.values()].reduce((sum, all) => sum + all.size, 0),
+    stop: (): void => clearInterval(timer),
+    /** Resolves with the end; rejects with the signal's reason. */
+    wait(id: string, signal: AbortSignal): Promise<Ended> {
       return new Promise((resolve, reject) => {
         if (signal.aborted) return void reject(signal.reason as Error);
         const done = (): void => {
