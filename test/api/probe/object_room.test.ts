@@ -1,7 +1,7 @@
 /** Requests are refused while the cluster holds too many ProbeJobs. */
 import assert from 'node:assert/strict';
 import { ApiError } from '../../../src/service/api/errors.ts';
-import { makeObjectRoom, refusedShare, usualObjects } from '../../../src/service/api/probe/object_room.ts';
+import { makeObjectRoom, refusedShare, usualObjects } from '../../../src/service/api/probe/room.ts';
 import { makeClient, PROBE_JOBS, type KubeClient } from '../../../src/platform/kube/client.ts';
 import { makeLog } from '../../../src/base/log.ts';
 import { created } from '../../controller/ended_job.ts';
