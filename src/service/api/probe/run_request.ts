@@ -30,51 +30,50 @@ import { answer } from './stored_result.ts';
 
 // The ProbeJob of a request. It is named by the request id, so that a repeated create results in the same job.
 
-interface Opening {
-  id: string;
-  namespace: string;
-  submittedAt: Date;
-  token: { id: number; userId: number };
-  display: string;
-  /** Each source. */
-  sealed: readonly string[];
-}
-
-const probeJob = (
-  { kind, limits, tools, report, policy, timeline }: ProbeRequest,
-  { id, namespace, submittedAt, token, display, sealed: [first, second] }: Opening,
-): ProbeJob => ({
-  apiVersion: API_VERSION,
-  kind: 'ProbeJob',
-  metadata: {
-    name: id,
-    namespace,
-    labels: { [LABEL.token]: String(token.id), [LABEL.kind]: kind },
-  },
-  spec: {
-    kind,
-    source: { display, sealed: first! },
-    ...(second === undefined ? {} : { other: { sealed: second } }),
-    token: { id: token.id, user: token.userId },
-    submittedAt: submittedAt.toISOString(),
-    ...limits,
-    tools,
-    report,
-    ...(timeline ? { timeline: { enabled: true } } : {}),
-    ...(policy
-      ? {
-          policy: {
-            ...(policy.name === null ? {} : { name: policy.name }),
-            ...(policy.revision === null ? {} : { revision: policy.revision }),
-            digest: policy.digest,
-          },
-        }
-      : {}),
-  },
-});
-
 /** Of each source in the ProbeJob: two of them and what is between fit into 1,024 characters. */
 const MOST_SHOWN = 500;
+
+function probeJob(
+  { settings }: Pick<Deps, 'settings'>,
+  ctx: Context,
+  { kind, sources, limits, tools, report, policy, timeline }: ProbeRequest,
+  { id, submittedAt }: { id: string; submittedAt: Date },
+  [first, second]: readonly string[],
+): ProbeJob {
+  const token = tokenOf(ctx);
+  const trace = ctx.state.trace?.parent;
+  const display = sources.map((source) => printable(displaySource(source), MOST_SHOWN)).join(' and ');
+  return {
+    apiVersion: API_VERSION,
+    kind: 'ProbeJob',
+    metadata: {
+      name: id,
+      namespace: settings.namespace,
+      labels: { [LABEL.token]: String(token.id), [LABEL.kind]: kind },
+      ...(trace ? { annotations: { [TRACE_ANNOTATION]: trace } } : {}),
+    },
+    spec: {
+      kind,
+      source: { display, sealed: first! },
+      ...(second === undefined ? {} : { other: { sealed: second } }),
+      token: { id: token.id, user: token.userId },
+      submittedAt: submittedAt.toISOString(),
+      ...limits,
+      tools,
+      report,
+      ...(timeline ? { timeline: { enabled: true } } : {}),
+      ...(policy
+        ? {
+            policy: {
+              ...(policy.name === null ? {} : { name: policy.name }),
+              ...(policy.revision === null ? {} : { revision: policy.revision }),
+              digest: policy.digest,
+            },
+          }
+        : {}),
+    },
+  };
+}
 
 interface OpenedRequest {
   id: string;
@@ -133,18 +132,8 @@ async function openRequest(deps: Deps, ctx: Context, request: ProbeRequest): Pro
       setRequestId(ctx, opened.id);
       return { id: opened.id, submittedAt: first, job: null };
     }
-    case 'opened': {
-      const job = probeJob(request, {
-        id,
-        namespace: settings.namespace,
-        submittedAt,
-        token,
-        display: sources.map((source) => printable(displaySource(source), MOST_SHOWN)).join(' and '),
-        sealed: await sealing,
-      });
-      if (trace) job.metadata.annotations = { [TRACE_ANNOTATION]: trace };
-      return { id, submittedAt, job };
-    }
+    case 'opened':
+      return { id, submittedAt, job: probeJob(deps, ctx, request, { id, submittedAt }, await sealing) };
   }
 }
 
