@@ -9,7 +9,7 @@ import { build } from 'esbuild-wasm';
 import { assetAddress, writePacked, type Asset, type WritePage } from '../../images/packed.ts';
 import { render, type Rendered } from './markdown.ts';
 import { addressOf, pageHtml, type Shown } from './page_html.ts';
-import { DOCS, PAGES, type Page } from './pages.ts';
+import { DOCS, INTRODUCTION, PAGES, type Page } from './pages.ts';
 import { searchIndex } from './search_index.ts';
 import { llmsFullText, llmsText, markdownOf } from './texts.ts';
 
@@ -83,11 +83,11 @@ export async function buildSite(folder: string, writePage: WritePage = writePack
   const assets = { style: styleAt!, script: scriptAt!, icon: iconAt!, index: indexAt! };
   const titles = new Map(rendered.map(({ page, title }) => [page, title]));
   const index = llmsText(byPage, addressOf);
-  const { title, summary, html } = render({ file: 'README.md', address: '' }, index, {
+  const { title, html } = render({ file: 'README.md', address: '', description: INTRODUCTION }, index, {
     page: addressOf,
     picture: () => '',
   });
-  const first: Shown = { page: null, title, summary, html, headings: [] };
+  const first: Shown = { page: null, title, html, headings: [] };
 
   await rm(folder, { recursive: true, force: true });
   const write = (path: string, content: string) => writePage(folder, path, content);

@@ -20,8 +20,6 @@ interface Part {
 export interface Rendered {
   page: Page;
   title: string;
-  /** The first sentence. */
-  summary: string;
   html: string;
   headings: readonly Heading[];
   parts: readonly Part[];
@@ -56,8 +54,6 @@ const plain = (token: Token): string => {
 };
 
 const plainAll = (tokens: readonly Token[]): string => tokens.map(plain).join('').replaceAll(/\s+/g, ' ').trim();
-
-const firstSentence = (text: string): string => /^.*?[.:?](?=\s|$)/.exec(text)?.[0].replace(/:$/, '.') ?? text;
 
 const cell = ({ header, tokens, align }: Tokens.TableCell, html: string): string => {
   // A header without a text would be announced as an empty one.
@@ -117,7 +113,6 @@ export function render(page: Page, markdown: string, addresses: Addresses): Rend
 
   const tokens = marked.lexer(markdown);
   const html = marked.parser(tokens);
-  const paragraph = tokens.find((token) => token.type === 'paragraph' && plainAll([token]) !== '');
   const parts: Part[] = [];
   for (const token of tokens) {
     if (token.type === 'heading') parts.push({ heading: found[parts.length]!, text: '' });
@@ -129,7 +124,6 @@ export function render(page: Page, markdown: string, addresses: Addresses): Rend
   return {
     page,
     title: title.text,
-    summary: paragraph ? firstSentence(plainAll([paragraph])) : '',
     html,
     headings: found,
     parts,

@@ -1,7 +1,7 @@
 /** The frame of a page: all pages by section, the sections of this one, its neighbours. */
 import { escaped } from './highlight.ts';
 import type { Rendered } from './markdown.ts';
-import { SECTIONS, type Page } from './pages.ts';
+import { INTRODUCTION, SECTIONS, type Page } from './pages.ts';
 
 export interface Assets {
   style: string;
@@ -14,7 +14,6 @@ export interface Shown {
   /** Null: the list of all pages. */
   page: Page | null;
   title: string;
-  summary: string;
   html: string;
   headings: Rendered['headings'];
   before?: Rendered | undefined;
@@ -55,7 +54,7 @@ export const pageHtml = (shown: Shown, assets: Assets, titles: ReadonlyMap<Page,
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="description" content="${escaped(shown.summary)}">
+<meta name="description" content="${escaped(shown.page?.description ?? INTRODUCTION)}">
 <title>${escaped(shown.page === null ? shown.title : `${shown.title} · Probeyard`)}</title>
 <link rel="icon" href="${assets.icon}">
 <link rel="alternate" type="text/markdown" href="${markdownOf(shown.page)}">

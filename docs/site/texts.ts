@@ -1,14 +1,10 @@
 /** The site for programs: each page as Markdown, `/llms.txt`, and all pages for callers in one text. */
 import { targetOf } from './links.ts';
 import type { Rendered } from './markdown.ts';
-import { SECTIONS, type Page } from './pages.ts';
+import { INTRODUCTION, SECTIONS, type Page } from './pages.ts';
 
 const LINK = /(?<!!)\[((?:[^[\]]|\[[^[\]]*\])*)\]\(([^()\s]+)\)/g;
 const PICTURE = /!\[([^\]]*)\]\([^()\s]+\)/g;
-
-const INTRODUCTION =
-  'Probeyard analyses media files and streams on a Kubernetes cluster: it runs ffprobe, mediainfo, an HLS validator ' +
-  'and a C2PA check at the versions that a request names, and returns their results over HTTP.';
 
 /** Links lead to the Markdown of other pages, from the root. Code stays as it is, and comments go. */
 export function markdownOf(page: Page, markdown: string): string {
@@ -35,10 +31,7 @@ const markdownAddress = (page: Page | null): string => `/docs/${page?.address ??
 
 /** The list of all pages. The site's first page is the same list. */
 export function llmsText(byPage: ReadonlyMap<Page, Rendered>, addressOf: (page: Page) => string): string {
-  const line = (page: Page): string => {
-    const { title, summary } = byPage.get(page)!;
-    return `- [${title}](${addressOf(page)})${summary === '' ? '' : `: ${summary}`}`;
-  };
+  const line = (page: Page): string => `- [${byPage.get(page)!.title}](${addressOf(page)}): ${page.description}`;
   return [
     '# Probeyard',
     '',

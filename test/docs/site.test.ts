@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { buildSite, renderPages } from '../../docs/site/build.ts';
+import { escaped } from '../../docs/site/highlight.ts';
 import { DOCS, PAGES } from '../../docs/site/pages.ts';
 import { makeSearch, type SearchIndex } from '../../docs/site/search.ts';
 import type { HttpServer } from '../../src/service/api/http/http_server.ts';
@@ -46,6 +47,12 @@ describe('documentation: the site', function () {
     assert.deepEqual(missing, []);
   });
 
+  it('list of pages: each has a description of its own, one sentence without markup', () => {
+    const wrong = PAGES.filter(({ description }) => !/^[^\n`*[\]]{24,119}\.$/.test(description));
+    assert.deepEqual(wrong, []);
+    assert.equal(new Set(PAGES.map(({ description }) => description)).size, PAGES.length);
+  });
+
   it('links to files of the repository lead to files that exist', () => {
     const repository = join(DOCS, '..');
     const gone = [...renderPages().byPage.values()].flatMap(({ page, links }) =>
@@ -80,6 +87,13 @@ describe('documentation: the site', function () {
           "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
       );
       assert.doesNotMatch(await response.text(), /<script(?![^>]*\bsrc=)|<style|<[^>]+\s(?:on\w+|style)=/i, address);
+    }
+  });
+
+  it('pages: each tells search engines its description', async () => {
+    for (const { address, description } of PAGES) {
+      const [, content] = /<meta name="description" content="([^"]*)">/.exec(await htmlOf(`/docs/${address}`))!;
+      assert.equal(content, escaped(description), address);
     }
   });
 
@@ -121,7 +135,8 @@ describe('documentation: the site', function () {
 
   it('llms.txt: lists every page as Markdown; llms-full.txt has those for callers', async () => {
     const list = await htmlOf('/llms.txt');
-    for (const { address } of PAGES) assert.ok(list.includes(`](/docs/${address}.md)`), address);
+    for (const { address, description } of PAGES)
+      assert.ok(list.includes(`](/docs/${address}.md): ${description}\n`), address);
     const full = await htmlOf('/llms-full.txt');
     assert.ok(full.includes('# Quickstart') && full.includes('# The HLS validator'));
     assert.ok(!full.includes('# Values') && full.length < 500_000, `${full.length} characters`);
