@@ -7,9 +7,10 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { build } from 'esbuild-wasm';
 import { assetAddress, writePacked, type Asset, type WritePage } from '../../images/packed.ts';
+import { homeHtml } from './home.ts';
 import { render, type Rendered } from './markdown.ts';
 import { addressOf, pageHtml, type Shown } from './page_html.ts';
-import { DOCS, INTRODUCTION, PAGES, type Page } from './pages.ts';
+import { DOCS, PAGES, type Page } from './pages.ts';
 import { searchIndex } from './search_index.ts';
 import { llmsFullText, llmsText, markdownOf } from './texts.ts';
 
@@ -82,17 +83,12 @@ export async function buildSite(folder: string, writePage: WritePage = writePack
   const [styleAt, scriptAt, iconAt, indexAt] = texts.map((asset) => `/docs/${assetAddress(asset)}`);
   const assets = { style: styleAt!, script: scriptAt!, icon: iconAt!, index: indexAt! };
   const titles = new Map(rendered.map(({ page, title }) => [page, title]));
-  const index = llmsText(byPage, addressOf);
-  const { title, html } = render({ file: 'README.md', address: '', description: INTRODUCTION }, index, {
-    page: addressOf,
-    picture: () => '',
-  });
-  const first: Shown = { page: null, title, html, headings: [] };
+  const first: Shown = { page: null, title: 'Probeyard', html: homeHtml(titles), headings: [] };
 
   await rm(folder, { recursive: true, force: true });
   const write = (path: string, content: string) => writePage(folder, path, content);
   await write('docs/index.html', pageHtml(first, assets, titles));
-  await write('docs/index.md', index);
+  await write('docs/index.md', llmsText(byPage, addressOf));
   const markdown = new Map([...sources].map(([page, text]) => [page, markdownOf(page, text)]));
   for (const [number, one] of rendered.entries()) {
     const shown: Shown = { ...one, before: rendered[number - 1], after: rendered[number + 1] };

@@ -11,7 +11,7 @@ export interface Assets {
 }
 
 export interface Shown {
-  /** Null: the list of all pages. */
+  /** Null: the first page. */
   page: Page | null;
   title: string;
   html: string;
@@ -23,7 +23,7 @@ export interface Shown {
 export const addressOf = (page: Page | null): string => `/docs/${page?.address ?? ''}`;
 const markdownOf = (page: Page | null): string => `/docs/${page?.address ?? 'index'}.md`;
 
-const link = (address: string, text: string, attributes = ''): string =>
+export const link = (address: string, text: string, attributes = ''): string =>
   `<a href="${escaped(address)}"${attributes}>${escaped(text)}</a>`;
 
 function contents(titles: ReadonlyMap<Page, string>, current: Page | null): string {

@@ -29,7 +29,7 @@ export function markdownOf(page: Page, markdown: string): string {
 
 const markdownAddress = (page: Page | null): string => `/docs/${page?.address ?? 'index'}.md`;
 
-/** The list of all pages. The site's first page is the same list. */
+/** The list of all pages. The first page as Markdown is the same list. */
 export function llmsText(byPage: ReadonlyMap<Page, Rendered>, addressOf: (page: Page) => string): string {
   const line = (page: Page): string => `- [${byPage.get(page)!.title}](${addressOf(page)}): ${page.description}`;
   return [

@@ -97,6 +97,13 @@ describe('documentation: the site', function () {
     }
   });
 
+  it('first page: six tiles, then every page with its description', async () => {
+    const html = await htmlOf('/docs/');
+    assert.equal(html.match(/<li><h3><a href="\/docs\/[^"]+">[^<]+<\/a><\/h3><p>/g)?.length, 6);
+    for (const { address, description } of PAGES)
+      assert.ok(html.includes(`</a>: ${escaped(description)}</li>`), address);
+  });
+
   it('links: every address and every anchor of this server leads somewhere', async () => {
     const anchorsOf = new Map<string, Set<string>>();
     const links: { from: string; path: string; anchor: string }[] = [];
