@@ -13,7 +13,7 @@ interface Tile {
 const TILES: readonly Tile[] = [
   {
     title: 'See what is in a file or stream',
-    text: 'ffprobe and mediainfo read it, at the versions that you name; one report says where they disagree and which is right.',
+    text: 'ffprobe and mediainfo read it. A report says where they disagree, which is right, and how sure that is.',
     files: ['quickstart.md', 'guides/report-types.md', 'guides/sources.md', 'guides/streaming.md', 'report.md'],
   },
   {
@@ -23,7 +23,7 @@ const TILES: readonly Tile[] = [
   },
   {
     title: 'Validate HLS',
-    text: 'Playlists alone in a second, or with their segments measured. Each finding says what is wrong and what to do.',
+    text: 'Playlists alone in a second, or segments too. Each finding says what is wrong and what to do about it.',
     files: ['guides/hls.md', 'hls.md', 'hls-rules.md'],
   },
   {

@@ -91,7 +91,7 @@ export const SECTIONS: readonly Section[] = [
   }),
   callers('Reference', {
     'cli.md': 'Every command and option of probeyard and kubectl probeyard, with examples and exit codes.',
-    'mcp.md': 'Connect a language model or agent by the Model Context Protocol: tools, size of answers, long work.',
+    'mcp.md': 'Connect a language model or agent by MCP: its tools, the size of answers, and long work.',
     'options.md': 'Every option of ffprobe, mediainfo and the HLS validator: its field, values and argument.',
     'report-fields.md': 'Every field of probe_report with its type, meaning and example, and how tools are compared.',
     'report-names.md': 'How probe_report, ffprobe and mediainfo each name codecs and containers.',
