@@ -1,9 +1,9 @@
 /** Finds sections by words. It runs in the browser. */
-import { wordsOf } from './words.ts';
+import { SYNONYMS, wordsOf } from './words.ts';
 
 export interface SearchIndex {
-  /** Address and title. */
-  pages: readonly (readonly [string, string])[];
+  /** Address, title and description. */
+  pages: readonly (readonly [string, string, string])[];
   /** Number of the page, anchor and heading; the first of a page has neither. */
   sections: readonly (readonly [number, string, string] | readonly [number])[];
   /** `word 4.1 7.3 …`, sorted: distance from the section before, in base 36, and the weight. */
@@ -15,9 +15,11 @@ export interface Found {
   title: string;
   /** Of the section; empty for the page as a whole. */
   heading: string;
+  description: string;
 }
 
 const MOST_FOUND = 12;
+const SHARE_OF_SYNONYM = 0.6;
 
 interface Entry {
   word: string;
@@ -51,11 +53,21 @@ function scoresOf(entries: readonly Entry[], word: string): Map<number, number> 
   return scores;
 }
 
+/** The word as it is asked for, and what the pages call it. */
+function scoresOfMeaning(entries: readonly Entry[], word: string): Map<number, number> {
+  const scores = scoresOf(entries, word);
+  const synonym = Object.hasOwn(SYNONYMS, word) ? SYNONYMS[word] : undefined;
+  if (synonym === undefined) return scores;
+  for (const [section, score] of scoresOf(entries, synonym))
+    scores.set(section, Math.max(scores.get(section) ?? 0, SHARE_OF_SYNONYM * score));
+  return scores;
+}
+
 export function makeSearch({ pages, sections, words }: SearchIndex): (query: string) => Found[] {
   const entries = entriesOf(words);
   return (query) => {
     const asked = [...new Set(wordsOf(query))];
-    const scores = asked.map((word) => scoresOf(entries, word));
+    const scores = asked.map((word) => scoresOfMeaning(entries, word));
     const total = new Map<number, { score: number; matches: number }>();
     for (const one of scores)
       for (const [section, score] of one) {
@@ -67,8 +79,8 @@ export function makeSearch({ pages, sections, words }: SearchIndex): (query: str
       .slice(0, MOST_FOUND)
       .map(([number]) => {
         const [page, anchor = '', heading = ''] = sections[number]!;
-        const [address, title] = pages[page]!;
-        return { address: `/docs/${address}${anchor === '' ? '' : `#${anchor}`}`, title, heading };
+        const [address, title, description] = pages[page]!;
+        return { address: `/docs/${address}${anchor === '' ? '' : `#${anchor}`}`, title, heading, description };
       });
   };
 }

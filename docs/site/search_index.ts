@@ -21,11 +21,12 @@ function weightsOf(title: string, heading: string | null, text: string): Map<str
 }
 
 export function searchIndex(rendered: readonly Rendered[]): SearchIndex {
-  const pages = rendered.map(({ page, title }) => [page.address, title] as const);
+  const pages = rendered.map(({ page, title }) => [page.address, title, page.description] as const);
   const sections: SearchIndex['sections'][number][] = [];
   const byWord = new Map<string, { section: number; weight: number }[]>();
-  for (const [number, { title, parts }] of rendered.entries())
-    for (const [index, { heading, text }] of parts.entries()) {
+  for (const [number, { page, title, parts }] of rendered.entries())
+    for (const [index, { heading, text: own }] of parts.entries()) {
+      const text = index === 0 ? `${page.description} ${own}` : own;
       const section = sections.push(index === 0 ? [number] : [number, heading.anchor, heading.text]) - 1;
       for (const [word, weight] of weightsOf(title, index === 0 ? null : heading.text, text)) {
         const all = byWord.get(word) ?? [];

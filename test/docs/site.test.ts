@@ -9,6 +9,7 @@ import { buildSite, renderPages } from '../../docs/site/build.ts';
 import { escaped } from '../../docs/site/highlight.ts';
 import { DOCS, PAGES } from '../../docs/site/pages.ts';
 import { makeSearch, type SearchIndex } from '../../docs/site/search.ts';
+import { SYNONYMS } from '../../docs/site/words.ts';
 import type { HttpServer } from '../../src/service/api/http/http_server.ts';
 import { writePlain } from '../../images/packed.ts';
 import { servePages } from '../api/serve_pages.ts';
@@ -212,7 +213,11 @@ describe('documentation: the site', function () {
     it('finds a section whatever its number is', () => {
       const sections: SearchIndex['sections'] = Array.from({ length: 100 }, (_, number) => [0, `s${number}`, '']);
       for (const number of sections.keys()) {
-        const made = makeSearch({ pages: [['page', 'Page']], sections, words: `rare ${number.toString(36)}.1` });
+        const made = makeSearch({
+          pages: [['page', 'Page', 'A page.']],
+          sections,
+          words: `rare ${number.toString(36)}.1`,
+        });
         assert.deepEqual(
           made('rare').map((found) => found.address),
           [`/docs/page#s${number}`],
@@ -230,6 +235,11 @@ describe('documentation: the site', function () {
       ['bandwidth-exceeded', '/docs/hls-rules#measured-on-segments'],
       ['runners.isolation.require', '/docs/operating/network#isolation-of-runners'],
       ['migrat ffprobe', '/docs/guides/from-ffprobe'],
+      ['k8s deploy', '/docs/operating/install'],
+      ['claude', '/docs/mcp'],
+      ['callback', '/docs/guides/webhooks'],
+      ['swagger', '/docs/guides/clients'],
+      ['upload', '/docs/api-by-example#send-a-file'],
     ] as const)
       it(`"${query}" finds ${address} among the first five`, () => {
         const found = search(query).slice(0, 5);
@@ -238,6 +248,12 @@ describe('documentation: the site', function () {
           JSON.stringify(found, null, 1),
         );
       });
+
+    it('synonyms: each leads to a word of the pages', () => {
+      const known = new Set((JSON.parse(index) as SearchIndex).words.split('\n').map((line) => line.split(' ')[0]!));
+      const unknown = Object.entries(SYNONYMS).filter(([, word]) => !known.has(word));
+      assert.deepEqual(unknown, []);
+    });
 
     it('a query of no known word finds nothing', () => {
       assert.deepEqual([search('zzzz'), search(''), search('the')], [[], [], []]);

@@ -26,21 +26,27 @@ function choose(next: number): void {
   } else input.removeAttribute('aria-activedescendant');
 }
 
+/** Text for screen readers alone, or for all: where no list is shown. */
+function say(text: string, toAll = false): void {
+  said.textContent = text;
+  said.classList.toggle('shown', toAll);
+}
+
 function close(): void {
   list.hidden = true;
+  said.classList.remove('shown');
   input.setAttribute('aria-expanded', 'false');
   choose(-1);
 }
 
-function shownOption({ address, title, heading }: Found, number: number): HTMLElement {
+function shownOption({ address, title, heading, description }: Found, number: number): HTMLElement {
   const item = document.createElement('li');
   item.id = `found-${number}`;
   item.setAttribute('role', 'option');
   item.dataset['address'] = address;
   const name = document.createElement('b');
   name.textContent = heading === '' ? title : heading;
-  item.append(name);
-  if (heading !== '') item.append(` ${title}`);
+  item.append(name, ` ${heading === '' ? description : title}`);
   return item;
 }
 
@@ -54,7 +60,7 @@ const go = (item: HTMLElement | undefined): void => {
 async function update(): Promise<void> {
   const query = input.value;
   if (query.trim() === '') {
-    said.textContent = '';
+    say('');
     close();
     return;
   }
@@ -63,7 +69,8 @@ async function update(): Promise<void> {
     found = (await search())(query);
   } catch {
     index = undefined;
-    said.textContent = 'The search cannot be loaded.';
+    close();
+    say('The search cannot be loaded.', true);
     return;
   }
   // A later key was faster.
@@ -71,7 +78,9 @@ async function update(): Promise<void> {
   list.replaceChildren(...found.map(shownOption));
   list.hidden = found.length === 0;
   input.setAttribute('aria-expanded', String(found.length > 0));
-  said.textContent = found.length === 0 ? 'Nothing found.' : `${found.length} found.`;
+  if (found.length === 0)
+    say(`No result for “${query.trim()}”. Try another word; the first page lists all pages.`, true);
+  else say(`${found.length} found.`);
   choose(found.length > 0 ? 0 : -1);
 }
 
