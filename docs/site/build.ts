@@ -33,6 +33,10 @@ async function bundled(entry: string): Promise<string> {
   return outputFiles[0]!.text;
 }
 
+/** Of an address below `/docs/` that leads to no page. */
+const NOT_FOUND = `<h1>Page not found</h1>
+<p>There is no page at this address. Search for it above, or choose from <a href="/docs/">all pages</a>.</p>`;
+
 const pictureOf = (file: string): Asset => ({
   name: basename(file, extname(file)),
   extension: extname(file).slice(1),
@@ -88,6 +92,7 @@ export async function buildSite(folder: string, writePage: WritePage = writePack
   await rm(folder, { recursive: true, force: true });
   const write = (path: string, content: string) => writePage(folder, path, content);
   await write('docs/index.html', pageHtml(first, assets, titles));
+  await write('docs/404.html', pageHtml({ ...first, title: 'Page not found', html: NOT_FOUND }, assets, titles));
   await write('docs/index.md', llmsText(byPage, addressOf));
   const markdown = new Map([...sources].map(([page, text]) => [page, markdownOf(page, text)]));
   for (const [number, one] of rendered.entries()) {

@@ -32,8 +32,17 @@ describe('documentation in a browser', function () {
     ['dark', 390],
   ] as const)
     it(`pages: no violation of axe and no sideways scrolling, ${theme}, ${width} px`, async () => {
-      const v = await visit({ theme, width });
-      const pages = ['', 'quickstart', 'guides/webhooks', 'guides/errors', 'cli', 'console', 'operating/values'];
+      const v = await visit({ theme, width, expected: /\b404\b/ });
+      const pages = [
+        '',
+        'none',
+        'quickstart',
+        'guides/webhooks',
+        'guides/errors',
+        'cli',
+        'console',
+        'operating/values',
+      ];
       for (const address of pages) {
         await v.page.goto(at(`/docs/${address}`));
         await v.accessible(`docs ${address || 'index'} ${theme} ${width}`);

@@ -182,6 +182,18 @@ describe('documentation: the site', function () {
     assert.equal((await get('/docs/', { method: 'POST' })).status, 405);
   });
 
+  it('not found: an address without a page is answered 404 with a page that leads on; a text or asset is not', async () => {
+    const none = await get('/docs/none');
+    const html = await none.text();
+    assert.deepEqual([none.status, none.headers.get('content-type')], [404, 'text/html; charset=utf-8']);
+    assert.ok(html.includes('<h1>Page not found</h1>') && html.includes('href="/docs/quickstart"'));
+    const again = await get('/docs/none', { headers: { 'If-None-Match': none.headers.get('etag')! } });
+    assert.equal(again.status, 404);
+    assert.equal((await get('/docs/none', { method: 'HEAD' })).status, 404);
+    for (const path of ['/docs/none.md', '/docs/assets/none.js'])
+      assert.equal((await get(path)).headers.get('content-type'), 'application/json; charset=utf-8', path);
+  });
+
   it('not built: /docs leads to the API reference, and the texts are not found', async () => {
     for (const none of [null, join(folder, 'missing')]) {
       const other = await servePages({ siteFolder: none });

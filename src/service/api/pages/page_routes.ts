@@ -103,7 +103,10 @@ export function siteRoutes(folder: string | null, log: Logger): Routes {
       if (path === '/docs') return redirect(ctx, '/docs/');
       if (path !== '/docs/' && path.endsWith('/') && files.has(pathOf(path.slice(0, -1))))
         return redirect(ctx, path.slice(0, -1));
-      send(ctx, files.get(pathOf(path)), SITE, path.startsWith('/docs/assets/'));
+      const found = files.get(pathOf(path));
+      const page = found || isStatic(path) ? undefined : files.get('/docs/404.html');
+      if (page) sendStaticFile(ctx, page, { headers: SITE, isAsset: false, status: 404 });
+      else send(ctx, found, SITE, path.startsWith('/docs/assets/'));
     }),
   };
 }

@@ -68,7 +68,7 @@ export const pageHeaders = (policy: Readonly<Record<string, string>>): Record<st
 export function sendStaticFile(
   ctx: Context,
   { type, etag, bodies }: StaticFile,
-  { headers, isAsset }: { headers: Record<string, string>; isAsset: boolean },
+  { headers, isAsset, status = 200 }: { headers: Record<string, string>; isAsset: boolean; status?: number },
 ): void {
   const packing = (ctx.acceptsEncodings(...bodies.keys()) || 'identity') as Packing;
   ctx.set({
@@ -77,7 +77,7 @@ export function sendStaticFile(
     'Cache-Control': isAsset ? 'public, max-age=31536000, immutable' : 'no-cache',
     ETag: `"${etag}-${packing}"`,
   });
-  ctx.status = 200;
+  ctx.status = status;
   if (ctx.fresh) {
     ctx.status = 304;
     return;
