@@ -34,7 +34,15 @@ const TILES: readonly Tile[] = [
   {
     title: 'Call it from programs and agents',
     text: 'In place of ffprobe and mediainfo, over HTTP with webhooks, in a shell, and as tools of a language model.',
-    files: ['api.md', 'guides/from-ffprobe.md', 'cli.md', 'guides/clients.md', 'guides/webhooks.md', 'mcp.md'],
+    files: [
+      'api.md',
+      'guides/from-ffprobe.md',
+      'guides/reliable-ffprobe.md',
+      'cli.md',
+      'guides/clients.md',
+      'guides/webhooks.md',
+      'mcp.md',
+    ],
   },
   {
     title: 'Run it on your cluster',

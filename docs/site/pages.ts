@@ -63,6 +63,8 @@ export const SECTIONS: readonly Section[] = [
       'Which checks one request can run, which of them answers your question, and what each costs.',
     'guides/sources.md': 'Sign an address at S3, Google Cloud, Azure or R2, and read a server with a login.',
     'guides/streaming.md': 'Probe HLS, DASH, RTMP, RTSP and SRT: which tool reads which, and how long it takes.',
+    'guides/reliable-ffprobe.md':
+      'ffprobe without hangs, zombies, leaks and orphans: what ends it, and how long a call may take.',
     'guides/hls.md': 'Validate HLS by its playlists or with segments, understand a finding, and do so in CI.',
     'guides/webhooks.md': 'Get results without waiting, and verify the signature in Node, Python, Go and PHP.',
     'guides/errors.md': 'Which statuses to retry, a client that retries without running twice, and all limits.',

@@ -251,6 +251,8 @@ describe('documentation: the site', function () {
       ['claude', '/docs/mcp'],
       ['callback', '/docs/guides/webhooks'],
       ['swagger', '/docs/guides/clients'],
+      ['ffprobe zombie process', '/docs/guides/reliable-ffprobe'],
+      ['stuck', '/docs/guides/reliable-ffprobe'],
       ['upload', '/docs/api-by-example#send-a-file'],
     ] as const)
       it(`"${query}" finds ${address} among the first five`, () => {
