@@ -253,6 +253,8 @@ describe('documentation: the site', function () {
       ['swagger', '/docs/guides/clients'],
       ['ffprobe zombie process', '/docs/guides/reliable-ffprobe'],
       ['stuck', '/docs/guides/reliable-ffprobe'],
+      ['loudness', '/docs/faq#does-it-check-picture-and-sound'],
+      ['first password', '/docs/faq#how-do-i-sign-in-for-the-first-time'],
       ['upload', '/docs/api-by-example#send-a-file'],
     ] as const)
       it(`"${query}" finds ${address} among the first five`, () => {
