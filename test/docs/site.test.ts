@@ -183,7 +183,7 @@ describe('documentation: the site', function () {
     assert.equal((await get('/docs/', { method: 'POST' })).status, 405);
   });
 
-  it('not found: an address without a page is answered 404 with a page that leads on; a text or asset is not', async () => {
+  it('not found: an address without a page is 404 with a page that leads on; a text or asset is not', async () => {
     const none = await get('/docs/none');
     const html = await none.text();
     assert.deepEqual([none.status, none.headers.get('content-type')], [404, 'text/html; charset=utf-8']);
