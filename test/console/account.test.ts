@@ -1,6 +1,7 @@
 /** Sign-in, accounts and tokens in the console. */
 import assert from 'node:assert/strict';
 import { PASSWORD } from '../api/accounts/fixture.ts';
+import { pageUntil } from '../browser/page_until.ts';
 import { until } from '../until.ts';
 import { consoleTest, during, type ConsoleFixture, type Visit } from './fixture.ts';
 
@@ -220,7 +221,7 @@ consoleTest('console: accounts and tokens', (c) => {
       await page.getByLabel('New password').fill('another password');
       await page.getByRole('button', { name: 'Change the password' }).click();
       await page.getByRole('alert').getByText('old-password: is wrong').waitFor();
-      await page.waitForFunction('document.activeElement.name === "old-password"');
+      await pageUntil(page, 'document.activeElement.name === "old-password"');
       await page.getByLabel('Present password').fill(PASSWORD);
       await page.getByRole('button', { name: 'Change the password' }).click();
       await page.getByText('Changed').waitFor();

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { completionAt, placeOf, policyText } from '../../src/console/policies/text.ts';
 import type { Person } from '../api/accounts/fixture.ts';
+import { pageUntil } from '../browser/page_until.ts';
 import { body, good } from '../result/result_samples.ts';
 import { consoleTest, visitAs } from './fixture.ts';
 import { storeAnswer } from './stored_answer.ts';
@@ -92,7 +93,7 @@ consoleTest('console: policies', (c) => {
       await text.fill('rules:\n  - name: wrapper\n    field: container.formt\n    is: mp4\n');
       await page.getByRole('button', { name: 'Try on the last 50 results' }).click();
       await page.getByText(/Line 3: rules\[0\]\.field: /).waitFor();
-      await page.waitForFunction('document.activeElement.selectionStart === 29');
+      await pageUntil(page, 'document.activeElement.selectionStart === 29');
       await accessible('policy wrong wide light');
 
       await text.fill('rules:\n  - name: wrapper\n    field: container.f');

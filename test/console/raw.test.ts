@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { find, rowsOf } from '../../src/console/worker/rows.ts';
 import type { Person } from '../api/accounts/fixture.ts';
+import { pageUntil } from '../browser/page_until.ts';
 import { body, good } from '../result/result_samples.ts';
 import { consoleTest, visitAs } from './fixture.ts';
 import { frames } from './long_output.ts';
@@ -144,7 +145,9 @@ consoleTest('console: raw outputs', (c) => {
         view.addEventListener('scroll', () => requestAnimationFrame(() => requestAnimationFrame(done)), { once: true });
         view.scrollTo({ top: 400 });
       })`);
-      assert.equal(await needle.count(), 1);
+      // The rows of that place may be drawn for a moment.
+      await pageUntil(page, `document.querySelector('.rows').scrollTop > 10_000`);
+      await needle.waitFor();
       await view.hover();
       await page.mouse.wheel(0, -2_000);
       await needle.waitFor({ state: 'detached' });

@@ -5,6 +5,7 @@ import { buildSite } from '../../docs/site/build.ts';
 import type { HttpServer } from '../../src/service/api/http/http_server.ts';
 import { servePages } from '../api/serve_pages.ts';
 import { browserFor } from '../browser/chromium.ts';
+import { pageUntil } from '../browser/page_until.ts';
 import { axeSource, startVisit, type Look } from '../console/fixture.ts';
 import { oncePerRun } from '../once_per_run.ts';
 
@@ -91,7 +92,7 @@ describe('documentation in a browser', function () {
     await v.page.goto(at('/docs/quickstart'));
     await v.page.keyboard.press('Tab');
     await v.page.keyboard.press('Enter');
-    await v.page.waitForFunction('document.activeElement.id === "content"');
+    await pageUntil(v.page, 'document.activeElement.id === "content"');
     await v.end();
   });
 });

@@ -19,7 +19,7 @@ const MOST_IN_PART = 200_000;
 /** Drawn beyond the edges of the view. */
 const SPARE = 30;
 /** A scroll that a key began may go on after a row was asked for, and lead away from it. */
-const HELD_MS = 2_000;
+const HELD_MS = 5_000;
 /** In view, until the view has been measured. */
 const FIRST = 60;
 
