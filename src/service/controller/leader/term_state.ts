@@ -164,6 +164,7 @@ export class TermState {
     this.documents = new PolicyDocuments(deps.store);
     this.marks = new WaitingMarks({
       kube: deps.kube,
+      writes: this.deps.writes,
       store: deps.store,
       signal: deps.term.signal,
       why: (job) => whyWaiting(this.ledger, deps.pools, job),

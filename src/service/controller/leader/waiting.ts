@@ -7,7 +7,7 @@ import type { Ledger } from './ledger.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import { stamp } from '../../../platform/kube/conditions.ts';
 import type { WaitingCause } from '../../../platform/kube/probe_job.ts';
-import { waitingStatus, writeStatus } from './job_status.ts';
+import { waitingStatus, writeStatus, type WriteTurns } from './job_status.ts';
 
 export function explain(
   events: EventRecorder,
@@ -53,6 +53,7 @@ export interface WaitingReason {
 
 export interface WaitingMarksDeps {
   kube: KubeClient;
+  writes: Pick<WriteTurns, 'running' | 'bound'>;
   why(job: Job): WaitingReason;
   /** Called once for each job that has waited long enough to be marked. */
   waited(reason: WaitingCause): void;
@@ -61,8 +62,9 @@ export interface WaitingMarksDeps {
 }
 
 /**
- * Writes the reason why a job waits into its status. Concurrency is bounded: ten thousand waiting jobs must not keep
- * the API server from admissions.
+ * Writes the reason why a job waits into its status. Concurrency is bounded, and a mark is left out while half of the
+ * calls that the API server answers in time are under way: ten thousand waiting jobs must not keep it from admissions.
+ * `GET cluster` and the metric have the reasons of those that are left out.
  */
 export class WaitingMarks {
   readonly #deps: WaitingMarksDeps;
@@ -88,9 +90,10 @@ export class WaitingMarks {
   }
 
   async #write(job: Job): Promise<void> {
-    const { kube, why, waited, store } = this.#deps;
+    const { kube, writes, why, waited, store } = this.#deps;
     const { reason, message } = why(job);
     waited(reason);
+    if (writes.running * 2 > writes.bound) return;
     try {
       const version = job.resourceVersion;
       const updated = await writeStatus(
