@@ -7,7 +7,7 @@ import { Refusal, idOf, isResolved, type End, type EventOf, type Job, type JobRe
 import { isAdmitted, isFinished } from '../../../platform/kube/conditions.ts';
 import { isBeingDeleted } from './job_status.ts';
 import { reserve } from './orders.ts';
-import { activeToken, takeIn } from './resolve_job.ts';
+import { activeToken, openSources, takeIn, type OpenedSources } from './resolve_job.ts';
 import { intakeDeps, now, slotsOf, type TermState } from './term_state.ts';
 import { queueShare } from '../../../base/limits.ts';
 import { ACCOUNT_QUEUE_FULL, TEXTS } from '../../result/texts.ts';
@@ -50,10 +50,15 @@ const BY_HAND = 0;
 export function resolve(state: TermState, record: JobRecord, { object }: { object: ProbeJob }): void {
   const token = object.spec.token?.id ?? BY_HAND;
   const isCurrent = (): boolean => state.live && state.jobs.get(record.key) === record;
-  state.intake.add(token, state.tokens.known(token)?.rootUserId, async () => {
+  let opened: Promise<OpenedSources> | undefined;
+  const open = async (): Promise<void> => {
+    // Awaited in its turn, where it may fail.
+    if (isCurrent()) await (opened = openSources(state.deps.intake, object)).catch(() => {});
+  };
+  state.intake.add(token, state.tokens.known(token)?.rootUserId, open, async () => {
     if (!isCurrent()) return;
     try {
-      await resolveNow(state, record, object);
+      await resolveNow(state, record, object, opened);
     } catch (error) {
       if (!isCurrent()) return;
       // Its end is not awaited, because it waits for Postgres and the API server and would delay the jobs behind.
@@ -71,11 +76,18 @@ export function resolveLater(state: TermState, record: JobRecord, event: { objec
   setTimeout(() => resolve(state, record, event), AGAIN_MS).unref();
 }
 
-async function resolveNow(state: TermState, record: JobRecord, object: ProbeJob): Promise<void> {
+async function resolveNow(
+  state: TermState,
+  record: JobRecord,
+  object: ProbeJob,
+  opened: Promise<OpenedSources> | undefined,
+): Promise<void> {
   const early = isResolved(record) ? record.early : undefined;
   clearTimeout(early?.timer);
   const { job, token: found } =
-    early && isResolved(record) ? await created(state, record, object) : await takeIn(intakeDeps(state), object);
+    early && isResolved(record)
+      ? await created(state, record, object)
+      : await takeIn(intakeDeps(state), object, opened);
   // A change notification during the awaits may have skipped this token, because it had no jobs yet. So its record is
   // read again, in the same turn that queues the job.
   const token = isAdmitted(object.status)

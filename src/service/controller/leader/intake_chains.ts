@@ -6,40 +6,50 @@ import { makeTurns } from '../../../base/turns.ts';
 
 /** Jobs in intake at once, one of each chain. They share the connections to Postgres with the results. */
 const AT_ONCE = 8;
+/**
+ * Jobs of a chain whose sources are open or being opened: one after the other, half of the CPU is the wake-up of the
+ * thread pool, and a takeover of 2,500 jobs took 4.4 s in place of 3.3.
+ */
+const AHEAD = 4;
 
 export class IntakeChains {
   readonly #turns = makeTurns(AT_ONCE);
-  /** The last job of each chain. A chain without jobs is forgotten. */
-  readonly #last = new Map<string, Promise<void>>();
+  /** By chain: when each of its last jobs is taken in, AHEAD at most. A chain without jobs is forgotten. */
+  readonly #ends = new Map<string, Promise<void>[]>();
   /** The chain of each token in intake: it stays the same when the token's account becomes known meanwhile. */
   readonly #tokens = new Map<number, { chain: string; jobs: number }>();
 
-  /** `account`: that of the token, if it is known. `work` must not fail. */
-  add(token: number, account: number | undefined, work: () => Promise<void>): void {
+  /** `account`: that of the token, if it is known. `open` is over before `work` begins; neither may fail. */
+  add(token: number, account: number | undefined, open: () => Promise<void>, work: () => Promise<void>): void {
     const of = this.#tokens.get(token) ?? {
       chain: account === undefined ? `token ${token}` : `account ${account}`,
       jobs: 0,
     };
     this.#tokens.set(token, of);
     of.jobs += 1;
-    const before = this.#last.get(of.chain) ?? Promise.resolve();
-    const last = before
+    const ends = this.#ends.get(of.chain) ?? [];
+    this.#ends.set(of.chain, ends);
+    const before = ends.at(-1) ?? Promise.resolve();
+    const room = (ends.length < AHEAD ? undefined : ends.shift()) ?? Promise.resolve();
+    const opened = room.then(open);
+    const end = before
+      .then(() => opened)
       .then(() => this.#turns.run(work))
       .finally(() => {
         of.jobs -= 1;
         if (of.jobs === 0) this.#tokens.delete(token);
-        if (this.#last.get(of.chain) === last) this.#last.delete(of.chain);
+        if (ends.at(-1) === end) this.#ends.delete(of.chain);
       });
-    this.#last.set(of.chain, last);
+    ends.push(end);
   }
 
   /** Number of chains with jobs. */
   get size(): number {
-    return this.#last.size;
+    return this.#ends.size;
   }
 
   /** Resolves when all jobs that are in intake now have been taken in. */
   async settled(): Promise<void> {
-    await Promise.all(this.#last.values());
+    await Promise.all([...this.#ends.values()].map((ends) => ends.at(-1)));
   }
 }

@@ -99,7 +99,7 @@ export function activeToken(token: TokenRecord | null | undefined, now: number):
 const noSecret = (name: string): string =>
   `spec.source.secretRef: no Secret ${name} with the label ${LABEL.source}=true`;
 
-async function openedText(deps: IntakeDeps, job: ProbeJob, sealed: string): Promise<string> {
+async function openedText(deps: Pick<IntakeDeps, 'keys'>, job: ProbeJob, sealed: string): Promise<string> {
   try {
     return await openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, deps.keys());
   } catch {
@@ -113,11 +113,18 @@ async function openedText(deps: IntakeDeps, job: ProbeJob, sealed: string): Prom
 
 const displayOf = (sources: Sources): string => sources.map(displaySource).join(' and ');
 
-async function sourcesOf(deps: IntakeDeps, job: ProbeJob): Promise<Sources> {
+/** What the seals of a job's sources hold; undefined for one that is not sealed. */
+export type OpenedSources = readonly [source: string | undefined, other: string | undefined];
+
+export async function openSources(deps: Pick<IntakeDeps, 'keys'>, job: ProbeJob): Promise<OpenedSources> {
   const { source, other } = job.spec;
-  const opened = async (sealed: string) => readSealed(await openedText(deps, job, sealed), deps.s3Hosts);
-  const first = source.sealed === undefined ? await sourceByHand(deps, job) : await opened(source.sealed);
-  return other === undefined ? [first] : [first, await opened(other.sealed)];
+  const open = async (sealed: string | undefined) => (sealed === undefined ? undefined : openedText(deps, job, sealed));
+  return [await open(source.sealed), await open(other?.sealed)];
+}
+
+async function sourcesOf(deps: IntakeDeps, job: ProbeJob, [text, otherText]: OpenedSources): Promise<Sources> {
+  const first = text === undefined ? await sourceByHand(deps, job) : readSealed(text, deps.s3Hosts);
+  return otherText === undefined ? [first] : [first, readSealed(otherText, deps.s3Hosts)];
 }
 
 async function sourceByHand(deps: IntakeDeps, job: ProbeJob): Promise<Sources[0]> {
@@ -302,7 +309,12 @@ export function resolveTools(
   return tools;
 }
 
-export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {
+/** `opened`: if its sources are being opened already. */
+export async function takeIn(
+  deps: IntakeDeps,
+  job: ProbeJob,
+  opened?: Promise<OpenedSources>,
+): Promise<{ job: Job; token: TokenRecord }> {
   const handMade = isHandMade(job);
   // The API names a job by its request id, a UUID, and the record accepts nothing else.
   if (!handMade && !isUuid(job.metadata.name))
@@ -321,7 +333,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
   let sources: Sources;
   let policy: JobPolicy | undefined;
   try {
-    sources = await sourcesOf(deps, job);
+    sources = await sourcesOf(deps, job, await (opened ?? openSources(deps, job)));
     display = displayOf(sources);
     scheme = groupOf(sources[0]);
     sources = await resolveCredentials(deps.named, sources, token.rootUserId);
