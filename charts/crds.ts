@@ -58,7 +58,9 @@ export function customResourceDefinition(definition: Definition): Record<string,
           name: VERSION,
           served: true,
           storage: true,
-          subresources: { status: {}, ...(definition.scale ? { scale: { ...definition.scale } } : {}) },
+          ...(definition.statusInObject
+            ? {}
+            : { subresources: { status: {}, ...(definition.scale ? { scale: { ...definition.scale } } : {}) } }),
           ...(definition.selectable.length > 0
             ? { selectableFields: definition.selectable.map((jsonPath) => ({ jsonPath })) }
             : {}),

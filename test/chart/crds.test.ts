@@ -321,20 +321,33 @@ describe('custom resource definitions', function () {
     const ended = { attempts: 1, tools: both, summary: 'done' };
     const { metadata, spec, status } = await client.mergePatchStatus(PROBE_JOBS, made.metadata.name, ended);
     assert.deepEqual(ownedFields({ metadata }), [{ 'f:spec': {} }, { 'f:status': {} }]);
+    // A change of the status is one of the object: nothing may rely on the generation.
+    assert.equal(metadata.generation, 3);
     assert.deepEqual(spec, made.spec);
     assert.deepEqual(status, { ...ended, queueTimeMs: 7 });
   });
 
-  it('ignore a status written with the spec, and a spec written with the status', async () => {
-    const made = await client.create(PROBE_JOBS, { ...draft(job()), status: { attempts: 9 } } as never);
-    assert.equal(made.status, undefined);
-    const patched = await client.request<{ spec: { kind: string } }>({
+  it('take the status of a job at its creation, and know no other way to write it', async () => {
+    const status = { attempts: 1, admittedBy: { holder: 'c', epoch: 4, token: 1, account: 1 } };
+    const made = await client.create(PROBE_JOBS, { ...draft(job()), status } as never);
+    assert.deepEqual(made.status, status);
+    const { name } = made.metadata;
+    const written = client.request({
       method: 'PATCH',
-      path: `/apis/probeyard.dev/v1alpha1/namespaces/${client.namespace}/probejobs/${made.metadata.name}/status`,
+      path: `/apis/probeyard.dev/v1alpha1/namespaces/${client.namespace}/probejobs/${name}/status`,
       contentType: 'application/merge-patch+json',
-      body: { spec: { kind: 'msv' }, status: { attempts: 1 } },
+      body: { status: { attempts: 2 } },
     });
-    assert.equal(patched.spec.kind, 'file');
+    await assert.rejects(written, { code: 'not-found' });
+    await assert.rejects(client.create(PROBE_JOBS, { ...draft(job()), status: { attempts: -1 } } as never), {
+      code: 'invalid',
+      message: /attempts/,
+    });
+  });
+
+  it('ignore the status of a pool that is written with its spec', async () => {
+    const made = await client.create(PROBE_POOLS, { ...draft(pool()), status: { epoch: 9 } } as never);
+    assert.equal(made.status?.epoch, undefined);
   });
 
   it('refuse a status with an unknown condition value, and accept each of ours', async () => {

@@ -54,7 +54,9 @@ function callsOf(role: string): Set<string> {
   const calls = new Set<string>();
   for (const [, call, type] of text.matchAll(/\bkube\.(\w+)\((?:<[^>]*>)?\(?([A-Z_]+)?/g)) {
     const resource =
-      call === 'logs' ? 'pods/log' : `${resourceOf(type ?? '')}${call === 'mergePatchStatus' ? '/status' : ''}`;
+      call === 'logs'
+        ? 'pods/log'
+        : `${resourceOf(type ?? '')}${call === 'mergePatchStatus' && type !== 'PROBE_JOBS' ? '/status' : ''}`;
     if (call === 'logs' || type)
       for (const verb of VERBS[call!] ?? [`unknown call ${call}`]) calls.add(`${verb} ${resource}`);
   }
@@ -66,11 +68,10 @@ function callsOf(role: string): Set<string> {
 const EXPECTED = {
   'Role/probeyard-api': ['probejobs.probeyard.dev: create get list delete', 'probetools.probeyard.dev: get list watch'],
   'Role/probeyard-controller': [
-    'probejobs.probeyard.dev: get list watch deletecollection',
+    'probejobs.probeyard.dev: get list watch create patch deletecollection',
     'probetools.probeyard.dev: get list watch create patch delete',
     'probepools.probeyard.dev: get list watch create patch delete',
     'probepolicies.probeyard.dev: get list watch create patch delete',
-    'probejobs/status.probeyard.dev: patch',
     'probetools/status.probeyard.dev: patch',
     'probepools/status.probeyard.dev: patch',
     'probepolicies/status.probeyard.dev: patch',

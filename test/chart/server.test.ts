@@ -53,10 +53,10 @@ describe('chart on an API server', function () {
       input,
       timeout: 30_000,
     });
-  const createJob = (spec: object, as?: string) =>
+  const createJob = (spec: object, as?: string, more: object = {}) =>
     kubectl(
       ['create', '-o', 'name', ...(as ? ['--as', as] : []), '-f', '-'],
-      stringify({ apiVersion: API_VERSION, kind: 'ProbeJob', metadata: { generateName: 'job-' }, spec }),
+      stringify({ apiVersion: API_VERSION, kind: 'ProbeJob', metadata: { generateName: 'job-' }, spec, ...more }),
     );
 
   it('is installed with everything on', () => {
@@ -103,13 +103,16 @@ describe('chart on an API server', function () {
     const plain = { kind: 'file', source: { url: 'https://example.com/x.mp4' } };
     const digest = 'a'.repeat(64);
     const api = () => `system:serviceaccount:${namespace}:py-probeyard-api`;
+    const leader = () => api().replace(/api$/, 'controller');
+    const admitted = { status: { attempts: 1, admittedBy: { holder: 'c', epoch: 1, token: 1, account: 1 } } };
+    const ofControllers = /only the controllers of Probeyard may write the status of a ProbeJob/;
     const refused = /only the API of Probeyard may set/;
 
-    // A policy applies a moment after its creation.
+    // A policy applies a moment after its creation, and one with a parameter refuses until that is read.
     before(async () => {
-      const deadline = performance.now() + 30_000;
-      while (!refused.test(createJob(sealed).stderr)) {
-        assert.ok(performance.now() < deadline, 'the policy never acted');
+      const deadline = performance.now() + 60_000;
+      while (!refused.test(createJob(sealed).stderr) || createJob(plain).status !== 0) {
+        assert.ok(performance.now() < deadline, 'the policies never acted');
         await new Promise((resolve) => {
           setTimeout(resolve, 100);
         });
@@ -137,6 +140,46 @@ describe('chart on an API server', function () {
         if (!accepted) assert.match(stderr, refused);
       });
     }
+
+    it('a controller may create a sealed job with its admission, and change its status', () => {
+      const made = createJob(sealed, leader(), admitted);
+      assert.equal(made.status, 0, made.stderr);
+      const change = '{"status":{"attempts":2}}';
+      const as = ['--as', leader()];
+      const { status, stderr } = kubectl(['patch', ...as, made.stdout.trim(), '--type=merge', '-p', change]);
+      assert.equal(status, 0, stderr);
+    });
+
+    it('nobody else may create a job with a status, the API included', () => {
+      for (const as of [undefined, api()])
+        for (const more of [admitted, { status: {} }])
+          assert.match(createJob(as ? sealed : plain, as, more).stderr, ofControllers);
+    });
+
+    // The API server drops it before a policy sees it.
+    it('a status of null is none', () => {
+      for (const as of [undefined, api(), leader()]) {
+        const made = createJob(as ? sealed : plain, as, { status: null });
+        assert.equal(made.status, 0, made.stderr);
+        assert.equal(kubectl(['get', made.stdout.trim(), '-o', 'jsonpath={.status}']).stdout, '');
+      }
+    });
+
+    it('nobody else may give a job a status, change it or take it away', () => {
+      const [running, waiting] = [createJob(sealed, leader(), admitted), createJob(plain)];
+      for (const [made, patch] of [
+        [waiting, '{"status":{"attempts":1}}'],
+        [waiting, '{"status":{}}'],
+        [running, '{"status":{"attempts":2}}'],
+        [running, '{"status":{"admittedBy":null}}'],
+        [running, '{"status":null}'],
+        [running, '{"status":null,"metadata":{"labels":{"seen":"yes"}}}'],
+      ] as const)
+        assert.match(kubectl(['patch', made.stdout.trim(), '--type=merge', '-p', patch]).stderr, ofControllers, patch);
+      const nulled = '[{"op":"add","path":"/status","value":null}]';
+      assert.match(kubectl(['patch', running.stdout.trim(), '--type=json', '-p', nulled]).stderr, ofControllers);
+      for (const made of [waiting, running]) assert.equal(kubectl(['label', made.stdout.trim(), 'seen=yes']).status, 0);
+    });
 
     it('an administrator may label a job of the API', () => {
       const name = createJob(sealed, api()).stdout.trim();

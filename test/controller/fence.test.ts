@@ -5,7 +5,13 @@
 import assert from 'node:assert/strict';
 import { highestFence, fenceCheck } from '../../src/service/controller/leader/fence.ts';
 import { admittedStatus, finishedStatus } from '../../src/service/controller/leader/job_status.ts';
-import { PROBE_JOBS, PROBE_POOLS, isKubeError, type KubeClient } from '../../src/platform/kube/client.ts';
+import {
+  PROBE_JOBS,
+  PROBE_POOLS,
+  isKubeError,
+  isPolicyNotReady,
+  type KubeClient,
+} from '../../src/platform/kube/client.ts';
 import { render } from '../chart/render.ts';
 import { until } from '../until.ts';
 import { POOL as POOL_SPEC, startCluster, type Cluster } from './cluster_parts.ts';
@@ -103,6 +109,19 @@ describe('admission fence of the API server', function () {
     assert.equal((await admit(other, 5)).status?.admittedBy?.epoch, 5);
   });
 
+  it('refuses a job that is created with the admission of an earlier term', async () => {
+    await termIs(3);
+    const { spec } = await cluster.kube.get(PROBE_JOBS, await newJob());
+    const created = (epoch: number) =>
+      cluster.kube.create(PROBE_JOBS, {
+        metadata: { name: crypto.randomUUID() },
+        spec,
+        status: { attempts: 1, admittedBy: { holder: `of-${epoch}`, epoch, token: 1, account: 1 } },
+      });
+    await assert.rejects(created(2), { code: 'forbidden', message: /another controller leads since/ });
+    for (const epoch of [3, 4]) assert.equal((await created(epoch)).status?.admittedBy?.epoch, epoch);
+  });
+
   it('lets the current term admit and refuses earlier terms', async () => {
     await termIs(3);
     const [one, other] = [await newJob(), await newJob()];
@@ -168,14 +187,15 @@ describe('admission fence of the API server', function () {
 
   it('that cannot be evaluated yet refuses, and the leader waits for it without failing a job', async () => {
     const { path, object } = fence()[0]!;
+    const tried = await newJob();
+    const { id } = await cluster.submit();
     await request('DELETE', `${path}/${object.metadata.name}`);
     const unknown = structuredClone(object);
     unknown['spec'].paramKind.kind = 'ProbeNothing';
     await request('POST', path, unknown);
-    const tried = await newJob();
     const says = (text: RegExp) => (error: unknown) => text.test((error as Error).message);
     await until('it refuses', () => admit(tried, 9).then(() => false, says(/failed to configure policy/)), 40_000);
-    const { id } = await cluster.submit();
+    await assert.rejects(newJob(), isPolicyNotReady);
     const { log } = await cluster.controller({ epoch: 9 });
     // More often than an admission may be rejected for good.
     const NOT_READY = 'the API server cannot evaluate an admission policy yet, will retry';

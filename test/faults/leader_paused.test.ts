@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { LEASES, PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { LEASES } from '../../src/platform/kube/client.ts';
 import { NAMESPACE, type Cluster } from '../cluster/fixture.ts';
 import { leaderPaused } from './injections.ts';
 import { leaseHolder, settled, underLoad } from './load.ts';
@@ -27,12 +27,11 @@ describe('the leader is paused past its lease, and goes on believing that it lea
   it('the API server refuses a late admission of its term', async () => {
     const id = (await c.probe({ url: `${(await c.origin()).url}/tiny.mp4` })).headers.get('x-request-id') ?? '';
     const { spec } = await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE });
-    const late = c.kube.mergePatchStatus(
-      PROBE_JOBS,
-      id,
-      { admittedBy: { holder: 'paused', epoch: (spec?.leaseTransitions ?? 0) - 1 }, attempts: 2 },
-      { namespace: NAMESPACE },
+    const status = { admittedBy: { holder: 'paused', epoch: (spec?.leaseTransitions ?? 0) - 1 }, attempts: 2 };
+    const as = ['--as', `system:serviceaccount:${NAMESPACE}:probeyard-controller`, '-n', NAMESPACE];
+    const late = c.kubectl(...as, 'patch', 'pj', id, '--type=merge', '-p', JSON.stringify({ status }));
+    await assert.rejects(late, (error: Error & { stderr?: string }) =>
+      /another controller leads since/.test(error.stderr ?? ''),
     );
-    await assert.rejects(late, { code: 'forbidden', message: /another controller leads since/ });
   });
 });

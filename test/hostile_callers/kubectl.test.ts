@@ -167,15 +167,7 @@ describe('a kubectl user who may only create, read and delete ProbeJobs', functi
       await create('attack-target', plain);
       for (const args of [
         ['patch', 'pj', 'attack-target', '--type=merge', '-p', '{"spec":{"timeoutMs":5}}'],
-        [
-          'patch',
-          'pj',
-          'attack-target',
-          '--subresource=status',
-          '--type=merge',
-          '-p',
-          '{"status":{"resultPath":"/v1/probe/other"}}',
-        ],
+        ['patch', 'pj', 'attack-target', '--type=merge', '-p', '{"status":{"resultPath":"/v1/probe/other"}}'],
         ['label', 'pj', 'attack-target', 'probeyard.dev/token=1'],
         ['patch', 'pj', 'attack-target', '--type=merge', '-p', '{"metadata":{"finalizers":["example.com/x"]}}'],
         ['get', 'secrets'],
@@ -208,7 +200,7 @@ describe('a kubectl user who may only create, read and delete ProbeJobs', functi
     );
   });
 
-  it('a status in a new job is ignored', async () => {
+  it('a status in a new job is refused', async () => {
     const name = 'attack-status';
     const conditions = [
       {
@@ -219,21 +211,18 @@ describe('a kubectl user who may only create, read and delete ProbeJobs', functi
         lastTransitionTime: new Date().toISOString(),
       },
     ];
-    await create(
-      name,
-      { source: { url: await file() }, tools: [{ name: 'ffprobe', version: 'latest' }] },
-      {
-        status: {
-          conditions,
-          admittedBy: { holder: 'me', epoch: 2_000_000_000 },
-          completedAt: new Date().toISOString(),
-          runner: { pod: 'x', uid: 'y' },
-          attempts: 99,
-        },
-      },
-    );
-    const job = await ended(name);
-    assert.deepEqual([stateOf(job), job.status?.attempts], ['Completed', 1], JSON.stringify(job.status));
+    const status = {
+      conditions,
+      admittedBy: { holder: 'me', epoch: 2_000_000_000 },
+      completedAt: new Date().toISOString(),
+      runner: { pod: 'x', uid: 'y' },
+      attempts: 99,
+    };
+    for (const forged of [status, { admittedBy: status.admittedBy }, { attempts: 1 }])
+      await refusedAs(
+        create(name, { source: { url: await file() } }, { status: forged }),
+        /only the controllers of Probeyard may write the status of a ProbeJob/,
+      );
   });
 
   it("another job's sealed source does not open in a new job, even with the API's account", async () => {

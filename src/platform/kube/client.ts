@@ -8,7 +8,7 @@ import { apiVersionOf, pathOf, PODS, type KubeObject, type ResourceType } from '
 import { watch, type WatchEvent } from './watch.ts';
 
 export * from './kinds.ts';
-export { KubeError, isKubeError, isOverQuota, outcomeUnknown, type KubeErrorCode } from './errors.ts';
+export { KubeError, isKubeError, isOverQuota, isPolicyNotReady, outcomeUnknown, type KubeErrorCode } from './errors.ts';
 export type { WatchEvent } from './watch.ts';
 
 export interface CallOptions {
@@ -269,7 +269,7 @@ function patchesOf(config: SharedKubeConfig, { at }: Paths) {
     name: string,
     status: object,
     options: PatchOptions = {},
-  ): Promise<T> => patch(type, name, { status }, options, 'status');
+  ): Promise<T> => patch(type, name, { status }, options, type.statusInObject ? undefined : 'status');
 
   return { mergePatch, mergePatchStatus };
 }

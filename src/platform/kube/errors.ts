@@ -49,6 +49,14 @@ export const isKubeError = (error: unknown, ...codes: KubeErrorCode[]): error is
 export const isOverQuota = (error: unknown): error is KubeError =>
   isKubeError(error, 'forbidden') && /quota/i.test(error.message);
 
+/**
+ * The API server does not know the kind of a policy's parameter, up to half a minute after its CRD is installed, or has
+ * not read the objects of that kind since its start. It refuses every write that the policy applies to until then.
+ */
+export const isPolicyNotReady = (error: unknown): error is KubeError =>
+  isKubeError(error, 'invalid', 'forbidden') &&
+  /denied request: failed to configure (policy|binding)/.test(error.message);
+
 /** After these errors a write may or may not have taken effect: read before deciding. */
 export const outcomeUnknown = (error: unknown): boolean =>
   isKubeError(error, 'timeout', 'unreachable', 'aborted', 'internal', 'unavailable', 'broken-stream');

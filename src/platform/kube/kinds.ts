@@ -47,6 +47,8 @@ export interface ResourceType<T extends KubeObject = KubeObject> {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
+  /** Its status is written with the object, and has no subresource. */
+  readonly statusInObject?: boolean;
   /** Never set: carries the object type. */
   readonly object?: T;
 }
@@ -63,7 +65,7 @@ const servedBy =
 const core = servedBy('', 'v1');
 const own = servedBy(GROUP, VERSION);
 
-export const PROBE_JOBS = own<ProbeJob>('probejobs', 'ProbeJob');
+export const PROBE_JOBS: ResourceType<ProbeJob> = { ...own<ProbeJob>('probejobs', 'ProbeJob'), statusInObject: true };
 export const PROBE_TOOLS = own<ProbeTool>('probetools', 'ProbeTool');
 export const PROBE_POLICIES = own<ProbePolicy>('probepolicies', 'ProbePolicy');
 export const PROBE_POOLS = own<ProbePool>('probepools', 'ProbePool');

@@ -280,6 +280,7 @@ export const PROBE_JOB: Definition = {
   description: 'One request to analyse one source. `kubectl describe pj` tells where it stands and why.',
   spec: ProbeJobSpec,
   status: ProbeJobStatus,
+  statusInObject: true,
   columns: [
     { name: 'Kind', type: 'string', jsonPath: '.spec.kind' },
     { name: 'Source', type: 'string', jsonPath: '.spec.source.display' },

@@ -67,6 +67,11 @@ export interface Definition {
   status: TSchema;
   columns: Column[];
   selectable: string[];
+  /**
+   * No subresource: the status is written with the object, at its creation, too. The chart's admission policy then says
+   * who may write it.
+   */
+  statusInObject?: true;
   scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath: string };
 }
 

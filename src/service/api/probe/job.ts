@@ -8,6 +8,7 @@ import type { Early, Ended } from '../../../platform/bus/messages.ts';
 import {
   isKubeError,
   isOverQuota,
+  isPolicyNotReady,
   outcomeUnknown,
   PROBE_JOBS,
   type KubeClient,
@@ -102,7 +103,7 @@ const PAUSES = { first: 100, longest: 2_000 };
 const TRY_MS = 5_000;
 
 const worthAnotherTry = (error: unknown): boolean =>
-  outcomeUnknown(error) || isKubeError(error, 'too-many-requests', 'unauthorized');
+  outcomeUnknown(error) || isPolicyNotReady(error) || isKubeError(error, 'too-many-requests', 'unauthorized');
 
 /** Throws the last error when it gives up: after `withinMs`, on the signal, or if another try cannot help. */
 export async function createJob(

@@ -2,7 +2,7 @@
 import type { Assignment } from '../../../platform/bus/messages.ts';
 import { requestFields, runnerFields, type Logger } from '../../../base/log.ts';
 import { backoff, pause } from '../../../base/retry.ts';
-import { isKubeError, outcomeUnknown, type KubeClient } from '../../../platform/kube/client.ts';
+import { isKubeError, isPolicyNotReady, outcomeUnknown, type KubeClient } from '../../../platform/kube/client.ts';
 import { stamp } from '../../../platform/kube/conditions.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import { sendGo } from '../pools/send_order.ts';
@@ -115,14 +115,6 @@ const LEASE_MARGIN_MS = WRITE_MS + 500;
 const PAUSES = { first: 20, longest: 500 };
 /** The job fails after this many admissions that the API server rejected as invalid, not because of load. */
 const MAX_REFUSALS = 5;
-
-/**
- * The API server does not know the kind of a policy's parameter, up to half a minute after its CRD is installed, or has
- * not read the objects of that kind since its start.
- */
-const isPolicyNotReady = (error: unknown): boolean =>
-  isKubeError(error, 'invalid', 'forbidden') &&
-  /denied request: failed to configure (policy|binding)/.test(error.message);
 
 interface AdmissionDeps {
   term: Term;
