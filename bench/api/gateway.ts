@@ -5,7 +5,8 @@
  */
 import Koa from 'koa';
 import { Pool } from 'undici';
-import { SUBJECT, type Early } from '../../src/platform/bus/messages.ts';
+import { SUBJECT } from '../../src/platform/bus/messages.ts';
+import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { listen } from '../../src/service/api/http/http_server.ts';
 import { timeOf } from '../../src/platform/store/uuid.ts';
 import { tool, startApi, type ApiFixture } from '../../test/api/fixture.ts';
@@ -77,7 +78,8 @@ function endAll(api: ApiFixture, recording: () => boolean): void {
     ioUsage: 1,
   };
   const body = packText(result).packed;
-  api.bus.subscribe<Early>(SUBJECT.early, async ({ message: { job } }) => {
+  api.bus.subscribe<ProbeJob>(SUBJECT.early, async ({ message }) => {
+    const job = message.metadata.name;
     if (recording())
       await api.stored.store.closeRequest({
         id: job,

@@ -6,10 +6,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
 import { connectBus, type Bus } from '../../src/platform/bus/connect.ts';
-import { SUBJECT, type Early, type Ended } from '../../src/platform/bus/messages.ts';
+import { EARLY_ANSWER_MS, SUBJECT, type EarlyAnswer, type Ended } from '../../src/platform/bus/messages.ts';
 import { IMPOSSIBLE } from '../../src/service/controller/leader/term_state.ts';
 import { verifyName } from '../../src/service/controller/pools/pod.ts';
 import {
+  isKubeError,
   makeClient,
   PODS,
   PROBE_JOBS,
@@ -19,7 +20,7 @@ import {
   type Pod,
 } from '../../src/platform/kube/client.ts';
 import { startReflector } from '../../src/platform/kube/reflector.ts';
-import { LABEL } from '../../src/platform/kube/resource.ts';
+import { API_VERSION, LABEL } from '../../src/platform/kube/resource.ts';
 import type { Kind, ProbeJob, ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
 import type { ProbePoolSpec } from '../../src/platform/kube/probe_pool.ts';
 import type { ProbeToolSpec } from '../../src/platform/kube/probe_tool.ts';
@@ -114,7 +115,9 @@ export interface SubmitOptions {
   kind?: Kind;
   queueTimeoutMs?: number;
   timeoutMs?: number;
+  /** The leader is told, and creates the job if it can. */
   early?: boolean;
+  /** Without it, nobody waits for the leader's answer. */
   create?: boolean;
   open?: boolean;
   spec?: Partial<ProbeJobSpec>;
@@ -231,11 +234,17 @@ export async function startCluster({
   let over = false;
   const fallback = stored.admin.tokenId;
 
-  const specs = new Map<string, ProbeJobSpec>();
-  const createJob = async ({ id, token }: Submitted): Promise<void> => {
-    await kube.create(PROBE_JOBS, {
-      metadata: { name: id, namespace, labels: { [LABEL.token]: String(token) } },
-      spec: specs.get(id)!,
+  const objects = new Map<string, ProbeJob>();
+  const createJob = async ({ id }: Submitted): Promise<void> => {
+    await kube.create(PROBE_JOBS, objects.get(id)!);
+  };
+  /** As the API does. */
+  const createTold = async (of: Submitted): Promise<void> => {
+    const answer = bus.request<EarlyAnswer>(SUBJECT.early, objects.get(of.id), EARLY_ANSWER_MS);
+    const { created } = await answer.catch(() => ({ created: false }));
+    if (created) return;
+    await createJob(of).catch((error: unknown) => {
+      if (!isKubeError(error, 'already-exists')) throw error;
     });
   };
 
@@ -331,10 +340,13 @@ export async function startCluster({
         tools: toolsAsked,
         ...spec,
       };
-      if (early) bus.publish(SUBJECT.early, { job: id, namespace, spec: whole } satisfies Early);
-      specs.set(id, whole);
-      if (create) await createJob({ id, submittedAt, token });
-      return { id, submittedAt, token };
+      const metadata = { name: id, namespace, labels: { [LABEL.token]: String(token) } };
+      objects.set(id, { apiVersion: API_VERSION, kind: 'ProbeJob', metadata, spec: whole });
+      const submitted = { id, submittedAt, token };
+      if (early && create) await createTold(submitted);
+      else if (early) bus.publish(SUBJECT.early, objects.get(id));
+      else if (create) await createJob(submitted);
+      return submitted;
     },
     create: createJob,
     most: (token) => most.get(token) ?? 0,

@@ -19,6 +19,26 @@ export interface Gate {
   open(): void;
 }
 
+/** Holds the jobs that a leader creates: `before` they are sent, or `after` the response has come. */
+export function gateAtCreate(kube: KubeClient, where: 'before' | 'after'): Gate {
+  const opened = Promise.withResolvers<void>();
+  const arrived: Gate['arrived'] = [];
+  const create: KubeClient['create'] = async (type, object, options) => {
+    if (type.kind !== 'ProbeJob') return kube.create(type, object, options);
+    const call = { name: object.metadata.name, status: object.status as object };
+    if (where === 'before') {
+      arrived.push(call);
+      await opened.promise;
+      return kube.create(type, object, options);
+    }
+    const made = await kube.create(type, object, options);
+    arrived.push(call);
+    await opened.promise;
+    return made;
+  };
+  return { kube: { ...kube, create }, arrived, open: opened.resolve };
+}
+
 /** Holds matching status writes: `before` they are sent, or `after` the response has come. */
 export function gateAt(
   kube: KubeClient,

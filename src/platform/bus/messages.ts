@@ -2,7 +2,7 @@
  * All NATS subjects and messages. NATS is only the transport, never the record: each message may be lost or duplicated,
  * and its receiver handles both.
  */
-import type { Kind, PolicyStatus, ProbeJobSpec, Reason } from '../kube/probe_job.ts';
+import type { Kind, PolicyStatus, Reason } from '../kube/probe_job.ts';
 import type { Wall } from '../kube/probe_pool.ts';
 import type { Policy } from '../../media/policy/types.ts';
 import type { Source } from '../../source/source.ts';
@@ -24,7 +24,7 @@ export const RESULT_PROTOCOL = 1;
 
 /** `runner`: its id (runner_id.ts). */
 export const SUBJECT = {
-  /** API to leader: a job is being created. The leader may let a runner begin, but never admits on it. */
+  /** API to leader, a request with a ProbeJob, which the leader creates if it can admit it at once. */
   early: 'py.early',
   /** Agent to leader, a request with the agent's state; answered with a Lease. */
   heartbeat: (runner: string) => `py.hb.${runner}`,
@@ -263,8 +263,9 @@ export interface Closed {
   policy?: PolicyStatus | undefined;
 }
 
-export interface Early {
-  job: string;
-  namespace: string;
-  spec: ProbeJobSpec;
+/** To the description of a ProbeJob that does not exist yet. False: the API creates it. */
+export interface EarlyAnswer {
+  created: boolean;
 }
+/** The API creates the ProbeJob itself after this time. Of two creates, one finds the object of the other. */
+export const EARLY_ANSWER_MS = 1_000;

@@ -1,7 +1,7 @@
 /** Dependencies of the endpoints. They are all injected, so tests can combine real servers with their own parts. */
 import type { JSONWebKeySet } from 'jose';
 import type { Accounts } from '../accounts/accounts.ts';
-import type { Early } from '../../platform/bus/messages.ts';
+import type { ProbeJob } from '../../platform/kube/probe_job.ts';
 import type { MemoryBudget } from '../result/memory_budget.ts';
 import type { PaceOf } from '../result/pace.ts';
 import type { KubeClient } from '../../platform/kube/client.ts';
@@ -82,8 +82,8 @@ export interface Deps {
   store: Store;
   accounts: Accounts;
   kube: Pick<KubeClient, 'create' | 'delete' | 'get'>;
-  /** Announces a job in creation to the leader. Nothing depends on its delivery. */
-  tellEarly(early: Early): void;
+  /** Describes a job to the leader. True: it has created it; false after a second at most. */
+  announce(job: ProbeJob): Promise<boolean>;
   catalog(): Catalog;
   tokens: Pick<TokenCache, 'get'>;
   sealKeys(): JSONWebKeySet;

@@ -3,8 +3,9 @@ import type { JSONWebKeySet } from 'jose';
 import { makeAccounts } from '../accounts/accounts.ts';
 import type { AccountSettings } from '../accounts/settings.ts';
 import type { Bus } from '../../platform/bus/connect.ts';
-import { SUBJECT, type Early, type Ended } from '../../platform/bus/messages.ts';
+import { EARLY_ANSWER_MS, SUBJECT, type EarlyAnswer, type Ended } from '../../platform/bus/messages.ts';
 import { PROBE_TOOLS, type KubeClient } from '../../platform/kube/client.ts';
+import type { ProbeJob } from '../../platform/kube/probe_job.ts';
 import { startReflector } from '../../platform/kube/reflector.ts';
 import { endedNotice } from '../result/ended_notice.ts';
 import { makeMemoryBudget } from '../result/memory_budget.ts';
@@ -103,14 +104,16 @@ export function wire({
 
   const accounts = makeAccounts({ store, log, settings: accountSettings });
 
-  const tellEarly = (early: Early): void => {
+  const announce = async (job: ProbeJob): Promise<boolean> => {
     try {
-      bus.publish(SUBJECT.early, early);
+      const { created } = await bus.request<EarlyAnswer>(SUBJECT.early, job, EARLY_ANSWER_MS);
+      return created;
     } catch (error) {
-      log.debug({ err: error }, 'cannot announce a job to the leader');
+      log.debug({ err: error }, 'no leader answers, creating the job');
+      return false;
     }
   };
-  const handOver = makeHandOver({ store, kube, metrics, log, namespace: settings.namespace, tellEarly });
+  const handOver = makeHandOver({ store, kube, metrics, log, announce });
   const delivery = startDelivery({
     store,
     memory,
@@ -147,7 +150,7 @@ export function wire({
     cluster: newestSnapshot({ bus, store, log }),
     drain: makeDrain(),
     catalog: () => (catalog ??= catalogOf(tools.list())),
-    tellEarly,
+    announce,
     handOver,
     accountRates: makeAccountRates(),
     queueRoom: makeQueueRoom({ store, log, maxQueued: settings.maxQueued }),

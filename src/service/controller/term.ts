@@ -4,7 +4,7 @@
  */
 import { isBeatOf } from '../../platform/bus/claims.ts';
 import type { ClusterSnapshot } from '../../platform/bus/cluster_snapshot.ts';
-import { SUBJECT, type Closed, type Early, type Heartbeat } from '../../platform/bus/messages.ts';
+import { SUBJECT, type Closed, type EarlyAnswer, type Heartbeat } from '../../platform/bus/messages.ts';
 import { BEATS, makeRates } from '../../platform/bus/rates.ts';
 import { PROBE_POOLS, PROBE_TOOLS, type Pod } from '../../platform/kube/client.ts';
 import { eventRecorder, type EventRecorder } from '../../platform/kube/events.ts';
@@ -268,9 +268,9 @@ function listen(parts: TermParts): Stoppable[] {
       },
     },
   );
-  const early = bus.subscribe<Early>(SUBJECT.early, ({ message }) => {
-    late.told(message.job);
-    return leader.early(message);
+  const early = bus.serve<ProbeJob, EarlyAnswer>(SUBJECT.early, ({ message }) => {
+    late.told(message.metadata.name);
+    return leader.announced(message);
   });
   const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => leader.closed(message));
   const look = () => lookAtDependencies({ store, bus, jobs });

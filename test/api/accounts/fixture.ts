@@ -148,7 +148,7 @@ export async function startReplica(
     cluster: newestSnapshot({ bus, store, log: logger }),
     metrics: makeMetrics(() => 0),
     catalog: () => [],
-    tellEarly: () => {},
+    announce: async () => false,
     memory: makeMemoryBudget({ totalBytes: DEFAULTS.memoryBudgetBytes, wholeBytes: WHOLE }),
     paceOf: makePaces(),
     accountRates: makeAccountRates(),

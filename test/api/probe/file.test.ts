@@ -58,8 +58,9 @@ describe('a probe request', function () {
       await openSealed(source.sealed!, { requestId: id, tokenId: api.tokenId }, api.privateKeys),
       'https://user:pa55word@one.test/dir/film.mp4?sig=s3cret',
     );
-    const early = await until('the early notice was published', () => api.early.find((one) => one.job === id));
-    assert.deepEqual(early, { job: id, namespace: api.namespace, spec: job.spec });
+    const told = await until('the leader was told', () => api.early.find(({ metadata }) => metadata.name === id));
+    assert.deepEqual(told.metadata, { name: id, namespace: api.namespace, labels: job.metadata.labels });
+    assert.deepEqual(told.spec, job.spec);
 
     await api.end(id, { result: bothTools });
     const response = await answering;

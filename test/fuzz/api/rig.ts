@@ -1,8 +1,8 @@
 /** The API on real servers, with a simulated runner and collector that end every accepted request. */
-import type { Early } from '../../../src/platform/bus/messages.ts';
 import { SUBJECT } from '../../../src/platform/bus/messages.ts';
 import { outcome } from '../../../src/service/controller/collect/outcome.ts';
 import { PROBE_JOBS, PROBE_TOOLS } from '../../../src/platform/kube/client.ts';
+import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
 import { timeOf } from '../../../src/platform/store/uuid.ts';
 import { until } from '../../until.ts';
 import type { ToolName } from '../../../src/media/tools/table.ts';
@@ -66,7 +66,8 @@ export async function startFuzzRig(): Promise<FuzzRig> {
   await until('c2pa is in the catalog', () => api.wired.deps.catalog().versions('c2pa').length === 1);
   const { store } = api.stored;
   let ended = 0;
-  api.bus.subscribe<Early>(SUBJECT.early, async ({ message: { job, namespace, spec } }) => {
+  api.bus.subscribe<ProbeJob>(SUBJECT.early, async ({ message: { metadata, spec } }) => {
+    const { name: job } = metadata;
     const asked = spec.tools ?? [];
     const result = resultOf(
       ended++,
@@ -99,7 +100,7 @@ export async function startFuzzRig(): Promise<FuzzRig> {
         ...(body ? { body: body.toString('base64') } : {}),
         ...(judged.error ? { error: judged.error } : {}),
       });
-      await api.kube.delete(PROBE_JOBS, job, { namespace }).catch(() => {});
+      await api.kube.delete(PROBE_JOBS, job, { namespace: api.namespace }).catch(() => {});
     } catch (error) {
       // The fuzzer has deleted the account, and its open requests with it.
       api.log.push(`rig: ${String(error)}`);

@@ -47,7 +47,7 @@ export const admission: readonly Guard[] = [
     () => () => undefined,
   ),
   withoutMethod(
-    'a slot held for an early start becomes that of the job',
+    'a slot stays held when its key changes',
     'test/controller/ledger.test.ts',
     ledger,
     'Ledger',

@@ -4,7 +4,7 @@
  */
 import { type Logger, requestFields } from '../../../base/log.ts';
 import { retry, type Pauses } from '../../../base/retry.ts';
-import type { Early, Ended } from '../../../platform/bus/messages.ts';
+import type { Ended } from '../../../platform/bus/messages.ts';
 import {
   isKubeError,
   isOverQuota,
@@ -95,8 +95,8 @@ export async function cancel(
   }
 }
 
-// Creates the job, with retries up to a deadline while the API server is unavailable. An existing object of this name
-// is our own.
+// Creates a job that the leader does not create, with retries up to a deadline while the API server is unavailable. An
+// existing object of this name is our own.
 
 const PAUSES = { first: 100, longest: 2_000 };
 /** Time-out of one try. The job of a warm request is created in 3 to 4 ms. */
@@ -138,10 +138,12 @@ interface CreateDeps {
   store: EndStore;
   metrics: Pick<Metrics, 'step'>;
   log: Logger;
+  /** True: the leader has created the job. */
+  announce(job: ProbeJob): Promise<boolean>;
 }
 
 /**
- * Creates the job. If that fails permanently, the row gets its end here, because no controller will ever see the
+ * Has the job created. If that fails permanently, the row gets its end here, because no controller will ever see the
  * request.
  */
 export async function createOrEnd(
@@ -152,7 +154,10 @@ export async function createOrEnd(
 ): Promise<Ended | null> {
   const began = performance.now();
   try {
-    await createJob(deps.kube, job, within);
+    if (!(await deps.announce(job))) {
+      within.signal.throwIfAborted();
+      await createJob(deps.kube, job, within);
+    }
     deps.metrics.step('create', performance.now() - began);
     return null;
   } catch (error) {
@@ -172,14 +177,13 @@ export async function createOrEnd(
 /** The job of an idle cluster is created in 4 ms. A slower one must not hold up its caller. */
 const MOMENT_MS = 1_000;
 
-export function makeHandOver(deps: CreateDeps & { namespace: string; tellEarly(early: Early): void }) {
+export function makeHandOver(deps: CreateDeps) {
   const stopping = new AbortController();
   const underWay = new Set<Promise<void>>();
 
   return {
     /** Resolves when the job is created, or after a moment while it is still being retried. Never rejects. */
     async start(request: { id: string; submittedAt: Date }, job: ProbeJob, withinMs: number): Promise<void> {
-      deps.tellEarly({ job: request.id, namespace: deps.namespace, spec: job.spec });
       const creating: Promise<void> = createOrEnd(deps, request, job, { withinMs, signal: stopping.signal })
         .then(
           () => {},

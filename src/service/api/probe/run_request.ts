@@ -198,7 +198,6 @@ async function follow(
       void waiting.lookNow();
       return await end;
     }
-    deps.tellEarly({ job: request.id, namespace: settings.namespace, spec: request.job.spec });
     creating = createOrEnd(deps, request, request.job, { withinMs: limits.queueTimeoutMs, signal: stop.signal });
     // A create without a response may still have created the job: then the job's end counts.
     return await Promise.race([end, creating.then((own) => own ?? end)]);

@@ -4,6 +4,7 @@ import { requestFields, runnerFields, type Logger } from '../../../base/log.ts';
 import { backoff, pause } from '../../../base/retry.ts';
 import { isKubeError, isPolicyNotReady, outcomeUnknown, type KubeClient } from '../../../platform/kube/client.ts';
 import { stamp } from '../../../platform/kube/conditions.ts';
+import type { ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import { sendGo } from '../pools/send_order.ts';
 import { afterRefusal } from '../retry_policy.ts';
@@ -111,12 +112,12 @@ export async function go(state: TermState, job: Job): Promise<void> {
 }
 
 /** Required remaining lease time before a write: the write's time-out and a margin. */
-const LEASE_MARGIN_MS = WRITE_MS + 500;
+export const LEASE_MARGIN_MS = WRITE_MS + 500;
 const PAUSES = { first: 20, longest: 500 };
 /** The job fails after this many admissions that the API server rejected as invalid, not because of load. */
 const MAX_REFUSALS = 5;
 
-interface AdmissionDeps {
+export interface AdmissionDeps {
   term: Term;
   kube: KubeClient;
   store: Store;
@@ -156,23 +157,18 @@ async function writeAdmission(
     if (live.is === 'unknown') continue;
     job.status = live.object.status;
     job.resourceVersion = live.object.metadata.resourceVersion ?? '';
-    if (
-      job.status?.admittedBy?.epoch === term.epoch &&
-      job.status.attempts === job.attempt + 1 &&
-      job.status.runner?.uid === job.runner?.uid
-    )
-      return 'written';
+    if (isAdmittedBy(term, job)) return 'written';
   }
 }
 
-async function writeOnce(
-  { term, kube, store }: AdmissionDeps,
-  job: Job,
-  isWanted: () => boolean,
-): Promise<'written' | 'gone'> {
-  await leaseSafe(term, LEASE_MARGIN_MS);
-  if (!isWanted()) return 'gone';
-  const status = admittedStatus(
+type Attempt = Pick<Job, 'status' | 'attempt' | 'runner'>;
+
+/** The job's status, as it was read last, is the admission that this leader writes now. */
+export const isAdmittedBy = (term: Pick<Term, 'epoch'>, { status, attempt, runner }: Attempt): boolean =>
+  status?.admittedBy?.epoch === term.epoch && status.attempts === attempt + 1 && status.runner?.uid === runner?.uid;
+
+export const admissionOf = ({ term, store }: Pick<AdmissionDeps, 'term' | 'store'>, job: Job): ProbeJobStatus =>
+  admittedStatus(
     job.status,
     {
       holder: term.holder,
@@ -188,8 +184,15 @@ async function writeOnce(
     },
     stamp(store.clock.now()),
   );
-  const updated = await writeStatus(kube, job, status);
+
+async function writeOnce(deps: AdmissionDeps, job: Job, isWanted: () => boolean): Promise<'written' | 'gone'> {
+  const { term, kube } = deps;
+  await leaseSafe(term, LEASE_MARGIN_MS);
+  if (!isWanted()) return 'gone';
+  const updated = await writeStatus(kube, job, admissionOf(deps, job));
   job.status = updated.status;
   job.resourceVersion = updated.metadata.resourceVersion ?? '';
+  // A CRD with a subresource drops the status and accepts the rest.
+  if (!isAdmittedBy(term, job)) throw new Error('the CRD of ProbeJob is too old: it drops the status of a job');
   return 'written';
 }

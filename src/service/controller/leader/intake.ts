@@ -1,12 +1,10 @@
 /** Turns a ProbeJob from the watch into a waiting or running job. */
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { requestFields } from '../../../base/log.ts';
-import type { TokenRecord } from '../../../platform/store/records.ts';
 import { endRequest, writeFinish, CANCELLED, endableOf, endOf } from './ends.ts';
-import { Refusal, idOf, isResolved, type End, type EventOf, type Job, type JobRecord } from './job.ts';
+import { Refusal, idOf, type End, type EventOf, type JobRecord } from './job.ts';
 import { isAdmitted, isFinished } from '../../../platform/kube/conditions.ts';
 import { isBeingDeleted } from './job_status.ts';
-import { reserve } from './orders.ts';
 import { activeToken, openSources, takeIn, type OpenedSources } from './resolve_job.ts';
 import { intakeDeps, now, slotsOf, type TermState } from './term_state.ts';
 import { queueShare } from '../../../base/limits.ts';
@@ -82,12 +80,7 @@ async function resolveNow(
   object: ProbeJob,
   opened: Promise<OpenedSources> | undefined,
 ): Promise<void> {
-  const early = isResolved(record) ? record.early : undefined;
-  clearTimeout(early?.timer);
-  const { job, token: found } =
-    early && isResolved(record)
-      ? await created(state, record, object)
-      : await takeIn(intakeDeps(state), object, opened);
+  const { job, token: found } = await takeIn(intakeDeps(state), object, opened);
   // A change notification during the awaits may have skipped this token, because it had no jobs yet. So its record is
   // read again, in the same turn that queues the job.
   const token = isAdmitted(object.status)
@@ -96,7 +89,6 @@ async function resolveNow(
   // Deleted during intake.
   if (state.jobs.get(record.key) !== record) return;
   const slots = slotsOf(token);
-  const holds = early !== undefined && job.early === early && state.ledger.handOver(early.slot, job);
   if (isAdmitted(object.status)) {
     job.runner = object.status?.runner;
     job.goAt = now();
@@ -105,9 +97,6 @@ async function resolveNow(
     return;
   }
   if (isBeingDeleted(object)) return void state.move(record, { is: 'ended', job, end: CANCELLED });
-  // Its pod may be gone since.
-  if (holds && reserve(state, job)) return void state.move(record, { is: 'held', job });
-  if (holds) state.ledger.remove(job.key);
   const full = whyFull(state, job.account);
   if (full === undefined) return void state.move(record, { is: 'queued', job, slots });
   const end: End = { state: 'error', status: 429, reason: 'QueueFull', error: full };
@@ -119,13 +108,6 @@ function whyFull({ ledger, deps }: TermState, account: number): string | undefin
   const { maxQueued } = deps.limits;
   if (ledger.waiting >= maxQueued) return TEXTS.QueueFull;
   return ledger.waitingOfAccount(account) >= queueShare(maxQueued) ? ACCOUNT_QUEUE_FULL : undefined;
-}
-
-async function created(state: TermState, job: Job, object: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {
-  job.uid = object.metadata.uid ?? '';
-  job.resourceVersion = object.metadata.resourceVersion ?? '';
-  job.status = object.status;
-  return { job, token: activeToken(await state.tokens.of(job.token), state.deps.store.clock.now()) };
 }
 
 export async function writeRefusal(

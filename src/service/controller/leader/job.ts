@@ -1,5 +1,5 @@
 /**
- * One job in the leader, from the announcement of its ProbeJob to the end that is written into it. A record is in one
+ * One job in the leader, from the announcement of its request to the end that is written into it. A record is in one
  * state, and `TRANSITIONS` is the only place that says which event moves it where, and what is done then. The page
  * docs/job-states.md is made from it.
  */
@@ -15,7 +15,9 @@ import type { Entry, SlotLimits } from './ledger.ts';
 /** The states of a job, and what each means. */
 export const JOB_STATES = {
   none: 'The leader has no record of the job.',
-  early: 'The API is creating the ProbeJob. A slot is held and a runner prepared, and its tools may have begun.',
+  creating:
+    'The leader creates the ProbeJob with its admission, as the API described it. A slot is held and a runner ' +
+    'prepared, and its tools may have begun.',
   intake:
     'The watch has shown the ProbeJob. Token, source, policy and tools are being resolved, in the order of its ' +
     'account. A job that an earlier leader admitted counts for its token already.',
@@ -55,7 +57,7 @@ export interface Job extends Entry {
   status: ProbeJobStatus | undefined;
   resourceVersion: string;
   timers: NodeJS.Timeout[];
-  /** What was prepared before its ProbeJob existed; undefined from its admission. */
+  /** Its tools were begun before the admission; undefined from then on. */
   early: EarlyStart | undefined;
   /** The attempt that runs, or ran last; 0 before the first admission. */
   attempt: number;
@@ -73,7 +75,10 @@ export interface Job extends Entry {
   stopped: Promise<Said> | undefined;
   /** Ending: the object no longer exists. */
   gone: boolean;
-  /** Another object that was created under its name, and is taken in when the end of this one is written. */
+  /**
+   * Another object that was created under its name, and is taken in when the end of this one is written. Creating: the
+   * object that the watch has shown.
+   */
   successor: ProbeJob | undefined;
 }
 
@@ -97,15 +102,11 @@ export type JobRecord = UnresolvedJob | Job;
 export const isResolved = (record: JobRecord | undefined): record is Job =>
   record !== undefined && 'assignment' in record;
 
-/** A runner that was prepared while the ProbeJob was being created. */
+/** Tools that were begun before the admission of their job. */
 export interface EarlyStart {
   job: Job;
-  /** The key of its slot in the ledger, until the job has it. */
-  slot: string;
-  /** Drops it if nobody creates the ProbeJob. */
-  timer: NodeJS.Timeout;
-  /** Monotonic time of the order to begin its tools; undefined before. */
-  begunAt: number | undefined;
+  /** Monotonic time of the order. */
+  begunAt: number;
 }
 
 /**
@@ -136,16 +137,15 @@ export interface End {
 
 /** What happens to a job. */
 export const JOB_EVENTS = {
-  announced: 'The API is creating the ProbeJob, and the job could run at once.',
-  expired: 'Nobody created the ProbeJob in time, or its token was revoked meanwhile.',
+  announced: 'The API has opened a request that can run at once.',
+  dropped: 'The leader cannot create the ProbeJob, or it exists already. The watch will show it.',
   seen: 'The watch shows the ProbeJob.',
   failed: 'Resolving the job failed, not because of the job.',
   refused: 'Resolved: the job cannot run.',
   queued: 'Resolved: the job has to wait.',
-  held: 'Resolved: the job has the slot and the runner of its early start.',
   found: 'Resolved: an earlier leader admitted the job.',
   turn: 'The job has a slot and a reserved runner.',
-  written: 'The admission is written.',
+  written: 'The admission is written, with the job or into it.',
   lost: 'The runner of the attempt is gone, silent or does not accept the job.',
   retry: 'No end is recorded, and the job may run again.',
   ended: 'The leader ends the job without a result: cancelled, timed out, refused late.',
@@ -158,12 +158,12 @@ export type EventName = keyof typeof JOB_EVENTS;
 
 /** An event, with what is known then. */
 export type JobEvent =
-  | { is: 'announced'; job: Job; slots: SlotLimits }
+  /** `answer`: called as soon as it is known whether the leader has created the object. */
+  | { is: 'announced'; job: Job; slots: SlotLimits; object: ProbeJob; answer: (created: boolean) => void }
   | { is: 'seen' | 'failed'; object: ProbeJob }
   | { is: 'refused'; object: ProbeJob; refusal: Refusal }
   | { is: 'queued' | 'found'; job: Job; slots: SlotLimits }
-  | { is: 'held'; job: Job }
-  | { is: 'expired' | 'turn' | 'written' | 'retry' }
+  | { is: 'dropped' | 'turn' | 'written' | 'retry' }
   | { is: 'lost'; cause: LossCause; why: string }
   /** `job`: it was resolved just now. */
   | { is: 'ended'; end: End; job?: Job }
@@ -190,15 +190,16 @@ type On<State, Event extends JobEvent = JobEvent, Of extends JobRecord = Job> = 
  * (leader.ts).
  */
 export interface Effects<State> {
-  'hold early slot': On<State, EventOf<'announced'>>;
   'begin early': On<State>;
-  'drop early': On<State, JobEvent, JobRecord>;
+  create: On<State, EventOf<'announced'>>;
+  'note object': On<State, EventOf<'seen'>>;
+  'drop early': On<State>;
   'count slot': On<State, EventOf<'seen'>, JobRecord>;
   resolve: On<State, EventOf<'seen'>, JobRecord>;
   'resolve later': On<State, EventOf<'failed'>, JobRecord>;
   'write refusal': On<State, EventOf<'refused'>, JobRecord>;
   enqueue: On<State, EventOf<'queued'>>;
-  'hold slot': On<State, EventOf<'found'>>;
+  'hold slot': On<State, EventOf<'announced' | 'found'>>;
   'limit queue time': On<State>;
   'limit run time': On<State>;
   prepare: On<State>;
@@ -213,7 +214,7 @@ export interface Effects<State> {
   'let go': On<State>;
   stop: On<State, EventOf<'ended' | 'gone'>>;
   disarm: On<State>;
-  'mark gone': On<State>;
+  'mark gone': On<State, EventOf<'gone'>>;
   'record end': On<State, EventOf<'ended' | 'gone'>>;
   'write end': On<State, EventOf<'recorded' | 'outrun'>>;
   'record cancellation': On<State, EventOf<'gone'>, JobRecord>;
@@ -243,7 +244,7 @@ const endsFrom = (...before: Effect[]) => ({
 /** By state and event. A pair that is missing is impossible. */
 export const TRANSITIONS: Readonly<Record<JobState, Partial<Record<EventName, Transition | typeof IGNORED>>>> = {
   none: {
-    announced: to('early', 'hold early slot', 'begin early'),
+    announced: to('creating', 'hold slot', 'begin early', 'create'),
     seen: to('intake', 'count slot', 'resolve'),
     gone: to('none', 'record cancellation', 'release slot'),
     // An answer may come after the end.
@@ -252,23 +253,23 @@ export const TRANSITIONS: Readonly<Record<JobState, Partial<Record<EventName, Tr
     recorded: IGNORED,
     outrun: IGNORED,
   },
-  early: {
+  creating: {
     announced: IGNORED,
-    expired: to('none', 'drop early'),
-    seen: to('intake', 'count slot', 'resolve'),
-    gone: to('none', 'drop early', 'record cancellation'),
+    // By the leader or by the API: the answer to the create says which.
+    seen: to('creating', 'note object'),
+    written: to('running', 'limit run time', 'start attempt', 'go'),
+    dropped: to('none', 'drop early'),
+    gone: to('ending', 'mark gone', 'let go', 'record end'),
   },
   intake: {
     announced: IGNORED,
-    expired: to('intake', 'drop early'),
     seen: IGNORED,
-    failed: to('intake', 'drop early', 'resolve later'),
-    refused: to('refused', 'drop early', 'write refusal'),
+    failed: to('intake', 'resolve later'),
+    refused: to('refused', 'write refusal'),
     queued: to('waiting', 'enqueue', 'limit queue time', 'admit others'),
-    held: to('admitting', 'limit queue time', 'prepare', 'write admission'),
     found: to('running', 'hold slot', 'limit run time'),
-    ended: to('ending', 'let go', 'record end'),
-    gone: to('none', 'drop early', 'record cancellation', 'release slot'),
+    ended: to('ending', 'record end'),
+    gone: to('none', 'record cancellation', 'release slot'),
   },
   refused: {
     announced: IGNORED,

@@ -132,12 +132,13 @@ export const isBeingDeleted = ({ metadata }: Pick<ProbeJob, 'metadata'>): boolea
 
 /** Server-side time-out of a status write: a write that has not landed by then never does. */
 export const WRITE_MS = 1_500;
-const ANSWER_MS = WRITE_MS + 500;
+export const ANSWER_MS = WRITE_MS + 500;
 
 /** The object, and its last known resourceVersion. */
 export interface StatusTarget {
   key: string;
   namespace: string;
+  /** Empty: any object of the name. */
   uid: string;
   resourceVersion: string;
 }
@@ -169,7 +170,7 @@ export async function readLive(
   try {
     const read = () => kube.get(PROBE_JOBS, key, { namespace, deadlineMs: ANSWER_MS });
     const object = await writes.run(read, options);
-    if (object.metadata.uid !== uid) return { is: 'gone' };
+    if (uid !== '' && object.metadata.uid !== uid) return { is: 'gone' };
     return { is: isFinished(object.status) ? 'finished' : 'open', object };
   } catch (error) {
     return { is: isKubeError(error, 'not-found') ? 'gone' : 'unknown' };

@@ -6,14 +6,15 @@
  * safely held. The write is guarded by resourceVersion, carries the epoch and has a server-side time-out, so no write
  * of this term can land in the next.
  */
-import type { Closed, Early, Heartbeat, Lease as TaskLease } from '../../../platform/bus/messages.ts';
+import type { Closed, EarlyAnswer, Heartbeat, Lease as TaskLease } from '../../../platform/bus/messages.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import type { Waiting } from '../pools/plan.ts';
 import type { LostTask } from '../pools/runners.ts';
 import type { SnapshotView } from '../snapshot/build.ts';
 import { queueOf } from '../snapshot/queue.ts';
+import { announced, create, noteObject } from './create.ts';
 import { admit, admitNext, go, startAttempt } from './dispatch.ts';
-import { announced, beginEarly, dropEarly, endEarly, holdEarlySlot } from './early.ts';
+import { beginEarly, dropEarly, endEarly } from './early.ts';
 import {
   collected,
   deleted,
@@ -38,8 +39,9 @@ import { refusalOf } from './resolve_job.ts';
 
 /** By name, in the order in which a job meets them. */
 const EFFECTS: Effects<TermState> = {
-  'hold early slot': holdEarlySlot,
   'begin early': beginEarly,
+  create,
+  'note object': noteObject,
   'drop early': dropEarly,
   'count slot': countSlot,
   resolve,
@@ -70,8 +72,10 @@ const EFFECTS: Effects<TermState> = {
   },
   stop,
   disarm: (_, job) => disarm(job),
-  'mark gone': (_, job) => {
+  'mark gone': (_, job, { object }) => {
     job.gone = true;
+    // Shown while it was being created.
+    if (object && job.successor?.metadata.uid === object.metadata.uid) job.successor = undefined;
   },
   'record end': recordEndOf,
   'write end': writeEnd,
@@ -116,8 +120,8 @@ export class Leader {
     deleted(this.#state, job);
   }
 
-  early(notice: Early): Promise<void> {
-    return announced(this.#state, notice);
+  announced(job: ProbeJob): Promise<EarlyAnswer | undefined> {
+    return announced(this.#state, job);
   }
 
   closed(notice: Closed): void {
@@ -170,7 +174,7 @@ export class Leader {
   /** By request id. Only jobs created by hand have a name other than their id, and those are found in the cache. */
   knows(id: string): boolean {
     const record = this.#state.jobs.get(id);
-    return record !== undefined && record.state !== 'early';
+    return record !== undefined && record.state !== 'creating';
   }
 
   get figures(): { waiting: number; running: number; jobs: number } {
@@ -206,10 +210,7 @@ async function tokensChanged(state: TermState, which: number[] | 'all'): Promise
   state.scheduleAll();
 }
 
-/**
- * Ends the waiting jobs, and what was begun early, of tokens that were revoked, have expired or belong to a suspended
- * account.
- */
+/** Ends the waiting jobs of tokens that were revoked, have expired or belong to a suspended account. */
 function endWaiting(state: TermState, tokens: readonly number[]): void {
   const clock = state.deps.store.clock.now();
   const refusals = new Map(
@@ -219,7 +220,6 @@ function endWaiting(state: TermState, tokens: readonly number[]): void {
     }),
   );
   if (refusals.size === 0) return;
-  for (const { job } of state.jobs.early()) if (refusals.has(job.token)) void state.move(job, { is: 'expired' });
   const jobs = Array.from(state.ledger.waitingEntries())
     .filter(({ token }) => refusals.has(token))
     .values();

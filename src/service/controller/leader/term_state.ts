@@ -86,12 +86,6 @@ class Jobs {
     for (const record of this.#records.values()) if (isTaken(record)) yield record;
   }
 
-  /** Early starts that no ProbeJob has taken over. */
-  *early(): Iterable<EarlyStart> {
-    for (const record of this.#records.values())
-      if (isResolved(record) && !TAKEN.has(record.state) && record.early) yield record.early;
-  }
-
   retrying(): Iterable<Job> {
     return this.#retrying;
   }
