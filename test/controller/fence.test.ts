@@ -15,7 +15,7 @@ import {
 import { render } from '../chart/render.ts';
 import { until } from '../until.ts';
 import { POOL as POOL_SPEC, startCluster, type Cluster } from './cluster_parts.ts';
-import { gateAt, isAdmission } from './obstacles.ts';
+import { gateAt, gateAtCreate, isAdmission } from './obstacles.ts';
 
 const POOL = 'short';
 const NOW = '2026-01-02T03:04:05Z';
@@ -258,6 +258,29 @@ describe('admission fence of the API server', function () {
       message: /a later term has begun/,
     });
     assert.equal(await highestFence({ kube, namespace: cluster.namespace }), 7);
+  });
+
+  it('refuses a job that a deposed leader creates late, and the job runs in the next term', async () => {
+    await termIs(3);
+    const { submit, create, controller, kube, ended, job, runners } = cluster;
+    const gate = gateAtCreate(kube, 'before');
+    const old = await controller({ epoch: 3, writes: gate.kube });
+    await cluster.ready(2);
+    const told = await submit({ early: true, create: false });
+    await until('the create of the old leader is held back', () => gate.arrived.length === 1);
+    old.lease.ageMs = 60_000;
+    await termIs(4);
+    gate.open();
+    await until('it was refused', () =>
+      old.log.some(({ msg, job: name }) => msg === 'cannot create a job with its admission' && name === told.id),
+    );
+    assert.equal(job(told.id), undefined);
+    await controller({ epoch: 4 });
+    await create(told);
+    await ended(told.id);
+    await until('it is Completed', () => cluster.reason(told.id) === 'Completed');
+    assert.equal(job(told.id)?.status?.admittedBy?.epoch, 4);
+    assert.equal(runners.began.filter((one) => one.job === told.id).length, 1);
   });
 
   it('keeps a token within its limit when a leader pauses between checking its lease and writing', async () => {

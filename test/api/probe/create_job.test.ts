@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createJob } from '../../../src/service/api/probe/job.ts';
+import { createJob, createOrEnd } from '../../../src/service/api/probe/job.ts';
 import { makeClient, PROBE_JOBS, type KubeClient, type ResourceType } from '../../../src/platform/kube/client.ts';
 import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
 import { testApiServer } from '../../kube/apiserver.ts';
@@ -22,6 +22,47 @@ describe('creating a ProbeJob', function () {
     await createJob(kube, job('twice'), options);
     await createJob(kube, job('twice'), options);
     assert.equal((await kube.listAll(PROBE_JOBS, {})).items.length, 1);
+  });
+
+  const createTold = (name: string, announce: (job: ProbeJob) => Promise<boolean>, given: Pick<KubeClient, 'create'>) =>
+    createOrEnd(
+      { kube: given, announce, store: undefined as never, metrics: { step() {} }, log: undefined as never },
+      { id: name, submittedAt: new Date() },
+      job(name),
+      options,
+    );
+
+  it('is left to a leader that has created it', async () => {
+    const create = () => assert.fail('the API creates it, too');
+    assert.equal(await createTold('led', async () => true, { create } as never), null);
+  });
+
+  it('is done if no leader has, of what was described to it', async () => {
+    const told: ProbeJob[] = [];
+    const announce = async (object: ProbeJob): Promise<boolean> => {
+      told.push(object);
+      return false;
+    };
+    assert.equal(await createTold('own', announce, kube), null);
+    const { spec } = await kube.get(PROBE_JOBS, 'own');
+    assert.deepEqual([told, spec], [[job('own')], job('own').spec]);
+  });
+
+  it('is not done for a caller who has disconnected while the leader was asked', async () => {
+    const stop = new AbortController();
+    const announce = async (): Promise<boolean> => {
+      stop.abort(new Error('hung up'));
+      return false;
+    };
+    const create = () => assert.fail('it is created');
+    const deps = { kube: { create } as never, announce, store: undefined as never, metrics: { step() {} } };
+    await assert.rejects(
+      createOrEnd({ ...deps, log: undefined as never }, { id: 'gone', submittedAt: new Date() }, job('gone'), {
+        withinMs: 5_000,
+        signal: stop.signal,
+      }),
+      /hung up/,
+    );
   });
 
   it('is not retried after an invalid spec', async () =>

@@ -1,0 +1,181 @@
+/**
+ * Jobs that the leader creates with their admission, beside those that the API creates. No admission policy is
+ * installed here, as where admissionPolicy.enabled is off: fence.test.ts has one.
+ */
+import assert from 'node:assert/strict';
+import { makeClient, PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { isAdmitted } from '../../src/platform/kube/conditions.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
+import { startRelay } from '../kube/relay.ts';
+import { random as seeded } from '../source/random.ts';
+import { until } from '../until.ts';
+import { startCluster, type Cluster, type Submitted } from './cluster_parts.ts';
+import type { Controller } from './controller_part.ts';
+import { gateAtCreate, type Gate } from './obstacles.ts';
+
+const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 100_000));
+
+describe('jobs created with their admission', function () {
+  this.timeout(90_000);
+  let cluster: Cluster;
+  let gate: Gate | undefined;
+  afterEach(async () => {
+    gate?.open();
+    gate = undefined;
+    await cluster?.stop();
+  });
+
+  const small = { pools: { short: { minReady: 2, maxPods: 2 } } };
+  const start = async (where?: 'before' | 'after') => {
+    cluster = await startCluster(small);
+    gate = where && gateAtCreate(cluster.kube, where);
+    const controller = await cluster.controller(gate ? { writes: gate.kube } : {});
+    await cluster.ready(2);
+    return controller;
+  };
+  const told = () => cluster.submit({ early: true, create: false });
+  const callsOf = ({ calls }: Controller, { id }: Submitted) =>
+    calls.filter(({ name }) => name === id).map(({ what }) => what);
+  const succeeds = async (job: Submitted) => {
+    const [record] = await cluster.ended(job.id);
+    assert.equal(record?.state, 'success');
+    await until('the job is Completed', () => cluster.reason(job.id) === 'Completed');
+  };
+  const runs = ({ id }: Submitted) => cluster.runners.began.filter(({ job }) => job === id).length;
+
+  it('a job that can run at once takes two writes, and is as the API described it', async () => {
+    const controller = await start();
+    const job = await cluster.submit({ early: true });
+    await succeeds(job);
+    assert.deepEqual(callsOf(controller, job), ['create ProbeJob', 'status ProbeJob']);
+    const { metadata, spec, status } = await cluster.kube.get(PROBE_JOBS, job.id);
+    assert.deepEqual(metadata.labels, { [LABEL.token]: String(job.token) });
+    assert.equal(spec.token?.id, job.token);
+    assert.deepEqual([status?.attempts, status?.admittedBy?.epoch, status?.admittedBy?.token], [1, 1, job.token]);
+  });
+
+  it('one that has to wait is left to the API', async () => {
+    const controller = await start();
+    const token = await cluster.newToken(1);
+    cluster.runners.behaviour.go = () => 'hold';
+    const first = await cluster.submit({ token, early: true });
+    await until('it runs', () => cluster.runners.of(first.id));
+    const second = await cluster.submit({ token, early: true });
+    await until('it waits', () => cluster.reason(second.id) === 'TokenAtLimit');
+    assert.ok(!callsOf(controller, second).includes('create ProbeJob'));
+    await cluster.runners.of(first.id)!.finish();
+    await until('it runs', () => cluster.runners.of(second.id));
+    await cluster.runners.of(second.id)!.finish();
+    await succeeds(second);
+    assert.equal(cluster.most(token), 1);
+  });
+
+  it('one that the API creates first is taken in, and runs once', async () => {
+    const controller = await start('before');
+    const job = await told();
+    await until('the create of the leader is about to be sent', () => gate!.arrived.length === 1);
+    await cluster.create(job);
+    await until('the watch shows it', () => cluster.job(job.id));
+    gate!.open();
+    await succeeds(job);
+    assert.deepEqual(callsOf(controller, job), ['create ProbeJob', 'status ProbeJob', 'status ProbeJob']);
+    assert.equal(runs(job), 1);
+    assert.equal(cluster.job(job.id)?.status?.attempts, 1);
+  });
+
+  it('a create whose response was lost is looked up, and the job runs once', async () => {
+    cluster = await startCluster(small);
+    const { api } = cluster.servers;
+    const relay = await startRelay(api.host, api.port);
+    const writes = await makeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace: cluster.namespace });
+    try {
+      await cluster.controller({ writes });
+      await cluster.ready(2);
+      relay.cutAfter(1);
+      const job = await told();
+      await succeeds(job);
+      assert.equal(runs(job), 1);
+      assert.equal(cluster.job(job.id)?.status?.attempts, 1);
+    } finally {
+      await cluster.stop();
+      await writes.close();
+      await relay.close();
+    }
+  });
+
+  it('one whose leader dies after the create runs in the next term, once', async () => {
+    const first = await start('after');
+    const job = await told();
+    await until('the leader has not seen the answer', () => gate!.arrived.length === 1);
+    await until('it is admitted', () => isAdmitted(cluster.job(job.id)?.status));
+    first.lease.ageMs = 60_000;
+    await first.stop();
+    await cluster.controller({ epoch: 2 });
+    await succeeds(job);
+    assert.equal(runs(job), 1);
+    assert.equal(cluster.job(job.id)?.status?.admittedBy?.epoch, 2);
+  });
+
+  it('one whose leader dies before the create is created by the API, and runs in the next term', async () => {
+    const first = await start('before');
+    const job = await told();
+    await until('the create of the leader is about to be sent', () => gate!.arrived.length === 1);
+    first.lease.ageMs = 60_000;
+    await first.stop();
+    await cluster.controller({ epoch: 2 });
+    await cluster.create(job);
+    await succeeds(job);
+    assert.equal(runs(job), 1);
+  });
+
+  it('nothing is created while the lease may end before the write, and the API does it', async () => {
+    const controller = await start();
+    controller.lease.ageMs = 4_500;
+    const job = await cluster.submit({ early: true });
+    assert.deepEqual(callsOf(controller, job), []);
+    await until('the watch shows it', () => cluster.job(job.id));
+    controller.lease.ageMs = 100;
+    await succeeds(job);
+  });
+
+  it('nothing is created for a request that was opened more than a second ago', async () => {
+    const controller = await start();
+    const spec = { submittedAt: new Date(Date.now() - 5_000).toISOString() };
+    const job = await cluster.submit({ early: true, create: false, open: false, spec });
+    // What follows on the same subject is handled after it.
+    await succeeds(await cluster.submit({ early: true }));
+    assert.deepEqual(callsOf(controller, job), []);
+  });
+
+  it(`tokens stay within their limits, whoever creates their jobs (SEED=${SEED})`, async () => {
+    cluster = await startCluster({ pools: { short: { minReady: 6, maxPods: 6 } } });
+    await cluster.controller();
+    await cluster.ready(6);
+    const random = seeded(SEED);
+    cluster.runners.behaviour.go = () => ({ ms: Math.floor(random() * 30) });
+    const limits = [1, 2, 3];
+    const tokens = await Promise.all(limits.map((limit) => cluster.newToken(limit)));
+    const one = async (): Promise<Submitted> => {
+      const token = tokens[Math.floor(random() * tokens.length)]!;
+      const how = random();
+      if (how < 0.4) return cluster.submit({ token, early: true });
+      if (how < 0.6) return cluster.submit({ token });
+      // Both: the API does not wait for the answer.
+      const job = await cluster.submit({ token, early: true, create: false });
+      await cluster.create(job).catch(() => {});
+      return job;
+    };
+    const jobs: Submitted[] = [];
+    for (let round = 0; round < 20; round++) {
+      jobs.push(...(await Promise.all([one(), one(), one(), one(), one()])));
+      if (random() < 0.3) await cluster.kube.delete(PROBE_JOBS, jobs.at(-1)!.id).catch(() => {});
+    }
+    const records = await cluster.ended(...jobs.map(({ id }) => id));
+    assert.deepEqual(
+      records.filter(({ reason }) => reason !== 'Completed' && reason !== 'Cancelled'),
+      [],
+    );
+    for (const [at, token] of tokens.entries()) assert.ok(cluster.most(token) <= limits[at]!, `token ${at}`);
+    for (const job of jobs) assert.ok(runs(job) <= 1, `${job.id} ran ${runs(job)} times`);
+  });
+});
