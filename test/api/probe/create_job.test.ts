@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { createJob, createOrEnd } from '../../../src/service/api/probe/job.ts';
-import { makeClient, PROBE_JOBS, type KubeClient, type ResourceType } from '../../../src/platform/kube/client.ts';
+import {
+  KubeError,
+  makeClient,
+  PROBE_JOBS,
+  type KubeClient,
+  type ResourceType,
+} from '../../../src/platform/kube/client.ts';
 import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
 import { testApiServer } from '../../kube/apiserver.ts';
 import { until } from '../../until.ts';
@@ -63,6 +69,15 @@ describe('creating a ProbeJob', function () {
       }),
       /hung up/,
     );
+  });
+
+  it('is tried again while the API server cannot evaluate a policy yet', async () => {
+    const refused = "ValidatingAdmissionPolicy 'py-fence' denied request: failed to configure policy: not synced";
+    let tries = 0;
+    const create: KubeClient['create'] = (type, object, given) =>
+      tries++ === 0 ? Promise.reject(new KubeError('forbidden', refused)) : kube.create(type, object, given);
+    await createJob({ create }, job('not-yet'), options);
+    assert.equal(tries, 2);
   });
 
   it('is not retried after an invalid spec', async () =>

@@ -76,7 +76,7 @@ export const apiLatency: Probe<Durations> = {
   id: 'api-latency',
   title: 'Kubernetes API latency',
   wanted: `19 of 20 answers within ${shownMs(SLOW_API_MS)}`,
-  why: 'A request takes four writes to the API server, and the leader renews its lease there.',
+  why: 'A request takes two or three writes to the API server, and the leader renews its lease there.',
   collect: (settings) =>
     withApiServer(settings, async (ask) => {
       await ask();
