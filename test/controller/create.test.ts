@@ -92,7 +92,7 @@ describe('jobs created with their admission', function () {
       await cluster.controller({ writes });
       await cluster.ready(2);
       relay.cutAfter(1);
-      const job = await told();
+      const job = await cluster.submit({ early: true });
       await succeeds(job);
       assert.equal(runs(job), 1);
       assert.equal(cluster.job(job.id)?.status?.attempts, 1);
