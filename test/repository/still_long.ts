@@ -10,7 +10,6 @@ export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/console/answer/timeline.tsx Figure': 96,
   'src/console/policies/editor.tsx Editor': 97,
   'src/service/controller/main.ts run': 148,
-  'src/service/controller/metrics.ts controllerMetrics': 135,
   'src/service/controller/term_figures.ts termMetrics': 87,
   'src/service/result/json_scanner.ts jsonScanner': 159,
   'src/service/result/memory_budget.ts makeMemoryBudget': 85,

@@ -19,199 +19,159 @@ const RENEWALS = ['renewed', 'refused', 'failed'] as const;
 /** Ends by a fault of the installation. */
 const FAULTS = ['RunnerLost', 'InternalError'] as const satisfies readonly Reason[];
 
+const QUEUE_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const TOOL_SECONDS = [0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600];
+const POD_JOBS = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+
+const makersOf = (registers: Registry[]) => ({
+  counter: <L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> =>
+    new Counter({ name, help, labelNames, registers }),
+  gauge: <L extends string = never>(name: string, help: string, ...labelNames: L[]): Gauge<L> =>
+    new Gauge({ name, help, labelNames, registers }),
+  histogram: <L extends string>(name: string, help: string, label: L, buckets: number[]): Histogram<L> =>
+    new Histogram({ name, help, labelNames: [label], registers, buckets }),
+});
+
+function countersOf(registry: Registry) {
+  const registers = [registry];
+  const { counter, gauge, histogram } = makersOf(registers);
+  return {
+    admitted: counter('probeyard_jobs_admitted_total', 'Jobs that got a slot and a runner', 'pool'),
+    early: counter(
+      'probeyard_early_starts_total',
+      'Jobs whose tools began while the ProbeJob was being created, by whether it was admitted',
+      'outcome',
+    ),
+    waited: counter(
+      'probeyard_jobs_waited_total',
+      'Jobs that waited for more than a second, by what they waited for then',
+      'reason',
+    ),
+    finished: counter('probeyard_jobs_finished_total', 'Jobs that ended, by reason', 'pool', 'reason'),
+    retried: counter(
+      'probeyard_jobs_retried_total',
+      'Attempts that were lost and are repeated, by why',
+      'pool',
+      'reason',
+    ),
+    queue: histogram('probeyard_queue_seconds', 'Time from submission to admission', 'pool', QUEUE_SECONDS),
+    collected: counter(
+      'probeyard_results_collected_total',
+      'Results taken from NATS, by what became of them',
+      'outcome',
+    ),
+    leading: gauge('probeyard_leading', '1 on the replica that leads'),
+    epoch: gauge('probeyard_leader_epoch', 'Epoch of the term, 0 when not leading'),
+    jobs: gauge('probeyard_jobs', 'Unfinished jobs', 'state'),
+    pods: gauge('probeyard_runner_pods', 'Runner pods', 'pool', 'state'),
+    isolation: gauge(
+      'probeyard_pool_isolation',
+      '1 where every runner of the pool reports the wall, 0 where one lacks it or none has reported it',
+      'pool',
+      'wall',
+    ),
+    renewals: counter(
+      'probeyard_runner_renewals_total',
+      'Runners asked to begin another life in their pod, by whether they did',
+      'pool',
+      'outcome',
+    ),
+    relists: counter('probeyard_cache_lists_total', 'LISTs of a cache', 'resource', 'reason'),
+    callouts: counter('probeyard_nats_callouts_total', 'Runners that asked for a NATS identity', 'outcome'),
+    certificates: gauge(
+      'probeyard_certificate_expiry_seconds',
+      'Unix time at which a certificate expires',
+      'certificate',
+    ),
+    podsMade: counter('probeyard_runner_pods_created_total', 'Runner pods created', 'pool'),
+    podsEnded: counter('probeyard_runner_pods_ended_total', 'Runner pods ended, by why', 'pool', 'why'),
+    podJobs: histogram(
+      'probeyard_runner_pod_jobs',
+      'Jobs that a runner pod did in all its lives, counted when the leader ends it',
+      'pool',
+      POD_JOBS,
+    ),
+    backups: backupMetrics(registers),
+    toolRuns: counter(
+      'probeyard_tool_runs_total',
+      'Runs of tools in recorded results, by whether the tool succeeded',
+      'tool',
+      'outcome',
+    ),
+    toolFailures: counter(
+      'probeyard_tool_failures_total',
+      'Failed runs of tools in recorded results, by the code of their error without the status of the host',
+      'tool',
+      'code',
+    ),
+    toolSeconds: histogram(
+      'probeyard_tool_seconds',
+      'Time of a run of a tool, from its start to its end',
+      'tool',
+      TOOL_SECONDS,
+    ),
+  };
+}
+
 export type ControllerMetrics = ReturnType<typeof controllerMetrics>;
 
 export function controllerMetrics() {
-  const registers = [new Registry()];
-  const registry = registers[0] as Registry;
+  const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const admitted = new Counter({
-    name: 'probeyard_jobs_admitted_total',
-    help: 'Jobs that got a slot and a runner',
-    labelNames: ['pool'],
-    registers,
-  });
-  const early = new Counter({
-    name: 'probeyard_early_starts_total',
-    help: 'Jobs whose tools began while the ProbeJob was being created, by whether it was admitted',
-    labelNames: ['outcome'],
-    registers,
-  });
-  for (const outcome of ['admitted', 'dropped']) early.inc({ outcome }, 0);
-  const waited = new Counter({
-    name: 'probeyard_jobs_waited_total',
-    help: 'Jobs that waited for more than a second, by what they waited for then',
-    labelNames: ['reason'],
-    registers,
-  });
-  for (const reason of WAITING) waited.inc({ reason }, 0);
-  const finished = new Counter({
-    name: 'probeyard_jobs_finished_total',
-    help: 'Jobs that ended, by reason',
-    labelNames: ['pool', 'reason'],
-    registers,
-  });
-  const retried = new Counter({
-    name: 'probeyard_jobs_retried_total',
-    help: 'Attempts that were lost and are repeated, by why',
-    labelNames: ['pool', 'reason'],
-    registers,
-  });
-  const queue = new Histogram({
-    name: 'probeyard_queue_seconds',
-    help: 'Time from submission to admission',
-    labelNames: ['pool'],
-    registers,
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-  });
-  const collected = new Counter({
-    name: 'probeyard_results_collected_total',
-    help: 'Results taken from NATS, by what became of them',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const leading = new Gauge({ name: 'probeyard_leading', help: '1 on the replica that leads', registers });
-  const epoch = new Gauge({ name: 'probeyard_leader_epoch', help: 'Epoch of the term, 0 when not leading', registers });
-  const jobs = new Gauge({ name: 'probeyard_jobs', help: 'Unfinished jobs', labelNames: ['state'], registers });
-  const pods = new Gauge({
-    name: 'probeyard_runner_pods',
-    help: 'Runner pods',
-    labelNames: ['pool', 'state'],
-    registers,
-  });
-  const isolation = new Gauge({
-    name: 'probeyard_pool_isolation',
-    help: '1 where every runner of the pool reports the wall, 0 where one lacks it or none has reported it',
-    labelNames: ['pool', 'wall'],
-    registers,
-  });
-  const renewals = new Counter({
-    name: 'probeyard_runner_renewals_total',
-    help: 'Runners asked to begin another life in their pod, by whether they did',
-    labelNames: ['pool', 'outcome'],
-    registers,
-  });
-  const relists = new Counter({
-    name: 'probeyard_cache_lists_total',
-    help: 'LISTs of a cache',
-    labelNames: ['resource', 'reason'],
-    registers,
-  });
-  const callouts = new Counter({
-    name: 'probeyard_nats_callouts_total',
-    help: 'Runners that asked for a NATS identity',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const certificates = new Gauge({
-    name: 'probeyard_certificate_expiry_seconds',
-    help: 'Unix time at which a certificate expires',
-    labelNames: ['certificate'],
-    registers,
-  });
-  const ofPods = podMetrics(registers);
+  const count = countersOf(registry);
+  // A counter that begins at 1 has no increase: series that alerts watch begin at 0.
+  for (const outcome of ['admitted', 'dropped']) count.early.inc({ outcome }, 0);
+  for (const reason of WAITING) count.waited.inc({ reason }, 0);
   const known = new Set<string>();
-  /** A counter that begins at 1 has no increase: series that alerts watch begin at 0. */
   const begin = (pool: string): void => {
     if (known.has(pool)) return;
     known.add(pool);
-    admitted.inc({ pool }, 0);
-    for (const reason of FAULTS) finished.inc({ pool, reason }, 0);
-    for (const reason of LOSS_CAUSES) retried.inc({ pool, reason }, 0);
-    for (const outcome of RENEWALS) renewals.inc({ pool, outcome }, 0);
-    ofPods.noJobs(pool);
+    count.admitted.inc({ pool }, 0);
+    for (const reason of FAULTS) count.finished.inc({ pool, reason }, 0);
+    for (const reason of LOSS_CAUSES) count.retried.inc({ pool, reason }, 0);
+    for (const outcome of RENEWALS) count.renewals.inc({ pool, outcome }, 0);
+    count.podJobs.zero({ pool });
   };
   return {
     registry,
-    backups: backupMetrics(registers),
+    backups: count.backups,
     admitted: (pool: string, queueMs: number) => {
-      admitted.inc({ pool });
-      queue.observe({ pool }, queueMs / 1000);
+      count.admitted.inc({ pool });
+      count.queue.observe({ pool }, queueMs / 1000);
     },
-    startedEarly: (outcome: 'admitted' | 'dropped') => early.inc({ outcome }),
-    waited: (reason: WaitingCause) => waited.inc({ reason }),
-    finished: (pool: string, reason: string) => finished.inc({ pool, reason }),
-    retried: (pool: string, reason: LossCause) => retried.inc({ pool, reason }),
-    collected: (outcome: 'recorded' | 'second' | 'foreign' | 'invalid') => collected.inc({ outcome }),
-    toolRan: toolMetrics(registers),
+    startedEarly: (outcome: 'admitted' | 'dropped') => count.early.inc({ outcome }),
+    waited: (reason: WaitingCause) => count.waited.inc({ reason }),
+    finished: (pool: string, reason: string) => count.finished.inc({ pool, reason }),
+    retried: (pool: string, reason: LossCause) => count.retried.inc({ pool, reason }),
+    collected: (outcome: 'recorded' | 'second' | 'foreign' | 'invalid') => count.collected.inc({ outcome }),
+    toolRan: ({ name: tool, success, code = '', durationMs }: Omit<ToolEnd, 'usageMs'>) => {
+      count.toolRuns.inc({ tool, outcome: success ? 'succeeded' : 'failed' });
+      if (!success) count.toolFailures.inc({ tool, code: countedCause(code) });
+      count.toolSeconds.observe({ tool }, durationMs / 1000);
+    },
     /** The next leader reports them. */
     termEnded: () => {
-      for (const gauge of [jobs, pods, isolation]) gauge.reset();
+      for (const gauge of [count.jobs, count.pods, count.isolation]) gauge.reset();
     },
     lead: (value: number | undefined) => {
-      leading.set(value === undefined ? 0 : 1);
-      epoch.set(value ?? 0);
+      count.leading.set(value === undefined ? 0 : 1);
+      count.epoch.set(value ?? 0);
     },
-    jobs: (state: 'waiting' | 'running', count: number) => jobs.set({ state }, count),
-    pods: (pool: string, state: 'ready' | 'busy' | 'starting', count: number) => {
+    jobs: (state: 'waiting' | 'running', number: number) => count.jobs.set({ state }, number),
+    pods: (pool: string, state: 'ready' | 'busy' | 'starting', number: number) => {
       begin(pool);
-      pods.set({ pool, state }, count);
+      count.pods.set({ pool, state }, number);
     },
-    isolation: (pool: string, wall: Wall, up: boolean) => isolation.set({ pool, wall }, up ? 1 : 0),
-    ...ofPods,
-    renewed: (pool: string, outcome: (typeof RENEWALS)[number]) => renewals.inc({ pool, outcome }),
-    listed: (resource: string, reason: string) => relists.inc({ resource, reason }),
-    certificate: (certificate: 'nats' | 'nats-ca', expiresAt: number) =>
-      certificates.set({ certificate }, expiresAt / 1000),
-    callout: (outcome: 'accepted' | 'refused') => callouts.inc({ outcome }),
-  };
-}
-
-/** Counts the runs of tools. */
-function toolMetrics(registers: Registry[]) {
-  const toolRuns = new Counter({
-    name: 'probeyard_tool_runs_total',
-    help: 'Runs of tools in recorded results, by whether the tool succeeded',
-    labelNames: ['tool', 'outcome'],
-    registers,
-  });
-  const toolFailures = new Counter({
-    name: 'probeyard_tool_failures_total',
-    help: 'Failed runs of tools in recorded results, by the code of their error without the status of the host',
-    labelNames: ['tool', 'code'],
-    registers,
-  });
-  const toolSeconds = new Histogram({
-    name: 'probeyard_tool_seconds',
-    help: 'Time of a run of a tool, from its start to its end',
-    labelNames: ['tool'],
-    registers,
-    buckets: [0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600],
-  });
-  return ({ name: tool, success, code = '', durationMs }: Omit<ToolEnd, 'usageMs'>): void => {
-    toolRuns.inc({ tool, outcome: success ? 'succeeded' : 'failed' });
-    if (!success) toolFailures.inc({ tool, code: countedCause(code) });
-    toolSeconds.observe({ tool }, durationMs / 1000);
-  };
-}
-
-/** The creation and the end of runner pods. */
-function podMetrics(registers: Registry[]) {
-  const podsMade = new Counter({
-    name: 'probeyard_runner_pods_created_total',
-    help: 'Runner pods created',
-    labelNames: ['pool'],
-    registers,
-  });
-  const podsEnded = new Counter({
-    name: 'probeyard_runner_pods_ended_total',
-    help: 'Runner pods ended, by why',
-    labelNames: ['pool', 'why'],
-    registers,
-  });
-  const podJobs = new Histogram({
-    name: 'probeyard_runner_pod_jobs',
-    help: 'Jobs that a runner pod did in all its lives, counted when the leader ends it',
-    labelNames: ['pool'],
-    registers,
-    buckets: [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
-  });
-  return {
-    podMade: (pool: string) => podsMade.inc({ pool }),
-    podEnded: (pool: string, why: string) => podsEnded.inc({ pool, why }),
-    noJobs: (pool: string) => podJobs.zero({ pool }),
+    isolation: (pool: string, wall: Wall, up: boolean) => count.isolation.set({ pool, wall }, up ? 1 : 0),
+    podMade: (pool: string) => count.podsMade.inc({ pool }),
+    podEnded: (pool: string, why: string) => count.podsEnded.inc({ pool, why }),
     /** `done`: the jobs of a pod that ends. */
-    podJobs: (pool: string, done: number) => podJobs.observe({ pool }, done),
+    podJobs: (pool: string, done: number) => count.podJobs.observe({ pool }, done),
+    renewed: (pool: string, outcome: (typeof RENEWALS)[number]) => count.renewals.inc({ pool, outcome }),
+    listed: (resource: string, reason: string) => count.relists.inc({ resource, reason }),
+    certificate: (certificate: 'nats' | 'nats-ca', expiresAt: number) =>
+      count.certificates.set({ certificate }, expiresAt / 1000),
+    callout: (outcome: 'accepted' | 'refused') => count.callouts.inc({ outcome }),
   };
 }
 
