@@ -358,3 +358,5 @@ export class Refusal extends Error {
     this.opened = opened;
   }
 }
+
+export const invalid = (message: string): Refusal => new Refusal('InvalidRequest', 400, message);

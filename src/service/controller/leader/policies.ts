@@ -6,7 +6,7 @@ import { nearest } from '../../../base/nearest.ts';
 import type { Policy } from '../../../media/policy/types.ts';
 import { SHARED } from '../../../platform/store/policies.ts';
 import type { Store } from '../../../platform/store/store.ts';
-import { isHandMade, Refusal, type JobPolicy } from './job.ts';
+import { invalid, isHandMade, type JobPolicy } from './job.ts';
 
 type PolicyStore = Pick<Store, 'policyDocument' | 'usePolicy' | 'latestPolicies'>;
 
@@ -58,22 +58,16 @@ export class PolicyDocuments {
 
 async function sharedPolicy(store: PolicyStore, asked: string, revision: number | undefined): Promise<JobPolicy> {
   if (!asked.startsWith(SHARED_PREFIX))
-    throw new Refusal(
-      'InvalidRequest',
-      400,
+    throw invalid(
       `spec.policy.name: "${asked}" is not a shared policy; jobs made by hand name one as ${SHARED_PREFIX}NAME`,
     );
   const found = await store.usePolicy(SHARED, asked.slice(SHARED_PREFIX.length), revision ?? null);
   if (found) return { account: SHARED, name: asked, revision: found.revision, digest: found.digest };
   const names = (await store.latestPolicies([SHARED])).map(({ name }) => `${SHARED_PREFIX}${name}`);
   if (revision !== undefined && names.includes(asked))
-    throw new Refusal('InvalidRequest', 400, `spec.policy.revision: ${asked} has no revision ${revision}`);
+    throw invalid(`spec.policy.revision: ${asked} has no revision ${revision}`);
   const near = nearest(asked, names);
-  throw new Refusal(
-    'InvalidRequest',
-    400,
-    `spec.policy.name: "${asked}" does not exist${near === undefined ? '' : `; did you mean ${near}?`}`,
-  );
+  throw invalid(`spec.policy.name: "${asked}" does not exist${near === undefined ? '' : `; did you mean ${near}?`}`);
 }
 
 /** Undefined: the job names no policy. Throws a Refusal if the named policy cannot be applied. */
@@ -92,8 +86,7 @@ export async function policyOf(
     revision,
     digest: digest ?? '',
   };
-  if (!digest || !(await documents.of(found)))
-    throw new Refusal('InvalidRequest', 400, 'spec.policy.digest: policy not found');
+  if (!digest || !(await documents.of(found))) throw invalid('spec.policy.digest: policy not found');
   return found;
 }
 

@@ -30,6 +30,7 @@ import { holdsCredentials, type Source } from '../../../source/source.ts';
 import {
   Refusal,
   idOf,
+  invalid,
   isEndpoint,
   isHandMade,
   noState,
@@ -96,18 +97,14 @@ export function activeToken(token: TokenRecord | null | undefined, now: number):
   return token;
 }
 
-const noSecret = (name: string): string =>
-  `spec.source.secretRef: no Secret ${name} with the label ${LABEL.source}=true`;
+const noSecret = (name: string): Refusal =>
+  invalid(`spec.source.secretRef: no Secret ${name} with the label ${LABEL.source}=true`);
 
 async function openedText(deps: Pick<IntakeDeps, 'keys'>, job: ProbeJob, sealed: string): Promise<string> {
   try {
     return await openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, deps.keys());
   } catch {
-    throw new Refusal(
-      'InvalidRequest',
-      400,
-      'cannot decrypt the sealed source: it belongs to another job, or its key is no longer configured',
-    );
+    throw invalid('cannot decrypt the sealed source: it belongs to another job, or its key is no longer configured');
   }
 }
 
@@ -130,26 +127,19 @@ async function sourcesOf(deps: IntakeDeps, job: ProbeJob, [text, otherText]: Ope
 async function sourceByHand(deps: IntakeDeps, job: ProbeJob): Promise<Sources[0]> {
   const { url, secretRef } = job.spec.source;
   if (url !== undefined) return readAddress(url, deps.s3Hosts);
-  if (!secretRef)
-    throw new Refusal('InvalidRequest', 400, 'spec.source: names no source; one of sealed, url, secretRef is required');
+  if (!secretRef) throw invalid('spec.source: names no source; one of sealed, url, secretRef is required');
   try {
     const secret = await deps.kube.get(SECRETS, secretRef.name, { namespace: job.metadata.namespace });
     // Otherwise anyone who may create jobs could have any Secret of the namespace sent to a host of their own. The
     // message is the same as for a missing Secret, so it does not reveal which ones exist.
-    if (secret.metadata.labels?.[LABEL.source] !== 'true')
-      throw new Refusal('InvalidRequest', 400, noSecret(secretRef.name));
+    if (secret.metadata.labels?.[LABEL.source] !== 'true') throw noSecret(secretRef.name);
     const value = secret.data?.[secretRef.key];
     if (value === undefined)
-      throw new Refusal(
-        'InvalidRequest',
-        400,
-        `spec.source.secretRef: the Secret ${secretRef.name} has no key ${secretRef.key}`,
-      );
+      throw invalid(`spec.source.secretRef: the Secret ${secretRef.name} has no key ${secretRef.key}`);
     return readAddress(Buffer.from(value, 'base64').toString('utf8').trim(), deps.s3Hosts);
   } catch (error) {
-    if (isKubeError(error, 'not-found')) throw new Refusal('InvalidRequest', 400, noSecret(secretRef.name));
-    if (isKubeError(error, 'forbidden'))
-      throw new Refusal('InvalidRequest', 400, 'spec.source.secretRef: not allowed in this installation');
+    if (isKubeError(error, 'not-found')) throw noSecret(secretRef.name);
+    if (isKubeError(error, 'forbidden')) throw invalid('spec.source.secretRef: not allowed in this installation');
     throw error;
   }
 }
@@ -188,8 +178,7 @@ async function openByHand(
     })
     .catch((error: unknown) => {
       // Other errors are retried; this one would fail forever.
-      if (isStoreError(error, 'bad-data'))
-        throw new Refusal('InvalidRequest', 400, 'a value of the job cannot be stored');
+      if (isStoreError(error, 'bad-data')) throw invalid('a value of the job cannot be stored');
       throw error;
     });
   if (opened.outcome === 'over-quota')
@@ -211,11 +200,7 @@ async function tokenFor(deps: IntakeDeps, job: ProbeJob): Promise<TokenRecord> {
     if (had) return had;
   }
   if (!token && isHandMade(job))
-    throw new Refusal(
-      'InvalidRequest',
-      400,
-      'jobs created with kubectl need a default token, and this installation has none',
-    );
+    throw invalid('jobs created with kubectl need a default token, and this installation has none');
   return activeToken(token, deps.store.clock.now());
 }
 
@@ -229,27 +214,18 @@ function defaultTools(kind: Kind): readonly ToolName[] {
 function checkRuns({ spec: { kind } }: ProbeJob, tools: readonly AssignedTool[], ofTwo: boolean): void {
   const keys = tools.map(runKey);
   const twice = keys.find((key, at) => keys.indexOf(key) !== at);
-  if (twice !== undefined)
-    throw new Refusal('InvalidRequest', 400, `spec.tools: ${twice} twice; each version of a tool runs once`);
+  if (twice !== undefined) throw invalid(`spec.tools: ${twice} twice; each version of a tool runs once`);
   const again = tools.find(({ name }, at) => tools.findIndex((other) => other.name === name) !== at);
   if (kind === 'compare') {
     if (ofTwo && (again !== undefined || tools.length === 0))
-      throw new Refusal(
-        'InvalidRequest',
-        400,
-        'spec.tools: a comparison of two sources needs one version of each tool',
-      );
+      throw invalid('spec.tools: a comparison of two sources needs one version of each tool');
     if (!ofTwo && again === undefined)
-      throw new Refusal('InvalidRequest', 400, 'spec.tools: a comparison needs at least two versions of one tool');
+      throw invalid('spec.tools: a comparison needs at least two versions of one tool');
     return;
   }
-  if (ofTwo) throw new Refusal('InvalidRequest', 400, 'spec.other: only the kind compare has two sources');
+  if (ofTwo) throw invalid('spec.other: only the kind compare has two sources');
   if (again)
-    throw new Refusal(
-      'InvalidRequest',
-      400,
-      `spec.tools: two versions of ${again.name}; only the kind compare runs several versions of one tool`,
-    );
+    throw invalid(`spec.tools: two versions of ${again.name}; only the kind compare runs several versions of one tool`);
 }
 
 /** As in the API: what is on by default is off where another option takes its place. */
@@ -317,8 +293,7 @@ export async function takeIn(
 ): Promise<{ job: Job; token: TokenRecord }> {
   const handMade = isHandMade(job);
   // The API names a job by its request id, a UUID, and the record accepts nothing else.
-  if (!handMade && !isUuid(job.metadata.name))
-    throw new Refusal('InvalidRequest', 400, 'spec.token: only the API creates jobs with a token');
+  if (!handMade && !isUuid(job.metadata.name)) throw invalid('spec.token: only the API creates jobs with a token');
   if (handMade && !isAdmitted(job.status) && !deps.byHandTaken())
     throw new Refusal(
       'RateLimited',
@@ -407,13 +382,13 @@ export type SealedSource = Source & { credential?: string };
 /** One source, or the two of a comparison. */
 export type Sources = readonly [SealedSource, ...SealedSource[]];
 
-const notValid = (): Refusal => new Refusal('InvalidRequest', 400, 'the sealed source is not valid');
+const notValid = (): Refusal => invalid('the sealed source is not valid');
 
 function readAddress(text: string, s3Hosts: readonly string[]): Source {
   try {
     return parseSource(text, { s3Hosts });
   } catch (error) {
-    throw new Refusal('InvalidRequest', 400, (error as Error).message);
+    throw invalid((error as Error).message);
   }
 }
 
@@ -463,7 +438,7 @@ async function secretOf({ folder, identities }: CredentialSettings, credential: 
 async function resolved(settings: CredentialSettings, source: SealedSource, account: number): Promise<Source> {
   const { credential: name, ...plain } = source;
   if (name === undefined) return plain;
-  if (leavesBucket(plain)) throw new Refusal('InvalidRequest', 400, `credential: ${LEAVES_BUCKET}`);
+  if (leavesBucket(plain)) throw invalid(`credential: ${LEAVES_BUCKET}`);
   const found = settings.credentials.find((one) => one.name === name);
   if (found === undefined || !mayRead(found, account, plain)) throw notAllowed();
   let secret: SecretOf;
