@@ -4,7 +4,6 @@
  */
 import { Ledger, type Entry } from '../../src/service/controller/leader/ledger.ts';
 import { buildSnapshot } from '../../src/service/controller/snapshot/build.ts';
-import { queueOf } from '../../src/service/controller/snapshot/queue.ts';
 import { AT, aPool, aRunner, aTool, aView, busyRunner, PROVEN } from '../../test/controller/snapshot_view.ts';
 import { inWords, undisturbed } from '../undisturbed.ts';
 
@@ -33,7 +32,7 @@ function snapshotOf({ jobs, runners, accounts }: Size): () => string {
     ),
     tools: Array.from({ length: 40 }, (_, index) => aTool(`1.${index}`, PROVEN, { reported: `version 1.${index}` })),
   });
-  return () => JSON.stringify(buildSnapshot({ ...view, queue: queueOf(ledger) }));
+  return () => JSON.stringify(buildSnapshot({ ...view, queue: ledger }));
 }
 
 const works = Object.fromEntries(

@@ -1,6 +1,6 @@
 /** A term of any size, as the snapshot of the cluster is made from it. */
 import { makeRecent } from '../../src/service/controller/snapshot/recent.ts';
-import type { AccountFacts, PoolFacts, SnapshotView } from '../../src/service/controller/snapshot/build.ts';
+import type { PoolFacts, SnapshotView } from '../../src/service/controller/snapshot/build.ts';
 import { newRunner, type Runner } from '../../src/service/controller/pools/runners.ts';
 import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
 import { API_VERSION, type Condition } from '../../src/platform/kube/resource.ts';
@@ -77,7 +77,7 @@ export const aTool = (
 export const PROVEN = [condition('Available', 'True', 'Proven', 'mounted and executed on amd64; starts in 12 ms')];
 
 export interface Given extends Partial<Omit<SnapshotView, 'queue'>> {
-  accounts?: readonly AccountFacts[];
+  accounts?: readonly { id: number; waiting: number; held: number; limit: number }[];
   fronts?: readonly { account: number; submittedAt: Date }[];
   waitingIn?: Record<string, number>;
 }
@@ -96,10 +96,10 @@ export function aView({ accounts = [], fronts = [], waitingIn = {}, ...change }:
     recent: makeRecent(() => AT),
     queue: {
       waiting: accounts.reduce((sum, { waiting }) => sum + waiting, 0),
-      running: accounts.reduce((sum, { held }) => sum + held, 0),
+      held: accounts.reduce((sum, { held }) => sum + held, 0),
       waitingIn: (pool) => waitingIn[pool] ?? 0,
-      accounts,
-      fronts: fronts.map((front) => ({ pool: 'short', ...front })),
+      accounts: () => accounts,
+      fronts: () => fronts.map((front) => ({ pool: 'short', ...front })),
     },
     ...change,
   };

@@ -22,8 +22,8 @@ describe("metrics of the leader's term", () => {
   it('tells the oldest job and the state of each pool, and whether each tool is ready', async () => {
     const found = termFigures({
       queue: {
-        accounts: [],
-        fronts: [
+        accounts: () => [],
+        fronts: () => [
           { account: 1, pool: 'short', submittedAt: new Date(AT - 4_000) },
           { account: 2, pool: 'short', submittedAt: new Date(AT - 9_000) },
           { account: 3, pool: 'short', submittedAt: new Date(AT + 50) },
@@ -71,7 +71,7 @@ describe("metrics of the leader's term", () => {
     const shown = (fenceMissing?: boolean) =>
       series(() =>
         termFigures({
-          queue: { accounts: [], fronts: [] },
+          queue: { accounts: () => [], fronts: () => [] },
           pools: [],
           tools: [],
           now: AT,
@@ -90,7 +90,14 @@ describe("metrics of the leader's term", () => {
     const accounts = Array.from({ length: 1_000 }, (_, index) => account(9_000_000 + index, index, 0));
     accounts[3] = account(9_000_003, 5_000, 7, 12);
     const found = await series(() =>
-      termFigures({ queue: { accounts, fronts: [] }, pools: [], tools: [], now: AT, since: AT, ...NO_JOBS }),
+      termFigures({
+        queue: { accounts: () => accounts, fronts: () => [] },
+        pools: [],
+        tools: [],
+        now: AT,
+        since: AT,
+        ...NO_JOBS,
+      }),
     );
     assert.doesNotMatch(found.join('\n'), /9000/);
     const jobs = found.filter((line) => line.startsWith('probeyard_account_jobs'));

@@ -41,8 +41,8 @@ export function controllerSample(): Registry {
   termMetrics(registry, () =>
     termFigures({
       queue: {
-        accounts: [{ id: 1, waiting: 3, held: 10, limit: 40 }],
-        fronts: [{ account: 1, pool: 'short', submittedAt: new Date(AT - 2_000) }],
+        accounts: () => [{ id: 1, waiting: 3, held: 10, limit: 40 }],
+        fronts: () => [{ account: 1, pool: 'short', submittedAt: new Date(AT - 2_000) }],
       },
       pools,
       tools: [aTool('9.0', PROVEN)],

@@ -53,9 +53,9 @@ export function termFigures(sources: FigureSources): TermFigures {
     spec: pool.spec,
   }));
   const oldestMs = new Map(shown.map(({ name }) => [name, 0]));
-  for (const { pool, submittedAt } of queue.fronts)
+  for (const { pool, submittedAt } of queue.fronts())
     oldestMs.set(pool, Math.max(oldestMs.get(pool) ?? 0, now - submittedAt.getTime()));
-  const accounts = [...queue.accounts]
+  const accounts = [...queue.accounts()]
     .toSorted((one, other) => other.waiting + other.held - (one.waiting + one.held))
     .slice(0, RANKS)
     .map(({ waiting, held, limit }) => ({ waiting, running: held, limit: Number.isFinite(limit) ? limit : undefined }));

@@ -11,7 +11,6 @@ import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import type { Waiting } from '../pools/plan.ts';
 import type { LostTask } from '../pools/runners.ts';
 import type { SnapshotView } from '../snapshot/build.ts';
-import { queueOf } from '../snapshot/queue.ts';
 import { announced, create, noteObject } from './create.ts';
 import { admit, admitNext, go, startAttempt } from './dispatch.ts';
 import { beginEarly, dropEarly, endEarly } from './early.ts';
@@ -168,7 +167,7 @@ export class Leader {
   /** Queue and jobs for the cluster snapshot. */
   view(): Pick<SnapshotView, 'queue' | 'jobOf'> {
     const { ledger, jobs } = this.#state;
-    return { jobOf: (name) => jobs.taken(name), queue: queueOf(ledger) };
+    return { jobOf: (name) => jobs.taken(name), queue: ledger };
   }
 
   /** By request id. Only jobs created by hand have a name other than their id, and those are found in the cache. */

@@ -15,6 +15,7 @@ import { printable } from '../../../base/printable.ts';
 import type { ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
 import { WALLS, type ProbePool } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
+import type { Entry, Ledger } from '../leader/ledger.ts';
 import { requiredWalls } from '../pools/isolation.ts';
 import { lifeBegan, runnerState, type Runner } from '../pools/runners.ts';
 import { bounded } from './bounded.ts';
@@ -32,13 +33,6 @@ export interface PoolFacts {
   heldBack: boolean;
 }
 
-export interface AccountFacts {
-  id: number;
-  waiting: number;
-  held: number;
-  limit: number;
-}
-
 /** The parts of the leader's state that the snapshot needs. */
 export interface SnapshotView {
   /** Current time by the clock of Postgres and by the monotonic clock. */
@@ -52,13 +46,8 @@ export interface SnapshotView {
   nodeOf(podUid: string): string | undefined;
   jobOf(name: string): { id: string; status: Pick<ProbeJobStatus, 'startedAt'> | undefined } | undefined;
   tools: readonly ProbeTool[];
-  queue: {
-    waiting: number;
-    running: number;
-    waitingIn(pool: string): number;
-    accounts: Iterable<AccountFacts>;
-    /** The first job of each queue. */
-    fronts: Iterable<{ account: number; pool: string; submittedAt: Date }>;
+  queue: Pick<Ledger<Entry>, 'waiting' | 'held' | 'waitingIn' | 'accounts'> & {
+    fronts(): Iterable<{ account: number; pool: string; submittedAt: Date }>;
   };
   recent: Recent;
 }
@@ -181,13 +170,13 @@ export function buildSnapshot(view: SnapshotView): ClusterSnapshot {
 
   const waits = new Map<number, number>();
   let oldest: number | null = null;
-  for (const { account, submittedAt } of queue.fronts) {
+  for (const { account, submittedAt } of queue.fronts()) {
     const wait = Math.max(0, Math.floor(at - submittedAt.getTime()));
     waits.set(account, Math.max(waits.get(account) ?? 0, wait));
     oldest = Math.max(oldest ?? 0, wait);
   }
   const accounts = bounded(
-    queue.accounts,
+    queue.accounts(),
     SNAPSHOT_LISTS.accounts,
     (a, b) => b.waiting - a.waiting || b.held - a.held || a.id - b.id,
     ({ id, waiting, held, limit }): SnapshotAccount => ({
@@ -219,7 +208,7 @@ export function buildSnapshot(view: SnapshotView): ClusterSnapshot {
     tools: tools.items,
     'tools-ready': view.tools.filter((tool) => stateOfTool(tool) === 'ready').length,
     'tools-total': view.tools.length,
-    queue: { waiting: queue.waiting, running: queue.running, 'oldest-wait-ms': oldest, accounts: accounts.items },
+    queue: { waiting: queue.waiting, running: queue.held, 'oldest-wait-ms': oldest, accounts: accounts.items },
     faults: {
       'attempts-lost': recent.attemptsLost,
       'jobs-lost': recent.jobsLost,
