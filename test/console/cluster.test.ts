@@ -61,7 +61,6 @@ consoleTest('console: cluster and users', (c) => {
         ...Array.from({ length: 4 }, () => aRunner()),
         aRunner({ phase: 'starting' }),
       ],
-      nodeOf: () => 'node-1',
       jobOf: (name) => ({ id: name, status: { startedAt: '2026-03-01T11:59:58.000Z' } }),
       tools: Array.from({ length: 14 }, (_, index) =>
         aTool(

@@ -297,8 +297,9 @@ describe('snapshot: limits and hostile input', () => {
         pools: many(300).map((index) =>
           aPool(name(index), {}, [condition('Ready', 'False', 'Filling', 'm'.repeat(4_000))]),
         ),
-        runners: many(20_000).map((index) => busyRunner(name(index), { pod: name(index), pool: name(index % 300) })),
-        nodeOf: () => name(0),
+        runners: many(20_000).map((index) =>
+          busyRunner(name(index), { pod: name(index), pool: name(index % 300), node: name(0) }),
+        ),
         tools: many(2_000).map((index) =>
           aTool(`1.${index}`, [condition('Available', 'False', 'Crashed', '\u00e9'.repeat(4_000))]),
         ),

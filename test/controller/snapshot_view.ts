@@ -24,7 +24,7 @@ export const aRunner = (change: Partial<Runner> = {}): Runner => {
   const uid = `u${++serial}`;
   const pod = `runner-${String(serial).padStart(6, '0')}`;
   return {
-    ...newRunner(facts(uid, { pod, generation: 'g', version: '1' }), MONOTONIC - 60_000),
+    ...newRunner(facts(uid, { pod, generation: 'g', version: '1', node: 'node-1' }), MONOTONIC - 60_000),
     phase: 'idle',
     readyAt: MONOTONIC - 59_000,
     idleSince: MONOTONIC - 30_000,
@@ -90,7 +90,6 @@ export function aView({ accounts = [], fronts = [], waitingIn = {}, ...change }:
     terms: [{ pod: 'controller-1', epoch: 7, since: '2026-03-01T11:00:00.000Z' }],
     pools: [aPool()],
     runners: [],
-    nodeOf: () => 'node-1',
     jobOf: (name) => ({ id: `id-of-${name}`, status: { startedAt: '2026-03-01T11:59:58.000Z' } }),
     tools: [],
     recent: makeRecent(() => AT),

@@ -233,7 +233,6 @@ class TermParts {
       terms: lease.terms(),
       pools: pools.facts(),
       runners: [...runners.all()],
-      nodeOf: (uid) => deps.pods.by('uid', uid)[0]?.spec?.nodeName,
       tools: tools.list(),
       recent,
       ...leader.view(),

@@ -43,7 +43,6 @@ export interface SnapshotView {
   terms: readonly LeaseTerm[];
   pools: Iterable<PoolFacts>;
   runners: readonly Runner[];
-  nodeOf(podUid: string): string | undefined;
   jobOf(name: string): { id: string; status: Pick<ProbeJobStatus, 'startedAt'> | undefined } | undefined;
   tools: readonly ProbeTool[];
   queue: Pick<Ledger<Entry>, 'waiting' | 'held' | 'waitingIn' | 'accounts'> & {
@@ -121,7 +120,7 @@ const byWork = (a: Runner, b: Runner): number =>
   RANKS[runnerState(a)] - RANKS[runnerState(b)] || byText(a.pool, b.pool) || byText(a.pod, b.pod);
 
 function shownRunner(view: SnapshotView, runner: Runner): SnapshotRunner {
-  const { podUid, pod, pool, account, task, jobsDone, idleSince } = runner;
+  const { pod, pool, node, account, task, jobsDone, idleSince } = runner;
   const state = runnerState(runner);
   const job = task && view.jobOf(task.job);
   const monotonic = (time: number): string => stamp(view.at - (view.monotonic - time));
@@ -134,7 +133,6 @@ function shownRunner(view: SnapshotView, runner: Runner): SnapshotRunner {
         : state === 'busy' && Number.isFinite(startedAt)
           ? stamp(startedAt)
           : null;
-  const node = view.nodeOf(podUid);
   return {
     pod: printable(pod, NAME),
     pool: printable(pool, NAME),
