@@ -27,7 +27,6 @@ import { Runners } from './pools/runners.ts';
 import { ensureLeading, whileLeading, type Term } from './leader/lease_guard.ts';
 import { watchSharedPolicies } from './catalog/shared_policies.ts';
 import { buildSnapshot } from './snapshot/build.ts';
-import { lookAtDependencies } from './snapshot/dependencies.ts';
 import { serveSnapshots } from './snapshot/serve.ts';
 import { makeRecent, type Recent } from './snapshot/recent.ts';
 import { termFigures, type TermFigures } from './term_figures.ts';
@@ -272,8 +271,7 @@ function listen(parts: TermParts): Stoppable[] {
     return leader.announced(message);
   });
   const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => leader.closed(message));
-  const look = () => lookAtDependencies({ store, bus, jobs });
-  const snapshots = serveSnapshots({ bus, recent, stillLeading, look, build: () => parts.snapshot() });
+  const snapshots = serveSnapshots({ store, bus, jobs, recent, stillLeading, build: () => parts.snapshot() });
   return [beats, early, closed, snapshots];
 }
 
