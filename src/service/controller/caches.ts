@@ -42,9 +42,9 @@ export function startCaches({ kube, config, log, metrics, term, podGone, podRene
     indexes: { id: idOf },
     hooks: hooks('probejobs'),
     handlers: {
-      add: (job) => term()?.jobSeen(job),
-      update: (job) => term()?.jobSeen(job),
-      delete: (job) => term()?.jobGone(job),
+      add: (job) => term()?.leader.seen(job),
+      update: (job) => term()?.leader.seen(job),
+      delete: (job) => term()?.leader.deleted(job),
     },
   });
   const pods = startReflector<Pod>({

@@ -43,16 +43,6 @@ export interface TermDeps extends Omit<LeaderDeps, Made> {
   endFlooding: EndFlooding;
 }
 
-export interface RunningTerm {
-  leader: Leader;
-  jobSeen(job: ProbeJob): void;
-  jobGone(job: ProbeJob): void;
-  podSeen(pod: Pod, listed: boolean): void;
-  podGone(pod: Pod): void;
-  figures(): TermFigures;
-  stop(): Promise<void>;
-}
-
 const TICK_MS = 1_000;
 const SWEEP_MS = 5_000;
 /** A policy applies some seconds after its creation. */
@@ -66,8 +56,12 @@ export interface TermLease extends Pick<Election, 'stillLeading' | 'terms'> {
   over: AbortController;
 }
 
+interface Stoppable {
+  stop(): unknown;
+}
+
 /** Assembled: everything that a term is made of. Its caches begin to fill, and nothing acts before `recover`. */
-class TermParts {
+export class RunningTerm {
   readonly deps: TermDeps;
   readonly lease: TermLease;
   readonly term: Term;
@@ -88,6 +82,9 @@ class TermParts {
   readonly toolOfProof = new Map<string, string>();
   readonly late: LateWatch;
   readonly fence: FenceCheck;
+  /** What else ends with the term. */
+  readonly stoppable: Stoppable[] = [];
+  #stopped: Promise<void> | undefined;
   readonly stillLeading = (): boolean => this.term.stillLeading(0);
   readonly now = (): number => this.deps.store.clock.now();
 
@@ -210,6 +207,17 @@ class TermParts {
     if (isRunnerPod(pod)) this.pools.podGone(pod);
   }
 
+  stop(): Promise<void> {
+    return (this.#stopped ??= this.#stop());
+  }
+
+  async #stop(): Promise<void> {
+    this.lease.over.abort();
+    const { stoppable, pools, finishedJobs, leader, tools, poolCache, queue } = this;
+    const parts: Stoppable[] = [...stoppable, pools, finishedJobs, leader, tools, poolCache, queue];
+    await Promise.allSettled(parts.map((part) => part.stop()));
+  }
+
   figures(): TermFigures {
     return termFigures({
       queue: this.leader.view().queue,
@@ -239,12 +247,8 @@ class TermParts {
   }
 }
 
-interface Stoppable {
-  stop(): unknown;
-}
-
 /** Answers over NATS: heartbeats of runners, notices of the API and of collectors, snapshots. */
-function listen(parts: TermParts): Stoppable[] {
+function listen(parts: RunningTerm): Stoppable[] {
   const { deps, leader, late, term, recent, stillLeading } = parts;
   const { bus, log, store, jobs } = deps;
   const rates = makeRates(BEATS);
@@ -296,7 +300,7 @@ function every(ms: number, work: () => Promise<unknown>, failed: (error: unknown
 }
 
 /** What is done again and again: checks of running jobs, the sweep of open requests, the check of the fence. */
-function repeat({ deps, leader, late, fence, stillLeading, term }: TermParts): Stoppable[] {
+function repeat({ deps, leader, late, fence, stillLeading, term }: RunningTerm): Stoppable[] {
   const { log, metrics, jobs } = deps;
   const sweepOnce = async (): Promise<void> => {
     if (!stillLeading()) return;
@@ -329,18 +333,18 @@ function repeat({ deps, leader, late, fence, stillLeading, term }: TermParts): S
 }
 
 /** Brings the parts to where the cluster is. Nothing is admitted, created or ended before that. */
-async function recover(parts: TermParts, attach: () => void, started: (part: Stoppable) => void): Promise<void> {
+async function recover(parts: RunningTerm, attach: (term: RunningTerm) => void): Promise<void> {
   const { deps, term, tools, poolCache, pools, leader, finishedJobs, fence } = parts;
   const { kube, config, log, pods } = deps;
   // Runners mount this ConfigMap: a pod created before it would wait for it.
   if (config.natsCaFile) {
     const owner = await whileLeading(term, parts.owner());
     const { natsCaFile: caFile, runnerNamespace: namespace } = config;
-    started(await keepNatsCa({ kube, caFile, namespace, owner, log }));
+    parts.stoppable.push(await keepNatsCa({ kube, caFile, namespace, owner, log }));
   }
   await ensureLeading(term);
   // Events flow from here on, so that changes during the initial lists are not missed.
-  attach();
+  attach(parts);
   await whileLeading(term, Promise.all([tools.synced, poolCache.synced, pods.synced]));
   for (const pod of pods.list()) parts.podSeen(pod, true);
   const names = poolCache.list().map(({ metadata }) => metadata.name);
@@ -358,43 +362,21 @@ export async function startTerm(
   lease: TermLease,
   attach: (term: RunningTerm) => void,
 ): Promise<RunningTerm> {
-  const { kube, store, log, namespace } = deps;
-  const parts = new TermParts(deps, lease);
-  const { leader, pools, finishedJobs, tools, poolCache, stillLeading } = parts;
-  const policies = watchSharedPolicies({ kube, store, log, namespace, stillLeading });
-  const stoppable = [...listen(parts), ...repeat(parts)];
+  const parts = new RunningTerm(deps, lease);
+  parts.stoppable.push(watchSharedPolicies({ ...deps, stillLeading: parts.stillLeading }));
+  parts.stoppable.push(...listen(parts), ...repeat(parts));
   parts.queue.run(
     PROOF_WORKERS,
     async (name) => {
       if (name !== '') await proveTool(parts.proof, name);
     },
-    (error, tool) => log.warn({ err: error, tool }, 'tool reconcile failed, will retry'),
+    (error, tool) => deps.log.warn({ err: error, tool }, 'tool reconcile failed, will retry'),
   );
-
-  const stop = async (): Promise<void> => {
-    lease.over.abort();
-    for (const part of [...stoppable, pools, finishedJobs]) part.stop();
-    await Promise.allSettled([leader.stop(), tools.stop(), poolCache.stop(), policies.stop(), parts.queue.stop()]);
-  };
-  let stopped: Promise<void> | undefined;
-  const running: RunningTerm = {
-    leader,
-    figures: () => parts.figures(),
-    jobSeen: (job) => leader.seen(job),
-    jobGone: (job) => leader.deleted(job),
-    podSeen: (pod, listed) => parts.podSeen(pod, listed),
-    podGone: (pod) => parts.podGone(pod),
-    stop: () => (stopped ??= stop()),
-  };
   try {
-    await recover(
-      parts,
-      () => attach(running),
-      (part) => stoppable.push(part),
-    );
+    await recover(parts, attach);
   } catch (error) {
-    await running.stop();
+    await parts.stop();
     throw error;
   }
-  return running;
+  return parts;
 }
