@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/base/config.ts';
 import { ANNOTATION, verifyName, verifyPod } from '../../src/service/controller/pools/pod.ts';
 import { Runners } from '../../src/service/controller/pools/runners.ts';
 import { STUCK_PATIENCE_MS, stuckTools } from '../../src/service/controller/pools/stuck_tools.ts';
-import { proveTool } from '../../src/service/controller/catalog/prove.ts';
+import { noProofs, proveTool } from '../../src/service/controller/catalog/prove.ts';
 import { PODS, PROBE_TOOLS, isKubeError, type Pod } from '../../src/platform/kube/client.ts';
 import { eventRecorder } from '../../src/platform/kube/events.ts';
 import { WorkQueue } from '../../src/platform/kube/queue.ts';
@@ -227,11 +227,9 @@ describe('a tool whose image is gone', function () {
           stillLeading: () => true,
           now: Date.now,
           owner: async () => undefined,
+          ...noProofs(),
           triedAt,
           again,
-          stuck: new Map(),
-          pauses: new Map(),
-          started: () => {},
         },
         NAME,
       );

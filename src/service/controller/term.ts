@@ -6,7 +6,7 @@ import { isBeatOf } from '../../platform/bus/claims.ts';
 import type { ClusterSnapshot } from '../../platform/bus/cluster_snapshot.ts';
 import { SUBJECT, type Closed, type EarlyAnswer, type Heartbeat } from '../../platform/bus/messages.ts';
 import { BEATS, makeRates } from '../../platform/bus/rates.ts';
-import { PROBE_POOLS, PROBE_TOOLS, type Pod } from '../../platform/kube/client.ts';
+import { PROBE_POOLS, PROBE_TOOLS, type KubeObject, type Pod, type ResourceType } from '../../platform/kube/client.ts';
 import { eventRecorder, type EventRecorder } from '../../platform/kube/events.ts';
 import type { Election } from '../../platform/kube/lease.ts';
 import { WorkQueue } from '../../platform/kube/queue.ts';
@@ -30,7 +30,7 @@ import { buildSnapshot } from './snapshot/build.ts';
 import { serveSnapshots } from './snapshot/serve.ts';
 import { makeRecent, type Recent } from './snapshot/recent.ts';
 import { termFigures, type TermFigures } from './term_figures.ts';
-import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './catalog/prove.ts';
+import { isProofPod, isRunnerPod, noProofs, proveTool, type ProofDeps } from './catalog/prove.ts';
 import type { Config } from '../../base/config.ts';
 import { runnerFields } from '../../base/log.ts';
 
@@ -78,8 +78,6 @@ export class RunningTerm {
   readonly tools: Reflector<ProbeTool>;
   readonly poolCache: Reflector<ProbePool>;
   readonly proof: ProofDeps;
-  /** The tool that a proof pod was started for. */
-  readonly toolOfProof = new Map<string, string>();
   readonly late: LateWatch;
   readonly fence: FenceCheck;
   /** What else ends with the term. */
@@ -89,7 +87,7 @@ export class RunningTerm {
   readonly now = (): number => this.deps.store.clock.now();
 
   constructor(deps: TermDeps, lease: TermLease) {
-    const { kube, config, log, jobs, namespace, metrics } = deps;
+    const { kube, config, log, jobs, namespace } = deps;
     const { holder, epoch, over } = lease;
     this.deps = deps;
     this.lease = lease;
@@ -110,11 +108,7 @@ export class RunningTerm {
     const { finishedJobs, recent, events } = this;
     this.owner = ownerOf(kube, config);
     this.pools = new Pools({
-      kube,
-      bus: deps.bus,
-      config,
-      log,
-      metrics,
+      ...deps,
       events,
       recent,
       runners,
@@ -133,8 +127,13 @@ export class RunningTerm {
     });
     const made = { term, runners, pools: this.pools, finishedJobs, events, recent, limits: config };
     this.leader = new Leader({ ...deps, ...made, startsEarly: config.earlyStart });
-    this.tools = this.#watchTools();
-    this.poolCache = this.#watchPools();
+    const toolSeen = (tool: ProbeTool): void => {
+      this.pools.tool(tool);
+      this.queue.add(tool.metadata.name);
+    };
+    this.tools = this.#watch(PROBE_TOOLS, toolSeen, (name) => this.pools.toolGone(name));
+    const poolSeen = (pool: ProbePool): void => this.pools.pool(pool);
+    this.poolCache = this.#watch(PROBE_POOLS, poolSeen, (name) => this.pools.poolGone(name));
     this.proof = this.#proofDeps();
     const knows = (name: string): boolean => this.leader.knows(name);
     this.late = lateWatch({ kube, jobs, namespace, log, knows, signal: over.signal });
@@ -142,45 +141,21 @@ export class RunningTerm {
     this.fence = fenceCheck({ kube, namespace, log, job: anyJob, epoch, installed: config.admissionPolicy });
   }
 
-  #watchTools(): Reflector<ProbeTool> {
-    const { kube, namespace } = this.deps;
-    const seen = (tool: ProbeTool): void => {
-      this.pools.tool(tool);
-      this.queue.add(tool.metadata.name);
-    };
-    return startReflector<ProbeTool>({
-      client: kube,
-      type: PROBE_TOOLS,
-      namespace,
-      handlers: {
-        add: seen,
-        update: seen,
-        delete: (tool) => this.pools.toolGone(tool.metadata.name),
-      },
-    });
-  }
-
-  #watchPools(): Reflector<ProbePool> {
-    const { kube, namespace } = this.deps;
-    return startReflector<ProbePool>({
-      client: kube,
-      type: PROBE_POOLS,
-      namespace,
-      handlers: {
-        add: (pool) => this.pools.pool(pool),
-        update: (pool) => this.pools.pool(pool),
-        delete: (pool) => this.pools.poolGone(pool.metadata.name),
-      },
-    });
+  #watch<T extends KubeObject>(
+    type: ResourceType<T>,
+    seen: (object: T) => void,
+    gone: (name: string) => void,
+  ): Reflector<T> {
+    const { kube: client, namespace } = this.deps;
+    const handlers = { add: seen, update: seen, delete: ({ metadata }: T) => gone(metadata.name) };
+    return startReflector({ client, type, namespace, handlers });
   }
 
   #proofDeps(): ProofDeps {
-    const { kube, config, log, namespace, pods } = this.deps;
+    const { config, namespace, pods } = this.deps;
     const { events, queue, owner, stillLeading, now, tools } = this;
     return {
-      kube,
-      config,
-      log,
+      ...this.deps,
       events,
       queue,
       owner,
@@ -190,17 +165,13 @@ export class RunningTerm {
       getPod: (name) => pods.get(`${config.runnerNamespace}/${name}`),
       tools: () => tools.list(),
       proofs: () => pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined),
-      triedAt: new Map(),
-      again: new Set(),
-      stuck: new Map(),
-      pauses: new Map(),
-      started: (pod, tool) => this.toolOfProof.set(pod, tool),
+      ...noProofs(),
     };
   }
 
   podSeen(pod: Pod, listed: boolean): void {
     if (isRunnerPod(pod)) this.pools.podSeen(pod, listed);
-    else if (isProofPod(pod)) this.queue.add(this.toolOfProof.get(pod.metadata.name) ?? '');
+    else if (isProofPod(pod)) this.queue.add(this.proof.toolOf.get(pod.metadata.name) ?? '');
   }
 
   podGone(pod: Pod): void {

@@ -15,7 +15,20 @@ import { hasEnded, verifyName, verifyPod } from '../pools/pod.ts';
 import { whyRefused } from '../pools/pods.ts';
 import { judgeProof, provenStatus, toolChange } from './verdict.ts';
 
-export interface ProofDeps {
+/** What the leader knows of the proofs in its term, by tool. */
+export const noProofs = () => ({
+  triedAt: new Map<string, number>(),
+  /** Tools that have a verdict and are being proven again. */
+  again: new Set<string>(),
+  /** Tools whose images runners are waiting for, with the kubelet's message. */
+  stuck: new Map<string, string>(),
+  /** Pause between proofs of a degraded tool. */
+  pauses: new Map<string, number>(),
+  /** The tool that a proof pod was started for, so that its end triggers a reconcile of the tool. */
+  toolOf: new Map<string, string>(),
+});
+
+export interface ProofDeps extends ReturnType<typeof noProofs> {
   kube: KubeClient;
   config: Config<'controller'>;
   log: Logger;
@@ -30,15 +43,6 @@ export interface ProofDeps {
   /** Postgres' clock. */
   now: () => number;
   owner: () => Promise<OwnerReference | undefined>;
-  triedAt: Map<string, number>;
-  /** Tools that have a verdict and are being proven again. */
-  again: Set<string>;
-  /** Tools whose images runners are waiting for, with the kubelet's message. */
-  stuck: Map<string, string>;
-  /** Pause between proofs of a degraded tool, by tool. */
-  pauses: Map<string, number>;
-  /** Registers the pod, so that its end triggers a reconcile of the tool. */
-  started: (pod: string, tool: string) => void;
 }
 
 /** Maximum number of concurrent proofs: a node starts a few pods a second, and runners must start too. */
@@ -240,7 +244,7 @@ export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
   const generation = tool.metadata.generation ?? 0;
   const look: Look = { deps, tool, name, generation, now: deps.now(), proof, condition, settled };
   const pod = deps.getPod(proof);
-  deps.started(proof, name);
+  deps.toolOf.set(proof, name);
   if (!registryAllowed(tool.spec.image, config.allowedRegistries)) return refuseRegistry(look);
   // Consumed here: pools report it every second for as long as it lasts.
   const stuck = deps.stuck.get(name);
