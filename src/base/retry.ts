@@ -1,4 +1,4 @@
-/** Back-off after failures, and deadlines. */
+/** Back-off after failures, deadlines, and what is done again and again. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Pauses {
@@ -87,4 +87,22 @@ export async function within<T>(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** One run at a time: while a server is unreachable each run waits, and they would pile up. */
+export function every(ms: number, work: () => Promise<unknown>, failed: (error: unknown) => void): { stop(): void } {
+  let under = false;
+  const once = async (): Promise<void> => {
+    if (under) return;
+    under = true;
+    try {
+      await work();
+    } catch (error) {
+      failed(error);
+    } finally {
+      under = false;
+    }
+  };
+  const timer = setInterval(() => void once(), ms);
+  return { stop: () => clearInterval(timer) };
 }

@@ -2,6 +2,7 @@
  * Keeps one runner from filling the stream of chunks: it chooses its own subjects, so no limit of the stream bounds its
  * share.
  */
+import { every } from '../../base/retry.ts';
 import type { Bus } from './connect.ts';
 import { asBusError, type BusError, isMissing } from './errors.ts';
 import { STREAM } from './messages.ts';
@@ -13,10 +14,6 @@ import { managerOf } from './results.ts';
  */
 const MOST_CHUNKS_OF_ONE = 640;
 const LOOK_MS = 2_000;
-
-export interface Watching {
-  stop(): void;
-}
 
 /** Runners with more chunks than any genuine result has. */
 export async function overfull(bus: Bus, most = MOST_CHUNKS_OF_ONE): Promise<string[]> {
@@ -44,25 +41,16 @@ export function watchShares(
     most,
     lookMs = LOOK_MS,
   }: { onOver: (uid: string) => Promise<void>; onError: (error: BusError) => void; most?: number; lookMs?: number },
-): Watching {
-  let looking = false;
+): { stop(): void } {
   const look = async (): Promise<void> => {
+    if (!bus.connected()) return;
     for (const uid of await overfull(bus, most)) {
       await onOver(uid);
       await (await managerOf(bus)).streams.purge(STREAM.chunks, { filter: `py.chunk.${uid}.>` });
     }
   };
-  const timer = setInterval(() => {
-    if (looking || !bus.connected()) return;
-    looking = true;
-    look()
-      .catch((error: unknown) => {
-        // The stream was deleted or does not exist yet: the collectors create it.
-        if (!isMissing(error)) onError(asBusError(error, 'shares of the chunk stream'));
-      })
-      .finally(() => {
-        looking = false;
-      });
-  }, lookMs);
-  return { stop: () => clearInterval(timer) };
+  return every(lookMs, look, (error) => {
+    // The stream was deleted or does not exist yet: the collectors create it.
+    if (!isMissing(error)) onError(asBusError(error, 'shares of the chunk stream'));
+  });
 }

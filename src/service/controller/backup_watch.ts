@@ -23,12 +23,7 @@ export function backupMetrics(registers: Registry[]) {
 
 export type BackupMetrics = ReturnType<typeof backupMetrics>;
 
-export function watchBackups(
-  store: Pick<Store, 'backupState'>,
-  metrics: BackupMetrics,
-  log: Logger,
-  lookMs = LOOK_MS,
-): { stop(): void } {
+export function watchBackups(store: Store, metrics: BackupMetrics, log: Logger): { stop(): void } {
   const look = async (): Promise<void> => {
     try {
       const state = await store.backupState();
@@ -39,6 +34,6 @@ export function watchBackups(
     }
   };
   void look();
-  const timer = setInterval(() => void look(), lookMs);
+  const timer = setInterval(() => void look(), LOOK_MS);
   return { stop: () => clearInterval(timer) };
 }

@@ -27,7 +27,6 @@ export interface CertificateSettings {
   metrics: Pick<ControllerMetrics, 'certificate'>;
   /** Stages of rotations: the server's configuration changes with them. A file that is missing has no stage. */
   stageFiles?: readonly string[];
-  lookMs?: number;
   now?: () => number;
 }
 
@@ -42,10 +41,6 @@ export function changes(files: readonly string[], now: () => number = Date.now):
     }
     return [...seen.values()].some(({ at }) => now() - at < SETTLES_MS);
   };
-}
-
-export interface Watching {
-  stop(): void;
 }
 
 /** The certificate of a server, after a reload if it was due or a rotation has taken a step. */
@@ -100,8 +95,8 @@ export async function lookAtCertificates(
 }
 
 /** Needs no connection of the product: a controller that starts cannot have one while the certificate has expired. */
-export function watchCertificate(settings: CertificateSettings): Watching {
-  const { log, lookMs = LOOK_MS, stageFiles = [], now } = settings;
+export function watchCertificate(settings: CertificateSettings): { stop(): void } {
+  const { log, stageFiles = [], now } = settings;
   const changed = changes(stageFiles, now);
   const look = (): void => {
     changed()
@@ -109,6 +104,6 @@ export function watchCertificate(settings: CertificateSettings): Watching {
       .catch((error: unknown) => log.warn({ err: error }, 'cannot read the certificate of NATS'));
   };
   look();
-  const timer = setInterval(look, lookMs);
+  const timer = setInterval(look, LOOK_MS);
   return { stop: () => clearInterval(timer) };
 }

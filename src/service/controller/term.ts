@@ -33,6 +33,7 @@ import { termFigures, type TermFigures } from './term_figures.ts';
 import { isProofPod, isRunnerPod, noProofs, proveTool, type ProofDeps } from './catalog/prove.ts';
 import type { Config } from '../../base/config.ts';
 import { runnerFields } from '../../base/log.ts';
+import { every } from '../../base/retry.ts';
 
 type Made = 'term' | 'runners' | 'pools' | 'finishedJobs' | 'limits' | 'startsEarly' | 'events' | 'recent';
 
@@ -251,24 +252,6 @@ function listen(parts: RunningTerm): Stoppable[] {
 }
 
 const uidOf = (heartbeatSubject: string): string => heartbeatSubject.slice(SUBJECT.heartbeat('').length);
-
-/** One run at a time: while Postgres is unreachable each run waits, and they would pile up. */
-function every(ms: number, work: () => Promise<unknown>, failed: (error: unknown) => void): Stoppable {
-  let under = false;
-  const once = async (): Promise<void> => {
-    if (under) return;
-    under = true;
-    try {
-      await work();
-    } catch (error) {
-      failed(error);
-    } finally {
-      under = false;
-    }
-  };
-  const timer = setInterval(() => void once(), ms);
-  return { stop: () => clearInterval(timer) };
-}
 
 /** What is done again and again: checks of running jobs, the sweep of open requests, the check of the fence. */
 function repeat({ deps, leader, late, fence, stillLeading, term }: RunningTerm): Stoppable[] {

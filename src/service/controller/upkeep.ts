@@ -7,34 +7,10 @@ import type { Logger } from '../../base/log.ts';
 import type { Retention } from '../../platform/store/retention.ts';
 import type { Store } from '../../platform/store/store.ts';
 
-export type UpkeepStore = Pick<
-  Store,
-  | 'foldUsage'
-  | 'eraseMore'
-  | 'ensurePartitions'
-  | 'forgetExpired'
-  | 'forgetPolicyDocuments'
-  | 'forgetWebhooks'
-  | 'retain'
->;
-export interface Upkeep {
-  stop(): Promise<void>;
-}
-
 const TURN_MS = 60_000;
 const TURNS_PER_HOUR = 60;
 
-export function startUpkeep({
-  store,
-  retention,
-  log,
-  turnMs = TURN_MS,
-}: {
-  store: UpkeepStore;
-  retention: Retention;
-  log: Logger;
-  turnMs?: number;
-}): Upkeep {
+export function startUpkeep({ store, retention, log }: { store: Store; retention: Retention; log: Logger }) {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let turns = 0;
@@ -72,12 +48,12 @@ export function startUpkeep({
     if (stopped) return;
     timer = setTimeout(() => {
       running = turn().then(next);
-    }, turnMs);
+    }, TURN_MS);
   };
   running = running.then(next);
 
   return {
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true;
       clearTimeout(timer);
       await running;

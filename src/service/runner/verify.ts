@@ -43,7 +43,7 @@ interface Ran {
   ms: number;
 }
 
-function execute(argv: string[], deadlineMs = STEP_MS): Promise<Ran> {
+function execute(argv: string[]): Promise<Ran> {
   const begun = performance.now();
   const [file = '', ...args] = argv;
   const { promise, resolve, reject } = Promise.withResolvers<Ran>();
@@ -68,8 +68,8 @@ function execute(argv: string[], deadlineMs = STEP_MS): Promise<Ran> {
   };
   const timer = setTimeout(() => {
     if (child.pid) end();
-    reject(new Refused('Hangs', `${args.join(' ')}: did not finish within ${deadlineMs} ms`));
-  }, deadlineMs);
+    reject(new Refused('Hangs', `${args.join(' ')}: did not finish within ${STEP_MS} ms`));
+  }, STEP_MS);
   child.on('error', (error: NodeJS.ErrnoException) => {
     clearTimeout(timer);
     reject(unstartable(error, file));

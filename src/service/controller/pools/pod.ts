@@ -60,8 +60,8 @@ export const AGENT_PROGRAM = '/app/agent/main.cjs';
 export const AGENT_NODE_OPTIONS = '--max-semi-space-size=1';
 
 /** 36^5 names per pool suffice for the 5,000 pods that a pool may have. */
-export const podSuffix = (random: () => number = Math.random): string =>
-  Math.floor(random() * 36 ** 5)
+export const podSuffix = (): string =>
+  Math.floor(Math.random() * 36 ** 5)
     .toString(36)
     .padStart(5, '0');
 

@@ -8,6 +8,7 @@ import { CONFIG_MAPS, isKubeError, type KubeClient } from '../../../platform/kub
 import type { Meta } from '../../../platform/kube/resource.ts';
 import { readFile } from 'node:fs/promises';
 import type { Logger } from '../../../base/log.ts';
+import { every } from '../../../base/retry.ts';
 import { NATS_CA } from './pod.ts';
 
 export type OwnerReference = NonNullable<Meta['ownerReferences']>[number];
@@ -50,24 +51,16 @@ export function ownerOf(
 
 const LOOK_MS = 30_000;
 
-export interface NatsCa {
+interface NatsCa {
   kube: KubeClient;
   caFile: string;
   namespace: string;
   owner: OwnerReference | undefined;
   log: Logger;
-  lookMs?: number;
 }
 
 /** Written once before this returns, and again when the file changes: authorities are exchanged while runners run. */
-export async function keepNatsCa({
-  kube,
-  caFile,
-  namespace,
-  owner,
-  log,
-  lookMs = LOOK_MS,
-}: NatsCa): Promise<{ stop(): void }> {
+export async function keepNatsCa({ kube, caFile, namespace, owner, log }: NatsCa): Promise<{ stop(): void }> {
   let written: string | undefined;
   const look = async (): Promise<void> => {
     const ca = await readFile(caFile, 'utf8');
@@ -81,8 +74,7 @@ export async function keepNatsCa({
     written = ca;
   };
   await look();
-  const timer = setInterval(() => {
-    look().catch((error: unknown) => log.warn({ err: error }, 'cannot update the CA of NATS for runners, will retry'));
-  }, lookMs);
-  return { stop: () => clearInterval(timer) };
+  return every(LOOK_MS, look, (error) =>
+    log.warn({ err: error }, 'cannot update the CA of NATS for runners, will retry'),
+  );
 }
