@@ -1,7 +1,7 @@
 /** The controller's caches: ProbeJobs, and the pods in the runner namespace. */
 import type { Config } from '../../base/config.ts';
 import { PODS, PROBE_JOBS, type KubeClient, type Pod } from '../../platform/kube/client.ts';
-import { startReflector, type Reflector } from '../../platform/kube/reflector.ts';
+import { startReflector } from '../../platform/kube/reflector.ts';
 import { LABEL } from '../../platform/kube/resource.ts';
 import type { ProbeJob } from '../../platform/kube/probe_job.ts';
 import { keptJob, slimJob, slimPod } from '../../platform/kube/slim.ts';
@@ -11,7 +11,7 @@ import type { ControllerMetrics } from './metrics.ts';
 import { lifeOfPod } from './pools/pod.ts';
 import type { RunningTerm } from './term.ts';
 
-export interface CachesDeps {
+interface CachesDeps {
   kube: KubeClient;
   config: Config<'controller'>;
   log: Logger;
@@ -23,12 +23,7 @@ export interface CachesDeps {
   podRenewed: (pod: Pod) => void;
 }
 
-export interface Caches {
-  jobs: Reflector<ProbeJob>;
-  pods: Reflector<Pod>;
-}
-
-export function startCaches({ kube, config, log, metrics, term, podGone, podRenewed }: CachesDeps): Caches {
+export function startCaches({ kube, config, log, metrics, term, podGone, podRenewed }: CachesDeps) {
   const hooks = (resource: string) => ({
     listed: ({ reason }: { reason: string }) => metrics.listed(resource, reason),
     failed: (error: unknown) => log.debug({ err: error, resource }, 'watch failed, listing again'),

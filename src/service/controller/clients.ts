@@ -1,25 +1,16 @@
 /** The clients of a controller. */
 import { readFile } from 'node:fs/promises';
-import { connectBus, type Bus } from '../../platform/bus/connect.ts';
+import { connectBus } from '../../platform/bus/connect.ts';
 import { INBOX } from '../../platform/bus/permissions.ts';
 import { limitsOf, postgresOf, type Config } from '../../base/config.ts';
-import { makeClient, type KubeClient } from '../../platform/kube/client.ts';
+import { makeClient } from '../../platform/kube/client.ts';
 import type { Logger } from '../../base/log.ts';
 import { watchOpeningKeys } from '../../platform/seal/watch_keys.ts';
-import { openStore, type Store } from '../../platform/store/store.ts';
+import { openStore } from '../../platform/store/store.ts';
 
-export interface Clients {
-  kube: KubeClient;
-  /** Used only for the Lease, so that a renewal never waits behind a thousand other calls. */
-  leaseClient: KubeClient;
-  store: Store;
-  bus: Bus;
-  keys: ReturnType<typeof watchOpeningKeys>;
-  issuerSeed: string;
-}
-
-export async function connect(config: Config<'controller'>, log: Logger): Promise<Clients> {
+export async function connect(config: Config<'controller'>, log: Logger) {
   const kube = await makeClient({ namespace: config.namespace });
+  /** Used only for the Lease, so that a renewal never waits behind a thousand other calls. */
   const leaseClient = await makeClient({ namespace: config.namespace });
   const keys = watchOpeningKeys(config.sealPrivateFile, (error) =>
     log.error({ err: error }, 'cannot reload the private seal keys'),

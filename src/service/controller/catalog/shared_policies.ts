@@ -86,12 +86,7 @@ async function reconcile(deps: SharedPoliciesDeps, object: ProbePolicy): Promise
   }
 }
 
-export interface SharedPolicies {
-  readonly synced: Promise<void>;
-  stop(): Promise<void>;
-}
-
-export function watchSharedPolicies(deps: SharedPoliciesDeps): SharedPolicies {
+export function watchSharedPolicies(deps: SharedPoliciesDeps): { stop(): Promise<void> } {
   const { kube, store, log, namespace, stillLeading } = deps;
   const queue = new WorkQueue();
   const seen = ({ metadata }: ProbePolicy): void => queue.add(metadata.name);
@@ -125,7 +120,6 @@ export function watchSharedPolicies(deps: SharedPoliciesDeps): SharedPolicies {
   queue.add('');
 
   return {
-    synced: objects.synced,
     async stop() {
       await Promise.all([objects.stop(), queue.stop()]);
     },

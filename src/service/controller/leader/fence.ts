@@ -77,24 +77,20 @@ interface FenceCheckDeps {
   installed: boolean;
 }
 
-export interface FenceCheck {
-  /** Undefined: not known, because no job was there to try it on. */
-  missing(): boolean | undefined;
-  /** The CRD of a pool drops the term. */
-  tooOld(): void;
-  run(): Promise<void>;
-}
+export type FenceCheck = ReturnType<typeof fenceCheck>;
 
-export function fenceCheck({ kube, namespace, log, job, epoch, installed }: FenceCheckDeps): FenceCheck {
+export function fenceCheck({ kube, namespace, log, job, epoch, installed }: FenceCheckDeps) {
   let crdTooOld = false;
   let accepted: boolean | undefined = installed ? undefined : true;
   if (!installed) log.warn({ epoch }, 'admissionPolicy.enabled is off: late admissions are not refused');
   return {
-    missing: () => crdTooOld || accepted,
-    tooOld() {
+    /** Undefined: not known, because no job was there to try it on. */
+    missing: (): boolean | undefined => crdTooOld || accepted,
+    /** The CRD of a pool drops the term. */
+    tooOld(): void {
       crdTooOld = true;
     },
-    async run() {
+    async run(): Promise<void> {
       const found = job();
       // There is no earlier term than the first.
       if (!found || epoch < 1) return;

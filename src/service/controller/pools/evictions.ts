@@ -21,30 +21,24 @@ export interface Change {
   hold: boolean;
 }
 
-export interface Evictions {
-  /** From the pod watch. */
-  seen(uid: string, held: boolean): void;
-  gone(uid: string): void;
-  /**
-   * The pods whose label is wrong. Expects every runner, once a second. `holdMs`: the longest that one job of a runner
-   * may keep it from being evicted; 0 if it may not.
-   */
-  due(runners: Iterable<Seen>, holdMs: (runner: Seen) => number, at: number): Change[];
-}
-
-export function evictions(): Evictions {
+export function evictions() {
   const held = new Set<string>();
   const since = new Map<string, { task: string; at: number }>();
   return {
-    seen(uid, isHeld) {
+    /** From the pod watch. */
+    seen(uid: string, isHeld: boolean): void {
       if (isHeld) held.add(uid);
       else held.delete(uid);
     },
-    gone(uid) {
+    gone(uid: string): void {
       held.delete(uid);
       since.delete(uid);
     },
-    due(runners, holdMs, at) {
+    /**
+     * The pods whose label is wrong. Expects every runner, once a second. `holdMs`: the longest that one job of a
+     * runner may keep it from being evicted; 0 if it may not.
+     */
+    due(runners: Iterable<Seen>, holdMs: (runner: Seen) => number, at: number): Change[] {
       const changes: Change[] = [];
       for (const runner of runners) {
         const { podUid: uid, pod, task, deleting, seenAt } = runner;

@@ -13,8 +13,8 @@ import type { Waiting } from './plan.ts';
 import type { PodTool } from './pod.ts';
 import type { OwnerReference } from './runner_namespace.ts';
 import type { LostTask, Runners } from './runners.ts';
-import { evictions, type Evictions } from './evictions.ts';
-import { stuckTools, type StuckTools } from './stuck_tools.ts';
+import { evictions } from './evictions.ts';
+import { stuckTools } from './stuck_tools.ts';
 
 export interface PoolsDeps {
   kube: KubeClient;
@@ -77,8 +77,8 @@ export class PoolsState {
   catalog: ReadonlyMap<string, ProbePoolSpec> = new Map();
   /** The tools mounted by the pods of each generation. */
   readonly coverage = new Map<string, Set<string>>();
-  readonly stuck: StuckTools;
-  readonly evictions: Evictions = evictions();
+  readonly stuck: ReturnType<typeof stuckTools>;
+  readonly evictions = evictions();
   /** Whether labels of long jobs are being written. */
   marking = false;
   mounted: PodTool[] = [];

@@ -19,14 +19,7 @@ const pullTrouble = (pod: Pod): string | undefined =>
     ?.map(({ state }) => state?.waiting)
     .find((waiting) => PULL_REASONS.has(waiting?.reason ?? ''))?.message;
 
-export interface StuckTools {
-  seen(pod: Pod, uid: string, at: number): void;
-  gone(uid: string): void;
-  /** Tools whose images runners have been waiting for, with the kubelet's message. */
-  find(tools: Iterable<ProbeTool>, at: number): { name: string; message: string }[];
-}
-
-export function stuckTools(runners: Pick<Runners, 'all' | 'ofPod'>): StuckTools {
+export function stuckTools(runners: Pick<Runners, 'all' | 'ofPod'>) {
   /** By pod uid. */
   const waiting = new Map<string, { since: number; message: string }>();
 
@@ -37,13 +30,14 @@ export function stuckTools(runners: Pick<Runners, 'all' | 'ofPod'>): StuckTools 
     );
 
   return {
-    seen(pod, uid, at) {
+    seen(pod: Pod, uid: string, at: number): void {
       const message = pullTrouble(pod);
       if (message === undefined) waiting.delete(uid);
       else waiting.set(uid, { since: waiting.get(uid)?.since ?? at, message });
     },
-    gone: (uid) => void waiting.delete(uid),
-    find(tools, at) {
+    gone: (uid: string): void => void waiting.delete(uid),
+    /** Tools whose images runners have been waiting for, with the kubelet's message. */
+    find(tools: Iterable<ProbeTool>, at: number): { name: string; message: string }[] {
       const long = [...waiting].flatMap(([uid, { since, message }]) => {
         const runner = runners.ofPod(uid);
         return runner && !runner.deleting && at - since >= STUCK_PATIENCE_MS && !cameUpElsewhere(runner, since)

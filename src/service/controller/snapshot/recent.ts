@@ -14,25 +14,10 @@ const LOST: ReadonlySet<Reason> = new Set(['RunnerLost', 'InternalError']);
 
 const NAMES: readonly SnapshotDependency['name'][] = ['postgres', 'nats', 'kubernetes'];
 
-export interface Recent {
-  attemptsLost: number;
-  jobsLost: number;
-  proofsFailed: number;
-  /** Latest first. */
-  events(): SnapshotEvent[];
-  /** Counts per reason for a pool. */
-  ended(pool: string): { why: string; count: number }[];
-  /** Wraps a recorder, and keeps a copy of what it records. */
-  following(recorder: EventRecorder): EventRecorder;
-  jobEnded(reason: Reason): void;
-  podEnded(pool: string, pod: string, why: string): void;
-  /** Records whether each dependency responded just now. */
-  looked(up: Record<SnapshotDependency['name'], boolean>): void;
-  dependencies(): SnapshotDependency[];
-}
+export type Recent = ReturnType<typeof makeRecent>;
 
 /** `now`: clock of Postgres. */
-export function makeRecent(now: () => number): Recent {
+export function makeRecent(now: () => number) {
   /** Ordered by last occurrence. */
   const kept = new Map<string, SnapshotEvent>();
   const endedPods = new Map<string, Map<string, number>>();
@@ -70,13 +55,16 @@ export function makeRecent(now: () => number): Recent {
     if (isChange) note('Dependency', name, up ? 'Back' : 'Away', `${name} ${up ? 'answers again' : 'does not answer'}`);
   }
 
-  const recent: Recent = {
+  const recent = {
     attemptsLost: 0,
     jobsLost: 0,
     proofsFailed: 0,
+    /** Latest first. */
     events: () => [...kept.values()].toReversed(),
-    ended: (pool) => [...(endedPods.get(pool) ?? [])].map(([why, count]) => ({ why, count })),
-    following: (recorder) => ({
+    /** Counts per reason for a pool. */
+    ended: (pool: string) => [...(endedPods.get(pool) ?? [])].map(([why, count]) => ({ why, count })),
+    /** Wraps a recorder, and keeps a copy of what it records. */
+    following: (recorder: EventRecorder): EventRecorder => ({
       record(type, object, event) {
         if (type === PROBE_JOBS && event.reason === 'Retrying') recent.attemptsLost += 1;
         // A degraded tool is proven; its image cannot be pulled.
@@ -85,17 +73,18 @@ export function makeRecent(now: () => number): Recent {
         recorder.record(type, object, event);
       },
     }),
-    jobEnded(reason) {
+    jobEnded(reason: Reason): void {
       if (LOST.has(reason)) recent.jobsLost += 1;
     },
-    podEnded(pool, pod, why) {
+    podEnded(pool: string, pod: string, why: string): void {
       const counts = endedPods.get(pool) ?? new Map<string, number>();
       endedPods.set(pool, counts);
       counts.set(why, (counts.get(why) ?? 0) + 1);
       if (FAILED_PODS.has(why)) note('Pod', pod, 'Ended', `runner of pool ${pool} ended: ${why}`);
     },
-    looked(all) {
-      for (const name of NAMES) look(name, all[name]);
+    /** Records whether each dependency responded just now. */
+    looked(up: Record<SnapshotDependency['name'], boolean>): void {
+      for (const name of NAMES) look(name, up[name]);
     },
     dependencies: () => [...states.values()],
   };
