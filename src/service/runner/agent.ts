@@ -2,7 +2,7 @@
  * The agent of one runner pod: receives orders over NATS, runs the tools through the launcher, and publishes results
  * until they are collected. It holds the pod's NATS identity and the sources in plain text, and has no tools.
  */
-import { isBegin, isCancel, isGo, isPrepare } from '../../platform/bus/claims.ts';
+import { isBegin, isCancel, isGo, isPrepare, isRenew } from '../../platform/bus/claims.ts';
 import type { Bus, Received, Subscribed } from '../../platform/bus/connect.ts';
 import { EARLY_MS } from '../../platform/bus/early.ts';
 import {
@@ -17,6 +17,7 @@ import {
   type OrderAnswer,
   PREPARE_TTL_MS,
   type Prepare,
+  type Renew,
   SUBJECT,
   type Walls,
 } from '../../platform/bus/messages.ts';
@@ -39,7 +40,6 @@ import {
 } from './orders.ts';
 import { packResult, type RawBody } from './output.ts';
 import { publishUntilCollected } from './publish.ts';
-import { serveRenewals } from './renewal.ts';
 import type { JobSource, OpenSource } from './source.ts';
 
 export interface AgentOptions {
@@ -51,21 +51,6 @@ export interface AgentOptions {
   log: Logger;
   walls?: () => Walls;
   heartbeatMs?: number;
-}
-
-export interface Agent {
-  state(): Readonly<State>;
-  /** Refuses new jobs; resolves when the running job has finished and its result is collected. */
-  drain(why: string): Promise<void>;
-  /** Stops immediately, even during a job. */
-  close(): Promise<void>;
-  /**
-   * Resolves when the agent has drained on its own: by order of the leader, or because the tools container could not be
-   * cleaned.
-   */
-  ended: Promise<void>;
-  /** Resolves when the leader's order to begin the pod's next life is answered. */
-  renewed: Promise<void>;
 }
 
 /** A result that is not collected within this time is dropped; its request has ended otherwise by then. */
@@ -84,13 +69,13 @@ interface Begun {
 
 const namesOf = ({ requestId, job }: Order) => requestFields({ id: requestId, job });
 
-export const startAgent = (options: AgentOptions): Agent => new RunningAgent(options);
+export const startAgent = (options: AgentOptions): Agent => new Agent(options);
 
 /**
  * Its state is one record, which `transition` moves; `#take` carries out what follows. The rest is what a record cannot
  * hold: the open source, what the tools promise, and the results that are being sent.
  */
-class RunningAgent implements Agent {
+export class Agent {
   readonly #options: AgentOptions;
   readonly #readyAt = performance.now();
   #state: State;
@@ -124,10 +109,15 @@ class RunningAgent implements Agent {
     this.#subscriptions = this.#subscribe();
   }
 
+  /**
+   * Resolves when the agent has drained on its own: by order of the leader, or because the tools container could not be
+   * cleaned.
+   */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
+  /** Resolves when the leader's order to begin the pod's next life is answered. */
   get renewed(): Promise<void> {
     return this.#renewed.promise;
   }
@@ -136,11 +126,13 @@ class RunningAgent implements Agent {
     return this.#state;
   }
 
+  /** Refuses new jobs; resolves when the running job has finished and its result is collected. */
   drain(why: string): Promise<void> {
     this.#take({ type: 'drain', why });
     return this.ended;
   }
 
+  /** Stops immediately, even during a job. */
   async close(): Promise<void> {
     this.#heartbeats.stop();
     clearTimeout(this.#timer);
@@ -380,7 +372,7 @@ class RunningAgent implements Agent {
   }
 
   #subscribe(): Subscribed[] {
-    const { bus, identity, launcher } = this.#options;
+    const { bus, identity } = this.#options;
     const { uid } = identity;
     return [
       bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(uid), (received) => this.#onPrepare(received)),
@@ -396,12 +388,7 @@ class RunningAgent implements Agent {
         SUBJECT.cancel(uid),
         this.#ordered(isCancel, (order) => ({ type: 'cancel', order, bytes: this.#source?.open.ioUsage() ?? 0 })),
       ),
-      serveRenewals(bus, uid, {
-        decide: (order) => this.#take({ type: 'renew', order }).answer,
-        clean: async () => (await this.#clean) && (await launcher.renew()),
-        onUnclean: () => this.#take({ type: 'drain', why: 'the tools container could not be renewed' }),
-        onRenewed: this.#renewed.resolve,
-      }),
+      bus.serve<Renew, OrderAnswer>(SUBJECT.renew(uid), ({ message }) => this.#onRenew(message)),
       bus.subscribe<Collected>(SUBJECT.collected(uid), ({ message: result }) => {
         this.#take({ type: 'collected', result });
       }),
@@ -437,5 +424,19 @@ class RunningAgent implements Agent {
     if (!answer?.ok || !isPrepared || !mayBegin(message.assignment)) return answer;
     const number = await this.#options.launcher.arm();
     return number === undefined ? answer : { ok: true, number: String(number) };
+  }
+
+  /** After an `ok` the agent accepts no other order. */
+  async #onRenew(order: Renew): Promise<OrderAnswer | undefined> {
+    if (!isRenew(order)) return undefined;
+    const { answer } = this.#take({ type: 'renew', order });
+    if (!answer.ok) return answer;
+    // Nothing of the former tenant may be left in the tools container.
+    if (!(await this.#clean) || !(await this.#options.launcher.renew())) {
+      this.#take({ type: 'drain', why: 'the tools container could not be renewed' });
+      return { ok: false, why: 'unclean' };
+    }
+    this.#renewed.resolve();
+    return { ok: true };
   }
 }

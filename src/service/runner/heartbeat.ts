@@ -7,17 +7,9 @@ import { type Heartbeat, HEARTBEAT_MS, type Lease, SUBJECT, TASK_LEASE_MS } from
 
 const ANSWER_MS = 1_500;
 
-export interface Heartbeats {
-  /** Sends a heartbeat now, after a change. */
-  beat(): void;
-  /** Renews the lease: an order of the leader counts like an answer. */
-  renew(): void;
-  /** Whether the lease is valid: a leader answered in time. */
-  held(): boolean;
-  stop(): void;
-}
+export type Heartbeats = ReturnType<typeof startHeartbeats>;
 
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   bus: Pick<Bus, 'request'>;
   podUid: string;
   state: () => Heartbeat;
@@ -28,14 +20,7 @@ export interface HeartbeatOptions {
   everyMs?: number;
 }
 
-export function startHeartbeats({
-  bus,
-  podUid,
-  state,
-  onLease,
-  onTick,
-  everyMs = HEARTBEAT_MS,
-}: HeartbeatOptions): Heartbeats {
+export function startHeartbeats({ bus, podUid, state, onLease, onTick, everyMs = HEARTBEAT_MS }: HeartbeatOptions) {
   let renewedAt = performance.now();
   let leaseMs = TASK_LEASE_MS;
   const beat = async () => {
@@ -56,10 +41,13 @@ export function startHeartbeats({
   }, everyMs);
   void beat();
   return {
+    /** Sends a heartbeat now, after a change. */
     beat: () => void beat(),
+    /** Renews the lease: an order of the leader counts like an answer. */
     renew: () => {
       renewedAt = performance.now();
     },
+    /** Whether the lease is valid: a leader answered in time. */
     held: () => performance.now() - renewedAt < leaseMs,
     stop: () => clearInterval(timer),
   };

@@ -3,31 +3,6 @@
  * space and the identity of the pod's next life. It must not exit instead, because the containers of a runner pod are
  * not restarted.
  */
-import type { Bus, Subscribed } from '../../platform/bus/connect.ts';
-import { isRenew } from '../../platform/bus/claims.ts';
-import { type OrderAnswer, type Renew, SUBJECT } from '../../platform/bus/messages.ts';
-
-export interface Renewing {
-  /** Whether the agent can; after an `ok` it accepts no other order. */
-  decide: (order: Renew) => OrderAnswer;
-  /** Leaves nothing of the former tenant in the tools container. */
-  clean: () => Promise<boolean>;
-  onUnclean: () => void;
-  onRenewed: () => void;
-}
-
-export const serveRenewals = (bus: Bus, uid: string, renewing: Renewing): Subscribed =>
-  bus.serve<Renew, OrderAnswer>(SUBJECT.renew(uid), async ({ message }) => {
-    if (!isRenew(message)) return undefined;
-    const answer = renewing.decide(message);
-    if (!answer.ok) return answer;
-    if (!(await renewing.clean())) {
-      renewing.onUnclean();
-      return { ok: false, why: 'unclean' };
-    }
-    renewing.onRenewed();
-    return { ok: true };
-  });
 
 /** What the next life is told, in its environment. Nothing of it comes from a tenant. */
 export interface NextLife {
