@@ -25,7 +25,6 @@ import type { ProbeToolSpec } from '../../src/platform/kube/probe_tool.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
 import { startAgent, type Agent } from '../../src/service/runner/agent.ts';
 import { openLauncher, type Launcher } from '../../src/service/runner/launcher.ts';
-import { sourceOpener } from '../../src/service/runner/source.ts';
 import { startProxy, type ProxyOptions, type SourceProxy } from '../../src/source/proxy.ts';
 import { serveUploads } from '../../src/source/upload/serve.ts';
 import { openSpool, type Spool } from '../../src/source/upload/spool.ts';
@@ -270,7 +269,7 @@ async function startRunner(
   const agent: Agent = startAgent({
     bus,
     launcher,
-    openSource: sourceOpener(proxy),
+    proxy,
     log: pino({ level: process.env['PY_TEST_LOG'] ?? 'silent' }),
     heartbeatMs: 100,
     identity: {

@@ -16,7 +16,6 @@ import { INBOX } from '../../src/platform/bus/permissions.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
 import { startAgent, type Agent } from '../../src/service/runner/agent.ts';
 import { openLauncher, type Launcher } from '../../src/service/runner/launcher.ts';
-import { sourceOpener } from '../../src/service/runner/source.ts';
 import { startProxy, type SourceProxy } from '../../src/source/proxy.ts';
 import { accountSettings } from '../api/fixture.ts';
 import { startLauncher, type LauncherProcess } from '../runner/built_launcher.ts';
@@ -80,7 +79,7 @@ describe('log lines of one request', function () {
     agent = startAgent({
       bus: agentBus,
       launcher,
-      openSource: sourceOpener(proxy),
+      proxy,
       log: runner.log,
       heartbeatMs: 100,
       identity: {

@@ -31,7 +31,6 @@ import { ensureStreams } from '../../src/platform/bus/streams.ts';
 import { type Agent, startAgent } from '../../src/service/runner/agent.ts';
 import { phaseOf } from '../../src/service/runner/orders.ts';
 import { type Launcher, openLauncher } from '../../src/service/runner/launcher.ts';
-import { sourceOpener } from '../../src/service/runner/source.ts';
 import { RUNNER_SETTINGS, type RunnerSettings } from '../../src/base/runner_settings.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { Source } from '../../src/source/source.ts';
@@ -160,7 +159,7 @@ export class Rig {
     this.agent = startAgent({
       bus: this.bus,
       launcher: this.launcher,
-      openSource: sourceOpener(this.proxy),
+      proxy: this.proxy,
       identity: {
         protocol: RUNNER_PROTOCOL,
         pod: 'runner-1',

@@ -14,7 +14,7 @@ import { aMain, aVariant, vod } from '../hls/examples/playlists.ts';
 import { runJob } from '../../src/service/runner/job.ts';
 import { openLauncher, type Launcher } from '../../src/service/runner/launcher.ts';
 import type { RawBody } from '../../src/service/runner/output.ts';
-import { sourceOpener } from '../../src/service/runner/source.ts';
+import { JobSource } from '../../src/service/runner/source.ts';
 import { sampleWav } from '../../src/service/runner/verify_sample.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type SourceProxy } from '../../src/source/proxy.ts';
@@ -84,7 +84,7 @@ describe('HLS validator in a file job', function () {
       allow: [],
       report: { enabled: false, diff: false, prefer: null },
     };
-    const source = sourceOpener(proxy)(assignment);
+    const source = new JobSource(proxy, assignment);
     try {
       const settings = { toolsDir: directory, nodePath: process.execPath, outputBytes: 8 << 20, memoryBytes: 2 ** 30 };
       const { signal } = new AbortController();

@@ -11,7 +11,7 @@ import { cachedTools } from '../../images/cached.ts';
 import type { Entry } from '../../images/catalog.ts';
 import { runJob } from '../../src/service/runner/job.ts';
 import { openLauncher, type Launcher } from '../../src/service/runner/launcher.ts';
-import { sourceOpener } from '../../src/service/runner/source.ts';
+import { JobSource } from '../../src/service/runner/source.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { ParseOptions } from '../../src/source/protocols/protocol.ts';
 import { startProxy, type ProxyOptions } from '../../src/source/proxy.ts';
@@ -83,7 +83,6 @@ export async function startRealRunner(
   const launcher: Launcher = openLauncher(launched.socket, { cleanMs: 3_000 });
   const proxy = await startProxy({ ...proxyOptions, log: { debug: note, warn: note } });
   await launcher.whenConnected(10_000);
-  const open = sourceOpener(proxy);
   const settings = { toolsDir: directory, nodePath: process.execPath, outputBytes: 64 << 20, memoryBytes: 2 ** 30 };
   return {
     entries: built.map(({ entry }) => entry),
@@ -106,7 +105,7 @@ export async function startRealRunner(
         allow: [],
         report: { enabled: false, diff: false, prefer: null },
       };
-      const opened = open(assignment);
+      const opened = new JobSource(proxy, assignment);
       try {
         void opened.prepare();
         const { signal } = new AbortController();

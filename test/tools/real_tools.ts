@@ -14,7 +14,7 @@ import type { Entry } from '../../images/catalog.ts';
 import { openLauncher, type Launcher } from '../../src/service/runner/launcher.ts';
 import { runJob } from '../../src/service/runner/job.ts';
 import type { RawToolResult } from '../../src/service/runner/output.ts';
-import { sourceOpener } from '../../src/service/runner/source.ts';
+import { JobSource } from '../../src/service/runner/source.ts';
 import { verify } from '../../src/service/runner/verify.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { ProbeReport } from '../../src/media/report/schema.ts';
@@ -66,7 +66,6 @@ export async function startRealTools(): Promise<RealTools> {
   const launcher: Launcher = openLauncher(process_.socket, { cleanMs: 3_000 });
   const proxy: SourceProxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32' }] });
   await launcher.whenConnected(5_000);
-  const open = sourceOpener(proxy);
   const settings = { toolsDir: directory, nodePath: process.execPath, outputBytes: 64 << 20, memoryBytes: 2 ** 30 };
 
   return {
@@ -81,7 +80,7 @@ export async function startRealTools(): Promise<RealTools> {
         allow: [],
         report: { enabled: false, diff: false, prefer: null },
       };
-      const opened = open(assignment);
+      const opened = new JobSource(proxy, assignment);
       try {
         const { signal } = new AbortController();
         const { tools } = await runJob({ assignment, remainingMs: 60_000, launcher, source: opened, settings, signal });
@@ -105,7 +104,7 @@ export async function startRealTools(): Promise<RealTools> {
         allow: [],
         report: { enabled: true, diff: true, prefer: null },
       };
-      const opened = open(assignment);
+      const opened = new JobSource(proxy, assignment);
       try {
         const { signal } = new AbortController();
         const { report } = await runJob({

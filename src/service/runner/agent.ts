@@ -40,12 +40,13 @@ import {
 } from './orders.ts';
 import { packResult, type RawBody } from './output.ts';
 import { publishUntilCollected } from './publish.ts';
-import type { JobSource, OpenSource } from './source.ts';
+import type { SourceProxy } from '../../source/proxy.ts';
+import { JobSource } from './source.ts';
 
 export interface AgentOptions {
   bus: Bus;
   launcher: Launcher;
-  openSource: OpenSource;
+  proxy: SourceProxy;
   identity: Identity;
   settings: RunSettings & { jobsBefore?: number };
   log: Logger;
@@ -199,7 +200,7 @@ export class Agent {
     const key = keyOf(order);
     if (this.#source?.key === key) return this.#source.open;
     this.#release();
-    const open = this.#options.openSource(order.assignment);
+    const open = new JobSource(this.#options.proxy, order.assignment);
     this.#source = { key, open };
     return open;
   }

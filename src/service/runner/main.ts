@@ -12,7 +12,6 @@ import { startAgent } from './agent.ts';
 import { serveHealth } from '../../base/health.ts';
 import { openLauncher } from './launcher.ts';
 import { beginLife } from './renewal.ts';
-import { sourceOpener } from './source.ts';
 import { watchWalls } from './walls.ts';
 
 /** Only the leader knows how long a start may take: on a node under load the other container starts minutes later. */
@@ -59,7 +58,7 @@ export async function run(): Promise<void> {
   const agent = startAgent({
     bus,
     launcher,
-    openSource: sourceOpener(proxy),
+    proxy,
     identity: {
       protocol: RUNNER_PROTOCOL,
       pod: podName,

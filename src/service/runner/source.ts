@@ -32,14 +32,6 @@ export interface SourceFailure {
 export const waitsForKind = ({ name }: Pick<AssignedTool, 'name'>, beside: readonly unknown[]): boolean =>
   beside.length > 1 && TOOL_TABLE[name]?.file?.onlyFor !== undefined;
 
-/** Never throws: if the address is invalid, the tools fail with that error and the request ends like any other. */
-export type OpenSource = (assignment: Assignment) => JobSource;
-
-export const sourceOpener =
-  (proxy: SourceProxy): OpenSource =>
-  (assignment) =>
-    new JobSource(proxy, assignment);
-
 /** Port 9 (discard): no tool gets anything from it. */
 const NOWHERE = 'http://127.0.0.1:9/';
 
@@ -55,6 +47,7 @@ export class JobSource {
   /** Those opened so far; the last is the current one. */
   readonly #opened: Opened[];
 
+  /** Never throws: if the address is invalid, the tools fail with that error and the request ends like any other. */
   constructor(proxy: SourceProxy, assignment: Assignment) {
     const { source, other } = assignment;
     this.#sources = other === undefined ? [source] : [source, other];
