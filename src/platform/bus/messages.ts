@@ -121,6 +121,20 @@ export const runsFor = (tools: readonly Run[], ofTwo: boolean): Run[] =>
     tools.map(({ name, version }) => ({ name, version, ...(side === undefined ? {} : { side }) })),
   );
 
+/** What a result says of a run that printed nothing. */
+export const withoutResult = ({ name, version, side }: Run) => ({
+  name,
+  version,
+  ...(side === undefined ? {} : { side }),
+  success: false,
+  durationMs: 0,
+  usageMs: 0,
+  exitCode: null,
+  signal: null,
+  format: 'text' as const,
+  output: null,
+});
+
 /** Identifies a run within a job: two versions of one tool are two runs, and so is one version on two sources. */
 export const runKey = ({ name, version, side }: { name: string; version: string; side?: Side }): string =>
   side === undefined ? `${name} ${version}` : `${side}: ${name} ${version}`;

@@ -1,5 +1,5 @@
 /** Runs of a comparison, two at a time, within the memory of two, on one source after the other; and what differs. */
-import { SIDES, type AssignedTool, type Side } from '../../platform/bus/messages.ts';
+import { SIDES, withoutResult, type AssignedTool, type Side } from '../../platform/bus/messages.ts';
 import type { ComparisonResult } from '../../platform/bus/result_body.ts';
 import { compareRuns, type ComparedRun } from '../../media/compare/compare.ts';
 import { COMPARED_AT_ONCE } from '../../base/limits.ts';
@@ -36,12 +36,11 @@ export async function runSeveral(
   const results = new Map<AssignedTool, RawToolResult>();
   const running = new Map<AssignedTool, { promised: number; ended: Promise<void> }>();
   let kept = before;
-  const start = (tool: AssignedTool, share: Share): Promise<RawToolResult> => {
-    if (share.outputBytes <= 0)
-      return Promise.resolve(unstarted(tool, { failure: 'output-too-large', error: 'no room is left' }));
+  const start = async (tool: AssignedTool, share: Share): Promise<RawToolResult> => {
+    if (share.outputBytes <= 0) return { ...withoutResult(tool), failure: 'output-too-large', error: 'no room is left' };
     if (share.remainingMs >= 1) return run(tool, share);
     const error = `${tool.name} ${tool.version} did not start: the other runs took all of the time`;
-    return Promise.resolve(unstarted(tool, { failure: 'timeout', error }));
+    return { ...withoutResult(tool), failure: 'timeout', error };
   };
   const left = (): number =>
     COMPARED_AT_ONCE * outputBytes - kept - [...running.values()].reduce((sum, { promised }) => sum + promised, 0);
@@ -63,19 +62,6 @@ export async function runSeveral(
   await Promise.all([...running.values()].map(({ ended }) => ended));
   return tools.map((tool) => results.get(tool)!);
 }
-
-const unstarted = ({ name, version }: AssignedTool, why: Pick<RawToolResult, 'failure' | 'error'>): RawToolResult => ({
-  name,
-  version,
-  success: false,
-  durationMs: 0,
-  usageMs: 0,
-  exitCode: null,
-  signal: null,
-  format: 'text',
-  output: null,
-  ...why,
-});
 
 function explained(result: RawToolResult, promised: number): RawToolResult {
   if (result.failure !== 'output-too-large') return result;

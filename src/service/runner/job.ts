@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cause } from '../../base/causes.ts';
-import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
+import { withoutResult, type AssignedTool, type Assignment } from '../../platform/bus/messages.ts';
 import type { FailureCode } from '../../platform/bus/result_body.ts';
 import { HLS_PROGRAM } from '../../media/hls/built_in.ts';
 import { programFile } from '../../base/program_file.ts';
@@ -201,19 +201,8 @@ async function runTool(
   const begun = performance.now();
   const end = (more: Partial<RawToolResult>): RawToolResult => {
     const ms = performance.now() - begun;
-    return {
-      name: asked.name,
-      version: asked.version,
-      ...(asked.build === undefined ? {} : { build: asked.build }),
-      success: false,
-      durationMs: ms,
-      usageMs: ms,
-      exitCode: null,
-      signal: null,
-      format: 'text',
-      output: null,
-      ...more,
-    };
+    const { build } = asked;
+    return { ...withoutResult(asked), ...(build === undefined ? {} : { build }), durationMs: ms, usageMs: ms, ...more };
   };
   const fail: Fail = (failure, message, { code, ...ended } = {}) => {
     const { exitCode = null } = ended;

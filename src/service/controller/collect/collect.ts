@@ -7,7 +7,14 @@ import { codeMember } from '../../../base/causes.ts';
 import { makeBodyRoom, type BodyRoom } from '../../../platform/bus/body_room.ts';
 import type { Bus } from '../../../platform/bus/connect.ts';
 import { BusError } from '../../../platform/bus/errors.ts';
-import { CHUNK_BYTES, RESULT_PROTOCOL, SUBJECT, type Closed, type Result } from '../../../platform/bus/messages.ts';
+import {
+  CHUNK_BYTES,
+  RESULT_PROTOCOL,
+  SUBJECT,
+  withoutResult,
+  type Closed,
+  type Result,
+} from '../../../platform/bus/messages.ts';
 import type { ResultBody } from '../../../platform/bus/result_body.ts';
 import { packBody, type PackedBody } from '../../../platform/bus/packing.ts';
 import type { ResultDelivery } from '../../../platform/bus/collect.ts';
@@ -76,16 +83,10 @@ async function jobOf({ kube, cached, namespace }: CollectDeps, result: Result): 
  */
 function unreadable(job: ProbeJob): ResultBody {
   const tools = runsOf(job).map((run) => ({
-    ...run,
-    success: false,
-    durationMs: 0,
-    usageMs: 0,
-    exitCode: null,
-    signal: null,
+    ...withoutResult(run),
     failure: 'failed' as const,
     error: 'the runner sent an unreadable result',
     format: 'json' as const,
-    output: null,
   }));
   return { tools, ioUsage: 0 };
 }

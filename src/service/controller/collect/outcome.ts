@@ -2,7 +2,7 @@
  * What a result means for the request: the response status, the state in the log, the reason on the ProbeJob. Contract
  * 2.4.
  */
-import { runKey, runsFor, SIDES, sideText, type Run } from '../../../platform/bus/messages.ts';
+import { runKey, runsFor, SIDES, sideText, withoutResult, type Run } from '../../../platform/bus/messages.ts';
 import type { ResultBody, ToolResult } from '../../../platform/bus/result_body.ts';
 import type { ProbeJob, Reason } from '../../../platform/kube/probe_job.ts';
 import { TOOL_TABLE } from '../../../media/tools/table.ts';
@@ -63,22 +63,11 @@ function firstError(failed: readonly ToolResult[]): string {
   return sides.map((tool) => `${sideText(tool)}${tool.error ?? 'failed'}`).join('; ');
 }
 
-function missing({ name, version, side }: Run): ToolResult {
-  return {
-    name,
-    version,
-    ...(side === undefined ? {} : { side }),
-    success: false,
-    durationMs: 0,
-    usageMs: 0,
-    exitCode: null,
-    signal: null,
-    failure: 'failed',
-    error: `${name} ${version} returned no result`,
-    format: 'text',
-    output: null,
-  };
-}
+const missing = (run: Run): ToolResult => ({
+  ...withoutResult(run),
+  failure: 'failed',
+  error: `${run.name} ${run.version} returned no result`,
+});
 
 function summarise(tools: ToolResult[]): string {
   if (tools.length === 0) return NO_RESULT;

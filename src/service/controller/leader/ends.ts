@@ -4,7 +4,7 @@
  * written to the ProbeJob's status.
  */
 import { isUse } from '../../../platform/bus/claims.ts';
-import { runsFor, type Closed, type RunnerUse, SUBJECT } from '../../../platform/bus/messages.ts';
+import { runsFor, withoutResult, type Closed, type RunnerUse, SUBJECT } from '../../../platform/bus/messages.ts';
 import { COMPARED_AT_ONCE } from '../../../base/limits.ts';
 import { within, backoff, pause, retry } from '../../../base/retry.ts';
 import { isFinished, stamp } from '../../../platform/kube/conditions.ts';
@@ -252,15 +252,7 @@ export const recordedEnd = (end: RecordedEnd): JobEnd => ({
 /** The result body for tools that timed out. */
 const timeoutBody = (tools: readonly RecordedTool[], error: string, ioUsage: number): PackedBody =>
   packBody({
-    tools: tools.map((tool) => ({
-      ...tool,
-      exitCode: null,
-      signal: null,
-      error,
-      failure: 'timeout',
-      format: 'json',
-      output: null,
-    })),
+    tools: tools.map((tool) => ({ ...withoutResult(tool), ...tool, error, failure: 'timeout', format: 'json' })),
     ioUsage,
   });
 
