@@ -37,7 +37,8 @@ export async function runSeveral(
   const running = new Map<AssignedTool, { promised: number; ended: Promise<void> }>();
   let kept = before;
   const start = async (tool: AssignedTool, share: Share): Promise<RawToolResult> => {
-    if (share.outputBytes <= 0) return { ...withoutResult(tool), failure: 'output-too-large', error: 'no room is left' };
+    if (share.outputBytes <= 0)
+      return { ...withoutResult(tool), failure: 'output-too-large', error: 'no room is left' };
     if (share.remainingMs >= 1) return run(tool, share);
     const error = `${tool.name} ${tool.version} did not start: the other runs took all of the time`;
     return { ...withoutResult(tool), failure: 'timeout', error };

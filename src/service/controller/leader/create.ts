@@ -10,13 +10,13 @@ import { isKubeError, outcomeUnknown, PROBE_JOBS } from '../../../platform/kube/
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { requestFields } from '../../../base/log.ts';
 import { backoff, pause } from '../../../base/retry.ts';
-import { admissionOf, isAdmittedBy, LEASE_MARGIN_MS, type AdmissionDeps } from './dispatch.ts';
+import { admissionOf, isAdmittedBy, LEASE_MARGIN_MS } from './dispatch.ts';
 import { seen } from './intake.ts';
 import { Refusal, stateOf, type EventOf, type Job } from './job.ts';
 import { ANSWER_MS, readLive, WRITE_MS } from './job_status.ts';
 import { reserve } from './orders.ts';
 import { activeToken, takeIn } from './resolve_job.ts';
-import { intakeDeps, now, slotsOf, type TermState } from './term_state.ts';
+import { intakeDeps, now, slotsOf, type TermState, type TermStateDeps } from './term_state.ts';
 
 const BY_API: EarlyAnswer = { created: false };
 
@@ -78,7 +78,7 @@ const PAUSES = { first: 20, longest: 500 };
  * the job is not wanted any more.
  */
 async function createAdmitted(
-  deps: AdmissionDeps,
+  deps: TermStateDeps,
   job: Job,
   object: ProbeJob,
   isWanted: () => boolean,

@@ -1,23 +1,22 @@
 /** Admits a pool's waiting jobs within the available runners and limits, and orders their runners to start. */
 import type { Assignment } from '../../../platform/bus/messages.ts';
-import { requestFields, runnerFields, type Logger } from '../../../base/log.ts';
+import { requestFields, runnerFields } from '../../../base/log.ts';
 import { backoff, pause } from '../../../base/retry.ts';
-import { isKubeError, isPolicyNotReady, outcomeUnknown, type KubeClient } from '../../../platform/kube/client.ts';
+import { isKubeError, isPolicyNotReady, outcomeUnknown } from '../../../platform/kube/client.ts';
 import { stamp } from '../../../platform/kube/conditions.ts';
 import type { ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
-import type { Store } from '../../../platform/store/store.ts';
 import { sendGo } from '../pools/send_order.ts';
 import { afterRefusal } from '../retry_policy.ts';
 import { admittedEarly } from './early.ts';
 import { endOf } from './ends.ts';
 import { resultPathOf, stateOf, type Job } from './job.ts';
-import { admittedStatus, readLive, WRITE_MS, writeStatus, type WriteTurns } from './job_status.ts';
+import { admittedStatus, readLive, WRITE_MS, writeStatus } from './job_status.ts';
 import { leaseSafe, type Term } from './lease_guard.ts';
 import { POD_GONE, lost, replaceIfLeading } from './losses.ts';
 import { orderFor, reserve } from './orders.ts';
 import { assignedPolicy } from './policies.ts';
 import { refusalOf } from './resolve_job.ts';
-import { now, type TermState } from './term_state.ts';
+import { now, type TermState, type TermStateDeps } from './term_state.ts';
 
 export function admitNext(state: TermState, pool: string): void {
   state.contenders = undefined;
@@ -117,20 +116,12 @@ const PAUSES = { first: 20, longest: 500 };
 /** The job fails after this many admissions that the API server rejected as invalid, not because of load. */
 const MAX_REFUSALS = 5;
 
-export interface AdmissionDeps {
-  term: Term;
-  kube: KubeClient;
-  store: Store;
-  log: Logger;
-  writes: WriteTurns;
-}
-
 /**
  * Returns once the outcome of the write is known: a slot is released only if the write certainly did not land.
  * `isWanted`: false if the job ended meanwhile.
  */
 async function writeAdmission(
-  deps: AdmissionDeps,
+  deps: TermStateDeps,
   job: Job,
   isWanted: () => boolean,
 ): Promise<'written' | 'gone' | 'refused'> {
@@ -167,7 +158,7 @@ type Attempt = Pick<Job, 'status' | 'attempt' | 'runner'>;
 export const isAdmittedBy = (term: Pick<Term, 'epoch'>, { status, attempt, runner }: Attempt): boolean =>
   status?.admittedBy?.epoch === term.epoch && status.attempts === attempt + 1 && status.runner?.uid === runner?.uid;
 
-export const admissionOf = ({ term, store }: Pick<AdmissionDeps, 'term' | 'store'>, job: Job): ProbeJobStatus =>
+export const admissionOf = ({ term, store }: TermStateDeps, job: Job): ProbeJobStatus =>
   admittedStatus(
     job.status,
     {
@@ -185,7 +176,7 @@ export const admissionOf = ({ term, store }: Pick<AdmissionDeps, 'term' | 'store
     stamp(store.clock.now()),
   );
 
-async function writeOnce(deps: AdmissionDeps, job: Job, isWanted: () => boolean): Promise<'written' | 'gone'> {
+async function writeOnce(deps: TermStateDeps, job: Job, isWanted: () => boolean): Promise<'written' | 'gone'> {
   const { term, kube } = deps;
   await leaseSafe(term, LEASE_MARGIN_MS);
   if (!isWanted()) return 'gone';

@@ -8,7 +8,7 @@ import { runsFor, withoutResult, type Closed, type RunnerUse, SUBJECT } from '..
 import { COMPARED_AT_ONCE } from '../../../base/limits.ts';
 import { within, backoff, pause, retry } from '../../../base/retry.ts';
 import { isFinished, stamp } from '../../../platform/kube/conditions.ts';
-import type { ProbeJob, Reason, ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
+import type { ProbeJob, Reason } from '../../../platform/kube/probe_job.ts';
 import { TEXTS } from '../../result/texts.ts';
 import { sendCancel, type Said } from '../pools/send_order.ts';
 import { deadlineMs } from '../retry_policy.ts';
@@ -23,22 +23,21 @@ import {
   type Refusal,
   resultPathOf,
 } from './job.ts';
-import { type JobEnd, finishedStatus, readLive, writeStatus, type WriteTurns } from './job_status.ts';
-import { later, leaseSafe, type Term } from './lease_guard.ts';
+import { type JobEnd, finishedStatus, readLive, writeStatus, type StatusTarget } from './job_status.ts';
+import { later, leaseSafe } from './lease_guard.ts';
 import { unjudged } from './policies.ts';
-import type { TermState } from './term_state.ts';
+import type { TermState, TermStateDeps } from './term_state.ts';
 import { explain, whyWaiting } from './waiting.ts';
 import { packBody, type PackedBody } from '../../../platform/bus/packing.ts';
 import type { ResultBody } from '../../../platform/bus/result_body.ts';
 import type { Bus } from '../../../platform/bus/connect.ts';
-import { isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
+import { isKubeError } from '../../../platform/kube/client.ts';
 import { type Logger, requestFields } from '../../../base/log.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import type { RecordedEnd } from '../../../platform/store/requests.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import type { Turns } from '../../../base/turns.ts';
-import type { FinishedJobs } from './finished_jobs.ts';
 import { recordEnd } from '../collect/record_end.ts';
 
 /** Reasons that are explained by an Event. Successful jobs and those cancelled by their caller get none. */
@@ -69,15 +68,8 @@ export const CANCELLED: End = { state: 'error', status: 499, reason: 'Cancelled'
 export function collected(state: TermState, notice: Closed): void {
   const job = state.jobs.taken(notice.job);
   if (!job || job.id !== notice.id) return;
-  void state.move(job, { is: notice.attempt === job.attempt ? 'recorded' : 'outrun', end: endIn(notice) });
+  void state.move(job, { is: notice.attempt === job.attempt ? 'recorded' : 'outrun', end: notice });
 }
-
-const endIn = ({ reason, summary, tools, policy }: Closed): JobEnd => ({
-  reason,
-  summary,
-  tools,
-  ...(policy ? { policy } : {}),
-});
 
 /** Orders the runner of a running job to stop. */
 export function stop(state: TermState, job: Job, event: EventOf<'ended' | 'gone'>): void {
@@ -198,16 +190,11 @@ export function limitRunTime(state: TermState, job: Job): void {
   });
 }
 
-export interface Endable {
-  id: string;
-  key: string;
+type Recordable = Pick<Job, 'id' | 'key' | 'submittedAt' | 'attempt' | 'status'>;
+
+/** `account`: undefined for a job that was refused before its token was known. */
+interface Endable extends Recordable, StatusTarget {
   account: number | undefined;
-  namespace: string;
-  uid: string;
-  resourceVersion: string;
-  submittedAt: Date;
-  attempt: number;
-  status: ProbeJobStatus | undefined;
 }
 
 type RecordedTool = Pick<
@@ -223,15 +210,6 @@ export interface EndDeps {
   log: Logger;
   /** For callers that end many requests at once. */
   records?: Turns;
-}
-
-export interface FinishDeps {
-  term: Term;
-  store: Pick<Store, 'clock'>;
-  kube: KubeClient;
-  log: Logger;
-  writes: WriteTurns;
-  finishedJobs: Pick<FinishedJobs, 'nextBatch'>;
 }
 
 export const recordedEnd = (end: RecordedEnd): JobEnd => ({
@@ -255,8 +233,6 @@ const timeoutBody = (tools: readonly RecordedTool[], error: string, ioUsage: num
     tools: tools.map((tool) => ({ ...withoutResult(tool), ...tool, error, failure: 'timeout', format: 'json' })),
     ioUsage,
   });
-
-export type Recordable = Pick<Endable, 'id' | 'key' | 'submittedAt' | 'attempt' | 'status'>;
 
 /** Retries until Postgres answers or the term ends: without a record there is no end. */
 export async function endRequest(
@@ -323,7 +299,7 @@ export async function endRequest(
 
 /** Returns the finished object, or undefined if it no longer exists. */
 export async function writeFinish(
-  deps: FinishDeps,
+  deps: TermStateDeps,
   job: Endable,
   finish: JobEnd,
   options: { later: boolean },

@@ -11,7 +11,6 @@ import type { Reflector } from '../../../platform/kube/reflector.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { type Logger, requestFields } from '../../../base/log.ts';
 import type { OpenRow } from '../../../platform/store/records.ts';
-import type { Store } from '../../../platform/store/store.ts';
 import { endRequest, type EndDeps } from './ends.ts';
 
 /** A watch event takes milliseconds, but a create may be delayed by a busy API server. */
@@ -91,10 +90,8 @@ const BATCH = 200;
 export const isOverdue = (row: OpenRow, now: number): boolean =>
   now > row.submittedAt.getTime() + row.queueTimeoutMs + GRACE_MS;
 
-export interface SweepDeps extends EndDeps {
-  store: Store;
+interface SweepDeps extends EndDeps {
   kube: KubeClient;
-  log: Logger;
   namespace: string;
   knows: (name: string) => boolean;
   cached: (name: string) => boolean;
