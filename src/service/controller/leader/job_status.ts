@@ -11,18 +11,11 @@ import type { ToolName } from '../../../media/tools/table.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
 import { Fifo } from '../../../base/fifo.ts';
 
-const admitted = (status: Condition['status'], reason: string, message: string): Change => ({
-  type: 'Admitted',
-  status,
-  reason,
-  message,
-});
-const succeeded = (status: Condition['status'], reason: Reason, message: string): Change => ({
-  type: 'Succeeded',
-  status,
-  reason,
-  message,
-});
+const changeOf =
+  <R extends string>(type: string) =>
+  (status: Condition['status'], reason: R, message: string): Change => ({ type, status, reason, message });
+const admitted = changeOf('Admitted');
+const succeeded = changeOf<Reason>('Succeeded');
 
 /** Status of a job that has waited for a second. */
 export function waitingStatus(
@@ -61,31 +54,25 @@ export function admittedStatus(
   admission: Admission,
   now: string,
 ): ProbeJobStatus {
-  const again = admission.attempt > 1 ? ` (attempt ${admission.attempt})` : '';
-  const tools = admission.tools.map(({ name, version }) => `${name} ${version}`).join(' and ');
-  const of = admission.ofTwo ? ' of two sources' : '';
+  const { holder, epoch, token, account, attempt, queueTimeMs, ofTwo, ...shown } = admission;
+  const again = attempt > 1 ? ` (attempt ${attempt})` : '';
+  const tools = shown.tools.map(({ name, version }) => `${name} ${version}`).join(' and ');
+  const of = ofTwo ? ' of two sources' : '';
   return {
     conditions: setConditions(
       previous,
       [
         admitted('True', 'Admitted', `admitted at ${now}: holds a slot of its token`),
-        succeeded('Unknown', 'Running', `${tools}${of} on ${admission.runner.pod}${again}`),
+        succeeded('Unknown', 'Running', `${tools}${of} on ${shown.runner.pod}${again}`),
       ],
       now,
     ),
-    admittedBy: {
-      holder: admission.holder,
-      epoch: admission.epoch,
-      token: admission.token,
-      account: admission.account,
-    },
+    admittedBy: { holder, epoch, token, account },
     // A retry keeps the first start: time-outs and queue time count from the first admission.
     startedAt: previous?.startedAt ?? now,
-    queueTimeMs: previous?.queueTimeMs ?? admission.queueTimeMs,
-    attempts: admission.attempt,
-    runner: admission.runner,
-    tools: admission.tools,
-    resultPath: admission.resultPath,
+    queueTimeMs: previous?.queueTimeMs ?? queueTimeMs,
+    attempts: attempt,
+    ...shown,
   };
 }
 
