@@ -38,7 +38,7 @@ describe('ledger', () => {
     assert.equal(drain(ledger).length + drain(ledger, 'long').length, 3);
     ledger.remove('s0');
     assert.deepEqual(drain(ledger, 'long'), ['l0']);
-    assert.equal(ledger.heldBy(1), 3);
+    assert.equal(ledger.token(1).held, 3);
   });
 
   it('skips a token at its limit and a queue head that no runner fits', () => {
@@ -76,7 +76,7 @@ describe('ledger', () => {
     ledger.remove('b');
     ledger.remove('b');
     assert.equal(ledger.held, 0);
-    assert.equal(ledger.heldBy(1), 0);
+    assert.equal(ledger.token(1).held, 0);
   });
 
   it('a slot held under another key becomes that of the job, once', () => {
@@ -85,11 +85,11 @@ describe('ledger', () => {
     assert.equal(ledger.wouldRun(entry('b', 1), slots(1)), false);
     assert.equal(ledger.handOver('early a', entry('a', 1)), true);
     assert.equal(ledger.handOver('early a', entry('a', 1)), false);
-    assert.deepEqual([ledger.held, ledger.heldBy(1)], [1, 1]);
+    assert.deepEqual([ledger.held, ledger.token(1).held], [1, 1]);
     ledger.remove('early a');
-    assert.equal(ledger.heldBy(1), 1);
+    assert.equal(ledger.token(1).held, 1);
     ledger.remove('a');
-    assert.deepEqual([ledger.held, ledger.heldBy(1)], [0, 0]);
+    assert.deepEqual([ledger.held, ledger.token(1).held], [0, 0]);
     assert.equal(ledger.wouldRun(entry('b', 1), slots(1)), true);
   });
 

@@ -36,7 +36,7 @@ describe('ledger: accounts', () => {
     assert.deepEqual([...drain(ledger), ...drain(ledger, 'long')], ['s0', 's1', 's2']);
     ledger.remove('s1');
     assert.deepEqual(drain(ledger, 'long'), ['l0']);
-    assert.equal(ledger.heldByAccount(1), 3);
+    assert.equal(ledger.account(1).held, 3);
   });
 
   it('takes turns between the pools of an account, the last used one last', () => {
@@ -93,7 +93,10 @@ describe('ledger: accounts', () => {
     ledger.hold(entry('r1', 2, 7), { token: 1, account: 2 });
     ledger.enqueue(entry('same token', 1, 7), { token: 1, account: 9 });
     ledger.enqueue(entry('same account', 3, 7), { token: 1, account: 2 });
-    assert.deepEqual([drain(ledger), ledger.heldBy(1), ledger.heldBy(2), ledger.heldByAccount(7)], [[], 1, 1, 2]);
+    assert.deepEqual(
+      [drain(ledger), ledger.token(1).held, ledger.token(2).held, ledger.account(7).held],
+      [[], 1, 1, 2],
+    );
     ledger.remove('r0');
     assert.equal(drain(ledger).length, 1);
   });
@@ -201,7 +204,7 @@ describe('ledger: random operations against a naive model', function () {
         assert.deepEqual([ledger.waiting, ledger.held], [waiting.length, held.length]);
         for (let account = 0; account < ACCOUNTS; account++) {
           assert.deepEqual(
-            [ledger.heldByAccount(account), ledger.waitingOfAccount(account)],
+            [ledger.account(account).held, ledger.account(account).waiting],
             [count(held, { account }), count(waiting, { account })],
           );
         }

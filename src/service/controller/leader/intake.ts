@@ -107,7 +107,7 @@ async function resolveNow(
 function whyFull({ ledger, deps }: TermState, account: number): string | undefined {
   const { maxQueued } = deps.limits;
   if (ledger.waiting >= maxQueued) return TEXTS.QueueFull;
-  return ledger.waitingOfAccount(account) >= queueShare(maxQueued) ? ACCOUNT_QUEUE_FULL : undefined;
+  return ledger.account(account).waiting >= queueShare(maxQueued) ? ACCOUNT_QUEUE_FULL : undefined;
 }
 
 export async function writeRefusal(

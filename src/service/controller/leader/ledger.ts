@@ -24,20 +24,22 @@ export interface SlotLimits {
   account: number;
 }
 
-interface Token<E extends Entry> {
-  id: number;
-  account: Account;
+/** Of a token or an account. */
+interface Counts {
   limit: number;
   held: number;
-  queues: Map<string, Fifo<E>>;
   waiting: number;
 }
+const NO_JOBS: Readonly<Counts> = { limit: Number.POSITIVE_INFINITY, held: 0, waiting: 0 };
 
-interface Account {
+interface Token<E extends Entry> extends Counts {
   id: number;
-  limit: number;
-  held: number;
-  waiting: number;
+  account: Account;
+  queues: Map<string, Fifo<E>>;
+}
+
+interface Account extends Counts {
+  id: number;
   /**
    * Per pool: the account's tokens with waiting jobs and a free slot, in turn order. A Set keeps insertion order and
    * deletes in O(1).
@@ -62,27 +64,14 @@ export class Ledger<E extends Entry> {
 
   #account(id: number): Account {
     let account = this.#accounts.get(id);
-    if (!account)
-      this.#accounts.set(
-        id,
-        (account = { id, limit: Number.POSITIVE_INFINITY, held: 0, waiting: 0, turns: new Map(), served: new Set() }),
-      );
+    if (!account) this.#accounts.set(id, (account = { id, ...NO_JOBS, turns: new Map(), served: new Set() }));
     return account;
   }
 
   #token(id: number, accountId: number): Token<E> {
     let token = this.#tokens.get(id);
-    if (!token) {
-      token = {
-        id,
-        account: this.#account(accountId),
-        limit: Number.POSITIVE_INFINITY,
-        held: 0,
-        queues: new Map(),
-        waiting: 0,
-      };
-      this.#tokens.set(id, token);
-    }
+    if (!token)
+      this.#tokens.set(id, (token = { id, ...NO_JOBS, account: this.#account(accountId), queues: new Map() }));
     return token;
   }
 
@@ -148,23 +137,11 @@ export class Ledger<E extends Entry> {
   holds(key: string): boolean {
     return this.#holders.has(key);
   }
-  heldBy(tokenId: number): number {
-    return this.#tokens.get(tokenId)?.held ?? 0;
+  token(id: number): Readonly<Counts> {
+    return this.#tokens.get(id) ?? NO_JOBS;
   }
-  waitingOf(tokenId: number): number {
-    return this.#tokens.get(tokenId)?.waiting ?? 0;
-  }
-  limitOf(tokenId: number): number {
-    return this.#tokens.get(tokenId)?.limit ?? Number.POSITIVE_INFINITY;
-  }
-  heldByAccount(accountId: number): number {
-    return this.#accounts.get(accountId)?.held ?? 0;
-  }
-  waitingOfAccount(accountId: number): number {
-    return this.#accounts.get(accountId)?.waiting ?? 0;
-  }
-  limitOfAccount(accountId: number): number {
-    return this.#accounts.get(accountId)?.limit ?? Number.POSITIVE_INFINITY;
+  account(id: number): Readonly<Counts> {
+    return this.#accounts.get(id) ?? NO_JOBS;
   }
 
   /**
@@ -313,7 +290,7 @@ export class Ledger<E extends Entry> {
 
   /** Whether a job about to be created would be admitted at once, to let a runner begin early. */
   wouldRun({ token: tokenId, account: accountId, pool }: Omit<Entry, 'key'>, limits: SlotLimits): boolean {
-    if (this.heldBy(tokenId) >= limits.token || this.heldByAccount(accountId) >= limits.account) return false;
+    if (this.token(tokenId).held >= limits.token || this.account(accountId).held >= limits.account) return false;
     return (this.#tokens.get(tokenId)?.queues.get(pool)?.size ?? 0) === 0;
   }
 

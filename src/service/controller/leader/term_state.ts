@@ -203,7 +203,8 @@ export class TermState {
   }
 
   isIdle(token: number): boolean {
-    return this.ledger.waitingOf(token) === 0 && this.ledger.heldBy(token) === 0;
+    const { waiting, held } = this.ledger.token(token);
+    return waiting === 0 && held === 0;
   }
 
   /** `freed`: the account that got a slot back. */
@@ -231,7 +232,7 @@ export class TermState {
       if (pools.has(job.pool)) continue;
       const pool = this.deps.pools.forKind(job.kind)?.name ?? '';
       if (pool === job.pool) continue;
-      const limits = { token: this.ledger.limitOf(job.token), account: this.ledger.limitOfAccount(job.account) };
+      const limits = { token: this.ledger.token(job.token).limit, account: this.ledger.account(job.account).limit };
       this.ledger.remove(job.key);
       job.pool = pool;
       this.ledger.enqueue(job, limits);

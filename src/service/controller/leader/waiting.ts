@@ -19,23 +19,20 @@ export function explain(
 }
 
 export function whyWaiting(ledger: Ledger<Job>, pools: Pools, job: Job): WaitingReason {
-  const { account } = job;
-  const [accountHeld, accountLimit] = [ledger.heldByAccount(account), ledger.limitOfAccount(account)];
+  const account = ledger.account(job.account);
   // Checked first: if both limits are reached, raising the token's would not help.
-  if (accountHeld >= accountLimit) {
+  if (account.held >= account.limit) {
     const message =
-      `account ${account} runs ${accountHeld} of at most ${accountLimit} jobs, over all its users and tokens; ` +
-      `${ledger.waitingOfAccount(account)} jobs wait`;
+      `account ${job.account} runs ${account.held} of at most ${account.limit} jobs, over all its users and tokens; ` +
+      `${account.waiting} jobs wait`;
     return { reason: 'AccountAtLimit', message };
   }
-  const limit = ledger.limitOf(job.token);
-  const held = ledger.heldBy(job.token);
+  const { limit, held, waiting } = ledger.token(job.token);
   if (held >= limit)
     return {
       reason: 'TokenAtLimit',
-      message: `token ${job.token} runs ${held} of at most ${limit} jobs; ${ledger.waitingOf(job.token)} jobs wait`,
+      message: `token ${job.token} runs ${held} of at most ${limit} jobs; ${waiting} jobs wait`,
     };
-  const waiting = ledger.waitingOf(job.token);
   return (
     pools.whyWaiting(job) ?? {
       reason: 'Queued',
