@@ -9,7 +9,7 @@ import { carryOut, deletePod, endPod, endStranded, holdBack, replaceWorn, noUser
 import { isHeld } from './evictions.ts';
 import { isWithoutUserNamespaces, lackedWalls } from './isolation.ts';
 import { watchedPod, ANNOTATION, isOver, generationOf, toolKey } from './pod.ts';
-import { HOLD_BACK_MS, PoolsState, now, type PoolState, type PoolsDeps } from './state.ts';
+import { HOLD_BACK_MS, PoolState, PoolsState, now, type PoolsDeps } from './state.ts';
 import { type Runner, startedWithinMs, workOf } from './runners.ts';
 import { START_HOPE_MS } from './plan.ts';
 import { NO_FAILED_STARTS, afterFailedStart, afterQuickStart, bootPatienceMs } from '../retry_policy.ts';
@@ -75,25 +75,7 @@ export class Pools {
       this.#deps.changed();
       return;
     }
-    const fresh: PoolState = {
-      pool,
-      generation: '',
-      unseen: new Map(),
-      holdUntil: 0,
-      holdMs: HOLD_BACK_MS[0],
-      problem: undefined,
-      taken: [],
-      failedStarts: NO_FAILED_STARTS,
-      endedOn: new Map(),
-      planning: false,
-      again: false,
-      timer: undefined,
-      shown: '',
-      without: undefined,
-      lookedAt: 0,
-      renewedShownAt: Number.NEGATIVE_INFINITY,
-      draining: false,
-    };
+    const fresh = new PoolState(pool);
     this.#state.byName.set(name, fresh);
     if (this.#state.started) newGeneration(this.#state, fresh);
     this.#deps.changed();

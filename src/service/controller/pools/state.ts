@@ -7,7 +7,7 @@ import type { ProbePool, ProbePoolSpec } from '../../../platform/kube/probe_pool
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { ControllerMetrics } from '../metrics.ts';
-import type { FailedStarts } from '../retry_policy.ts';
+import { NO_FAILED_STARTS } from '../retry_policy.ts';
 import type { Recent } from '../snapshot/recent.ts';
 import type { Waiting } from './plan.ts';
 import type { PodTool } from './pod.ts';
@@ -45,28 +45,34 @@ export const HOLD_BACK_MS = [1_000, 30_000] as const;
 
 export const now = (): number => performance.now();
 
-export interface PoolState {
+export class PoolState {
   pool: ProbePool;
-  generation: string;
-  unseen: Map<string, number>;
-  holdUntil: number;
-  holdMs: number;
+  generation = '';
+  /** When each pod was created that the watch has not shown yet. */
+  readonly unseen = new Map<string, number>();
+  holdUntil = 0;
+  holdMs: number = HOLD_BACK_MS[0];
   problem: { reason: string; message: string } | undefined;
-  taken: number[];
-  failedStarts: FailedStarts;
+  /** When runners that nobody used were taken, of the last seconds. */
+  taken: number[] = [];
+  failedStarts = NO_FAILED_STARTS;
   /** When a runner that nobody uses last ended on each node, of the last seconds. */
-  endedOn: Map<string, number>;
-  planning: boolean;
-  again: boolean;
+  readonly endedOn = new Map<string, number>();
+  planning = false;
+  again = false;
   timer: NodeJS.Timeout | undefined;
-  shown: string;
+  shown = '';
   /** Set while a pool that prefers user namespaces runs without, because a node reported that it has none. */
   without: { until: number; message: string } | undefined;
-  lookedAt: number;
+  lookedAt = 0;
   /** When an Event last said that runners are renewed. */
-  renewedShownAt: number;
+  renewedShownAt = Number.NEGATIVE_INFINITY;
   /** The chart no longer contains the pool: it takes no more jobs, and is deleted with its last runner. */
-  draining: boolean;
+  draining = false;
+
+  constructor(pool: ProbePool) {
+    this.pool = pool;
+  }
 }
 
 export class PoolsState {
