@@ -178,7 +178,7 @@ async function startReplica(options: ReplicaOptions, term: () => RunningTerm | u
     jobs,
     endFlooding,
     tokensFresh: () => listener.listening(),
-    intake: { store, kube, keys: () => options.keys, s3Hosts: [], named: noCredentials },
+    intake: { keys: () => options.keys, s3Hosts: [], named: noCredentials },
   };
   const stop = () => Promise.all([results?.stop(), jobs.stop(), pods.stop(), listener.stop()]);
   return { deps, calls, log: lines, stop };

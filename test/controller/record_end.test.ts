@@ -74,21 +74,19 @@ describe('the end of a request with a value that Postgres refuses', function () 
       },
       spec: { kind: 'file', tools: [{ name: 'ffprobe', version: 'latest' }], ...spec },
     }) as unknown as ProbeJob;
-  const deps = () => ({
-    store: fixture.store,
-    kube: {} as KubeClient,
+  const state = () => ({
     documents: new PolicyDocuments(fixture.store),
-    keys: () => ({ keys: [] }),
-    s3Hosts: [],
-    named: noCredentials,
-    tokenOf: async () => undefined,
-    tools: () => [],
-    defaultToken: () => fixture.store.defaultToken(),
-    byHandTaken: () => true,
-    poolFor: () => undefined,
+    tokens: { of: async () => undefined, byHand: () => fixture.store.defaultToken() },
+    takeByHand: () => true,
+    deps: {
+      store: fixture.store,
+      kube: {} as KubeClient,
+      intake: { keys: () => ({ keys: [] }), s3Hosts: [], named: noCredentials },
+      pools: { availableTools: () => [], forKind: () => undefined },
+    },
   });
   const refusal = async (job: ProbeJob): Promise<Refusal> => {
-    const error: unknown = await takeIn(deps(), job).then(
+    const error: unknown = await takeIn(state(), job).then(
       () => undefined,
       (thrown: unknown) => thrown,
     );

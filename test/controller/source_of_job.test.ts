@@ -4,7 +4,7 @@ import { mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWK } from 'jose';
-import { openSources, takeIn, type IntakeDeps } from '../../src/service/controller/leader/resolve_job.ts';
+import { openSources, takeIn, type IntakeState } from '../../src/service/controller/leader/resolve_job.ts';
 import { PolicyDocuments } from '../../src/service/controller/leader/policies.ts';
 import { Refusal, type Job } from '../../src/service/controller/leader/job.ts';
 import { SECRETS } from '../../src/platform/kube/client.ts';
@@ -34,18 +34,22 @@ describe('source of a job', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const intake = (keys: () => JSONWebKeySet): IntakeDeps => ({
-    store: fixture.store,
-    kube: server.client,
+  const intake = (keys: () => JSONWebKeySet): IntakeState => ({
     documents: new PolicyDocuments(fixture.store),
-    keys,
-    s3Hosts: [],
-    named: noCredentials,
-    tokenOf: async () => (await fixture.store.defaultToken()) ?? undefined,
-    defaultToken: () => fixture.store.defaultToken(),
-    byHandTaken: () => true,
-    tools: () => [{ tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] }],
-    poolFor: () => undefined,
+    tokens: {
+      of: async () => (await fixture.store.defaultToken()) ?? undefined,
+      byHand: () => fixture.store.defaultToken(),
+    },
+    takeByHand: () => true,
+    deps: {
+      store: fixture.store,
+      kube: server.client,
+      intake: { keys, s3Hosts: [], named: noCredentials },
+      pools: {
+        availableTools: () => [{ tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] }],
+        forKind: () => undefined,
+      },
+    },
   });
   /** The address that the runner gets, or why the job is refused. */
   const outcome = async (...given: Parameters<typeof sourceOf>): Promise<string> => {
@@ -210,14 +214,14 @@ describe('source of a job', function () {
         },
       } as ProbeJob;
       const keys = [secret];
-      const deps = intake(() => ({ keys }));
-      const ahead = openSources(deps, object);
+      const state = intake(() => ({ keys }));
+      const ahead = openSources(state.deps.intake, object);
       assert.deepEqual(await ahead, [SOURCE, undefined]);
       keys.pop();
-      assert.equal((await takeIn(deps, object, ahead)).job.assignment.source.url, SOURCE);
-      const failed = openSources(deps, object);
+      assert.equal((await takeIn(state, object, ahead)).job.assignment.source.url, SOURCE);
+      const failed = openSources(state.deps.intake, object);
       failed.catch(() => {});
-      await assert.rejects(takeIn(deps, object, failed), { message: UNKNOWN });
+      await assert.rejects(takeIn(state, object, failed), { message: UNKNOWN });
     });
 
     let written = 0;

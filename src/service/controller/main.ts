@@ -132,8 +132,6 @@ export async function run(): Promise<void> {
     endFlooding,
     tokensFresh: () => listener.listening(),
     intake: {
-      store,
-      kube,
       keys,
       s3Hosts: config.s3Hosts,
       named: { credentials: config.credentials, folder: config.credentialsFolder, identities },

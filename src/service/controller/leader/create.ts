@@ -16,7 +16,7 @@ import { Refusal, stateOf, type EventOf, type Job } from './job.ts';
 import { ANSWER_MS, readLive, WRITE_MS } from './job_status.ts';
 import { reserve } from './orders.ts';
 import { activeToken, takeIn } from './resolve_job.ts';
-import { intakeDeps, now, slotsOf, type TermState, type TermStateDeps } from './term_state.ts';
+import { now, slotsOf, type TermState, type TermStateDeps } from './term_state.ts';
 
 const BY_API: EarlyAnswer = { created: false };
 
@@ -30,7 +30,7 @@ export async function announced(state: TermState, object: ProbeJob): Promise<Ear
   if (!state.live || metadata.namespace !== state.deps.namespace) return undefined;
   if (!state.ready || state.jobs.get(name) || !spec.token || !spec.source.sealed) return BY_API;
   try {
-    const { job } = await takeIn(intakeDeps(state), object);
+    const { job } = await takeIn(state, object);
     // As in `resolveNow`: a change of the token during the awaits may have skipped it.
     const token = activeToken(await state.tokens.of(job.token), state.deps.store.clock.now());
     if (!state.ready || !state.live || state.jobs.get(name)) return BY_API;

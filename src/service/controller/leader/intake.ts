@@ -6,7 +6,7 @@ import { Refusal, idOf, type End, type EventOf, type JobRecord } from './job.ts'
 import { isAdmitted, isFinished } from '../../../platform/kube/conditions.ts';
 import { isBeingDeleted } from './job_status.ts';
 import { activeToken, openSources, takeIn, type OpenedSources } from './resolve_job.ts';
-import { intakeDeps, now, slotsOf, type TermState } from './term_state.ts';
+import { now, slotsOf, type TermState } from './term_state.ts';
 import { queueShare } from '../../../base/limits.ts';
 import { ACCOUNT_QUEUE_FULL, TEXTS } from '../../result/texts.ts';
 
@@ -80,7 +80,7 @@ async function resolveNow(
   object: ProbeJob,
   opened: Promise<OpenedSources> | undefined,
 ): Promise<void> {
-  const { job, token: found } = await takeIn(intakeDeps(state), object, opened);
+  const { job, token: found } = await takeIn(state, object, opened);
   // A change notification during the awaits may have skipped this token, because it had no jobs yet. So its record is
   // read again, in the same turn that queues the job.
   const token = isAdmitted(object.status)

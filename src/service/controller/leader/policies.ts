@@ -72,7 +72,8 @@ async function sharedPolicy(store: PolicyStore, asked: string, revision: number 
 
 /** Undefined: the job names no policy. Throws a Refusal if the named policy cannot be applied. */
 export async function policyOf(
-  { store, documents }: { store: PolicyStore; documents: PolicyDocuments },
+  store: PolicyStore,
+  documents: PolicyDocuments,
   job: ProbeJob,
   account: number,
 ): Promise<JobPolicy | undefined> {

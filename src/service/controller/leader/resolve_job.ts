@@ -19,8 +19,6 @@ import { SECRETS, type KubeClient } from '../../../platform/kube/client.ts';
 import { isKubeError } from '../../../platform/kube/errors.ts';
 import { LABEL } from '../../../platform/kube/resource.ts';
 import type { Kind, ProbeJob, ToolRequest } from '../../../platform/kube/probe_job.ts';
-import type { ReuseScope } from '../../../platform/kube/probe_pool.ts';
-import type { JSONWebKeySet } from 'jose';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import { openSealed } from '../../../platform/seal/open.ts';
 import { isAdmitted } from '../../../platform/kube/conditions.ts';
@@ -41,7 +39,9 @@ import {
 } from './job.ts';
 import { policyOf, type PolicyDocuments } from './policies.ts';
 import { tenantOf } from '../pools/share.ts';
-import type { AvailableTool } from '../pools/pools.ts';
+import type { AvailableTool, Pools } from '../pools/pools.ts';
+import type { IntakeSettings, LeaderDeps } from './term_state.ts';
+import type { TokenRecords } from './token_records.ts';
 import { parseSource } from '../../../source/address/parse.ts';
 import { isUploadPlace } from '../../../source/upload/place.ts';
 import { uploadSource } from '../../../source/protocols/upload/upload.ts';
@@ -50,7 +50,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { IdentityError } from '../../../platform/identity/error.ts';
 import type { NamedCredential } from '../../../base/source_settings.ts';
-import type { Identities } from '../../../platform/identity/identities.ts';
 import {
   LEAVES_BUCKET,
   leavesBucket,
@@ -60,23 +59,12 @@ import {
   type SecretOf,
 } from '../../../source/named_credential.ts';
 
-export interface IntakeDeps {
-  store: Pick<Store, 'openRequest' | 'tokenEvenRevoked' | 'clock' | 'policyDocument' | 'usePolicy' | 'latestPolicies'>;
+/** What it needs of the term. */
+export interface IntakeState {
+  deps: Pick<LeaderDeps, 'store' | 'kube' | 'intake'> & { pools: Pick<Pools, 'availableTools' | 'forKind'> };
   documents: PolicyDocuments;
-  kube: KubeClient;
-  /** Called at each use, because keys rotate. */
-  keys: () => JSONWebKeySet;
-  /** Additional hosts with an S3 API, besides Amazon's. */
-  s3Hosts: readonly string[];
-  /** That a request may name. */
-  named: CredentialSettings;
-  tokenOf: (id: number) => Promise<TokenRecord | undefined>;
-  /** Of jobs created by hand. */
-  defaultToken: () => Promise<TokenRecord | null>;
-  /** Counts a job created by hand. False: there are too many. */
-  byHandTaken: () => boolean;
-  tools: () => readonly AvailableTool[];
-  poolFor: (kind: ProbeJob['spec']['kind']) => { name: string; scope: ReuseScope } | undefined;
+  tokens: Pick<TokenRecords, 'of' | 'byHand'>;
+  takeByHand(): boolean;
 }
 
 /** Why waiting jobs of a token end without running. Running jobs continue. */
@@ -100,9 +88,11 @@ export function activeToken(token: TokenRecord | null | undefined, now: number):
 const noSecret = (name: string): Refusal =>
   invalid(`spec.source.secretRef: no Secret ${name} with the label ${LABEL.source}=true`);
 
-async function openedText(deps: Pick<IntakeDeps, 'keys'>, job: ProbeJob, sealed: string): Promise<string> {
+type OpeningKeys = Pick<IntakeSettings, 'keys'>;
+
+async function openedText({ keys }: OpeningKeys, job: ProbeJob, sealed: string): Promise<string> {
   try {
-    return await openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, deps.keys());
+    return await openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, keys());
   } catch {
     throw invalid('cannot decrypt the sealed source: it belongs to another job, or its key is no longer configured');
   }
@@ -113,30 +103,34 @@ const displayOf = (sources: Sources): string => sources.map(displaySource).join(
 /** What the seals of a job's sources hold; undefined for one that is not sealed. */
 export type OpenedSources = readonly [source: string | undefined, other: string | undefined];
 
-export async function openSources(deps: Pick<IntakeDeps, 'keys'>, job: ProbeJob): Promise<OpenedSources> {
+export async function openSources(keys: OpeningKeys, job: ProbeJob): Promise<OpenedSources> {
   const { source, other } = job.spec;
-  const open = async (sealed: string | undefined) => (sealed === undefined ? undefined : openedText(deps, job, sealed));
+  const open = async (sealed: string | undefined) => (sealed === undefined ? undefined : openedText(keys, job, sealed));
   return [await open(source.sealed), await open(other?.sealed)];
 }
 
-async function sourcesOf(deps: IntakeDeps, job: ProbeJob, [text, otherText]: OpenedSources): Promise<Sources> {
-  const first = text === undefined ? await sourceByHand(deps, job) : readSealed(text, deps.s3Hosts);
-  return otherText === undefined ? [first] : [first, readSealed(otherText, deps.s3Hosts)];
+async function sourcesOf(
+  { kube, intake: { s3Hosts } }: IntakeState['deps'],
+  job: ProbeJob,
+  [text, otherText]: OpenedSources,
+): Promise<Sources> {
+  const first = text === undefined ? await sourceByHand(kube, s3Hosts, job) : readSealed(text, s3Hosts);
+  return otherText === undefined ? [first] : [first, readSealed(otherText, s3Hosts)];
 }
 
-async function sourceByHand(deps: IntakeDeps, job: ProbeJob): Promise<Sources[0]> {
+async function sourceByHand(kube: KubeClient, s3Hosts: readonly string[], job: ProbeJob): Promise<Sources[0]> {
   const { url, secretRef } = job.spec.source;
-  if (url !== undefined) return readAddress(url, deps.s3Hosts);
+  if (url !== undefined) return readAddress(url, s3Hosts);
   if (!secretRef) throw invalid('spec.source: names no source; one of sealed, url, secretRef is required');
   try {
-    const secret = await deps.kube.get(SECRETS, secretRef.name, { namespace: job.metadata.namespace });
+    const secret = await kube.get(SECRETS, secretRef.name, { namespace: job.metadata.namespace });
     // Otherwise anyone who may create jobs could have any Secret of the namespace sent to a host of their own. The
     // message is the same as for a missing Secret, so it does not reveal which ones exist.
     if (secret.metadata.labels?.[LABEL.source] !== 'true') throw noSecret(secretRef.name);
     const value = secret.data?.[secretRef.key];
     if (value === undefined)
       throw invalid(`spec.source.secretRef: the Secret ${secretRef.name} has no key ${secretRef.key}`);
-    return readAddress(Buffer.from(value, 'base64').toString('utf8').trim(), deps.s3Hosts);
+    return readAddress(Buffer.from(value, 'base64').toString('utf8').trim(), s3Hosts);
   } catch (error) {
     if (isKubeError(error, 'not-found')) throw noSecret(secretRef.name);
     if (isKubeError(error, 'forbidden')) throw invalid('spec.source.secretRef: not allowed in this installation');
@@ -146,13 +140,13 @@ async function sourceByHand(deps: IntakeDeps, job: ProbeJob): Promise<Sources[0]
 
 /** Opens the row of a job created with kubectl, so that it gets exactly one end like any other. */
 async function openByHand(
-  deps: IntakeDeps,
+  store: Store,
   job: ProbeJob,
   { display, scheme, policy }: { display: string; scheme: string; policy?: JobPolicy | undefined },
   token: TokenRecord,
   refused = false,
 ): Promise<void> {
-  const opened = await deps.store
+  const opened = await store
     .openRequest({
       id: idOf(job),
       submittedAt: submittedAtOf(job),
@@ -171,7 +165,7 @@ async function openByHand(
       waiter: null,
       webhookUrl: null,
       idempotency: null,
-      // Counted by `byHandTaken`: the default token's rate is that of its calls.
+      // Counted by `takeByHand`: the default token's rate is that of its calls.
       requestsPerMinute: 0,
       // A refused job is recorded with its own reason, not with an exceeded quota.
       quotas: { of: refused ? [] : token.quotas, rootUserId: token.rootUserId },
@@ -191,17 +185,17 @@ async function openByHand(
 }
 
 /** An admitted job keeps its token even if it was revoked since: a new leader must not end running jobs. */
-async function tokenFor(deps: IntakeDeps, job: ProbeJob): Promise<TokenRecord> {
+async function tokenFor({ tokens, deps: { store } }: IntakeState, job: ProbeJob): Promise<TokenRecord> {
   const { spec, status } = job;
-  const token = isHandMade(job) ? await deps.defaultToken() : await deps.tokenOf(spec.token?.id ?? 0);
+  const token = isHandMade(job) ? await tokens.byHand() : await tokens.of(spec.token?.id ?? 0);
   if (isAdmitted(status)) {
     const id = spec.token?.id ?? status?.admittedBy?.token;
-    const had = token ?? (id === undefined ? null : await deps.store.tokenEvenRevoked(id));
+    const had = token ?? (id === undefined ? null : await store.tokenEvenRevoked(id));
     if (had) return had;
   }
   if (!token && isHandMade(job))
     throw invalid('jobs created with kubectl need a default token, and this installation has none');
-  return activeToken(token, deps.store.clock.now());
+  return activeToken(token, store.clock.now());
 }
 
 /** Tools of a job that names none. */
@@ -287,43 +281,44 @@ export function resolveTools(
 
 /** `opened`: if its sources are being opened already. */
 export async function takeIn(
-  deps: IntakeDeps,
+  state: IntakeState,
   job: ProbeJob,
   opened?: Promise<OpenedSources>,
 ): Promise<{ job: Job; token: TokenRecord }> {
+  const { store, intake, pools } = state.deps;
   const handMade = isHandMade(job);
   // The API names a job by its request id, a UUID, and the record accepts nothing else.
   if (!handMade && !isUuid(job.metadata.name)) throw invalid('spec.token: only the API creates jobs with a token');
-  if (handMade && !isAdmitted(job.status) && !deps.byHandTaken())
+  if (handMade && !isAdmitted(job.status) && !state.takeByHand())
     throw new Refusal(
       'RateLimited',
       429,
       'more jobs were created with kubectl in a minute than jobs.byHandPerMinute allows; create it again later',
       false,
     );
-  const token = await tokenFor(deps, job);
+  const token = await tokenFor(state, job);
 
   let display = job.spec.source.display ?? 'unknown';
   let scheme = 'unknown';
   let sources: Sources;
   let policy: JobPolicy | undefined;
   try {
-    sources = await sourcesOf(deps, job, await (opened ?? openSources(deps, job)));
+    sources = await sourcesOf(state.deps, job, await (opened ?? openSources(intake, job)));
     display = displayOf(sources);
     scheme = groupOf(sources[0]);
-    sources = await resolveCredentials(deps.named, sources, token.rootUserId);
-    policy = await policyOf(deps, job, token.rootUserId);
+    sources = await resolveCredentials(intake.named, sources, token.rootUserId);
+    policy = await policyOf(store, state.documents, job, token.rootUserId);
   } catch (error) {
     // Its end must be recorded too, so a refused job also gets a row.
-    if (handMade && error instanceof Refusal) await openByHand(deps, job, { display, scheme }, token, true);
+    if (handMade && error instanceof Refusal) await openByHand(store, job, { display, scheme }, token, true);
     throw error;
   }
-  if (handMade) await openByHand(deps, job, { display, scheme, policy }, token);
+  if (handMade) await openByHand(store, job, { display, scheme, policy }, token);
 
-  const document = policy && (await deps.documents.of(policy));
+  const document = policy && (await state.documents.of(policy));
   const [source, other] = sources;
-  const tools = resolveTools(job, deps.tools(), { pinned: document?.uses, ofTwo: other !== undefined });
-  const pool = deps.poolFor(job.spec.kind);
+  const tools = resolveTools(job, pools.availableTools(), { pinned: document?.uses, ofTwo: other !== undefined });
+  const pool = pools.forKind(job.spec.kind);
   const id = idOf(job);
   return {
     token,
@@ -414,13 +409,7 @@ export function readSealed(text: string, s3Hosts: readonly string[]): SealedSour
   return typeof credential === 'string' ? { ...source, credential } : source;
 }
 
-export interface CredentialSettings {
-  credentials: readonly NamedCredential[];
-  /** Has a folder for each credential with a Secret, with its keys. */
-  folder: string;
-  /** Access for those without a Secret. */
-  identities: Identities;
-}
+export type CredentialSettings = IntakeSettings['named'];
 
 /** The same for one that does not exist: which ones there are is not for every account to know. */
 const notAllowed = (): Refusal =>

@@ -2,7 +2,10 @@
  * The leader's state during its term. None of it outlives the term: the ProbeJobs' status says which jobs run, and
  * Postgres which have ended.
  */
+import type { JSONWebKeySet } from 'jose';
+import type { NamedCredential } from '../../../base/source_settings.ts';
 import type { Bus } from '../../../platform/bus/connect.ts';
+import type { Identities } from '../../../platform/identity/identities.ts';
 import type { KubeClient } from '../../../platform/kube/client.ts';
 import type { EventRecorder } from '../../../platform/kube/events.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
@@ -31,10 +34,25 @@ import {
 import { Ledger, type SlotLimits } from './ledger.ts';
 import type { Term } from './lease_guard.ts';
 import { PolicyDocuments } from './policies.ts';
-import type { IntakeDeps } from './resolve_job.ts';
 import type { FinishedJobs } from './finished_jobs.ts';
 import { TokenRecords } from './token_records.ts';
 import { WriteTurns } from './job_status.ts';
+
+/** How sources are opened. */
+export interface IntakeSettings {
+  /** Called at each use, because keys rotate. */
+  keys: () => JSONWebKeySet;
+  /** Additional hosts with an S3 API, besides Amazon's. */
+  s3Hosts: readonly string[];
+  /** Credentials that a request may name. */
+  named: {
+    credentials: readonly NamedCredential[];
+    /** Has a folder for each credential with a Secret, with its keys. */
+    folder: string;
+    /** Access for those without a Secret. */
+    identities: Identities;
+  };
+}
 
 export interface LeaderDeps {
   term: Term;
@@ -49,7 +67,7 @@ export interface LeaderDeps {
   metrics: ControllerMetrics;
   events: EventRecorder;
   recent: Pick<Recent, 'jobEnded'>;
-  intake: Omit<IntakeDeps, 'tokenOf' | 'defaultToken' | 'byHandTaken' | 'poolFor' | 'tools' | 'documents'>;
+  intake: IntakeSettings;
   /** `byHandPerMinute`: rate of jobs created by hand, over all who create them. */
   limits: { maxQueued: number; byHandPerMinute: number };
   /** Whether tools may begin while a ProbeJob is being created. */
@@ -115,19 +133,6 @@ export const slotsOf = ({ limits }: TokenRecord): SlotLimits => ({
   token: limits.concurrency,
   account: limits.accountConcurrency ?? Number.POSITIVE_INFINITY,
 });
-
-export function intakeDeps(state: TermState): IntakeDeps {
-  const { intake, pools } = state.deps;
-  return {
-    ...intake,
-    documents: state.documents,
-    tokenOf: (id) => state.tokens.of(id),
-    defaultToken: () => state.tokens.byHand(),
-    byHandTaken: () => state.takeByHand(),
-    tools: () => pools.availableTools(),
-    poolFor: (kind) => pools.forKind(kind),
-  };
-}
 
 type AnyEffect = (state: TermState, job: JobRecord, event: JobEvent) => void | Promise<void>;
 
