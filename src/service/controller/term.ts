@@ -31,14 +31,12 @@ import { serveSnapshots } from './snapshot/serve.ts';
 import { makeRecent, type Recent } from './snapshot/recent.ts';
 import { termFigures, type TermFigures } from './term_figures.ts';
 import { isProofPod, isRunnerPod, noProofs, proveTool, type ProofDeps } from './catalog/prove.ts';
-import type { Config } from '../../base/config.ts';
 import { runnerFields } from '../../base/log.ts';
 import { every } from '../../base/retry.ts';
 
-type Made = 'term' | 'runners' | 'pools' | 'finishedJobs' | 'limits' | 'startsEarly' | 'events' | 'recent';
+type Made = 'term' | 'runners' | 'pools' | 'finishedJobs' | 'events' | 'recent';
 
 export interface TermDeps extends Omit<LeaderDeps, Made> {
-  config: Config<'controller'>;
   pods: Reflector<Pod>;
   jobs: Reflector<ProbeJob>;
   endFlooding: EndFlooding;
@@ -126,8 +124,7 @@ export class RunningTerm {
         this.queue.add(name);
       },
     });
-    const made = { term, runners, pools: this.pools, finishedJobs, events, recent, limits: config };
-    this.leader = new Leader({ ...deps, ...made, startsEarly: config.earlyStart });
+    this.leader = new Leader({ ...deps, term, runners, pools: this.pools, finishedJobs, events, recent });
     const toolSeen = (tool: ProbeTool): void => {
       this.pools.tool(tool);
       this.queue.add(tool.metadata.name);

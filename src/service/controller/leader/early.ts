@@ -18,9 +18,9 @@ export async function beginEarly(state: TermState, job: Job): Promise<void> {
   if (!runner || !said?.ok || said.number === undefined) return;
   // Admitted meanwhile, dropped, or deleted.
   if (stateOf(job) !== 'creating') return;
-  const { bus, term, startsEarly } = state.deps;
+  const { bus, term, config } = state.deps;
   // In one turn: what is begun with a number that exists already ends within this term.
-  if (!startsEarly || !state.live || !term.stillLeading(EARLY_TERM_MS)) return;
+  if (!config.earlyStart || !state.live || !term.stillLeading(EARLY_TERM_MS)) return;
   const early = { job, begunAt: now() };
   job.early = early;
   state.jobs.begun.add(early);

@@ -105,7 +105,7 @@ async function resolveNow(
 
 /** The text of the limit that the queue has reached for jobs of this account. */
 function whyFull({ ledger, deps }: TermState, account: number): string | undefined {
-  const { maxQueued } = deps.limits;
+  const { maxQueued } = deps.config;
   if (ledger.waiting >= maxQueued) return TEXTS.QueueFull;
   return ledger.account(account).waiting >= queueShare(maxQueued) ? ACCOUNT_QUEUE_FULL : undefined;
 }

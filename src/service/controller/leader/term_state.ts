@@ -3,6 +3,7 @@
  * Postgres which have ended.
  */
 import type { JSONWebKeySet } from 'jose';
+import type { Config } from '../../../base/config.ts';
 import type { NamedCredential } from '../../../base/source_settings.ts';
 import type { Bus } from '../../../platform/bus/connect.ts';
 import type { Identities } from '../../../platform/identity/identities.ts';
@@ -68,10 +69,7 @@ export interface LeaderDeps {
   events: EventRecorder;
   recent: Pick<Recent, 'jobEnded'>;
   intake: IntakeSettings;
-  /** `byHandPerMinute`: rate of jobs created by hand, over all who create them. */
-  limits: { maxQueued: number; byHandPerMinute: number };
-  /** Whether tools may begin while a ProbeJob is being created. */
-  startsEarly: boolean;
+  config: Config<'controller'>;
   /** Whether notifications of changed tokens arrive. */
   tokensFresh: () => boolean;
 }
@@ -196,7 +194,7 @@ export class TermState {
    */
   takeByHand(): boolean {
     if (!this.ready) return true;
-    const { byHandPerMinute } = this.deps.limits;
+    const { byHandPerMinute } = this.deps.config;
     const pace = { perSecond: byHandPerMinute / 60, burst: byHandPerMinute };
     this.#byHandRate ??= fullBucket(pace, now());
     refill(this.#byHandRate, pace, now());
