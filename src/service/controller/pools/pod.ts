@@ -24,20 +24,7 @@ export const ANNOTATION = {
   karpenter: 'karpenter.sh/do-not-disrupt',
 } as const;
 
-type Settings = RunnerPart &
-  Pick<
-    Config<'controller'>,
-    | 'runnerNamespace'
-    | 'runnerImage'
-    | 'runnerServiceAccount'
-    | 'verifyServiceAccount'
-    | 'imagePullSecrets'
-    | 'imagePullPolicy'
-    | 'toolsDelivery'
-    | 'bundledImage'
-    | 'podDefaults'
-    | 'c2paConfigMap'
-  >;
+type Settings = Config<'controller'>;
 
 export type PodTool = Pick<ProbeToolSpec, 'tool' | 'version' | 'image' | 'command'>;
 
@@ -216,16 +203,16 @@ export function runnerPod(settings: Settings, runner: RunnerPod): Pod {
   } as Pod;
 }
 
-const agentContainer = (settings: Settings, { pool, generation, spec }: RunnerPod) => ({
+const agentContainer = (settings: Settings, runner: RunnerPod) => ({
   name: AGENT,
   image: settings.runnerImage,
   imagePullPolicy: settings.imagePullPolicy,
   command: ['/app/bin/listener', String(SOURCE_SEND_BYTES), '/app/bin/node', AGENT_PROGRAM],
   securityContext: hardened(AGENT_UID),
   resources: {
-    requests: { cpu: '10m', memory: '64Mi', ...spec.resources?.agent?.requests },
+    requests: { cpu: '10m', memory: '64Mi', ...runner.spec.resources?.agent?.requests },
     // Two concurrent outputs near their cap were measured at 355 MB.
-    limits: { memory: '640Mi', ...spec.resources?.agent?.limits },
+    limits: { memory: '640Mi', ...runner.spec.resources?.agent?.limits },
   },
   env: [
     ...fieldEnv({
@@ -236,7 +223,7 @@ const agentContainer = (settings: Settings, { pool, generation, spec }: RunnerPo
     }),
     ...env({
       NODE_OPTIONS: AGENT_NODE_OPTIONS,
-      [RUNNER_SETTINGS]: JSON.stringify(runnerSettings(settings, { pool, generation, spec })),
+      [RUNNER_SETTINGS]: JSON.stringify(runnerSettings(settings, runner)),
     }),
   ],
   volumeMounts: [
@@ -352,24 +339,6 @@ export const HEALTH_PORT = 8081;
 
 const DEFAULT_TOOL_MEMORY = 512 * 1024 * 1024;
 
-type RunnerPart = Pick<
-  Config<'controller'>,
-  | 'runnerNatsUrl'
-  | 'runnerNatsSentinel'
-  | 'natsUrl'
-  | 'natsCaFile'
-  | 'allowSources'
-  | 'denyCidrs'
-  | 'egressProxy'
-  | 'noProxy'
-  | 'egressResolve'
-  | 's3Endpoint'
-  | 's3Region'
-  | 'minBytesPerMinute'
-  | 'sourceCaConfigMap'
-  | 'logLevel'
->;
-
 /** Short jobs take up to 60 s, a validation up to 600 s; the rest is for the result to be collected. */
 const SHORT_DRAIN_SECONDS = 70;
 const LONG_DRAIN_SECONDS = 645;
@@ -390,10 +359,7 @@ function bytesOf(quantity: string): number | undefined {
   return Math.floor(Number(match[1]) * unit);
 }
 
-export const runnerSettings = (
-  settings: RunnerPart,
-  { pool, generation, spec }: { pool: string; generation: string; spec: ProbePoolSpec },
-): RunnerSettings => ({
+const runnerSettings = (settings: Settings, { pool, generation, spec }: RunnerPod): RunnerSettings => ({
   pool,
   generation,
   logLevel: settings.logLevel,
