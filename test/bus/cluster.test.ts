@@ -121,7 +121,7 @@ describe('bus: three servers', function () {
       let closed = 0;
       const collecting = controllers.map((bus) =>
         consumeResults(bus, {
-          async handle({ header }) {
+          async handle(header) {
             await fetchBody(bus, header, 8 * 1024 * 1024);
             const open = opened.get(header.job);
             assert.ok(open, 'a result of an unknown job');

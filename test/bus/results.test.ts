@@ -97,7 +97,7 @@ describe('bus: results over JetStream', function () {
 
   it('20 MB arrive in chunks, byte for byte, and are purged', async () => {
     const got: Buffer[] = [];
-    await collect(async ({ header }) => {
+    await collect(async (header) => {
       got.push(await fetchBody(controller, header, LIMIT));
       await purgeChunks(controller, header);
     });
@@ -158,8 +158,8 @@ describe('bus: results over JetStream', function () {
     let failures = 0;
     const handle =
       (name: string): CollectSettings['handle'] =>
-      async ({ header, deliveries }) => {
-        if (header.job === 'fails' && deliveries === 1) {
+      async (header) => {
+        if (header.job === 'fails' && failures === 0) {
           failures++;
           throw new Error('Postgres is away');
         }
@@ -183,7 +183,7 @@ describe('bus: results over JetStream', function () {
     });
     const collector = consumeResults(controller, {
       parallel: 2,
-      handle: async ({ header }) => {
+      handle: async (header) => {
         first.push(header.job);
         await held;
       },
@@ -194,7 +194,7 @@ describe('bus: results over JetStream', function () {
     const stopped = collector.stop();
     const second: string[] = [];
     await collect(
-      async ({ header }) => {
+      async (header) => {
         second.push(header.job);
       },
       await fixture.controller(),
@@ -212,7 +212,7 @@ describe('bus: results over JetStream', function () {
 
   it("a malformed result, or one under another pod's name, is dropped", async () => {
     const seen: string[] = [];
-    await collect(async ({ header }) => {
+    await collect(async (header) => {
       seen.push(header.job);
     });
     await runner.js.publish(SUBJECT.result(uid), new TextEncoder().encode('{'));
@@ -233,7 +233,7 @@ describe('bus: results over JetStream', function () {
   ] as const) {
     it(`${what} while publishing: every result that a runner repeats until it is collected arrives`, async () => {
       const collected = new Set<string>();
-      await collect(async ({ header }) => {
+      await collect(async (header) => {
         collected.add(header.job);
       });
       const total = 60;
@@ -262,7 +262,7 @@ describe('bus: results over JetStream', function () {
 
   it('a deleted consumer is created again while collecting', async () => {
     const seen: string[] = [];
-    await collect(async ({ header }) => {
+    await collect(async (header) => {
       seen.push(header.job);
     });
     // Only a server without permissions could lose it. The controllers may not delete it, so the test wipes the disk

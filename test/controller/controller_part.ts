@@ -138,7 +138,7 @@ async function startReplica(options: ReplicaOptions, term: () => RunningTerm | u
   await Promise.all([jobs.synced, pods.synced]);
   const results = collects
     ? consumeResults(bus, {
-        handle: (delivery) =>
+        handle: (result) =>
           collect(
             {
               kube,
@@ -150,7 +150,7 @@ async function startReplica(options: ReplicaOptions, term: () => RunningTerm | u
               cached: (name) => jobs.get(`${namespace}/${name}`),
               room,
             },
-            delivery,
+            result,
           ),
         onError: (error) => log.warn({ err: error }, 'cannot collect a result, will retry'),
       })

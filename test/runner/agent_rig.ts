@@ -107,7 +107,7 @@ export class Rig {
       return this.lease;
     });
     this.collecting = consumeResults(this.leader, {
-      handle: async ({ header }) => {
+      handle: async (header) => {
         const packed = await fetchBody(this.leader, header, 256 << 20);
         // A collector would record it.
         await readResult(packed, header.size);

@@ -2,24 +2,18 @@
 import { backoff, pause } from '../../base/retry.ts';
 import type { Bus } from './connect.ts';
 import { asBusError, BusError } from './errors.ts';
-import { type Result, STREAM, SUBJECT } from './messages.ts';
-import { INBOX } from './permissions.ts';
+import { type Result, SUBJECT } from './messages.ts';
 import { type Pulled, type Pulling, startPulling } from './pull.ts';
 import { makeRates, RESULTS } from './rates.ts';
 import { managerOf } from './results.ts';
 import { ACK_WAIT_MS, ensureStreams, raiseReplicas, type StreamOptions } from './streams.ts';
 
-export interface ResultDelivery {
-  header: Result;
-  /** From the subject, which the server ties to the pod's identity. The header's own claim was checked against it. */
-  podUid: string;
-  /** 1 for the first delivery. */
-  deliveries: number;
-}
-
 export interface CollectSettings extends StreamOptions {
-  /** Resolves when the result is settled, which acknowledges it. A throw causes redelivery. */
-  handle: (delivery: ResultDelivery) => Promise<void>;
+  /**
+   * Resolves when the result is settled, which acknowledges it. A throw causes redelivery. The runner that the result
+   * names was checked against the subject, which the server ties to the pod's identity.
+   */
+  handle: (result: Result) => Promise<void>;
   /** Maximum number of results processed concurrently. */
   parallel?: number;
   onError?: (error: BusError) => void;
@@ -87,13 +81,7 @@ export function consumeResults(bus: Bus, settings: CollectSettings): Collecting 
   const session = async (): Promise<void> => {
     await ensureStreams(await managerOf(bus), settings);
     if (signal.aborted) return;
-    const pulling = startPulling(bus, {
-      stream: STREAM.results,
-      consumer: STREAM.consumer,
-      room: () => parallel - inHand.size,
-      onMessage: take,
-      inboxPrefix: INBOX.controller,
-    });
+    const pulling = startPulling(bus, { room: () => parallel - inHand.size, onMessage: take });
     current = pulling;
     active = true;
     void raise();
@@ -146,7 +134,7 @@ async function collect(
       onError(new BusError('bad-result', `${message.subject}: malformed result`));
       return;
     }
-    await handle({ header, podUid: header.podUid, deliveries: message.deliveries });
+    await handle(header);
     message.ack();
   } catch (error) {
     onError(asBusError(error, message.subject));

@@ -1,12 +1,14 @@
 /**
- * Pulls messages of a durable consumer, as many as the caller has room for. The client's own `consume` is unsuitable.
- * It takes more than requested while earlier messages wait. It drops messages in flight when it stops, which delays
- * them until their acknowledgement time-out. And it waits for a deleted consumer to reappear by itself.
+ * Pulls results from their durable consumer, as many as the caller has room for. The client's own `consume` is
+ * unsuitable. It takes more than requested while earlier messages wait. It drops messages in flight when it stops,
+ * which delays them until their acknowledgement time-out. And it waits for a deleted consumer to reappear by itself.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createInbox, type Msg, nanos } from 'nats';
 import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
+import { STREAM } from './messages.ts';
+import { INBOX } from './permissions.ts';
 
 export interface Pulled {
   subject: string;
@@ -22,13 +24,10 @@ export interface Pulled {
   working(): void;
 }
 
-export interface PullSettings {
-  stream: string;
-  consumer: string;
+interface PullSettings {
   /** Number of further messages that can be taken; called before each pull. */
   room: () => number;
   onMessage: (message: Pulled) => void;
-  inboxPrefix: string;
 }
 
 export interface Pulling {
@@ -40,12 +39,13 @@ export interface Pulling {
   stop(): Promise<void>;
 }
 
+const NEXT = `$JS.API.CONSUMER.MSG.NEXT.${STREAM.results}.${STREAM.consumer}`;
 const EXPIRES_MS = 5_000;
 const HEARTBEAT_MS = 1_000;
 const SILENT_MS = 2.5 * HEARTBEAT_MS;
 
-export function startPulling(bus: Bus, { stream, consumer, room, onMessage, inboxPrefix }: PullSettings): Pulling {
-  const inbox = createInbox(inboxPrefix);
+export function startPulling(bus: Bus, { room, onMessage }: PullSettings): Pulling {
+  const inbox = createInbox(INBOX.controller);
   const ending = Promise.withResolvers<void>();
   ending.promise.catch(() => {});
   let outstanding = 0;
@@ -53,7 +53,7 @@ export function startPulling(bus: Bus, { stream, consumer, room, onMessage, inbo
   let stopping = false;
 
   const fail = (code: BusError['code'], message: string) =>
-    ending.reject(new BusError(code, `pulling from ${stream}: ${message}`));
+    ending.reject(new BusError(code, `pulling from ${STREAM.results}: ${message}`));
 
   const pull = () => {
     if (stopping || outstanding > 0) return;
@@ -61,9 +61,7 @@ export function startPulling(bus: Bus, { stream, consumer, room, onMessage, inbo
     heard = performance.now();
     if (outstanding === 0) return;
     const request = { batch: outstanding, expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) };
-    bus.connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, JSON.stringify(request), {
-      reply: inbox,
-    });
+    bus.connection.publish(NEXT, JSON.stringify(request), { reply: inbox });
   };
 
   const status = (message: Msg) => {

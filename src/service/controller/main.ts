@@ -86,7 +86,7 @@ export async function run(): Promise<void> {
 
   const room = collectorRoom();
   const results = consumeResults(bus, {
-    handle: (delivery) =>
+    handle: (result) =>
       collect(
         {
           kube,
@@ -99,7 +99,7 @@ export async function run(): Promise<void> {
           cached: (name) => jobs.get(`${config.namespace}/${name}`),
           room,
         },
-        delivery,
+        result,
       ),
     onError: (error) => log.warn({ err: error }, 'cannot collect a result, will retry'),
     onFlood: (uid) => void endFlooding(uid, 'results'),

@@ -17,7 +17,6 @@ import {
 } from '../../../platform/bus/messages.ts';
 import type { ResultBody } from '../../../platform/bus/result_body.ts';
 import { packBody, type PackedBody } from '../../../platform/bus/packing.ts';
-import type { ResultDelivery } from '../../../platform/bus/collect.ts';
 import { fetchBody, purgeChunks } from '../../../platform/bus/results.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import { outcome as outcomeOf, runsOf } from './outcome.ts';
@@ -92,21 +91,21 @@ function unreadable(job: ProbeJob): ResultBody {
 }
 
 /** Resolves when the result is settled; rejects when it must be redelivered. */
-export async function collect(deps: CollectDeps, delivery: ResultDelivery): Promise<void> {
-  const { job, attempt, chunks } = delivery.header;
+export async function collect(deps: CollectDeps, result: Result): Promise<void> {
+  const { job, attempt, chunks } = result;
   const release = await deps.room.reserve(chunks * CHUNK_BYTES);
   if (!release)
     throw new BusError('failed', `${job}/${attempt}: no room for a body of ${chunks} chunks, it comes again`);
   try {
-    await take(deps, delivery);
+    await take(deps, result);
   } finally {
     release();
   }
 }
 
-async function take(deps: CollectDeps, { header: result, podUid }: ResultDelivery): Promise<void> {
+async function take(deps: CollectDeps, result: Result): Promise<void> {
   const { bus, store, log, metrics } = deps;
-  const { job: key, attempt } = result;
+  const { job: key, attempt, podUid } = result;
   const collectedMs = store.clock.now();
   if (result.protocol !== RESULT_PROTOCOL) {
     metrics.collected('invalid');
