@@ -159,7 +159,7 @@ describe('resolving the tools of a ProbeJob', () => {
 });
 
 describe('sweep of open requests without a job', () => {
-  const row = { id: 'r', submittedAt: new Date(0), tokenId: 1, queueTimeoutMs: 60_000, timeoutMs: 1, waiter: null };
+  const row = { id: 'r', submittedAt: new Date(0), queueTimeoutMs: 60_000 };
   it('takes only requests whose job can no longer be created', () =>
     assert.deepEqual([isOverdue(row, 69_999), isOverdue(row, 70_001)], [false, true]));
 });

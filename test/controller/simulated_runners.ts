@@ -9,9 +9,9 @@ import {
   RUNNER_PROTOCOL,
   type RunnerUse,
   SUBJECT,
+  type Attempt,
   type Begin,
   type Cancel,
-  type Collected,
   type Go,
   type Lease,
   type OrderAnswer,
@@ -142,7 +142,7 @@ function startRunner(
     // Repeats until it is collected, which may be never.
     void publishUntilCollected(bus, packed, stop.signal, () => {});
   };
-  const collected = (of: Collected): void => {
+  const collected = (of: Attempt): void => {
     publications.get(`${of.job}/${of.attempt}`)?.abort();
     publications.delete(`${of.job}/${of.attempt}`);
     change(onCollected(runner.state, of, now()));
@@ -255,7 +255,7 @@ function startRunner(
             return given;
           }),
         ]),
-    bus.subscribe<Collected>(SUBJECT.collected(uid), ({ message }) => collected(message)),
+    bus.subscribe<Attempt>(SUBJECT.collected(uid), ({ message }) => collected(message)),
     bus.subscribe(SUBJECT.report, () => void runner.beat()),
   ];
   const subscriptions = listen();

@@ -12,8 +12,8 @@ import { type Bus, connectBus } from '../../src/platform/bus/connect.ts';
 import {
   type AssignedTool,
   type Assignment,
+  type Attempt,
   type Begin,
-  type Collected,
   type Go,
   type Heartbeat,
   type Lease,
@@ -118,7 +118,7 @@ export class Rig {
           this.leader.publish(SUBJECT.collected(header.podUid), {
             job: header.job,
             attempt: header.attempt,
-          } satisfies Collected);
+          } satisfies Attempt);
       },
     });
   }

@@ -49,7 +49,7 @@ describe('store: requests', function () {
       });
       assert.ok(
         (await store.openRows(new Date(store.clock.now() + 1000), 1000)).some(
-          (row) => row.id === input.id && row.waiter === 'api-1' && row.timeoutMs === 65_000,
+          (row) => row.id === input.id && row.queueTimeoutMs === input.queueTimeoutMs,
         ),
       );
     });

@@ -142,11 +142,14 @@ export const runKey = ({ name, version, side }: { name: string; version: string;
 /** On which source a run was, in front of what is said of it. */
 export const sideText = ({ side }: Pick<Run, 'side'>): string => (side === undefined ? '' : `${side}: `);
 
-/** `epoch`: agents refuse one older than they have seen. `requestId` is only for the agent's log. */
-export interface Order {
-  epoch: number;
+export interface Attempt {
   job: string;
   attempt: number;
+}
+
+/** `epoch`: agents refuse one older than they have seen. `requestId` is only for the agent's log. */
+export interface Order extends Attempt {
+  epoch: number;
   requestId?: string;
 }
 
@@ -178,11 +181,6 @@ export interface Cancel extends Order {
 export interface Renew {
   epoch: number;
 }
-export interface Collected {
-  job: string;
-  attempt: number;
-}
-
 /** What a job that gives no result has cost: bytes read from its origins, and time since its tools were started. */
 export interface RunnerUse {
   bytes: number;
@@ -224,7 +222,7 @@ export interface Lease {
   epoch: number;
   leaseMs: number;
   drain?: boolean;
-  cancel?: { job: string; attempt: number };
+  cancel?: Attempt;
 }
 
 /** Header of a result: the message's JSON, with the body `inline` or in separate chunks. */

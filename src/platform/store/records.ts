@@ -144,12 +144,9 @@ export interface RequestRecord {
   policyOutcome: Outcome | null;
 }
 
-/** An open row, for the sweeper and for a new leader. */
+/** An open row, for the sweep. */
 export interface OpenRow {
   id: string;
   submittedAt: Date;
-  tokenId: number;
   queueTimeoutMs: number;
-  timeoutMs: number;
-  waiter: string | null;
 }

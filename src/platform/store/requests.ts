@@ -97,10 +97,7 @@ const END: Columns<RecordedEnd> = {
 const OPEN_ROW: Columns<OpenRow> = {
   id: RECORD.id,
   submittedAt: RECORD.submittedAt,
-  tokenId: RECORD.tokenId,
   queueTimeoutMs: 'queue_timeout_ms',
-  timeoutMs: 'timeout_ms',
-  waiter: 'waiter',
 };
 
 const READ = `select ${listed(RECORD)} from requests`;

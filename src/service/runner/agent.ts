@@ -7,9 +7,9 @@ import type { Bus, Received, Subscribed } from '../../platform/bus/connect.ts';
 import { EARLY_MS } from '../../platform/bus/early.ts';
 import {
   type Assignment,
+  type Attempt,
   type Begin,
   type Cancel,
-  type Collected,
   type Go,
   type Heartbeat,
   type Lease,
@@ -390,7 +390,7 @@ export class Agent {
         this.#ordered(isCancel, (order) => ({ type: 'cancel', order, bytes: this.#source?.open.ioUsage() ?? 0 })),
       ),
       bus.serve<Renew, OrderAnswer>(SUBJECT.renew(uid), ({ message }) => this.#onRenew(message)),
-      bus.subscribe<Collected>(SUBJECT.collected(uid), ({ message: result }) => {
+      bus.subscribe<Attempt>(SUBJECT.collected(uid), ({ message: result }) => {
         this.#take({ type: 'collected', result });
       }),
       bus.subscribe(SUBJECT.report, () => this.#heartbeats.beat()),

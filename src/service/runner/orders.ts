@@ -6,10 +6,12 @@
 import { EARLY_MS } from '../../platform/bus/early.ts';
 import {
   type Assignment,
+  type Attempt,
   type Begin,
   type Cancel,
   type Go,
   type Heartbeat,
+  type Lease,
   type OrderAnswer,
   PREPARE_TTL_MS,
   type Prepare,
@@ -18,9 +20,7 @@ import {
 } from '../../platform/bus/messages.ts';
 import type { RunnerPhase } from '../../platform/bus/runner_phase.ts';
 
-export interface Task {
-  job: string;
-  attempt: number;
+export interface Task extends Attempt {
   /** early: its tools were begun before its admission, and what they give is kept. */
   stage: 'prepared' | 'early' | 'running';
   since: number;
@@ -62,11 +62,6 @@ export type Effect =
   /** For the log: the agent accepts no new job from now on. */
   | { do: 'drain'; why: string };
 
-export interface Attempt {
-  job: string;
-  attempt: number;
-}
-
 /** What moves the state of an agent: the orders of its leader, and what happens to its job and results. */
 export type Event =
   | { type: 'prepare'; order: Prepare }
@@ -84,11 +79,7 @@ export type Event =
   | { type: 'collected' | 'dropped'; result: Attempt }
   | { type: 'drain'; why: string };
 
-export interface LeaseOrders {
-  epoch: number;
-  drain?: boolean;
-  cancel?: Attempt;
-}
+type LeaseOrders = Omit<Lease, 'leaseMs'>;
 
 export interface Decision {
   state: State;

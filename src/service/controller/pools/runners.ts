@@ -3,7 +3,7 @@
  * heartbeats of their agents (ready, busy). `Running` does not mean ready: only a heartbeat makes a runner usable. It
  * has no clock: callers pass monotonic milliseconds.
  */
-import { type Heartbeat, RUNNER_PROTOCOL, type Walls } from '../../../platform/bus/messages.ts';
+import { type Attempt, type Heartbeat, RUNNER_PROTOCOL, type Walls } from '../../../platform/bus/messages.ts';
 import type { RunnerPhase, RunnerState } from '../../../platform/bus/runner_phase.ts';
 import { WALLS, type Wall } from '../../../platform/kube/probe_pool.ts';
 import { shunMs } from '../retry_policy.ts';
@@ -34,7 +34,7 @@ export interface Runner {
    * The job assigned by the leader (reserved, prepared or running), and the runner's count of finished jobs at that
    * time.
    */
-  task: { job: string; attempt: number; doneBefore: number; reserved: boolean } | undefined;
+  task: (Attempt & { doneBefore: number; reserved: boolean }) | undefined;
   /** In all lives of its pod; `jobsBefore`: when this life began, or this leader first heard of it. */
   jobsDone: number;
   jobsBefore: number | undefined;
@@ -65,9 +65,7 @@ export interface Runner {
 }
 
 /** The task of a deleted pod, if it was assigned to it. */
-export interface LostTask {
-  job: string;
-  attempt: number;
+export interface LostTask extends Attempt {
   uid: string;
 }
 
@@ -278,11 +276,11 @@ export class Runners {
    * From an agent. `freed`: the runner can take a job now. A heartbeat sent before the leader assigned a job still
    * reports idle; the count of finished jobs distinguishes it from one sent after the job.
    */
-  heartbeat(beat: Heartbeat, now: number): { freed: boolean; idleWithTask?: { job: string; attempt: number } } {
+  heartbeat(beat: Heartbeat, now: number): { freed: boolean; idleWithTask?: Attempt } {
     const runner = this.#all.get(beat.uid);
     if (!runner) return { freed: false };
     let freed = false;
-    let idleWithTask: { job: string; attempt: number } | undefined;
+    let idleWithTask: Attempt | undefined;
     this.#change(runner, () => {
       runner.seenAt = now;
       runner.protocol = beat.protocol;
@@ -298,9 +296,8 @@ export class Runners {
         runner.idleSince = now;
       }
       if (beat.phase === 'idle') {
-        if (runner.task && !runner.task.reserved) {
-          idleWithTask = { job: runner.task.job, attempt: runner.task.attempt };
-        }
+        const { task } = runner;
+        if (task && !task.reserved) idleWithTask = { job: task.job, attempt: task.attempt };
         if (runner.phase !== 'idle') runner.idleSince = now;
       } else if (beat.phase !== 'draining' && !runner.task && beat.job !== undefined && beat.attempt !== undefined) {
         runner.task = { job: beat.job, attempt: beat.attempt, doneBefore: beat.jobsDone, reserved: false };
