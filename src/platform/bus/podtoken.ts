@@ -32,7 +32,6 @@ export interface PodTokenSettings {
   issuer: () => Promise<string>;
   namespace: string;
   serviceAccount: string;
-  audience?: string;
   /** Whether this is a live runner pod created by this controller. */
   isOurPod: (pod: PodName) => boolean | Promise<boolean>;
 }
@@ -71,7 +70,7 @@ export function podTokenVerifier(settings: PodTokenSettings): (token: string) =>
 
   return async (token) => {
     const { payload } = await jwtVerify(token, keys, {
-      audience: settings.audience ?? AUDIENCE,
+      audience: AUDIENCE,
       issuer: await knownIssuer(),
       algorithms: ALGORITHMS,
       requiredClaims: ['exp', 'sub'],

@@ -2,7 +2,6 @@
 import type { Registry } from 'prom-client';
 import { conditionOf, isFinished } from '../../platform/kube/conditions.ts';
 import type { ProbeJob } from '../../platform/kube/probe_job.ts';
-import type { ProbePool } from '../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../platform/kube/probe_tool.ts';
 import { readAtScrape, readOne, type Sample } from '../../platform/metrics/read_at_scrape.ts';
 import type { PoolFacts, SnapshotView } from './snapshot/build.ts';
@@ -11,31 +10,13 @@ import { stateOfTool } from './snapshot/tools.ts';
 /** Accounts that have a rank. Ids are no labels: GET cluster names the accounts. */
 export const RANKS = 20;
 
-interface AccountFigures {
-  waiting: number;
-  running: number;
-  /** Undefined: no limit. */
-  limit: number | undefined;
-}
+export type TermFigures = ReturnType<typeof termFigures>;
 
-export interface TermFigures {
-  termMs: number;
-  /** Age of the oldest waiting job, by pool. */
-  oldestMs: ReadonlyMap<string, number>;
-  /** Most jobs first, at most RANKS. */
-  accounts: readonly AccountFigures[];
-  pools: readonly { name: string; ready: boolean; heldBack: boolean; spec: ProbePool['spec'] }[];
-  tools: readonly ProbeTool[];
-  /** Whether late admissions are accepted; undefined: not known yet. */
-  fenceMissing: boolean | undefined;
-  /** ProbeJobs in etcd. */
-  objects: { finished: number; unfinished: number };
-  finishedMax: number;
-}
-
-export interface FigureSources {
+interface FigureSources {
+  /** In etcd. */
   jobs: readonly ProbeJob[];
   finishedMax: number;
+  /** Whether late admissions are accepted; undefined: not known yet. */
   fenceMissing?: boolean | undefined;
   queue: Pick<SnapshotView['queue'], 'accounts' | 'fronts'>;
   pools: Iterable<PoolFacts>;
@@ -44,7 +25,7 @@ export interface FigureSources {
   since: number;
 }
 
-export function termFigures(sources: FigureSources): TermFigures {
+export function termFigures(sources: FigureSources) {
   const { queue, pools, tools, now, since, fenceMissing, jobs, finishedMax } = sources;
   const shown = [...pools].map(({ pool, heldBack }) => ({
     name: pool.metadata.name,
@@ -52,9 +33,11 @@ export function termFigures(sources: FigureSources): TermFigures {
     heldBack,
     spec: pool.spec,
   }));
+  /** Age of the oldest waiting job, by pool. */
   const oldestMs = new Map(shown.map(({ name }) => [name, 0]));
   for (const { pool, submittedAt } of queue.fronts())
     oldestMs.set(pool, Math.max(oldestMs.get(pool) ?? 0, now - submittedAt.getTime()));
+  /** Most jobs first. */
   const accounts = [...queue.accounts()]
     .toSorted((one, other) => other.waiting + other.held - (one.waiting + one.held))
     .slice(0, RANKS)
