@@ -20,17 +20,9 @@ export interface AdmitRunnersDeps {
   issuerSeed: string;
 }
 
-export type AdmittingRunners = ReturnType<typeof serveCallout>;
+export type AdmittingRunners = ReturnType<typeof admitRunners>;
 
-export function admitRunners({
-  bus,
-  kube,
-  config,
-  log,
-  metrics,
-  pods,
-  issuerSeed,
-}: AdmitRunnersDeps): AdmittingRunners {
+export function admitRunners({ bus, kube, config, log, metrics, pods, issuerSeed }: AdmitRunnersDeps) {
   const fresh = (pod: string): Promise<Pod | undefined> =>
     kube.get(PODS, pod, { namespace: config.runnerNamespace }).catch((error: unknown) => {
       if (isKubeError(error, 'not-found')) return undefined;
