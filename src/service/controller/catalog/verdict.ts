@@ -16,6 +16,14 @@ export type ProofVerdict =
   | { state: 'proven'; line: Proven }
   | { state: 'refused'; reason: string; message: string };
 
+const PENDING: ProofVerdict = { state: 'pending' };
+const waits = (reason: 'Unschedulable' | 'Starting', message: string): ProofVerdict => ({
+  state: 'waiting',
+  reason,
+  message,
+});
+const refused = (reason: string, message: string): ProofVerdict => ({ state: 'refused', reason, message });
+
 /** Waiting reasons from which a pull may still recover, and the time it is given. */
 export const PULL_REASONS = new Set([
   'ErrImagePull',
@@ -56,7 +64,7 @@ export function judgeProof(pod: Pod, log: string | undefined, now: number, since
       const never = waiting.reason === 'ErrImageNeverPull' || waiting.reason === 'InvalidImageName';
       if (never || age > (PULL_REASONS.has(waiting.reason) ? PULL_PATIENCE_MS : SETTLE_MS)) {
         const reason = PULL_REASONS.has(waiting.reason) ? 'ImageUnavailable' : 'CannotStart';
-        return { state: 'refused', reason, message: waiting.message ?? waiting.reason };
+        return refused(reason, waiting.message ?? waiting.reason);
       }
     }
     const unschedulable = pod.status?.conditions?.find(
@@ -65,45 +73,31 @@ export function judgeProof(pod: Pod, log: string | undefined, now: number, since
     // The pod is kept, because an autoscaler adds a node for a pending pod.
     if (unschedulable)
       return age > SETTLE_MS
-        ? {
-            state: 'waiting',
-            reason: 'Unschedulable',
-            message: unschedulable.message ?? 'no node has room for the pod',
-          }
-        : { state: 'pending' };
+        ? waits('Unschedulable', unschedulable.message ?? 'no node has room for the pod')
+        : PENDING;
     if (age > START_PATIENCE_MS)
-      return {
-        state: 'refused',
-        reason: 'CannotStart',
-        message: `its proof pod did not start within ${Math.round(age / 1000)} s`,
-      };
+      return refused('CannotStart', `its proof pod did not start within ${Math.round(age / 1000)} s`);
     if (age > PULL_PATIENCE_MS && container?.state?.running === undefined)
-      return {
-        state: 'waiting',
-        reason: 'Starting',
-        message: `its proof pod has been starting for more than ${PULL_PATIENCE_MS / 1000} s`,
-      };
-    return { state: 'pending' };
+      return waits('Starting', `its proof pod has been starting for more than ${PULL_PATIENCE_MS / 1000} s`);
+    return PENDING;
   }
   const line = log === undefined ? undefined : readProofLine(log);
   if (line?.ok === true) return { state: 'proven', line };
-  if (line?.ok === false) return { state: 'refused', reason: line.reason, message: line.message };
+  if (line?.ok === false) return refused(line.reason, line.message);
   const hasRun =
     container?.state?.terminated !== undefined ||
     container?.state?.running !== undefined ||
     container?.lastState?.terminated !== undefined;
   if (pod.status?.reason === 'DeadlineExceeded' && container && !hasRun)
-    return { state: 'refused', reason: 'CannotStart', message: 'its proof pod never started' };
-  if (pod.status?.reason === 'DeadlineExceeded')
-    return { state: 'refused', reason: 'Hangs', message: 'its proof did not end within its time limit' };
+    return refused('CannotStart', 'its proof pod never started');
+  if (pod.status?.reason === 'DeadlineExceeded') return refused('Hangs', 'its proof did not end within its time limit');
   const ended = container?.state?.terminated;
-  if (ended?.reason === 'OOMKilled')
-    return { state: 'refused', reason: 'OutOfMemory', message: 'its proof was killed: out of memory' };
+  if (ended?.reason === 'OOMKilled') return refused('OutOfMemory', 'its proof was killed: out of memory');
   // The log is not readable yet, or does not contain the success yet: neither is the image's fault.
-  if ((log === undefined || pod.status?.phase === 'Succeeded') && age <= PULL_PATIENCE_MS) return { state: 'pending' };
+  if ((log === undefined || pod.status?.phase === 'Succeeded') && age <= PULL_PATIENCE_MS) return PENDING;
   const why = ended?.message ?? ended?.reason ?? pod.status?.message ?? 'no reason given';
   const message = `its proof ended without a result: ${why} (exit code ${ended?.exitCode ?? 'unknown'})`;
-  return { state: 'refused', reason: 'Crashed', message: message.slice(0, 1024) };
+  return refused('Crashed', message.slice(0, 1024));
 }
 
 /** A change of a tool's condition: whether it is available at all (`Available`), or left out by pools (`Degraded`). */
