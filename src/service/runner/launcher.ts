@@ -45,37 +45,6 @@ export interface Running {
   kill(): void;
 }
 
-export interface Launcher {
-  connected(): boolean;
-  /** The walls around the tools, as the launcher reported them with its last clean-up; undefined before that. */
-  wall(): Wall | undefined;
-  whenConnected(deadlineMs: number): Promise<void>;
-  /**
-   * `onOutput` gets what is printed in place of `stdout`, which then stays empty. `number`: begins before the
-   * admission.
-   */
-  start(spawn: Spawn, onOutput?: (bytes: Buffer) => void, number?: bigint): Running;
-  /**
-   * A number for tools that begin before their job is admitted, valid once and for a moment; undefined if the launcher
-   * does not answer, or is of an older image.
-   */
-  arm(): Promise<bigint | undefined>;
-  /** What was begun with the number goes on. */
-  confirm(number: bigint): void;
-  /**
-   * Kills all processes in the tools container and empties its directories. False if something is left, or the launcher
-   * does not answer.
-   */
-  killAll(): Promise<boolean>;
-  /**
-   * Like killAll, and the launcher becomes a new process: its memory held pieces of what the tools printed. False also
-   * if the launcher is of an older image.
-   */
-  renew(): Promise<boolean>;
-  ping(): Promise<void>;
-  close(): void;
-}
-
 export interface LauncherOptions {
   answerMs?: number;
   cleanMs?: number;
@@ -102,12 +71,11 @@ const RECONNECT = { first: 10, longest: 50, jitter: 0 };
 /** Time that the launcher has beyond a tool's wall time to report its end. */
 const GRACE_MS = 10_000;
 
-export const openLauncher = (path: string, options: LauncherOptions = {}): Launcher =>
-  new LauncherConnection(path, options);
+export const openLauncher = (path: string, options: LauncherOptions = {}): Launcher => new Launcher(path, options);
 
 const notConnected = (): LauncherError => new LauncherError('not-connected', 'the launcher does not answer');
 
-class LauncherConnection implements Launcher {
+export class Launcher {
   readonly #path: string;
   readonly #options: LauncherOptions;
   #socket: Socket | undefined;
@@ -139,6 +107,7 @@ class LauncherConnection implements Launcher {
     return this.#ready;
   }
 
+  /** The walls around the tools, as the launcher reported them with its last clean-up; undefined before that. */
   wall(): Wall | undefined {
     return this.#wall;
   }
@@ -150,6 +119,10 @@ class LauncherConnection implements Launcher {
     await within(deadlineMs, connecting.promise, notConnected);
   }
 
+  /**
+   * `onOutput` gets what is printed in place of `stdout`, which then stays empty. `number`: begins before the
+   * admission.
+   */
   start(spawn: Spawn, onOutput?: (bytes: Buffer) => void, number?: bigint): Running {
     const id = this.#nextId();
     const started = Promise.withResolvers<{ pid: number; spawnUs: number }>();
@@ -174,6 +147,10 @@ class LauncherConnection implements Launcher {
     };
   }
 
+  /**
+   * A number for tools that begin before their job is admitted, valid once and for a moment; undefined if the launcher
+   * does not answer, or is of an older image.
+   */
   async arm(): Promise<bigint | undefined> {
     if (!this.#socket || !this.#ready || !this.#arms) return undefined;
     const { promise, resolve } = Promise.withResolvers<bigint | undefined>();
@@ -182,14 +159,23 @@ class LauncherConnection implements Launcher {
     return promise;
   }
 
+  /** What was begun with the number goes on. */
   confirm(number: bigint): void {
     this.#send(encodeConfirm(number));
   }
 
+  /**
+   * Kills all processes in the tools container and empties its directories. False if something is left, or the launcher
+   * does not answer.
+   */
   killAll(): Promise<boolean> {
     return this.#clean(false);
   }
 
+  /**
+   * Like killAll, and the launcher becomes a new process: its memory held pieces of what the tools printed. False also
+   * if the launcher is of an older image.
+   */
   async renew(): Promise<boolean> {
     return this.#ready && this.#renews ? this.#clean(true) : false;
   }
