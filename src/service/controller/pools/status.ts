@@ -47,38 +47,23 @@ async function showOne(pools: PoolsState, state: PoolState): Promise<void> {
     (runner) => runner.phase === 'idle' && !runner.task && runner.tenant === undefined,
   ).length;
   // What minReady asks for: an autoscaler compares the two.
-  const replicas = untouched + starting;
+  const counts = { ready, busy, starting, replicas: untouched + starting };
   const walls = wallsOf(state, all);
   for (const { type, status: up } of walls) metrics.isolation(name, type as Wall, up === 'True');
   const wanted = pools.catalog.get(name);
   const extra = wanted ? [overriddenCondition(overridden(wanted, state.pool.spec))] : [];
-  const { status, reason, message } = readiness(pools, state, { untouched, busy });
-  const shown = JSON.stringify([
-    ready,
-    busy,
-    starting,
-    replicas,
-    status,
-    reason,
-    message,
-    walls,
-    extra,
-    state.generation,
-    state.pool.metadata.generation,
-  ]);
+  const changes = [{ type: 'Ready', ...readiness(pools, state, { untouched, busy }) }, ...walls, ...extra];
+  const shown = JSON.stringify([counts, changes, state.generation, state.pool.metadata.generation]);
   if (shown === state.shown || !pools.deps.stillLeading()) return;
   const observed =
     state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation };
   const conditions = withTimes(
     state.pool.status,
-    [{ type: 'Ready', status, reason, message }, ...walls, ...extra].map((change) => ({ ...change, ...observed })),
+    changes.map((change) => ({ ...change, ...observed })),
     stamp(pools.deps.now()),
   );
   const updated = await kube.mergePatchStatus(PROBE_POOLS, name, {
-    ready,
-    busy,
-    starting,
-    replicas,
+    ...counts,
     epoch: pools.deps.epoch,
     selector: `${LABEL.pool}=${name}`,
     generation: state.generation,
@@ -90,15 +75,9 @@ async function showOne(pools: PoolsState, state: PoolState): Promise<void> {
 }
 
 /** Describes the required walls that none of the pool's runners has; undefined if the pool may serve. */
-export function missingWalls(
-  pools: PoolsState,
-  {
-    pool: {
-      spec,
-      metadata: { name },
-    },
-  }: PoolState,
-): string | undefined {
+export function missingWalls(pools: PoolsState, { pool }: PoolState): string | undefined {
+  const { spec } = pool;
+  const { name } = pool.metadata;
   if (requiredWalls(spec).length === 0) return undefined;
   const up = [...pools.deps.runners.inPool(name)].filter(({ phase, deleting }) => phase !== 'starting' && !deleting);
   if (up.length === 0 || up.some(({ walls }) => lackedWalls(spec, walls).length === 0)) return undefined;
