@@ -23,7 +23,7 @@ const collecting: Tracer = {
 };
 const job = (parent: string): TracedJob => ({
   parent,
-  requestId: '0197f2a4-0000-7000-8000-000000000000',
+  id: '0197f2a4-0000-7000-8000-000000000000',
   attempt: 1,
   submittedMs: AT,
   startedMs: AT + 10,

@@ -25,7 +25,7 @@ const aSpan = (index = 0): Span => ({
 });
 const aJob = (change: Partial<TracedJob> = {}): TracedJob => ({
   parent: CALLER,
-  requestId: 'the-id',
+  id: 'the-id',
   attempt: 1,
   submittedMs: AT,
   startedMs: AT + 10,

@@ -8,7 +8,8 @@ import { newSpanId, parseTraceparent } from './trace_context.ts';
 export interface TracedJob {
   /** The annotation, which a user of kubectl may have written. */
   parent: string | undefined;
-  requestId: string;
+  /** Of its request. */
+  id: string;
   attempt: number;
   submittedMs: number;
   /** Admission; undefined: the job never ran. */
@@ -45,7 +46,7 @@ export function traceJob(tracer: Tracer | undefined, job: TracedJob): void {
       kind: 'internal',
       startMs,
       endMs,
-      attributes: { 'probeyard.request_id': job.requestId, ...attributes },
+      attributes: { 'probeyard.request_id': job.id, ...attributes },
       failed,
     });
     return spanId;

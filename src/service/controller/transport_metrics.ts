@@ -10,16 +10,9 @@ const STREAMS = { everyMs: 5_000, waitMs: 500 };
 /** Postgres reads the size of every file for it. */
 const SIZE = { everyMs: 5 * 60_000, waitMs: 500 };
 
-interface StreamFigures {
-  stream: string;
-  messages: number;
-  bytes: number;
-  limit: number;
-  replicas: number;
-  lagging: number;
-}
+type StreamFigures = Awaited<ReturnType<typeof lookAt>>;
 
-async function lookAt(bus: Bus, name: string, stream: string): Promise<StreamFigures> {
+async function lookAt(bus: Bus, name: string, stream: string) {
   const { config, state, cluster } = await (await managerOf(bus)).streams.info(name);
   return {
     stream,

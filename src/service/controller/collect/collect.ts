@@ -215,17 +215,13 @@ function endOf(job: ProbeJob, attempt: number, { body, packed, size }: ReadResul
 
 const trace = ({ store, tracer }: CollectDeps, job: ProbeJob, end: CloseInput, collectedMs: number): void =>
   traceJob(tracer, {
+    ...end,
     parent: job.metadata.annotations?.[TRACE_ANNOTATION],
-    requestId: end.id,
-    attempt: end.attempt,
-    submittedMs: submittedAtOf(job).getTime(),
+    submittedMs: end.submittedAt.getTime(),
     startedMs: startOf(job)?.getTime(),
     collectedMs,
     recordedMs: store.clock.now(),
-    ioBytes: end.ioBytes,
-    reason: end.reason,
     failed: end.state === 'error',
-    tools: end.tools,
   });
 
 const closedBy = (job: ProbeJob, attempt: number) => ({
