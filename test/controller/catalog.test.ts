@@ -1,8 +1,7 @@
 /** The catalog on a real API server: what it changes, and what it leaves alone. */
 import assert from 'node:assert/strict';
 import { stringify } from 'yaml';
-import { overridden } from '../../src/service/controller/catalog/apply.ts';
-import { warningText } from '../../src/service/controller/catalog/known_vulnerabilities.ts';
+import { overridden, warningText } from '../../src/service/controller/catalog/apply.ts';
 import { CONFIG_MAPS, PROBE_POOLS, PROBE_TOOLS } from '../../src/platform/kube/client.ts';
 import { VULNERABILITIES } from '../../src/media/tools/vulnerabilities.ts';
 import { until } from '../until.ts';

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import type { Config } from '../../../base/config.ts';
-import { conditionOf, setConditions, stamp } from '../../../platform/kube/conditions.ts';
+import { conditionOf, setConditions, stamp, type Change } from '../../../platform/kube/conditions.ts';
 import {
   CONFIG_MAPS,
   PROBE_POLICIES,
@@ -19,13 +19,13 @@ import {
   type KubeObject,
   type ResourceType,
 } from '../../../platform/kube/client.ts';
-import { GROUP, LABEL, type Condition, type Definition } from '../../../platform/kube/resource.ts';
+import { GROUP, LABEL, type Definition } from '../../../platform/kube/resource.ts';
 import { PROBE_POLICY, type ProbePolicy, type ProbePolicySpec } from '../../../platform/kube/probe_policy.ts';
 import { PROBE_POOL, type ProbePool, type ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
 import { PROBE_TOOL, type ProbeTool, type ProbeToolSpec } from '../../../platform/kube/probe_tool.ts';
 import type { Logger } from '../../../base/log.ts';
 import { ensureLeading, type Term } from '../leader/lease_guard.ts';
-import { showKnownVulnerabilities } from './known_vulnerabilities.ts';
+import { READ, VULNERABILITIES, type Known } from '../../../media/tools/vulnerabilities.ts';
 
 interface Entry<Spec> {
   name: string;
@@ -270,9 +270,7 @@ async function showOverridden(
   }
 }
 
-export const overriddenCondition = (
-  fields: readonly string[],
-): Pick<Condition, 'type' | 'status' | 'reason' | 'message'> =>
+export const overriddenCondition = (fields: readonly string[]): Change =>
   fields.length > 0
     ? {
         type: 'Overridden',
@@ -281,3 +279,26 @@ export const overriddenCondition = (
         message: `differs from the chart: ${fields.join(', ')}`.slice(0, 4096),
       }
     : { type: 'Overridden', status: 'False', reason: 'AsInstalled', message: 'every field is as in the chart' };
+
+// What is known of the vulnerabilities of a tool version, in `status.warning` of its ProbeTool.
+
+const NOTE = `From Debian's changelogs of ${READ}, not complete; docs/isolation.md has what contains them.`;
+
+/** Nothing is ever called unaffected. */
+export function warningText({ affected, unclear }: Known): string {
+  const known = affected.length > 0 ? `affected by ${affected.join(', ')}` : 'no vulnerability is known for certain';
+  const open = unclear > 0 ? `; of ${unclear} others it is not known` : '';
+  return `${known}${open}. ${NOTE}`.slice(0, 4096);
+}
+
+/** Writes the warnings of all tools, or removes them if the operator does not want them. */
+async function showKnownVulnerabilities({ kube, term }: ApplyDeps, isWanted: boolean): Promise<void> {
+  for (const { metadata, spec, status } of (await kube.listAll(PROBE_TOOLS)).items) {
+    const known = isWanted ? VULNERABILITIES[`${spec.tool} ${spec.version}`] : undefined;
+    const warning = known && warningText(known);
+    if (status?.warning === warning) continue;
+    await ensureLeading(term);
+    // A field of its own: the proof of the tool may write its conditions at the same time.
+    await kube.mergePatchStatus(PROBE_TOOLS, metadata.name, { warning: warning ?? null });
+  }
+}
