@@ -4,8 +4,7 @@ import { conditionOf, isFinished } from '../../platform/kube/conditions.ts';
 import type { ProbeJob } from '../../platform/kube/probe_job.ts';
 import type { ProbeTool } from '../../platform/kube/probe_tool.ts';
 import { readAtScrape, readOne, type Sample } from '../../platform/metrics/read_at_scrape.ts';
-import type { PoolFacts, SnapshotView } from './snapshot/build.ts';
-import { stateOfTool } from './snapshot/tools.ts';
+import { stateOfTool, type PoolFacts, type SnapshotView } from './snapshot/build.ts';
 
 /** Accounts that have a rank. Ids are no labels: GET cluster names the accounts. */
 export const RANKS = 20;

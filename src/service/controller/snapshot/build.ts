@@ -3,15 +3,18 @@
  */
 import {
   SNAPSHOT_LISTS,
+  TOOL_STATES,
   type ClusterSnapshot,
   type SnapshotAccount,
   type SnapshotPool,
   type SnapshotRunner,
+  type SnapshotTool,
 } from '../../../platform/bus/cluster_snapshot.ts';
 import { RUNNER_PHASES, type RunnerState } from '../../../platform/bus/runner_phase.ts';
-import { conditionOf, stamp } from '../../../platform/kube/conditions.ts';
+import { conditionOf, isAvailable, isDegraded, stamp } from '../../../platform/kube/conditions.ts';
 import type { LeaseTerm } from '../../../platform/kube/lease_record.ts';
 import { printable } from '../../../base/printable.ts';
+import { byNewest } from '../../../base/version_order.ts';
 import type { ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
 import { WALLS, type ProbePool } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
@@ -19,7 +22,6 @@ import type { Entry, Ledger } from '../leader/ledger.ts';
 import { requiredWalls } from '../pools/isolation.ts';
 import { lifeBegan, runnerState, type Runner } from '../pools/runners.ts';
 import type { Recent } from './recent.ts';
-import { byNeed, shownTool, stateOfTool } from './tools.ts';
 
 const NAME = 253;
 const TEXT = 512;
@@ -144,6 +146,37 @@ function shownRunner(view: SnapshotView, runner: Runner): SnapshotRunner {
     job: task ? printable(String(task.job), NAME) : null,
     'request-id': job?.id ?? null,
     'jobs-done': Number.isSafeInteger(jobsDone) && jobsDone >= 0 ? jobsDone : 0,
+  };
+}
+
+export function stateOfTool(tool: ProbeTool): SnapshotTool['state'] {
+  if (isDegraded(tool)) return 'degraded';
+  if (isAvailable(tool)) return 'ready';
+  return conditionOf(tool.status, 'Available')?.status === 'False' ? 'refused' : 'proving';
+}
+
+/** Versions that need attention first. */
+const byNeed = (a: ProbeTool, b: ProbeTool): number =>
+  TOOL_STATES.indexOf(stateOfTool(b)) - TOOL_STATES.indexOf(stateOfTool(a)) ||
+  (a.spec.tool < b.spec.tool ? -1 : a.spec.tool > b.spec.tool ? 1 : 0) ||
+  byNewest(a.spec.version, b.spec.version);
+
+function shownTool(tool: ProbeTool): SnapshotTool {
+  const { spec, status } = tool;
+  const state = stateOfTool(tool);
+  const condition = conditionOf(status, state === 'degraded' ? 'Degraded' : 'Available');
+  const architectures = status?.architectures ?? [];
+  const startups = architectures.flatMap(({ startupMs }) => (startupMs === undefined ? [] : [startupMs]));
+  return {
+    tool: spec.tool,
+    version: spec.version,
+    latest: spec.latest === true,
+    reported: status?.reported === undefined ? null : printable(status.reported, 256),
+    state,
+    since: condition?.lastTransitionTime ?? null,
+    why: state === 'ready' || !condition ? null : printable(`${condition.reason}: ${condition.message}`, TEXT),
+    'startup-ms': startups.length === 0 ? null : Math.max(...startups),
+    architectures: architectures.map(({ arch }) => printable(arch, 32)),
   };
 }
 
