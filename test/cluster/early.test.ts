@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EARLY_OVER_MS } from '../../src/platform/bus/early.ts';
+import { EARLY_OVER_MS } from '../../src/platform/bus/messages.ts';
 import { PODS } from '../../src/platform/kube/client.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
 import { leaderPod, pidsOf } from '../faults/load.ts';

@@ -1,6 +1,6 @@
 /** Tools that begin while their ProbeJob is being created: what the leader orders, and which slots that takes. */
 import assert from 'node:assert/strict';
-import { EARLY_OVER_MS, EARLY_TERM_MS } from '../../src/platform/bus/early.ts';
+import { EARLY_OVER_MS, EARLY_TERM_MS } from '../../src/platform/bus/messages.ts';
 import { KubeError, PODS, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions, type Submitted } from './cluster_parts.ts';

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { EARLY_OVER_MS } from '../../src/platform/bus/early.ts';
-import { type AssignedTool, type Cancel, type Go, SUBJECT } from '../../src/platform/bus/messages.ts';
+import { EARLY_OVER_MS, type AssignedTool, type Cancel, type Go, SUBJECT } from '../../src/platform/bus/messages.ts';
 import type { Policy } from '../../src/media/policy/types.ts';
 import { outputsOf } from '../report/sample.ts';
 import { until } from '../until.ts';

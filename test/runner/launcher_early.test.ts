@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EARLY_MS, EARLY_OVER_MS } from '../../src/platform/bus/early.ts';
+import { EARLY_MS, EARLY_OVER_MS } from '../../src/platform/bus/messages.ts';
 import {
   type Launcher,
   LauncherError,

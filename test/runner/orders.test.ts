@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { EARLY_MS } from '../../src/platform/bus/early.ts';
 import {
+  EARLY_MS,
   type Assignment,
   type Begin,
   type Cancel,

@@ -78,7 +78,7 @@ enum { TIMED_OUT = 1, CAPPED = 2, KILLED = 4, UNCONFIRMED = 8 };
 /* Room that output never takes, so that the small events always fit. */
 #define RESERVE (16 * 1024)
 #define CLEAN_WITHIN_MS 5000
-/* src/platform/bus/early.ts has the same. */
+/* src/platform/bus/messages.ts has the same. */
 #define BEGIN_WITHIN_MS 500
 #define EARLY_MS 1500
 /* How long a frozen or suspended machine may sleep in poll after it goes on. */

@@ -1,5 +1,5 @@
 /** Takes part in the leader election, and runs a term while this replica leads. */
-import { EARLY_QUIET_MS } from '../../platform/bus/early.ts';
+import { EARLY_QUIET_MS } from '../../platform/bus/messages.ts';
 import type { KubeClient } from '../../platform/kube/client.ts';
 import { startElection } from '../../platform/kube/lease.ts';
 import { highestFence } from './leader/fence.ts';

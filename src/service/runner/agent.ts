@@ -4,8 +4,8 @@
  */
 import { isBegin, isCancel, isGo, isPrepare, isRenew } from '../../platform/bus/claims.ts';
 import type { Bus, Received, Subscribed } from '../../platform/bus/connect.ts';
-import { EARLY_MS } from '../../platform/bus/early.ts';
 import {
+  EARLY_MS,
   type Assignment,
   type Attempt,
   type Begin,

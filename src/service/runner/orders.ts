@@ -3,8 +3,8 @@
  * answer, the next state and the effects. The state is deliberately small: a restarted agent knows nothing, and a new
  * leader asks.
  */
-import { EARLY_MS } from '../../platform/bus/early.ts';
 import {
+  EARLY_MS,
   type Assignment,
   type Attempt,
   type Begin,

@@ -6,7 +6,7 @@
  * Nothing outlives the term: a runner begins only with a number that it has just made, the leader looks at its lease
  * when it has that number, and the launcher ends what was begun before that lease can pass to another.
  */
-import { EARLY_OVER_MS, EARLY_TERM_MS } from '../../../platform/bus/early.ts';
+import { EARLY_OVER_MS, EARLY_TERM_MS } from '../../../platform/bus/messages.ts';
 import { sendBegin } from '../pools/send_order.ts';
 import { stateOf, type Job } from './job.ts';
 import { letGo, prepare } from './orders.ts';
