@@ -1,7 +1,7 @@
 /** Policies on their way through a controller: shared ones into the record, documents to runners, verdicts to jobs. */
 import assert from 'node:assert/strict';
 import type { Go } from '../../src/platform/bus/messages.ts';
-import { policyLine, policyStatus, wrongPolicy } from '../../src/service/controller/collect/verdict.ts';
+import { policyLine, policyStatus, wrongPolicy } from '../../src/service/controller/collect/collect.ts';
 import { PolicyDocuments } from '../../src/service/controller/leader/policies.ts';
 import { PROBE_JOBS, PROBE_POLICIES } from '../../src/platform/kube/client.ts';
 import { conditionOf } from '../../src/platform/kube/conditions.ts';

@@ -4,6 +4,7 @@
  * the leader and the runner.
  */
 import { codeMember } from '../../../base/causes.ts';
+import { printable } from '../../../base/printable.ts';
 import { makeBodyRoom, type BodyRoom } from '../../../platform/bus/body_room.ts';
 import type { Bus } from '../../../platform/bus/connect.ts';
 import { BusError } from '../../../platform/bus/errors.ts';
@@ -21,7 +22,7 @@ import { fetchBody, purgeChunks } from '../../../platform/bus/results.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import { outcome as outcomeOf, runsOf } from './outcome.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
-import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import { MOST_FAILED, type PolicyRequest, type PolicyStatus, type ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { type Logger, requestFields, runnerFields } from '../../../base/log.ts';
 import type { CloseInput } from '../../../platform/store/records.ts';
 import type { Store } from '../../../platform/store/store.ts';
@@ -35,7 +36,6 @@ import { mergedTools } from '../leader/job_status.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import { readResult } from './read_result.ts';
 import { recordEnd, type Recorded } from './record_end.ts';
-import { policyLine, policyStatus, wrongPolicy } from './verdict.ts';
 
 /**
  * Bound of the compressed body. Joining and recording a body takes three times its size in memory (measured up to 128
@@ -271,4 +271,50 @@ async function notifyAgain(
   if (!recorded) return;
   if (waiter !== null) bus.publish(SUBJECT.ended(waiter), endedNotice(recorded));
   bus.publish(SUBJECT.closed, { ...closedBy(job, attempt), ...recordedEnd(recorded) } satisfies Closed);
+}
+
+// The policy verdict of a result, for the status, the log and a one-line text.
+
+/** Undefined if the result names the same policy as its job, or no policy; otherwise the error. */
+export function wrongPolicy(
+  asked: PolicyRequest | undefined,
+  { policy: told }: Pick<ResultBody, 'policy'>,
+): string | undefined {
+  if (!told) return undefined;
+  if (!asked) return 'evaluated with a policy that the job does not name';
+  // A job created by hand resolves its revision at admission.
+  const same =
+    told.name === (asked.name ?? null) &&
+    (asked.digest === undefined || asked.revision === undefined || told.revision === asked.revision);
+  return same ? undefined : 'evaluated with another policy than the job names';
+}
+
+/** Without a verdict the outcome is unknown: the runner does not support policies. */
+export function policyStatus(
+  asked: PolicyRequest | undefined,
+  { policy: told }: Pick<ResultBody, 'policy'>,
+): PolicyStatus | undefined {
+  if (!asked) return undefined;
+  const { name } = asked;
+  const revision = told?.revision ?? asked.revision;
+  const failed = (told?.rules ?? [])
+    .filter(({ outcome }) => outcome === 'fail' || outcome === 'warn' || outcome === 'unknown')
+    .map((rule) => printable(rule.name, 100))
+    .slice(0, MOST_FAILED);
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(revision === undefined ? {} : { revision }),
+    outcome: told?.outcome ?? 'unknown',
+    ...(failed.length > 0 ? { failed } : {}),
+  };
+}
+
+const MOST_NAMED = 3;
+
+/** For `kubectl describe`: `policy shared/web-mp4 revision 3: fail (container, faststart and 2 more)`. */
+export function policyLine({ name, revision, outcome, failed = [] }: PolicyStatus): string {
+  const called = name === undefined ? 'inline policy' : `policy ${name}`;
+  const more = failed.length > MOST_NAMED ? ` and ${failed.length - MOST_NAMED} more` : '';
+  const named = failed.length > 0 ? ` (${failed.slice(0, MOST_NAMED).join(', ')}${more})` : '';
+  return `${called}${revision === undefined ? '' : ` revision ${revision}`}: ${outcome}${named}`;
 }
