@@ -1,21 +1,14 @@
 /** Decides which connections NATS accepts as runners: those of our own pods, while the pod exists. */
 import { serveCallout } from '../../platform/bus/callout.ts';
-import type { Bus } from '../../platform/bus/connect.ts';
 import { podTokenVerifier, type PodName } from '../../platform/bus/podtoken.ts';
-import type { Config } from '../../base/config.ts';
-import { PODS, isKubeError, type KubeClient, type Pod } from '../../platform/kube/client.ts';
+import { PODS, isKubeError, type Pod } from '../../platform/kube/client.ts';
 import type { Reflector } from '../../platform/kube/reflector.ts';
 import { type Logger, runnerFields } from '../../base/log.ts';
 import { isRunnerPod } from './catalog/prove.ts';
 import { lifeOfPod } from './pools/pod.ts';
-import type { ControllerMetrics } from './metrics.ts';
+import type { ControllerDeps } from './clients.ts';
 
-export interface AdmitRunnersDeps {
-  bus: Bus;
-  kube: KubeClient;
-  config: Config<'controller'>;
-  log: Logger;
-  metrics: ControllerMetrics;
+interface AdmitRunnersDeps extends Omit<ControllerDeps, 'store'> {
   pods: Reflector<Pod>;
   issuerSeed: string;
 }

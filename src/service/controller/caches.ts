@@ -1,21 +1,15 @@
 /** The controller's caches: ProbeJobs, and the pods in the runner namespace. */
-import type { Config } from '../../base/config.ts';
-import { PODS, PROBE_JOBS, type KubeClient, type Pod } from '../../platform/kube/client.ts';
+import { PODS, PROBE_JOBS, type Pod } from '../../platform/kube/client.ts';
 import { startReflector } from '../../platform/kube/reflector.ts';
 import { LABEL } from '../../platform/kube/resource.ts';
 import type { ProbeJob } from '../../platform/kube/probe_job.ts';
 import { keptJob, slimJob, slimPod } from '../../platform/kube/slim.ts';
-import type { Logger } from '../../base/log.ts';
 import { idOf } from './leader/job.ts';
-import type { ControllerMetrics } from './metrics.ts';
+import type { ControllerDeps } from './clients.ts';
 import { lifeOfPod } from './pools/pod.ts';
 import type { RunningTerm } from './term.ts';
 
-interface CachesDeps {
-  kube: KubeClient;
-  config: Config<'controller'>;
-  log: Logger;
-  metrics: ControllerMetrics;
+interface CachesDeps extends Pick<ControllerDeps, 'kube' | 'config' | 'log' | 'metrics'> {
   /** This replica's term while it leads. */
   term: () => RunningTerm | undefined;
   podGone: (pod: Pod) => void;

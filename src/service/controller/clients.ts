@@ -1,12 +1,23 @@
-/** The clients of a controller. */
+/** The clients of a controller, and what its parts may use. */
 import { readFile } from 'node:fs/promises';
-import { connectBus } from '../../platform/bus/connect.ts';
+import { connectBus, type Bus } from '../../platform/bus/connect.ts';
 import { INBOX } from '../../platform/bus/permissions.ts';
 import { limitsOf, postgresOf, type Config } from '../../base/config.ts';
-import { makeClient } from '../../platform/kube/client.ts';
+import { makeClient, type KubeClient } from '../../platform/kube/client.ts';
 import type { Logger } from '../../base/log.ts';
 import { watchOpeningKeys } from '../../platform/seal/watch_keys.ts';
-import { openStore } from '../../platform/store/store.ts';
+import { openStore, type Store } from '../../platform/store/store.ts';
+import type { ControllerMetrics } from './metrics.ts';
+
+/** What the parts of a controller are given. */
+export interface ControllerDeps {
+  config: Config<'controller'>;
+  log: Logger;
+  metrics: ControllerMetrics;
+  kube: KubeClient;
+  store: Store;
+  bus: Bus;
+}
 
 export async function connect(config: Config<'controller'>, log: Logger) {
   const kube = await makeClient({ namespace: config.namespace });

@@ -3,13 +3,13 @@
  * image therefore affects only itself.
  */
 import { conditionOf, isDegraded, setConditions, stamp, type Change } from '../../../platform/kube/conditions.ts';
-import { PODS, PROBE_TOOLS, isKubeError, type KubeClient, type Pod } from '../../../platform/kube/client.ts';
+import { PODS, PROBE_TOOLS, isKubeError, type Pod } from '../../../platform/kube/client.ts';
 import type { EventRecorder } from '../../../platform/kube/events.ts';
 import type { WorkQueue } from '../../../platform/kube/queue.ts';
 import { LABEL, type Condition } from '../../../platform/kube/resource.ts';
 import type { ProbeTool, ProbeToolStatus } from '../../../platform/kube/probe_tool.ts';
 import type { Config } from '../../../base/config.ts';
-import type { Logger } from '../../../base/log.ts';
+import type { ControllerDeps } from '../clients.ts';
 import type { OwnerReference } from '../pools/runner_namespace.ts';
 import { hasEnded, verifyName, verifyPod } from '../pools/pod.ts';
 import { whyRefused } from '../pools/pods.ts';
@@ -28,10 +28,7 @@ export const noProofs = () => ({
   toolOf: new Map<string, string>(),
 });
 
-export interface ProofDeps extends ReturnType<typeof noProofs> {
-  kube: KubeClient;
-  config: Config<'controller'>;
-  log: Logger;
+export interface ProofDeps extends ReturnType<typeof noProofs>, Pick<ControllerDeps, 'kube' | 'config' | 'log'> {
   events: EventRecorder;
   queue: Pick<WorkQueue, 'addAfter'>;
   tools: () => readonly ProbeTool[];

@@ -6,7 +6,6 @@
 import { codeMember } from '../../../base/causes.ts';
 import { printable } from '../../../base/printable.ts';
 import { makeBodyRoom, type BodyRoom } from '../../../platform/bus/body_room.ts';
-import type { Bus } from '../../../platform/bus/connect.ts';
 import { BusError } from '../../../platform/bus/errors.ts';
 import {
   CHUNK_BYTES,
@@ -21,11 +20,10 @@ import { packBody, type PackedBody } from '../../../platform/bus/packing.ts';
 import { fetchBody, purgeChunks } from '../../../platform/bus/results.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import { outcome as outcomeOf, runsOf } from './outcome.ts';
-import { PROBE_JOBS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
+import { PROBE_JOBS, isKubeError } from '../../../platform/kube/client.ts';
 import { MOST_FAILED, type PolicyRequest, type PolicyStatus, type ProbeJob } from '../../../platform/kube/probe_job.ts';
-import { type Logger, requestFields, runnerFields } from '../../../base/log.ts';
+import { requestFields, runnerFields } from '../../../base/log.ts';
 import type { CloseInput } from '../../../platform/store/records.ts';
-import type { Store } from '../../../platform/store/store.ts';
 import { traceJob } from '../../../platform/tracing/job_trace.ts';
 import { TRACE_ANNOTATION } from '../../../platform/tracing/trace_context.ts';
 import type { Tracer } from '../../../platform/tracing/tracer.ts';
@@ -33,7 +31,7 @@ import { isFinished } from '../../../platform/kube/conditions.ts';
 import { recordedEnd } from '../leader/ends.ts';
 import { idOf, submittedAtOf } from '../leader/job.ts';
 import { mergedTools } from '../leader/job_status.ts';
-import type { ControllerMetrics } from '../metrics.ts';
+import type { ControllerDeps } from '../clients.ts';
 import { readResult } from './read_result.ts';
 import { recordEnd, type Recorded } from './record_end.ts';
 
@@ -43,12 +41,7 @@ import { recordEnd, type Recorded } from './record_end.ts';
  * from our runners, and would kill each collector in turn.
  */
 const MAX_PACKED_BYTES = 96 * 1024 * 1024;
-export interface CollectDeps {
-  kube: KubeClient;
-  bus: Bus;
-  store: Store;
-  log: Logger;
-  metrics: ControllerMetrics;
+export interface CollectDeps extends Omit<ControllerDeps, 'config'> {
   tracer?: Tracer | undefined;
   namespace: string;
   cached: (name: string) => ProbeJob | undefined;

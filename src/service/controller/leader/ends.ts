@@ -10,6 +10,7 @@ import { within, backoff, pause, retry } from '../../../base/retry.ts';
 import { isFinished, stamp } from '../../../platform/kube/conditions.ts';
 import type { ProbeJob, Reason } from '../../../platform/kube/probe_job.ts';
 import { TEXTS } from '../../result/texts.ts';
+import type { ControllerDeps } from '../clients.ts';
 import { sendCancel, type Said } from '../pools/send_order.ts';
 import { deadlineMs } from '../retry_policy.ts';
 import {
@@ -30,12 +31,10 @@ import type { TermState, TermStateDeps } from './term_state.ts';
 import { explain, whyWaiting } from './waiting.ts';
 import { packBody, type PackedBody } from '../../../platform/bus/packing.ts';
 import type { ResultBody } from '../../../platform/bus/result_body.ts';
-import type { Bus } from '../../../platform/bus/connect.ts';
 import { isKubeError } from '../../../platform/kube/client.ts';
-import { type Logger, requestFields } from '../../../base/log.ts';
+import { requestFields } from '../../../base/log.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import type { RecordedEnd } from '../../../platform/store/requests.ts';
-import type { Store } from '../../../platform/store/store.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import type { Turns } from '../../../base/turns.ts';
 import { recordEnd } from '../collect/record_end.ts';
@@ -204,10 +203,7 @@ type RecordedTool = Pick<
 
 const PAUSES = { first: 50, longest: 2_000 };
 
-export interface EndDeps {
-  store: Store;
-  bus: Bus;
-  log: Logger;
+export interface EndDeps extends Pick<ControllerDeps, 'store' | 'bus' | 'log'> {
   /** For callers that end many requests at once. */
   records?: Turns;
 }

@@ -3,19 +3,15 @@
  * Postgres which have ended.
  */
 import type { JSONWebKeySet } from 'jose';
-import type { Config } from '../../../base/config.ts';
 import type { NamedCredential } from '../../../base/source_settings.ts';
-import type { Bus } from '../../../platform/bus/connect.ts';
 import type { Identities } from '../../../platform/identity/identities.ts';
-import type { KubeClient } from '../../../platform/kube/client.ts';
 import type { EventRecorder } from '../../../platform/kube/events.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
-import { requestFields, type Logger } from '../../../base/log.ts';
+import { requestFields } from '../../../base/log.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
-import type { Store } from '../../../platform/store/store.ts';
 import { fullBucket, refill, take as takeOne, type Bucket } from '../../../base/token_bucket.ts';
 import { makeTurns, type Turns } from '../../../base/turns.ts';
-import type { ControllerMetrics } from '../metrics.ts';
+import type { ControllerDeps } from '../clients.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Runners } from '../pools/runners.ts';
 import type { Recent } from '../snapshot/recent.ts';
@@ -55,21 +51,15 @@ export interface IntakeSettings {
   };
 }
 
-export interface LeaderDeps {
+export interface LeaderDeps extends ControllerDeps {
   term: Term;
-  kube: KubeClient;
-  bus: Bus;
-  store: Store;
-  log: Logger;
   namespace: string;
   runners: Runners;
   pools: Pools;
   finishedJobs: FinishedJobs;
-  metrics: ControllerMetrics;
   events: EventRecorder;
   recent: Pick<Recent, 'jobEnded'>;
   intake: IntakeSettings;
-  config: Config<'controller'>;
   /** Whether notifications of changed tokens arrive. */
   tokensFresh: () => boolean;
 }

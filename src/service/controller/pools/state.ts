@@ -1,12 +1,8 @@
 /** State shared by the parts of Pools: the pools and tools of the cluster, as the term has seen them. */
-import type { Bus } from '../../../platform/bus/connect.ts';
-import type { Config } from '../../../base/config.ts';
-import type { KubeClient } from '../../../platform/kube/client.ts';
 import type { EventRecorder } from '../../../platform/kube/events.ts';
 import type { ProbePool, ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
-import type { Logger } from '../../../base/log.ts';
-import type { ControllerMetrics } from '../metrics.ts';
+import type { ControllerDeps } from '../clients.ts';
 import { NO_FAILED_STARTS } from '../retry_policy.ts';
 import type { Recent } from '../snapshot/recent.ts';
 import type { Waiting } from './plan.ts';
@@ -16,12 +12,7 @@ import type { LostTask, Runners } from './runners.ts';
 import { evictions } from './evictions.ts';
 import { stuckTools } from './stuck_tools.ts';
 
-export interface PoolsDeps {
-  kube: KubeClient;
-  bus: Bus;
-  config: Config<'controller'>;
-  log: Logger;
-  metrics: ControllerMetrics;
+export interface PoolsDeps extends Omit<ControllerDeps, 'store'> {
   events: EventRecorder;
   recent: Pick<Recent, 'podEnded'>;
   runners: Runners;
