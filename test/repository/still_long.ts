@@ -9,7 +9,7 @@ export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/platform/bus/connect.ts connectBus': 104,
   'src/console/answer/timeline.tsx Figure': 96,
   'src/console/policies/editor.tsx Editor': 97,
-  'src/service/controller/main.ts run': 146,
+  'src/service/controller/main.ts run': 130,
   'src/service/controller/term_figures.ts termMetrics': 87,
   'src/service/result/json_scanner.ts jsonScanner': 159,
   'src/service/result/memory_budget.ts makeMemoryBudget': 85,

@@ -14,7 +14,7 @@ import { startCaches } from './caches.ts';
 import { standForElection, type Candidacy } from './candidacy.ts';
 import { watchCertificate } from './certificate_watch.ts';
 import { connect } from './clients.ts';
-import { collect, collectorRoom } from './collect/collect.ts';
+import { collect, collectorRoom, type CollectDeps } from './collect/collect.ts';
 import { floods } from './floods.ts';
 import { controllerMetrics, leaseMetrics } from './metrics.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
@@ -61,46 +61,35 @@ export async function run(): Promise<void> {
     log,
     metrics,
   });
-  const { kube, leaseClient, store, bus, keys, issuerSeed } = await connect(config, log);
+  const { leaseClient, keys, issuerSeed, ...clients } = await connect(config, log);
+  const { kube, store, bus } = clients;
+  const deps = { config, log, metrics, ...clients };
   const standing: { candidacy?: Candidacy } = {};
   const term = (): RunningTerm | undefined => standing.candidacy?.term();
   const { jobs, pods } = startCaches({
-    kube,
-    config,
-    log,
-    metrics,
+    ...deps,
     term,
     podGone: (pod) => cutOff(callout, log, pod, 'all'),
     podRenewed: (pod) => cutOff(callout, log, pod, 'former'),
   });
-  const callout = admitRunners({ bus, kube, config, log, metrics, pods, issuerSeed });
+  const callout = admitRunners({ ...deps, pods, issuerSeed });
   const endFlooding = floods({
-    kube,
-    log,
-    metrics,
+    ...deps,
     namespace: config.runnerNamespace,
     podOf: (uid) => pods.by('uid', uid)[0],
     kick: (uid) => callout.kick(uid),
   });
   await Promise.all([jobs.synced, pods.synced]);
 
-  const room = collectorRoom();
+  const collecting: CollectDeps = {
+    ...deps,
+    tracer,
+    namespace: config.namespace,
+    cached: (name) => jobs.get(`${config.namespace}/${name}`),
+    room: collectorRoom(),
+  };
   const results = consumeResults(bus, {
-    handle: (result) =>
-      collect(
-        {
-          kube,
-          bus,
-          store,
-          log,
-          metrics,
-          tracer,
-          namespace: config.namespace,
-          cached: (name) => jobs.get(`${config.namespace}/${name}`),
-          room,
-        },
-        result,
-      ),
+    handle: (result) => collect(collecting, result),
     onError: (error) => log.warn({ err: error }, 'cannot collect a result, will retry'),
     onFlood: (uid) => void endFlooding(uid, 'results'),
     replicas: config.natsStreamReplicas ?? undefined,
@@ -120,13 +109,8 @@ export async function run(): Promise<void> {
 
   const identities = identitiesOf(config, log);
   const candidacy = standForElection(leaseClient, {
-    kube,
-    bus,
-    store,
-    log,
+    ...deps,
     namespace: config.namespace,
-    config,
-    metrics,
     pods,
     jobs,
     endFlooding,
