@@ -52,7 +52,7 @@ describe('the end of a request with a value that Postgres refuses', function () 
     const finish = await endRequest(
       { store: fixture.store, bus, log: makeLog('test', { logLevel: 'fatal', podName: 'test' }) },
       job,
-      { state: 'error', status: 504, reason: 'DeadlineExceeded', error: 'poison' },
+      { status: 504, reason: 'DeadlineExceeded', error: 'poison' },
       AbortSignal.timeout(20_000),
     );
     assert.deepEqual([finish.reason, finish.summary], ['InternalError', 'the result could not be recorded']);

@@ -10,17 +10,20 @@ import type { JobSource } from './source.ts';
 const MB = 1024 * 1024;
 
 /** What one run may print, and how long it may take at most. */
-export interface Share {
+interface Share {
   outputBytes: number;
   remainingMs: number;
 }
 
-export interface Several {
+/** What the tools have on one source: time, and what earlier ones printed. */
+export interface Allowance {
+  remainingMs: number;
+  kept: number;
+}
+
+interface Several extends Allowance {
   /** Of a tool that runs alone. */
   outputBytes: number;
-  remainingMs: number;
-  /** What runs on another source printed before. */
-  kept?: number;
   run(tool: AssignedTool, share: Share): Promise<RawToolResult>;
 }
 
@@ -30,7 +33,7 @@ export interface Several {
  */
 export async function runSeveral(
   tools: readonly AssignedTool[],
-  { outputBytes, remainingMs, kept: before = 0, run }: Several,
+  { outputBytes, remainingMs, kept: before, run }: Several,
 ): Promise<RawToolResult[]> {
   const begun = performance.now();
   const results = new Map<AssignedTool, RawToolResult>();
@@ -70,13 +73,7 @@ function explained(result: RawToolResult, promised: number): RawToolResult {
   return { ...result, error: `${result.name} ${result.version} printed more than the ${rest}` };
 }
 
-/** What the tools have on one source: time, and what earlier ones printed. */
-export interface Allowance {
-  remainingMs: number;
-  kept: number;
-}
-
-export interface InTurn {
+interface InTurn {
   remainingMs: number;
   signal: AbortSignal;
   /** Ends every process of the tools; false if one is left. */

@@ -42,15 +42,8 @@ export async function admit(state: TermState, job: Job): Promise<void> {
   if (written === 'written') return state.move(job, { is: 'written' });
   // Deleted or ended elsewhere: the watch reports which. Release everything held for it.
   if (written === 'gone') return state.move(job, { is: 'gone', object: undefined });
-  await state.move(job, {
-    is: 'ended',
-    end: {
-      state: 'error',
-      status: 500,
-      reason: 'InternalError',
-      error: 'the job could not be admitted: the API server rejects its status',
-    },
-  });
+  const error = 'the job could not be admitted: the API server rejects its status';
+  await state.move(job, { is: 'ended', end: { status: 500, reason: 'InternalError', error } });
 }
 
 export function startAttempt(state: TermState, job: Job): void {

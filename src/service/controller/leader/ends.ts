@@ -54,14 +54,9 @@ export const endableOf = (object: ProbeJob, account?: number): Endable => ({
   status: object.status,
 });
 
-export const endOf = ({ status, reason, message }: Refusal): End => ({
-  state: 'error',
-  status,
-  reason,
-  error: message,
-});
+export const endOf = ({ status, reason, message }: Refusal): End => ({ status, reason, error: message });
 
-export const CANCELLED: End = { state: 'error', status: 499, reason: 'Cancelled', error: TEXTS.Cancelled };
+export const CANCELLED: End = { status: 499, reason: 'Cancelled', error: TEXTS.Cancelled };
 
 /** Called when a collector has recorded the result. */
 export function collected(state: TermState, notice: Closed): void {
@@ -163,7 +158,7 @@ export function limitQueueTime(state: TermState, job: Job): void {
     if (job.state !== 'waiting') return;
     const why = whyWaiting(state.ledger, state.deps.pools, job);
     const error = `the request waited ${Math.round(job.queueTimeoutMs / 100) / 10} s in the queue: ${why.message}`;
-    void state.move(job, { is: 'ended', end: { state: 'error', status: 429, reason: 'QueueTimeout', error } });
+    void state.move(job, { is: 'ended', end: { status: 429, reason: 'QueueTimeout', error } });
   });
   if (!marked) later(state.deps.term, job, Math.max(0, MARK_AFTER_MS - waited), () => state.marks.add(job));
 }
@@ -178,7 +173,6 @@ export function limitRunTime(state: TermState, job: Job): void {
   later(state.deps.term, job, Math.max(0, left), () => {
     const timedOut = runsFor(job.assignment.tools, job.assignment.other !== undefined);
     const end: End = {
-      state: 'error',
       status: 200,
       reason: 'DeadlineExceeded',
       error: `the analysis did not end within ${job.timeoutMs} ms`,
@@ -261,7 +255,7 @@ export async function endRequest(
     } = await recordEnd(store, {
       id: job.id,
       submittedAt: job.submittedAt,
-      state: end.state,
+      state: 'error',
       status: end.status,
       reason: end.reason,
       error: end.error,

@@ -2,7 +2,7 @@
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { requestFields } from '../../../base/log.ts';
 import { endRequest, writeFinish, CANCELLED, endableOf, endOf } from './ends.ts';
-import { Refusal, idOf, type End, type EventOf, type JobRecord } from './job.ts';
+import { Refusal, idOf, type EventOf, type JobRecord } from './job.ts';
 import { isAdmitted, isFinished } from '../../../platform/kube/conditions.ts';
 import { isBeingDeleted } from './job_status.ts';
 import { activeToken, openSources, takeIn, type OpenedSources } from './resolve_job.ts';
@@ -99,8 +99,7 @@ async function resolveNow(
   if (isBeingDeleted(object)) return void state.move(record, { is: 'ended', job, end: CANCELLED });
   const full = whyFull(state, job.account);
   if (full === undefined) return void state.move(record, { is: 'queued', job, slots });
-  const end: End = { state: 'error', status: 429, reason: 'QueueFull', error: full };
-  void state.move(record, { is: 'ended', job, end });
+  void state.move(record, { is: 'ended', job, end: { status: 429, reason: 'QueueFull', error: full } });
 }
 
 /** The text of the limit that the queue has reached for jobs of this account. */

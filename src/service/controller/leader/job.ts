@@ -122,7 +122,6 @@ export interface JobPolicy {
 
 /** An end without a result. */
 export interface End {
-  state: 'error';
   status: number;
   reason: Reason;
   /** Public text. */

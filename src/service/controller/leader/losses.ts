@@ -20,7 +20,7 @@ import {
   afterLoss,
 } from '../retry_policy.ts';
 import { recordedEnd } from './ends.ts';
-import { stateOf, type End, type EventOf, type Job } from './job.ts';
+import { stateOf, type EventOf, type Job } from './job.ts';
 import { explain } from './waiting.ts';
 import { now, type TermState } from './term_state.ts';
 
@@ -46,8 +46,7 @@ export async function lookUpEnd(state: TermState, job: Job, { cause, why }: Even
   if (recorded) return state.move(job, { is: 'recorded', end: recordedEnd(recorded) });
   const next = afterLoss(attempt, job.refusals, job.absences);
   if (!next.retry) {
-    const end: End = { state: 'error', status: 500, reason: 'RunnerLost', error: next.error };
-    return state.move(job, { is: 'ended', end });
+    return state.move(job, { is: 'ended', end: { status: 500, reason: 'RunnerLost', error: next.error } });
   }
   state.deps.metrics.retried(job.pool, cause);
   explain(state.deps.events, job, 'Retrying', `attempt ${attempt} was lost and will be retried: ${why}`);

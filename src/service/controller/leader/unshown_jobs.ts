@@ -119,7 +119,6 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<numbe
       deps,
       { id: row.id, key: row.id, submittedAt: row.submittedAt, attempt: 0, status: undefined },
       {
-        state: 'error',
         status: 500,
         reason: 'Cancelled',
         error: 'the request was lost before it ran: its ProbeJob is gone',
