@@ -19,7 +19,7 @@ import type { ResultBody } from '../../../platform/bus/result_body.ts';
 import { packBody, type PackedBody } from '../../../platform/bus/packing.ts';
 import { fetchBody, purgeChunks } from '../../../platform/bus/results.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
-import { outcome as outcomeOf, runsOf } from './outcome.ts';
+import { outcome as outcomeOf, runsOf, type Outcome } from './outcome.ts';
 import { PROBE_JOBS, isKubeError } from '../../../platform/kube/client.ts';
 import { MOST_FAILED, type PolicyRequest, type PolicyStatus, type ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { requestFields, runnerFields } from '../../../base/log.ts';
@@ -124,14 +124,15 @@ async function take(deps: CollectDeps, result: Result): Promise<void> {
     ...runnerFields({ pod: job.status?.runner?.pod, uid: podUid }),
   };
   const read = await readOrReplace(deps, job, result, named);
-  const recorded = await recordEnd(store, endOf(job, attempt, read));
+  const outcome = outcomeOf(read.body, runsOf(job));
+  const recorded = await recordEnd(store, endOf(job, attempt, read, outcome));
   const { closed, end, refused } = recorded;
   if (refused) log.error({ err: refused, ...named }, 'cannot record a result, recording an internal error instead');
   metrics.collected(refused ? 'invalid' : closed ? 'recorded' : 'second');
   if (closed) {
     for (const tool of end.tools) metrics.toolRan(tool);
     trace(deps, job, end, collectedMs);
-    notify(deps, job, read.body, recorded);
+    notify(deps, job, policyStatus(job.spec.policy, read.body), outcome.summary, recorded);
     log.info(
       {
         ...named,
@@ -178,14 +179,16 @@ async function readOrReplace(
 
 const startOf = ({ status }: ProbeJob): Date | null => (status?.startedAt ? new Date(status.startedAt) : null);
 
-function endOf(job: ProbeJob, attempt: number, { body, packed, size }: ReadResult): CloseInput {
-  const { state, status, reason, error = null } = outcomeOf(body, runsOf(job));
+function endOf(
+  job: ProbeJob,
+  attempt: number,
+  { body, packed, size }: ReadResult,
+  { summary: _, error = null, ...means }: Outcome,
+): CloseInput {
   return {
     id: idOf(job),
     submittedAt: submittedAtOf(job),
-    state,
-    status,
-    reason,
+    ...means,
     error,
     attempt,
     startedAt: startOf(job),
@@ -231,11 +234,10 @@ const failedFirst = ({ tools }: Recorded['end']) => tools.find(({ code }) => cod
 function notify(
   { bus }: CollectDeps,
   job: ProbeJob,
-  body: ResultBody,
+  policy: PolicyStatus | undefined,
+  summary: string,
   { waiter, queueTimeMs, end, refused }: Recorded,
 ): void {
-  const { summary } = outcomeOf(body, runsOf(job));
-  const policy = policyStatus(job.spec.policy, body);
   const notice: Closed = {
     ...closedBy(job, end.attempt),
     reason: end.reason,

@@ -107,12 +107,7 @@ export async function writeEnd(state: TermState, job: Job, { end }: { end: JobEn
   // A deleted object has no status to write, and another object may exist under its name.
   const done = job.gone
     ? undefined
-    : await writeFinish(
-        state.deps,
-        job,
-        { ...end, ...(policy ? { policy } : {}) },
-        { later: !state.ledger.holds(job.key) },
-      );
+    : await writeFinish(state.deps, job, { ...end, policy }, { later: !state.ledger.holds(job.key) });
   if (state.live) await state.move(job, { is: 'settled', end, done });
 }
 

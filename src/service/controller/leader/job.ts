@@ -336,8 +336,7 @@ export const isEndpoint = (kind: Kind): kind is EndpointTool => ENDPOINT_TOOLS.s
 export const timeoutOf = ({ spec: { kind, timeoutMs } }: ProbeJob): number =>
   timeoutMs ?? (isEndpoint(kind) ? (TOOL_TABLE[kind]?.endpoint?.timeoutMs ?? TIMEOUT_MS) : TIMEOUT_MS);
 
-const resultPath = (id: string): string => `/v1/probe/${id}`;
-export const resultPathOf = (job: { id: string }): string => resultPath(job.id);
+export const resultPathOf = ({ id }: { id: string }): string => `/v1/probe/${id}`;
 
 export const isHandMade = (job: ProbeJob): boolean => job.spec.token === undefined;
 export const idOf = (job: ProbeJob): string => (isHandMade(job) ? (job.metadata.uid ?? '') : job.metadata.name);
