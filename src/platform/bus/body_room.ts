@@ -2,18 +2,14 @@
  * Bounds the bytes of chunked bodies that a collector holds at once, because joining, copying for Postgres and sending
  * take several times a body's size. First in, first out: a large body waits for room, and later ones wait behind it.
  */
-export interface BodyRoom {
-  /** Waits for room; a body larger than the total waits until it is alone. Null: too many are waiting already. */
-  reserve(bytes: number): Promise<(() => void) | null>;
-  used(): number;
-}
+export type BodyRoom = ReturnType<typeof makeBodyRoom>;
 
 interface Waiter {
   bytes: number;
   grant(): void;
 }
 
-export function makeBodyRoom({ totalBytes, mostWaiting }: { totalBytes: number; mostWaiting: number }): BodyRoom {
+export function makeBodyRoom({ totalBytes, mostWaiting }: { totalBytes: number; mostWaiting: number }) {
   const waiters: Waiter[] = [];
   let used = 0;
 
@@ -29,8 +25,9 @@ export function makeBodyRoom({ totalBytes, mostWaiting }: { totalBytes: number; 
   };
 
   return {
-    used: () => used,
-    async reserve(wanted) {
+    used: (): number => used,
+    /** Waits for room; a body larger than the total waits until it is alone. Null: too many are waiting already. */
+    async reserve(wanted: number): Promise<(() => void) | null> {
       const bytes = Math.min(wanted, totalBytes);
       if (bytes === 0) return () => {};
       if (waiters.length === 0 && used + bytes <= totalBytes) return take(bytes);

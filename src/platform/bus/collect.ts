@@ -21,10 +21,7 @@ export interface CollectSettings extends StreamOptions {
   onFlood?: (podUid: string) => void;
 }
 
-export interface Collecting {
-  active(): boolean;
-  stop(): Promise<void>;
-}
+export type Collecting = ReturnType<typeof consumeResults>;
 
 const AGAIN_MS = 1_000;
 /** How soon streams get copies on servers that were added, or are back. */
@@ -35,7 +32,7 @@ const PAUSES = { first: 100, longest: 2_000 };
  * Collects indefinitely: creates the streams, pulls, and starts over whenever the server restarted, lost its disk, or
  * stopped answering.
  */
-export function consumeResults(bus: Bus, settings: CollectSettings): Collecting {
+export function consumeResults(bus: Bus, settings: CollectSettings) {
   const { onError = () => {}, onFlood = () => {}, parallel = 16 } = settings;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -111,8 +108,8 @@ export function consumeResults(bus: Bus, settings: CollectSettings): Collecting 
   })();
 
   return {
-    active: () => active && bus.connected(),
-    async stop() {
+    active: (): boolean => active && bus.connected(),
+    async stop(): Promise<void> {
       stopping.abort();
       await current?.stop();
       await run;

@@ -16,12 +16,7 @@ interface PodBucket extends Bucket {
 /** Deleted pods leave a full bucket, which holds no information and is dropped by a sweep from this size on. */
 const SWEEP_FROM = 1_024;
 
-export interface Rates {
-  take(uid: string, now: number): RateVerdict;
-  readonly size: number;
-}
-
-export function makeRates(rate: Rate): Rates {
+export function makeRates(rate: Rate) {
   const buckets = new Map<string, PodBucket>();
   let sweepAt = SWEEP_FROM;
 
@@ -31,10 +26,10 @@ export function makeRates(rate: Rate): Rates {
   };
 
   return {
-    get size() {
+    get size(): number {
       return buckets.size;
     },
-    take(uid, now) {
+    take(uid: string, now: number): RateVerdict {
       let bucket = buckets.get(uid);
       if (!bucket) {
         if (buckets.size >= sweepAt) sweep(now);
