@@ -38,7 +38,7 @@ import {
   onTime,
   type State,
 } from '../../src/service/runner/orders.ts';
-import { publishUntilCollected } from '../../src/service/runner/publish.ts';
+import { publishUntilCollected } from '../../src/service/runner/agent.ts';
 
 type Refusal = Extract<OrderAnswer, { ok: false }>['why'];
 

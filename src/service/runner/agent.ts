@@ -22,6 +22,9 @@ import {
   type Walls,
 } from '../../platform/bus/messages.ts';
 import { type Logger, requestFields } from '../../base/log.ts';
+import type { PackedResult } from '../../platform/bus/packing.ts';
+import { publishResult } from '../../platform/bus/results.ts';
+import { backoff, pause } from '../../base/retry.ts';
 import { type Heartbeats, startHeartbeats } from './heartbeat.ts';
 import { mayBegin, type RunSettings, runJob } from './job.ts';
 import { type Launcher, LauncherError } from './launcher.ts';
@@ -39,7 +42,6 @@ import {
   transition,
 } from './orders.ts';
 import { packResult, type RawBody } from './output.ts';
-import { publishUntilCollected } from './publish.ts';
 import type { SourceProxy } from '../../source/proxy.ts';
 import { JobSource } from './source.ts';
 
@@ -439,5 +441,40 @@ export class Agent {
     }
     this.#renewed.resolve();
     return { ok: true };
+  }
+}
+
+// Sends a result until a collector confirms that it is recorded. JetStream's own acknowledgement only confirms that it
+// is stored.
+
+/**
+ * Pauses after a failed try, and after one that was stored but not confirmed as collected. The latter exceed the 5 s
+ * for which JetStream drops duplicates.
+ */
+const PAUSES = {
+  failed: { first: 100, longest: 5_000 },
+  stored: { first: 8_000, longest: 36_000, jitter: 0.3 },
+};
+
+/** Resolves when the signal reports that the result was collected or given up. */
+export async function publishUntilCollected(
+  bus: Bus,
+  result: PackedResult,
+  signal: AbortSignal,
+  onError: (error: unknown) => void,
+): Promise<void> {
+  const failed = backoff(PAUSES.failed);
+  const stored = backoff(PAUSES.stored);
+  while (!signal.aborted) {
+    let ms: number;
+    try {
+      await publishResult(bus, result);
+      ms = stored.next();
+    } catch (error) {
+      if (signal.aborted) return;
+      onError(error);
+      ms = failed.next();
+    }
+    await pause(ms, signal);
   }
 }
