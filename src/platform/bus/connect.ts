@@ -197,17 +197,8 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
   };
 }
 
-function open({
-  url,
-  caFile,
-  credentialsFile,
-  tokenFile,
-  sentinelJwt,
-  name,
-  inboxPrefix,
-  toRenew = false,
-  onError = () => {},
-}: BusSettings): Promise<NatsConnection> {
+function open(settings: BusSettings): Promise<NatsConnection> {
+  const { url, caFile, tokenFile, name, inboxPrefix, toRenew = false } = settings;
   // After a server restart, runners reconnect last: the controllers must be connected to authenticate them, or each
   // would wait for the server's whole time-out.
   const pause = tokenFile ? 600 : 100;
@@ -229,7 +220,7 @@ function open({
     ...(caFile ? { tls: { caFile } } : {}),
     ...(toRenew ? { acceptsExpired: true, reconnect: false, waitOnFirstConnect: false } : {}),
   };
-  const authenticator = authenticatorOf({ credentialsFile, tokenFile, sentinelJwt }, onError);
+  const authenticator = authenticatorOf(settings);
   if (authenticator) options.authenticator = authenticator;
   return connectNats(options);
 }
@@ -243,20 +234,15 @@ function userOf(content: string): Authenticator {
   return nkeyAuthenticator(new TextEncoder().encode(content));
 }
 
-function authenticatorOf(
-  { credentialsFile, tokenFile, sentinelJwt }: Pick<BusSettings, 'credentialsFile' | 'tokenFile' | 'sentinelJwt'>,
-  onError: (error: BusError) => void,
-): Authenticator | undefined {
+function authenticatorOf(settings: BusSettings): Authenticator | undefined {
+  const { credentialsFile, tokenFile, sentinelJwt, onError = () => {} } = settings;
   const file = credentialsFile ?? tokenFile;
   if (!file) return undefined;
-  const authenticator: Authenticator = (nonce) => {
-    const content = readFileSync(file, 'utf8').trim();
-    if (credentialsFile) return userOf(content)(nonce);
-    return { auth_token: content, ...(sentinelJwt ? { jwt: sentinelJwt } : {}) };
-  };
   return (nonce) => {
     try {
-      return authenticator(nonce);
+      const content = readFileSync(file, 'utf8').trim();
+      if (credentialsFile) return userOf(content)(nonce);
+      return { auth_token: content, ...(sentinelJwt ? { jwt: sentinelJwt } : {}) };
     } catch (error) {
       // If this throws, the client closes permanently. Without credentials the server refuses, and the next connect
       // reads the file again.
