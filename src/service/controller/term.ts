@@ -303,8 +303,8 @@ async function recover(parts: RunningTerm, attach: (term: RunningTerm) => void):
   pools.start();
   await whileLeading(term, leader.start());
   finishedJobs.start();
-  void applyChart({ kube, log, config, term, now: parts.now }, (applied) =>
-    pools.catalog(new Map(applied.pools.map(({ name, spec }) => [name, spec])), applied.removedPools),
+  void applyChart({ kube, log, config, term, now: parts.now }, (applied, removed) =>
+    pools.catalog(new Map(applied.map(({ name, spec }) => [name, spec])), removed),
   );
 }
 

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { isAbsolute } from 'node:path';
-import { commandOf } from './job.ts';
+import { commandOf, type RunSettings } from './job.ts';
 import type { OptionSpec } from '../../media/tools/option.ts';
 import { PROOF_LIMITS as MOST, type ProofLine, type ProofReason, type Proven } from '../../media/tools/proof.ts';
 import { TOOL_TABLE, type ImageTool } from '../../media/tools/table.ts';
@@ -20,10 +20,7 @@ export interface VerifyInput {
   command: string[];
 }
 
-interface VerifySettings {
-  toolsDir: string;
-  nodePath: string;
-}
+type VerifySettings = Pick<RunSettings, 'toolsDir' | 'nodePath'>;
 
 class Refused extends Error {
   readonly reason: ProofReason;

@@ -183,12 +183,8 @@ async function removeAll<T extends ProbeTool | ProbePolicy>(
   return removed;
 }
 
-export interface Applied {
-  tools: Entry<ProbeToolSpec>[];
-  pools: Entry<ProbePoolSpec>[];
-  /** Names of pools that are no longer in the catalog. They drain first. */
-  removedPools: string[];
-}
+/** `removed`: names of pools that are no longer in the catalog. They drain first. */
+type OnApplied = (pools: readonly Entry<ProbePoolSpec>[], removed: readonly string[]) => void;
 
 export interface ChartDeps extends ApplyDeps {
   log: Logger;
@@ -199,7 +195,7 @@ export interface ChartDeps extends ApplyDeps {
 const read = ({ kube, config }: ChartDeps, file: ChartFile): Promise<ConfigMap> =>
   kube.get(CONFIG_MAPS, `${config.chartName}-${file}`);
 
-async function applyCatalog(deps: ChartDeps, applied: (catalog: Applied) => void): Promise<void> {
+async function applyCatalog(deps: ChartDeps, applied: OnApplied): Promise<void> {
   const { log, config, term, now } = deps;
   const tools = toolsIn(await read(deps, 'catalog'));
   const pools = poolsIn(await read(deps, 'pools'));
@@ -207,7 +203,7 @@ async function applyCatalog(deps: ChartDeps, applied: (catalog: Applied) => void
   const removedPools = (await applyAll(deps, PROBE_POOLS, pools)).map(({ metadata }) => metadata.name);
   const removed = await removeAll(deps, PROBE_TOOLS, formerTools);
   await ensureLeading(term);
-  applied({ tools, pools, removedPools });
+  applied(pools, removedPools);
   await showOverridden(deps, tools, stamp(now())).catch((error: unknown) =>
     log.warn({ err: error }, 'cannot show which fields of tools are overridden'),
   );
@@ -234,7 +230,7 @@ async function applyPolicies(deps: ChartDeps): Promise<void> {
  *
  * Policies are separate: a cluster whose CRDs are not installed by the chart may lack theirs.
  */
-export async function applyChart(deps: ChartDeps, applied: (catalog: Applied) => void): Promise<void> {
+export async function applyChart(deps: ChartDeps, applied: OnApplied): Promise<void> {
   const { log, term } = deps;
   const attempt = (what: string, work: Promise<void>): Promise<void> =>
     work.catch((error: unknown) => {

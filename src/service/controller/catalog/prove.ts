@@ -58,8 +58,8 @@ export const registryAllowed = (image: string, allowed: readonly string[]): bool
   allowed.length === 0 ||
   allowed.some((prefix) => image === prefix || image.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`));
 
-async function setStatus(deps: ProofDeps, tool: ProbeTool, status: ProbeToolStatus): Promise<void> {
-  await deps.kube.mergePatchStatus(PROBE_TOOLS, tool.metadata.name, status);
+async function setStatus({ deps, name }: Look, status: ProbeToolStatus): Promise<void> {
+  await deps.kube.mergePatchStatus(PROBE_TOOLS, name, status);
 }
 
 async function removePod(deps: ProofDeps, pod: Pod): Promise<void> {
@@ -91,10 +91,7 @@ interface Look {
 }
 
 const show = (look: Look, change: Change, status: ProbeToolStatus = {}): Promise<void> =>
-  setStatus(look.deps, look.tool, {
-    ...status,
-    conditions: setConditions(look.tool.status, [change], stamp(look.now)),
-  });
+  setStatus(look, { ...status, conditions: setConditions(look.tool.status, [change], stamp(look.now)) });
 
 const lookAgain = ({ deps, name }: Look): void => deps.queue.addAfter(name, LOOK_MS);
 
@@ -217,7 +214,7 @@ async function followProof(look: Look, pod: Pod): Promise<void> {
     slower(deps, name);
     await show(look, toolChange('Degraded', 'True', verdict.reason, verdict.message, generation));
   } else {
-    await setStatus(deps, tool, provenStatus(tool.status, proof, verdict, generation, stamp(now)));
+    await setStatus(look, provenStatus(tool.status, proof, verdict, generation, stamp(now)));
     if (verdict.state === 'proven')
       deps.log.info({ tool: name, version: verdict.line.version, startupMs: verdict.line.startupMs }, 'tool proven');
     else {
