@@ -21,11 +21,9 @@ export async function overfull(bus: Bus, most = MOST_CHUNKS_OF_ONE): Promise<str
   const { state } = await manager.streams.info(STREAM.chunks);
   // The usual case: subjects are only queried if a runner may be over its share.
   if (state.messages <= most) return [];
-  const {
-    state: { subjects = {} },
-  } = await manager.streams.info(STREAM.chunks, { subjects_filter: 'py.chunk.>' });
+  const listed = await manager.streams.info(STREAM.chunks, { subjects_filter: 'py.chunk.>' });
   const held = new Map<string, number>();
-  for (const [subject, messages] of Object.entries(subjects)) {
+  for (const [subject, messages] of Object.entries(listed.state.subjects ?? {})) {
     const uid = subject.split('.')[2] ?? '';
     held.set(uid, (held.get(uid) ?? 0) + messages);
   }

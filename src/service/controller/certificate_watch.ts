@@ -46,13 +46,8 @@ export function changes(files: readonly string[], now: () => number = Date.now):
 /** The certificate of a server, after a reload if it was due or a rotation has taken a step. */
 async function renewedOrPresented(
   server: string,
-  {
-    caFile,
-    credentialsFile,
-    log,
-    now,
-    rotating,
-  }: Pick<CertificateSettings, 'caFile' | 'credentialsFile' | 'log'> & { now: () => number; rotating: boolean },
+  { caFile, credentialsFile, log, now = Date.now }: CertificateSettings,
+  rotating: boolean,
 ): Promise<Presented | undefined> {
   const presented = await presentedCertificate(server, caFile);
   if (!presented) return undefined;
@@ -75,20 +70,16 @@ async function renewedOrPresented(
  * Checks every server of the url, and requests a reload of those whose certificate is due, or of all of them where a
  * rotation has taken a step.
  */
-export async function lookAtCertificates(
-  { url, caFile, credentialsFile, log, metrics, now = Date.now }: CertificateSettings,
-  rotating = false,
-): Promise<void> {
+export async function lookAtCertificates(settings: CertificateSettings, rotating = false): Promise<void> {
+  const { url, caFile, log, metrics } = settings;
   if (caFile) metrics.certificate('nats-ca', Date.parse(new X509Certificate(await readFile(caFile)).validTo));
   let first = Infinity;
   for (const server of url.split(',')) {
     // One server of several may be away; the others are looked at all the same.
-    const presented = await renewedOrPresented(server, { caFile, credentialsFile, log, now, rotating }).catch(
-      (error: unknown) => {
-        log.warn({ err: error }, 'cannot read the certificate of a NATS server');
-        return undefined;
-      },
-    );
+    const presented = await renewedOrPresented(server, settings, rotating).catch((error: unknown) => {
+      log.warn({ err: error }, 'cannot read the certificate of a NATS server');
+      return undefined;
+    });
     if (presented) first = Math.min(first, presented.validTo);
   }
   if (Number.isFinite(first)) metrics.certificate('nats', first);

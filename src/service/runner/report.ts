@@ -127,11 +127,9 @@ export function reportOf(
   redact: (text: string) => string,
   { pictures, gaps = [] }: ReadAfter = {},
 ): MadeReport | undefined {
-  const {
-    policy,
-    report: { diff, enabled, prefer },
-  } = assignment;
-  if (!enabled || assignment.kind !== 'file') return undefined;
+  const { policy, kind } = assignment;
+  const { diff, enabled, prefer } = assignment.report;
+  if (!enabled || kind !== 'file') return undefined;
   const begun = performance.now();
   const runs = pictures?.ran ?? [];
   const made = report({

@@ -250,19 +250,15 @@ async function showOverridden(
   now: string,
 ): Promise<void> {
   const wanted = new Map(entries.map(({ name, spec }) => [name, spec]));
-  for (const {
-    metadata: { name },
-    spec,
-    status,
-  } of (await kube.listAll(PROBE_TOOLS)).items) {
-    const ours = wanted.get(name);
+  for (const { metadata, spec, status } of (await kube.listAll(PROBE_TOOLS)).items) {
+    const ours = wanted.get(metadata.name);
     if (!ours) continue;
     const shown = overriddenCondition(overridden(ours, spec));
     const before = conditionOf(status, 'Overridden');
     if (before ? before.status === shown.status && before.message === shown.message : shown.status === 'False')
       continue;
     await ensureLeading(term);
-    await kube.mergePatchStatus(PROBE_TOOLS, name, { conditions: setConditions(status, [shown], now) });
+    await kube.mergePatchStatus(PROBE_TOOLS, metadata.name, { conditions: setConditions(status, [shown], now) });
   }
 }
 

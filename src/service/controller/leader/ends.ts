@@ -241,13 +241,7 @@ export async function endRequest(
   const body = end.timedOut ? timeoutBody(tools, end.error, ioBytes) : null;
   const asked: JobEnd = { reason: end.reason, summary: end.error, tools };
   const record = async (): Promise<JobEnd> => {
-    const {
-      closed,
-      waiter,
-      queueTimeMs,
-      end: recorded,
-      refused,
-    } = await recordEnd(store, {
+    const closing = await recordEnd(store, {
       id: job.id,
       submittedAt: job.submittedAt,
       state: 'error',
@@ -262,12 +256,14 @@ export async function endRequest(
       body: body?.packed ?? null,
       inflatedBytes: body?.size,
     });
+    const { closed, waiter, queueTimeMs, refused } = closing;
     if (refused)
       log.error({ err: refused, ...named }, 'cannot record the end of a request, recording an internal error instead');
     if (!closed) {
       const [stands] = await store.endsFor([job.id]);
       return stands ? recordedEnd(stands) : asked;
     }
+    const recorded = closing.end;
     log.info({ ...named, reason: recorded.reason, status: recorded.status }, 'request ended');
     if (waiter !== null) {
       const notice = endedNotice({ ...recorded, queueTimeMs, hasBody: recorded.body !== null }, recorded.body);
