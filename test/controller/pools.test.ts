@@ -10,6 +10,7 @@ import {
 } from '../../src/platform/kube/client.ts';
 import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
+import { heartbeat } from '../../src/service/controller/leader/losses.ts';
 import { until } from '../until.ts';
 import { makeTool, startCluster, stateOf, TOOLS, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 
@@ -288,7 +289,7 @@ describe('pools', function () {
       ageMs: 200,
       idleMs: 0,
     };
-    assert.equal(term.leader.heartbeat(stranger).drain, undefined);
-    assert.equal(term.leader.heartbeat({ ...stranger, ageMs: 60_000 }).drain, true);
+    assert.equal(heartbeat(term.leader, stranger).drain, undefined);
+    assert.equal(heartbeat(term.leader, { ...stranger, ageMs: 60_000 }).drain, true);
   });
 });

@@ -18,7 +18,10 @@ import { applyChart } from './catalog/apply.ts';
 import type { EndFlooding } from './floods.ts';
 import { fenceCheck, raiseFence, type FenceCheck } from './leader/fence.ts';
 import { lateWatch, sweep, type LateWatch } from './leader/unshown_jobs.ts';
+import { announced } from './leader/create.ts';
+import { collected } from './leader/ends.ts';
 import { Leader } from './leader/leader.ts';
+import { heartbeat, podGone as jobLost, tick } from './leader/losses.ts';
 import type { LeaderDeps } from './leader/term_state.ts';
 import { ownerOf, keepNatsCa } from './pools/runner_namespace.ts';
 import { Pools } from './pools/pools.ts';
@@ -117,7 +120,7 @@ export class RunningTerm {
       signal: over.signal,
       stillLeading: isLeading,
       demand: (pool) => this.leader.demand(pool),
-      podGone: (task) => this.leader.podGone(task),
+      podGone: (task) => jobLost(this.leader, task),
       changed: () => this.leader.poolsChanged(),
       toolStuck: (name, message) => {
         this.proof.stuck.set(name, message);
@@ -189,7 +192,7 @@ export class RunningTerm {
 
   figures(): TermFigures {
     return termFigures({
-      queue: this.leader.view().queue,
+      queue: this.leader.ledger,
       pools: this.pools.facts(),
       tools: this.tools.list(),
       now: this.now(),
@@ -211,7 +214,8 @@ export class RunningTerm {
       runners: [...runners.all()],
       tools: tools.list(),
       recent,
-      ...leader.view(),
+      queue: leader.ledger,
+      jobOf: (name) => leader.jobs.taken(name),
     });
   }
 }
@@ -225,7 +229,7 @@ function listen(parts: RunningTerm): Stoppable[] {
     SUBJECT.heartbeats,
     ({ subject, message }) => {
       if (term.signal.aborted) return undefined;
-      if (isBeatOf(subject, message)) return leader.heartbeat(message);
+      if (isBeatOf(subject, message)) return heartbeat(leader, message);
       const named = runnerFields({ uid: uidOf(subject) });
       log.warn({ subject, ...named }, 'dropped a heartbeat with the identity of another pod');
       return undefined;
@@ -241,9 +245,9 @@ function listen(parts: RunningTerm): Stoppable[] {
   );
   const early = bus.serve<ProbeJob, EarlyAnswer>(SUBJECT.early, ({ message }) => {
     late.told(message.metadata.name);
-    return leader.announced(message);
+    return announced(leader, message);
   });
-  const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => leader.closed(message));
+  const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => collected(leader, message));
   const snapshots = serveSnapshots({ store, bus, jobs, recent, stillLeading, build: () => parts.snapshot() });
   return [beats, early, closed, snapshots];
 }
@@ -269,7 +273,7 @@ function repeat({ deps, leader, late, fence, stillLeading, term }: RunningTerm):
     { stop: () => clearInterval(gauges) },
     every(
       TICK_MS,
-      () => leader.tick(),
+      () => tick(leader),
       (error) => log.warn({ err: error }, 'cannot check running jobs, will retry'),
     ),
     every(SWEEP_MS, sweepOnce, (error) => log.warn({ err: error }, 'cannot sweep open requests, will retry')),

@@ -6,16 +6,12 @@
  * safely held. The write is guarded by resourceVersion, carries the epoch and has a server-side time-out, so no write
  * of this term can land in the next.
  */
-import type { Closed, EarlyAnswer, Heartbeat, Lease as TaskLease } from '../../../platform/bus/messages.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import type { Waiting } from '../pools/plan.ts';
-import type { LostTask } from '../pools/runners.ts';
-import type { SnapshotView } from '../snapshot/build.ts';
-import { announced, create, noteObject } from './create.ts';
+import { create, noteObject } from './create.ts';
 import { admit, admitNext, go, startAttempt } from './dispatch.ts';
 import { beginEarly, dropEarly, endEarly } from './early.ts';
 import {
-  collected,
   deleted,
   limitQueueTime,
   limitRunTime,
@@ -30,7 +26,7 @@ import {
 import { countSlot, resolve, resolveLater, seen, writeRefusal } from './intake.ts';
 import { stateOf, type Effects, type Job } from './job.ts';
 import { disarm } from './lease_guard.ts';
-import { connectionChanged, heartbeat, lookUpEnd, podGone, tick } from './losses.ts';
+import { connectionChanged, lookUpEnd } from './losses.ts';
 import { letGo, prepare } from './orders.ts';
 import { recover } from './recover.ts';
 import { slotsOf, TermState, type LeaderDeps } from './term_state.ts';
@@ -86,69 +82,63 @@ const EFFECTS: Effects<TermState> = {
   },
 };
 
-export class Leader {
-  readonly #state: TermState;
+export class Leader extends TermState {
   #unfollow = (): void => {};
 
   constructor(deps: LeaderDeps) {
-    this.#state = new TermState(deps, EFFECTS, admitNext);
+    super(deps, EFFECTS, admitNext);
   }
 
   start(): Promise<void> {
-    const { bus } = this.#state.deps;
-    this.#unfollow = bus.onStatus((status) => connectionChanged(this.#state, status));
-    return recover(this.#state);
+    this.#unfollow = this.deps.bus.onStatus((status) => connectionChanged(this, status));
+    return recover(this);
   }
 
   /** Resolves when no tool is left that this term began without an admission. */
   async stop(): Promise<void> {
     this.#unfollow();
-    for (const job of this.#state.jobs.allTaken()) disarm(job);
-    await endEarly(this.#state);
-  }
-
-  tokensChanged(which: number[] | 'all'): Promise<void> {
-    return tokensChanged(this.#state, which);
+    for (const job of this.jobs.allTaken()) disarm(job);
+    await endEarly(this);
   }
 
   seen(job: ProbeJob): void {
-    seen(this.#state, job);
+    seen(this, job);
   }
 
   deleted(job: ProbeJob): void {
-    deleted(this.#state, job);
+    deleted(this, job);
   }
 
-  announced(job: ProbeJob): Promise<EarlyAnswer | undefined> {
-    return announced(this.#state, job);
-  }
-
-  closed(notice: Closed): void {
-    collected(this.#state, notice);
-  }
-
-  podGone(task: LostTask): void {
-    podGone(this.#state, task);
-  }
-
-  heartbeat(beat: Heartbeat): TaskLease {
-    return heartbeat(this.#state, beat);
-  }
-
-  tick(): Promise<void> {
-    return tick(this.#state);
+  /**
+   * A token or user changed, or notifications may have been lost: limits always come from the record, never from a
+   * spec.
+   */
+  async tokensChanged(which: number[] | 'all'): Promise<void> {
+    const { tokens, ledger } = this;
+    const known = tokens.among(which);
+    // Tokens without jobs are just dropped from the cache and read again with their next job.
+    const ids = known.filter((id) => !this.isIdle(id));
+    for (const id of known) if (this.isIdle(id)) tokens.forget(id);
+    if (ids.length === 0) return;
+    await tokens.load(ids);
+    for (const id of ids) {
+      const record = tokens.known(id);
+      if (record && !this.isIdle(id)) ledger.setLimits(id, slotsOf(record));
+    }
+    endWaiting(this, ids);
+    this.scheduleAll();
   }
 
   /** Tools or pools were added or removed. */
   poolsChanged(): void {
-    this.#state.rerouteStranded();
-    this.#state.scheduleAll();
+    this.rerouteStranded();
+    this.scheduleAll();
   }
 
   /** Waiting jobs of a pool that lack only a runner, by tenant, with the waiting time of the oldest. */
   demand(pool: string): Waiting[] {
     const waiting = new Map<string, Waiting>();
-    const clock = this.#state.deps.store.clock.now();
+    const clock = this.deps.store.clock.now();
     const count = (job: Job) => {
       const key = `${job.account} ${job.tenant}`;
       const waitMs = clock - job.submittedAt.getTime();
@@ -159,25 +149,19 @@ export class Leader {
         known.waitMs = Math.max(known.waitMs, waitMs);
       }
     };
-    for (const job of this.#state.jobs.retrying()) if (job.pool === pool) count(job);
-    for (const job of this.#state.ledger.nextUp(pool)) count(job);
+    for (const job of this.jobs.retrying()) if (job.pool === pool) count(job);
+    for (const job of this.ledger.nextUp(pool)) count(job);
     return [...waiting.values()];
-  }
-
-  /** Queue and jobs for the cluster snapshot. */
-  view(): Pick<SnapshotView, 'queue' | 'jobOf'> {
-    const { ledger, jobs } = this.#state;
-    return { jobOf: (name) => jobs.taken(name), queue: ledger };
   }
 
   /** By request id. Only jobs created by hand have a name other than their id, and those are found in the cache. */
   knows(id: string): boolean {
-    const record = this.#state.jobs.get(id);
+    const record = this.jobs.get(id);
     return record !== undefined && record.state !== 'creating';
   }
 
   get figures(): { waiting: number; running: number; jobs: number } {
-    const { ledger, jobs } = this.#state;
+    const { ledger, jobs } = this;
     return {
       waiting: ledger.waiting,
       running: ledger.held,
@@ -190,24 +174,6 @@ export class Leader {
 
 /** Maximum number of waiting jobs that are ended concurrently. */
 const ENDED_AT_ONCE = 20;
-
-/**
- * A token or user changed, or notifications may have been lost: limits always come from the record, never from a spec.
- */
-async function tokensChanged(state: TermState, which: number[] | 'all'): Promise<void> {
-  const known = state.tokens.among(which);
-  // Tokens without jobs are just dropped from the cache and read again with their next job.
-  const ids = known.filter((id) => !state.isIdle(id));
-  for (const id of known) if (state.isIdle(id)) state.tokens.forget(id);
-  if (ids.length === 0) return;
-  await state.tokens.load(ids);
-  for (const id of ids) {
-    const record = state.tokens.known(id);
-    if (record && !state.isIdle(id)) state.ledger.setLimits(id, slotsOf(record));
-  }
-  endWaiting(state, ids);
-  state.scheduleAll();
-}
 
 /** Ends the waiting jobs of tokens that were revoked, have expired or belong to a suspended account. */
 function endWaiting(state: TermState, tokens: readonly number[]): void {
