@@ -308,7 +308,7 @@ async function recover(parts: RunningTerm, attach: (term: RunningTerm) => void):
   await whileLeading(term, leader.start());
   finishedJobs.start();
   void applyChart({ kube, log, config, term, now: parts.now }, (applied, removed) =>
-    pools.catalog(new Map(applied.map(({ name, spec }) => [name, spec])), removed),
+    pools.catalogApplied(new Map(applied.map(({ name, spec }) => [name, spec])), removed),
   );
 }
 

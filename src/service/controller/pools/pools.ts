@@ -35,93 +35,90 @@ export interface AvailableTool {
 const TOOLS_SETTLE_MS = 1_000;
 const STATUS_MS = 1_000;
 
-export class Pools {
-  readonly #deps: PoolsDeps;
-  readonly #state: PoolsState;
+export class Pools extends PoolsState {
   #settle: NodeJS.Timeout | undefined;
   #status: NodeJS.Timeout | undefined;
 
   constructor(deps: PoolsDeps) {
-    this.#deps = deps;
-    this.#state = new PoolsState(deps, carryOut);
+    super(deps, carryOut);
   }
 
   tool(tool: ProbeTool): void {
-    this.#state.tools.set(tool.metadata.name, tool);
+    this.tools.set(tool.metadata.name, tool);
     this.#toolsChanged();
   }
 
   toolGone(name: string): void {
-    this.#state.tools.delete(name);
+    this.tools.delete(name);
     this.#toolsChanged();
   }
 
   #toolsChanged(): void {
-    if (!this.#state.started) return;
+    if (!this.started) return;
     this.#settle ??= setTimeout(() => {
       this.#settle = undefined;
-      regenerate(this.#state);
+      regenerate(this);
     }, TOOLS_SETTLE_MS);
   }
 
   pool(pool: ProbePool): void {
     const name = pool.metadata.name;
-    const state = this.#state.byName.get(name);
+    const state = this.byName.get(name);
     if (state) {
       const changed = state.pool.metadata.generation !== pool.metadata.generation;
       state.pool = pool;
       if (!changed) return;
-      newGeneration(this.#state, state);
-      this.#deps.changed();
+      newGeneration(this, state);
+      this.deps.changed();
       return;
     }
     const fresh = new PoolState(pool);
-    this.#state.byName.set(name, fresh);
-    if (this.#state.started) newGeneration(this.#state, fresh);
-    this.#deps.changed();
+    this.byName.set(name, fresh);
+    if (this.started) newGeneration(this, fresh);
+    this.deps.changed();
   }
 
   poolGone(name: string): void {
-    const state = this.#state.byName.get(name);
+    const state = this.byName.get(name);
     if (!state) return;
-    this.#state.byName.delete(name);
+    this.byName.delete(name);
     clearTimeout(state.timer);
-    endStranded(this.#state);
-    this.#deps.changed();
+    endStranded(this);
+    this.deps.changed();
   }
 
   /** The catalog was applied: its spec of each pool, and the pools that it no longer contains. */
-  catalog(specs: ReadonlyMap<string, ProbePoolSpec>, removed: readonly string[]): void {
-    this.#state.catalog = specs;
+  catalogApplied(specs: ReadonlyMap<string, ProbePoolSpec>, removed: readonly string[]): void {
+    this.catalog = specs;
     for (const name of removed) {
-      const state = this.#state.byName.get(name);
+      const state = this.byName.get(name);
       if (!state || state.draining) continue;
       state.draining = true;
-      this.#deps.log.info({ pool: name }, 'pool removed from the chart, draining');
-      this.#state.plan(state);
+      this.deps.log.info({ pool: name }, 'pool removed from the chart, draining');
+      this.plan(state);
     }
-    this.#deps.changed();
+    this.deps.changed();
   }
 
   /** The caches are synced: pods may be created from now on. */
   start(): void {
-    this.#state.started = true;
-    regenerate(this.#state);
-    this.#status = setInterval(() => void showAll(this.#state), STATUS_MS);
+    this.started = true;
+    regenerate(this);
+    this.#status = setInterval(() => void showAll(this), STATUS_MS);
   }
 
   stop(): void {
     clearTimeout(this.#settle);
     clearInterval(this.#status);
-    for (const state of this.#state.byName.values()) clearTimeout(state.timer);
+    for (const state of this.byName.values()) clearTimeout(state.timer);
   }
 
   names(): string[] {
-    return [...this.#state.byName].filter(([, { draining }]) => !draining).map(([name]) => name);
+    return [...this.byName].filter(([, { draining }]) => !draining).map(([name]) => name);
   }
 
   forKind(kind: Kind): { name: string; scope: ReuseScope } | undefined {
-    for (const { pool, draining } of this.#state.byName.values()) {
+    for (const { pool, draining } of this.byName.values()) {
       if (!draining && pool.spec.serves.kinds.includes(kind))
         return { name: pool.metadata.name, scope: this.scopeOf(pool.metadata.name) };
     }
@@ -129,7 +126,7 @@ export class Pools {
   }
 
   scopeOf(pool: string): ReuseScope {
-    return this.#state.byName.get(pool)?.pool.spec.reuse?.scope ?? 'account';
+    return this.byName.get(pool)?.pool.spec.reuse?.scope ?? 'account';
   }
 
   /** `fewestOfOthers`: the fewest runners of this pool that another waiting account holds. */
@@ -137,18 +134,18 @@ export class Pools {
     { pool, tenant, account, assignment: { tools } }: Claim,
     fewestOfOthers: () => number | undefined,
   ): Runner | undefined {
-    const state = this.#state.byName.get(pool);
+    const state = this.byName.get(pool);
     if (!state || state.draining) return undefined;
-    const { runners } = this.#deps;
+    const { runners } = this.deps;
     const { spec } = state.pool;
     const may = () =>
       mayTake(spec, {
         held: runners.held(pool, account),
         bound: runners.bound(pool),
         fewestOfOthers: fewestOfOthers(),
-        untouched: untouchedIn(this.#state, state),
+        untouched: untouchedIn(this, state),
       });
-    const isCovered = (generation: string) => covers(this.#state, generation, tools);
+    const isCovered = (generation: string) => covers(this, generation, tools);
     // Prefers the current generation even if an older pod is bound to the tenant: otherwise that pod would never be
     // idle, and never end.
     const isFit = ({ walls }: Runner) => lackedWalls(spec, walls).length === 0;
@@ -168,90 +165,119 @@ export class Pools {
     const pool = pod.metadata.labels?.[LABEL.pool] ?? '';
     const generation = pod.metadata.labels?.[LABEL.generation] ?? '';
     const uid = pod.metadata.uid ?? '';
-    const state = this.#state.byName.get(pool);
+    const state = this.byName.get(pool);
     state?.unseen.delete(pod.metadata.name);
-    if (!this.#state.coverage.has(generation)) {
+    if (!this.coverage.has(generation)) {
       try {
-        this.#state.coverage.set(
+        this.coverage.set(
           generation,
           new Set(JSON.parse(pod.metadata.annotations?.[ANNOTATION.tools] ?? '[]') as string[]),
         );
       } catch {
-        this.#state.coverage.set(generation, new Set());
+        this.coverage.set(generation, new Set());
       }
     }
     const ended = isOver(pod);
-    const { lost } = this.#deps.runners.pod(watchedPod(pod, this.#deps.now()), now());
+    const { lost } = this.deps.runners.pod(watchedPod(pod, this.deps.now()), now());
     const waits = pod.status?.containerStatuses
       ?.map(({ state: { waiting } = {} }) => waiting?.message)
       .find(isWithoutUserNamespaces);
-    if (waits !== undefined && state && pod.spec?.hostUsers === false) noUserNamespace(this.#state, state, waits);
-    this.#state.stuck.seen(pod, uid, now());
-    this.#state.evictions.seen(uid, isHeld(pod.metadata.labels));
-    if (lost) this.#deps.podGone(lost);
+    if (waits !== undefined && state && pod.spec?.hostUsers === false) noUserNamespace(this, state, waits);
+    this.stuck.seen(pod, uid, now());
+    this.evictions.seen(uid, isHeld(pod.metadata.labels));
+    if (lost) this.deps.podGone(lost);
     if (ended && pod.metadata.deletionTimestamp === undefined)
-      void deletePod(this.#state, { pod: pod.metadata.name, podUid: uid, pool }, 'ended', 0);
+      void deletePod(this, { pod: pod.metadata.name, podUid: uid, pool }, 'ended', 0);
     const stuck = pod.status?.conditions?.find(
       ({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable',
     );
-    if (stuck && state)
-      holdBack(this.#state, state, 'Unschedulable', stuck.message ?? 'no node has room for another runner');
-    if (state && !listed) this.#state.plan(state);
+    if (stuck && state) holdBack(this, state, 'Unschedulable', stuck.message ?? 'no node has room for another runner');
+    if (state && !listed) this.plan(state);
   }
 
   podGone(pod: Pod): void {
-    this.#state.stuck.gone(pod.metadata.uid ?? '');
-    this.#state.evictions.gone(pod.metadata.uid ?? '');
-    const { lost } = this.#deps.runners.gone(pod.metadata.uid ?? '');
-    if (lost) this.#deps.podGone(lost);
-    const state = this.#state.byName.get(pod.metadata.labels?.[LABEL.pool] ?? '');
+    this.stuck.gone(pod.metadata.uid ?? '');
+    this.evictions.gone(pod.metadata.uid ?? '');
+    const { lost } = this.deps.runners.gone(pod.metadata.uid ?? '');
+    if (lost) this.deps.podGone(lost);
+    const state = this.byName.get(pod.metadata.labels?.[LABEL.pool] ?? '');
     state?.unseen.delete(pod.metadata.name);
-    if (state) this.#state.plan(state);
+    if (state) this.plan(state);
   }
 
   noticeFree(pool: string, runner: Runner | undefined): void {
-    const state = this.#state.byName.get(pool);
+    const state = this.byName.get(pool);
     if (state) {
       if (runner) {
         const startMs = startedWithinMs(runner) ?? Infinity;
         if (startMs < START_HOPE_MS) state.failedStarts = afterQuickStart(state.failedStarts);
-        replaceWorn(this.#state, state, runner);
+        replaceWorn(this, state, runner);
       }
       if (runner?.walls?.UserNamespace === true) state.without = undefined;
       state.holdMs = HOLD_BACK_MS[0];
       if (state.problem && now() > state.holdUntil) state.problem = undefined;
-      this.#state.plan(state);
+      this.plan(state);
     }
   }
 
   demandChanged(pool: string): void {
-    const state = this.#state.byName.get(pool);
-    if (state) this.#state.plan(state);
+    const state = this.byName.get(pool);
+    if (state) this.plan(state);
   }
 
   endPod(uid: string, why: string): void {
-    if (why === 'never-ready') noteFailedStart(this.#state, this.#deps.runners.get(uid));
-    endPod(this.#state, uid, why);
+    if (why === 'never-ready') noteFailedStart(this, this.deps.runners.get(uid));
+    endPod(this, uid, why);
   }
 
   /** How long a pod may take to start. */
   bootPatienceMs(pool: string): number {
-    return bootPatienceMs(this.#state.byName.get(pool)?.failedStarts ?? NO_FAILED_STARTS);
+    return bootPatienceMs(this.byName.get(pool)?.failedStarts ?? NO_FAILED_STARTS);
   }
 
   /** For the cluster snapshot. */
   *facts(): Iterable<PoolFacts> {
-    for (const { pool, unseen, problem } of this.#state.byName.values())
+    for (const { pool, unseen, problem } of this.byName.values())
       yield { pool, unseen: unseen.size, heldBack: problem !== undefined };
   }
 
   availableTools(): AvailableTool[] {
-    return availableTools(this.#state);
+    const tools = [...this.tools.values()].filter(isAvailable).map(({ spec, status }) => ({
+      tool: spec.tool,
+      version: spec.version,
+      latest: spec.latest === true,
+      command: spec.command,
+      ...(status?.reported === undefined ? {} : { build: status.reported }),
+    }));
+    // Another tool can only use what pods mount.
+    return [...tools, builtInMsv(this.mounted)];
   }
 
   /** Why a job within its token's limit has no runner; undefined if one is free. */
-  whyWaiting(claim: Claim): { reason: WaitingCause; message: string } | undefined {
-    return whyWaiting(this.#state, claim);
+  whyWaiting({ pool, account, assignment }: Claim): { reason: WaitingCause; message: string } | undefined {
+    const state = this.byName.get(pool);
+    if (!state)
+      return {
+        reason: 'NoRunner',
+        message: 'no ProbePool serves jobs of this kind: see spec.serves.kinds of the pools',
+      };
+    const { runners } = this.deps;
+    const { spec } = state.pool;
+    const missing = missingWalls(this, state);
+    if (missing !== undefined) return { reason: 'IsolationMissing', message: missing };
+    const [held, bound] = [runners.held(pool, account), runners.bound(pool)];
+    const mayGrow = bound >= spec.maxPods || mayTake(spec, { held, bound, fewestOfOthers: undefined });
+    const untouched = untouchedIn(this, state);
+    const isKept = bound < spec.maxPods && !mayTake(spec, { held, bound, fewestOfOthers: undefined, untouched });
+    if (mayGrow && (isKept || !runners.hasFree(pool)))
+      return { reason: 'NoRunner', message: whyNoRunner(this, state, toolsLine(assignment.tools)) };
+    if (!mayGrow || held >= shareOf(spec)) {
+      const message =
+        `account ${account} holds ${held} runners of pool ${pool}; its share while others wait is ${shareOf(spec)}, ` +
+        `and ${reserveOf(spec)} of ${spec.maxPods} runners are reserved for other accounts`;
+      return { reason: 'AccountAtShare', message };
+    }
+    return undefined;
   }
 }
 
@@ -290,18 +316,6 @@ function noteFailedStart(pools: PoolsState, runner: Runner | undefined): void {
     );
 }
 
-function availableTools(pools: PoolsState): AvailableTool[] {
-  const tools = [...pools.tools.values()].filter(isAvailable).map(({ spec, status }) => ({
-    tool: spec.tool,
-    version: spec.version,
-    latest: spec.latest === true,
-    command: spec.command,
-    ...(status?.reported === undefined ? {} : { build: status.reported }),
-  }));
-  // Another tool can only use what pods mount.
-  return [...tools, builtInMsv(pools.mounted)];
-}
-
 function covers(pools: PoolsState, generation: string, tools: readonly AssignedTool[]): boolean {
   const has = pools.coverage.get(generation);
   return (
@@ -324,33 +338,6 @@ const toolsLine = (tools: readonly { name: string; version: string }[]): string 
 /** Undefined while no pod can be created: the last untouched runner is then not kept back. */
 const untouchedIn = ({ deps }: PoolsState, { pool, problem }: PoolState): number | undefined =>
   problem === undefined ? deps.runners.untouched(pool.metadata.name) : undefined;
-
-/** Why a job within its token's limit has no runner; undefined if one is free. */
-function whyWaiting(
-  pools: PoolsState,
-  { pool, account, assignment: { tools } }: Claim,
-): { reason: WaitingCause; message: string } | undefined {
-  const state = pools.byName.get(pool);
-  if (!state)
-    return { reason: 'NoRunner', message: 'no ProbePool serves jobs of this kind: see spec.serves.kinds of the pools' };
-  const { runners } = pools.deps;
-  const { spec } = state.pool;
-  const missing = missingWalls(pools, state);
-  if (missing !== undefined) return { reason: 'IsolationMissing', message: missing };
-  const [held, bound] = [runners.held(pool, account), runners.bound(pool)];
-  const mayGrow = bound >= spec.maxPods || mayTake(spec, { held, bound, fewestOfOthers: undefined });
-  const untouched = untouchedIn(pools, state);
-  const isKept = bound < spec.maxPods && !mayTake(spec, { held, bound, fewestOfOthers: undefined, untouched });
-  if (mayGrow && (isKept || !runners.hasFree(pool)))
-    return { reason: 'NoRunner', message: whyNoRunner(pools, state, toolsLine(tools)) };
-  if (!mayGrow || held >= shareOf(spec)) {
-    const message =
-      `account ${account} holds ${held} runners of pool ${pool}; its share while others wait is ${shareOf(spec)}, ` +
-      `and ${reserveOf(spec)} of ${spec.maxPods} runners are reserved for other accounts`;
-    return { reason: 'AccountAtShare', message };
-  }
-  return undefined;
-}
 
 function whyNoRunner(pools: PoolsState, state: PoolState, tools: string): string {
   const pool = state.pool.metadata.name;
