@@ -380,7 +380,12 @@ export class Runners {
 
   /** None can be heard now: their silence counts from here, and each gets no job until its next heartbeat. */
   unheard(now: number): void {
-    for (const runner of this.#all.values()) this.#change(runner, () => Object.assign(runner, notHeard(runner, now)));
+    for (const runner of this.#all.values())
+      this.#change(runner, () => {
+        if (runner.seenAt !== undefined) runner.seenAt = now;
+        else if (runner.life > 0 && runner.scheduledAt !== undefined) runner.scheduledAt = now;
+        runner.shunnedUntil = Math.max(runner.shunnedUntil, now);
+      });
   }
 
   /** The runner accepted a job. */
@@ -410,9 +415,12 @@ export class Runners {
 
   /** Runners whose heartbeats stopped, and pods that never sent one, or never got a node. */
   silent(now: number, silenceMs: number, bootMs: (pool: string) => number, pendingMs: number): Runner[] {
-    return [...this.#all.values()].filter((runner) =>
-      isSilent(runner, now, { silenceMs, bootMs: bootMs(runner.pool), pendingMs }),
-    );
+    return [...this.#all.values()].filter(({ pool, life, seenAt, scheduledAt, createdAt }) => {
+      if (seenAt !== undefined) return now - seenAt > silenceMs;
+      // Nothing has to be pulled or mounted.
+      if (life > 0 && scheduledAt !== undefined) return now - scheduledAt > silenceMs;
+      return scheduledAt === undefined ? now - createdAt > pendingMs : now - scheduledAt > bootMs(pool);
+    });
   }
 }
 
@@ -454,30 +462,4 @@ export const newRunner = (facts: WatchedPod, now: number, former?: FormerLife): 
   walls: former?.walls,
   refusals: 0,
   shunnedUntil: 0,
-});
-
-type Heard = Pick<Runner, 'life' | 'seenAt' | 'scheduledAt' | 'createdAt' | 'shunnedUntil'>;
-
-interface Patience {
-  silenceMs: number;
-  bootMs: number;
-  pendingMs: number;
-}
-
-/** Its heartbeats stopped, it never sent one, or its pod never got a node. */
-function isSilent(
-  { life, seenAt, scheduledAt, createdAt }: Heard,
-  now: number,
-  { silenceMs, bootMs, pendingMs }: Patience,
-): boolean {
-  if (seenAt !== undefined) return now - seenAt > silenceMs;
-  // Nothing has to be pulled or mounted.
-  if (life > 0 && scheduledAt !== undefined) return now - scheduledAt > silenceMs;
-  return scheduledAt === undefined ? now - createdAt > pendingMs : now - scheduledAt > bootMs;
-}
-
-/** It cannot be heard now: its silence counts from here, and it gets no job until its next heartbeat. */
-const notHeard = ({ life, seenAt, scheduledAt, shunnedUntil }: Heard, now: number): Partial<Heard> => ({
-  ...(seenAt !== undefined ? { seenAt: now } : life > 0 && scheduledAt !== undefined ? { scheduledAt: now } : {}),
-  shunnedUntil: Math.max(shunnedUntil, now),
 });
