@@ -8,7 +8,7 @@ import { HLS_PROGRAM } from '../../media/hls/built_in.ts';
 import { programFile } from '../../base/program_file.ts';
 import { isJson } from '../result/json_scanner.ts';
 import { OptionError } from '../../media/tools/option.ts';
-import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
+import { type Exit, type Finished, type Launcher, LauncherError, type Limits } from './launcher.ts';
 import type { RawBody, RawToolResult } from './output.ts';
 import { MOST_PRINTED } from '../../media/report/captions.ts';
 import { framesRun, readPictures, reportOf, runsForReport, type FramesRan, type FramesRun } from './report.ts';
@@ -235,7 +235,7 @@ async function runTool(
   if (running.signal.aborted) return fail('failed', 'the job was dropped');
   const environment = { HOME: '/tmp', LC_ALL: 'C.UTF-8', ...source.environment(asked.name) };
   try {
-    const { exit, stdout, stderr } = await launcher.start(
+    const finished = await launcher.start(
       {
         argv,
         env: environment,
@@ -245,7 +245,7 @@ async function runTool(
       onOutput,
       running.early?.number,
     ).finished;
-    return judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end });
+    return judge({ ...finished, asked, tool, source, wallMs, fail, end });
   } catch (error) {
     // A tool that was ended for another reason than its own says nothing of the source.
     if (!(error instanceof LauncherError) || error.code === 'unconfirmed') throw error;
@@ -268,13 +268,10 @@ type Ended = Partial<Omit<RawToolResult, 'code'>>;
 /** Failures of the tool itself. */
 const SAYS_EXIT_CODE: readonly FailureCode[] = ['failed', 'crashed', 'out-of-memory'];
 
-interface ToolRun {
+interface ToolRun extends Finished {
   asked: AssignedTool;
   tool: Program;
   source: JobSource;
-  exit: Exit;
-  stdout: Buffer;
-  stderr: Buffer;
   wallMs: number;
   fail: Fail;
   end: (more: Partial<RawToolResult>) => RawToolResult;
@@ -293,12 +290,13 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
     signal: signalName(exit.signal),
     format,
   };
-  if (exit.timedOut || exit.signal === constants.signals.SIGXCPU)
-    return timedOut(
-      { name: asked.name, wallMs, waitedMs: Math.min(ms, wallMs, source.waitedMs(asked.name)) },
-      fail,
-      facts,
-    );
+  if (exit.timedOut || exit.signal === constants.signals.SIGXCPU) {
+    // Which of the two spent the time: the tool, or the host that it waited for.
+    const waitedMs = Math.min(ms, wallMs, source.waitedMs(asked.name));
+    const waited = `${Math.round(waitedMs)} ms of it waiting for the host`;
+    const message = `${asked.name} did not finish within ${wallMs} ms: it spent ${waited}`;
+    return fail('timeout', message, { ...facts, code: waitedMs > wallMs / 2 ? 'timeout-origin' : 'timeout' });
+  }
   if (exit.capped) return fail('output-too-large', `${asked.name} printed more than the output limit`, facts);
   // Sent neither by the agent nor by a limit: the kernel's OOM killer, where it kills one process and not the
   // container.
@@ -336,17 +334,6 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
     return end({ ...facts, failure: 'failed', code: 'must-fix', error: source.redact(verdict), output });
   const damage = tool.damage?.(errors);
   return end({ ...facts, success: true, output, ...(damage === undefined ? {} : { damage }) });
-}
-
-/** Says which of the two spent the time: the tool, or the host that it waited for. */
-function timedOut(
-  { name, wallMs, waitedMs }: { name: ToolName; wallMs: number; waitedMs: number },
-  fail: Fail,
-  facts: Ended,
-): RawToolResult {
-  const waited = `${Math.round(waitedMs)} ms of it waiting for the host`;
-  const message = `${name} did not finish within ${wallMs} ms: it spent ${waited}`;
-  return fail('timeout', message, { ...facts, code: waitedMs > wallMs / 2 ? 'timeout-origin' : 'timeout' });
 }
 
 /** Exit code as a shell reports it. */
