@@ -21,7 +21,7 @@ const SHOWN_WITHIN_MS = 3_000;
  */
 const LOOK_AGAIN_MS = 2_000;
 
-export interface LateWatchDeps {
+interface LateWatchDeps {
   kube: KubeClient;
   jobs: Pick<Reflector<ProbeJob>, 'get' | 'relist'>;
   namespace: string;
@@ -31,20 +31,16 @@ export interface LateWatchDeps {
   signal: AbortSignal;
 }
 
-/** Both calls take a request id, which is also the name of a job created by the API. */
-export interface LateWatch {
-  /** A job is being created. */
-  told(name: string): void;
-  /** The cache is stale; may be reported by any part. */
-  behind(name: string): Promise<void>;
-}
+export type LateWatch = ReturnType<typeof lateWatch>;
 
-export function lateWatch({ kube, jobs, namespace, log, knows, signal }: LateWatchDeps): LateWatch {
+/** Both calls take a request id, which is also the name of a job created by the API. */
+export function lateWatch({ kube, jobs, namespace, log, knows, signal }: LateWatchDeps) {
   let lookedAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
 
   const shown = (name: string): boolean => knows(name) || jobs.get(`${namespace}/${name}`) !== undefined;
 
+  /** The cache is stale; may be reported by any part. */
   const behind = (name: string): Promise<void> => {
     if (!reading)
       log.warn(
@@ -73,6 +69,7 @@ export function lateWatch({ kube, jobs, namespace, log, knows, signal }: LateWat
     if (!signal.aborted && !shown(name)) await behind(name);
   };
 
+  /** A job is being created. */
   function told(name: string): void {
     if (!signal.aborted) setTimeout(() => void look(name), SHOWN_WITHIN_MS).unref();
   }
