@@ -4,14 +4,12 @@
  */
 import { runKey, runsFor, SIDES, sideText, withoutResult, type Run } from '../../../platform/bus/messages.ts';
 import type { ResultBody, ToolResult } from '../../../platform/bus/result_body.ts';
-import type { ProbeJob, Reason } from '../../../platform/kube/probe_job.ts';
+import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import type { CloseInput } from '../../../platform/store/records.ts';
 import { TOOL_TABLE } from '../../../media/tools/table.ts';
 import { TEXTS } from '../../result/texts.ts';
 
-export interface Outcome {
-  status: 200 | 400 | 404 | 500;
-  state: 'success' | 'with-errors' | 'error';
-  reason: Reason;
+export interface Outcome extends Pick<CloseInput, 'state' | 'status' | 'reason'> {
   /** One line for `kubectl get`. */
   summary: string;
   /** Public; set whenever no tool succeeded. */
