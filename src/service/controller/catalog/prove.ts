@@ -10,8 +10,7 @@ import { LABEL, type Condition } from '../../../platform/kube/resource.ts';
 import type { ProbeTool, ProbeToolStatus } from '../../../platform/kube/probe_tool.ts';
 import type { Config } from '../../../base/config.ts';
 import type { ControllerDeps } from '../clients.ts';
-import type { OwnerReference } from '../pools/runner_namespace.ts';
-import { hasEnded, verifyName, verifyPod } from '../pools/pod.ts';
+import { hasEnded, verifyName, verifyPod, type OwnerReference } from '../pools/pod.ts';
 import { whyRefused } from '../pools/pods.ts';
 import { judgeProof, provenStatus, toolChange } from './verdict.ts';
 

@@ -7,9 +7,8 @@ import { RUNNER_PROTOCOL } from '../../../platform/bus/messages.ts';
 import type { Config } from '../../../base/config.ts';
 import type { Pod } from '../../../platform/kube/kinds.ts';
 import { C2PA_CONFIG_DIR } from '../../../media/tools/c2pa.ts';
-import type { OwnerReference } from './runner_namespace.ts';
 import { RUNNER_SETTINGS, type RunnerSettings } from '../../../base/runner_settings.ts';
-import { LABEL, GROUP } from '../../../platform/kube/resource.ts';
+import { LABEL, GROUP, type Meta } from '../../../platform/kube/resource.ts';
 import type { ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeToolSpec } from '../../../platform/kube/probe_tool.ts';
 import { lifeIn, MAX_LIFE } from '../../../platform/bus/runner_id.ts';
@@ -25,6 +24,8 @@ export const ANNOTATION = {
 } as const;
 
 type Settings = Config<'controller'>;
+
+export type OwnerReference = NonNullable<Meta['ownerReferences']>[number];
 
 export type PodTool = Pick<ProbeToolSpec, 'tool' | 'version' | 'image' | 'command'>;
 

@@ -19,8 +19,8 @@ import {
 import { HOLD_BACK_MS, now, type PoolState, type PoolsState } from './state.ts';
 import { isReturning, type Runner } from './runners.ts';
 import { lackedWalls, isWithoutUserNamespaces, requiredWalls } from './isolation.ts';
-import { podSuffix, runnerPod, watchedPod, lifeOfPod, lifePatch } from './pod.ts';
-import { OwnerMissing, type OwnerReference } from './runner_namespace.ts';
+import { podSuffix, runnerPod, watchedPod, lifeOfPod, lifePatch, type OwnerReference } from './pod.ts';
+import { OwnerMissing } from './runner_namespace.ts';
 import { sendRenew } from './send_order.ts';
 import { printable } from '../../../base/printable.ts';
 

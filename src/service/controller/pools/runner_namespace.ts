@@ -5,13 +5,10 @@
  * ConfigMap holds the authorities of NATS, which runners read at each connect.
  */
 import { CONFIG_MAPS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
-import type { Meta } from '../../../platform/kube/resource.ts';
 import { readFile } from 'node:fs/promises';
 import type { Logger } from '../../../base/log.ts';
 import { every } from '../../../base/retry.ts';
-import { NATS_CA } from './pod.ts';
-
-export type OwnerReference = NonNullable<Meta['ownerReferences']>[number];
+import { NATS_CA, type OwnerReference } from './pod.ts';
 
 /**
  * A reinstallation creates the owner with another uid, and pods that refer to the old one would be garbage-collected at
