@@ -2,7 +2,7 @@
 export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/service/api/http/token_cache.ts makeTokenCache': 92,
   'src/service/api/main.ts run': 94,
-  'src/service/api/wire.ts wire': 140,
+  'src/service/api/wire.ts wire': 134,
   'src/service/backup/s3.ts s3': 137,
   'src/platform/bus/callout.ts serveCallout': 100,
   'src/platform/bus/collect.ts consumeResults': 84,

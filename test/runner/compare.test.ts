@@ -34,6 +34,7 @@ describe('running several versions of a tool', () => {
     const all = runSeveral(tools(...versions), {
       outputBytes: 64 * MB,
       remainingMs: 1000,
+      kept: 0,
       run: async (tool, { outputBytes }) => {
         shares.push(outputBytes / MB);
         running += 1;
@@ -101,6 +102,7 @@ describe('running several versions of a tool', () => {
     const results = await runSeveral(tools('1', '2', '3'), {
       outputBytes: 64 * MB,
       remainingMs: 20,
+      kept: 0,
       run: async (tool, { remainingMs }) => {
         started.push(tool.version);
         await delay(remainingMs + 5);
@@ -119,6 +121,7 @@ describe('running several versions of a tool', () => {
     const broken = runSeveral(tools('1', '2', '3'), {
       outputBytes: MB,
       remainingMs: 1000,
+      kept: 0,
       run: () => Promise.reject(new Error('broken')),
     });
     await assert.rejects(broken, /broken/);

@@ -3,7 +3,7 @@ import type { JSONWebKeySet } from 'jose';
 import { makeAccounts } from '../accounts/accounts.ts';
 import type { AccountSettings } from '../accounts/settings.ts';
 import type { Bus } from '../../platform/bus/connect.ts';
-import { EARLY_ANSWER_MS, SUBJECT, type EarlyAnswer, type Ended } from '../../platform/bus/messages.ts';
+import { SUBJECT, type Ended } from '../../platform/bus/messages.ts';
 import { PROBE_TOOLS, type KubeClient } from '../../platform/kube/client.ts';
 import type { ProbeJob } from '../../platform/kube/probe_job.ts';
 import { startReflector } from '../../platform/kube/reflector.ts';
@@ -25,7 +25,7 @@ import type { Deps, Settings, Uploads } from './deps.ts';
 import { makeDrain, type ReadyChecks } from './health_routes.ts';
 import { makeAccountRates } from './http/rate.ts';
 import { makeOverload } from './http/overload.ts';
-import { makeHandOver } from './probe/job.ts';
+import { announceTo, makeHandOver } from './probe/job.ts';
 import { makeObjectRoom, makeQueueRoom, usualObjects } from './probe/room.ts';
 import { makeStanding } from './probe/standing.ts';
 import { makeMetrics } from './api_metrics.ts';
@@ -104,15 +104,7 @@ export function wire({
 
   const accounts = makeAccounts({ store, log, settings: accountSettings });
 
-  const announce = async (job: ProbeJob): Promise<boolean> => {
-    try {
-      const { created } = await bus.request<EarlyAnswer>(SUBJECT.early, job, EARLY_ANSWER_MS);
-      return created;
-    } catch (error) {
-      log.debug({ err: error }, 'no leader answers, creating the job');
-      return false;
-    }
-  };
+  const announce = (job: ProbeJob) => announceTo({ bus, log }, job);
   const handOver = makeHandOver({ store, kube, metrics, log, announce });
   const delivery = startDelivery({
     store,

@@ -4,7 +4,8 @@
  */
 import { type Logger, requestFields } from '../../../base/log.ts';
 import { retry, type Pauses } from '../../../base/retry.ts';
-import type { Ended } from '../../../platform/bus/messages.ts';
+import type { Bus } from '../../../platform/bus/connect.ts';
+import { EARLY_ANSWER_MS, SUBJECT, type EarlyAnswer, type Ended } from '../../../platform/bus/messages.ts';
 import {
   isKubeError,
   isOverQuota,
@@ -140,6 +141,20 @@ interface CreateDeps {
   log: Logger;
   /** True: the leader has created the job. */
   announce(job: ProbeJob): Promise<boolean>;
+}
+
+/** Describes a job to the leader. False: none has answered in time. */
+export async function announceTo(
+  { bus, log }: { bus: Pick<Bus, 'request'>; log: Logger },
+  job: ProbeJob,
+): Promise<boolean> {
+  try {
+    const { created } = await bus.request<EarlyAnswer>(SUBJECT.early, job, EARLY_ANSWER_MS);
+    return created;
+  } catch (error) {
+    log.debug({ err: error }, 'no leader answers, creating the job');
+    return false;
+  }
 }
 
 /**

@@ -183,13 +183,15 @@ function endOf(
   job: ProbeJob,
   attempt: number,
   { body, packed, size }: ReadResult,
-  { summary: _, error = null, ...means }: Outcome,
+  { state, status, reason, error }: Outcome,
 ): CloseInput {
   return {
     id: idOf(job),
     submittedAt: submittedAtOf(job),
-    ...means,
-    error,
+    state,
+    status,
+    reason,
+    error: error ?? null,
     attempt,
     startedAt: startOf(job),
     tools: body.tools.map(({ name, version, success, durationMs, usageMs, ...why }) => ({
