@@ -12,7 +12,6 @@ export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/service/controller/main.ts run': 130,
   'src/service/controller/term_figures.ts termMetrics': 87,
   'src/service/result/json_scanner.ts jsonScanner': 159,
-  'src/service/result/memory_budget.ts makeMemoryBudget': 85,
   'src/source/protocols/ftp/transport.ts ftpTransport': 191,
   'src/source/protocols/rtsp/relay.ts serveConnection': 115,
   'src/platform/store/log.ts logCalls': 124,

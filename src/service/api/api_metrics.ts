@@ -89,8 +89,8 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
     watchMemory(budget: Pick<MemoryBudget, 'totalBytes' | 'used' | 'waiting'>): void {
       const gauge = (name: string, help: string, value: () => number): void => readOne(registry, name, help, value);
       gauge('probeyard_api_memory_budget_bytes', 'What results may take in memory', () => budget.totalBytes);
-      gauge('probeyard_api_memory_used_bytes', 'What the results in hand are charged with', budget.used);
-      gauge('probeyard_api_memory_waiting', 'Results that wait for room in the memory budget', budget.waiting);
+      gauge('probeyard_api_memory_used_bytes', 'What the results in hand are charged with', () => budget.used());
+      gauge('probeyard_api_memory_waiting', 'Results that wait for room in the memory budget', () => budget.waiting());
     },
     /** Work for the worker threads, also where it was refused. */
     worked(job: JobName, outcome: WorkOutcome, ms: number): void {

@@ -79,88 +79,106 @@ interface Waiter {
   grant(): void;
 }
 
-export function makeMemoryBudget({
-  totalBytes,
-  wholeBytes,
-  waitMs = WAIT_MS,
-  paceOf = makePaces(),
-  onRefused = () => {},
-}: MemoryBudgetOptions): MemoryBudget {
-  const byAccount = new Map<number, number>();
-  const waiters = new Set<Waiter>();
-  let used = 0;
-  let streaming = 0;
+class Budget implements MemoryBudget {
+  readonly #options: MemoryBudgetOptions;
+  readonly #paceOf: PaceOf;
+  readonly #byAccount = new Map<number, number>();
+  readonly #waiters = new Set<Waiter>();
+  #used = 0;
+  #streaming = 0;
 
-  const fitsAccount = ({ account, bytes }: Waiter): boolean =>
-    (byAccount.get(account) ?? 0) + bytes <= totalBytes * ACCOUNT_SHARE;
-  const fitsReplica = ({ bytes, streamed }: Waiter): boolean =>
-    used + bytes <= totalBytes && (!streamed || streaming + bytes <= totalBytes * STREAMED_SHARE);
+  constructor(options: MemoryBudgetOptions) {
+    this.#options = options;
+    this.#paceOf = options.paceOf ?? makePaces();
+  }
 
-  const count = ({ account, streamed }: Waiter, bytes: number): void => {
-    used += bytes;
-    if (streamed) streaming += bytes;
-    const left = (byAccount.get(account) ?? 0) + bytes;
-    if (left > 0) byAccount.set(account, left);
-    else byAccount.delete(account);
-  };
-  function take(one: Waiter): Place {
-    count(one, one.bytes);
+  get totalBytes(): number {
+    return this.#options.totalBytes;
+  }
+  used(): number {
+    return this.#used;
+  }
+  waiting(): number {
+    return this.#waiters.size;
+  }
+
+  async reserve({ inflatedBytes, account, signal }: Want): Promise<Place> {
+    signal?.throwIfAborted();
+    const streamed = inflatedBytes === null || inflatedBytes > this.#options.wholeBytes;
+    const bytes = Math.min(
+      streamed ? STREAMED_BYTES : LEAST + inflatedBytes * HELD_PER_BYTE,
+      this.totalBytes * ACCOUNT_SHARE,
+    );
+    const one: Waiter = { account, bytes, streamed, grant: () => {} };
+    if (this.#fits(one)) return this.#take(one);
+    if (!this.#mayWait(one)) throw this.#refuse(one);
+    return new Promise<Place>((resolve, reject) => {
+      const settle = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', gone);
+        this.#waiters.delete(one);
+      };
+      const gone = (): void => {
+        settle();
+        reject(signal!.reason as Error);
+      };
+      const timer = setTimeout(() => {
+        settle();
+        reject(this.#refuse(one));
+      }, this.#options.waitMs ?? WAIT_MS);
+      one.grant = () => {
+        settle();
+        resolve(this.#take(one));
+      };
+      signal?.addEventListener('abort', gone, { once: true });
+      this.#waiters.add(one);
+    });
+  }
+
+  #fitsAccount({ account, bytes }: Waiter): boolean {
+    return (this.#byAccount.get(account) ?? 0) + bytes <= this.totalBytes * ACCOUNT_SHARE;
+  }
+
+  #fits(one: Waiter): boolean {
+    const { bytes, streamed } = one;
+    const hasRoom = this.#used + bytes <= this.totalBytes;
+    const mayStream = !streamed || this.#streaming + bytes <= this.totalBytes * STREAMED_SHARE;
+    return this.#fitsAccount(one) && hasRoom && mayStream;
+  }
+
+  #mayWait({ account }: Waiter): boolean {
+    const ofAccount = [...this.#waiters].filter((waiter) => waiter.account === account).length;
+    return this.#waiters.size < MOST_WAITING && ofAccount < MOST_WAITING * ACCOUNT_SHARE;
+  }
+
+  #refuse(one: Waiter): OverBudget {
+    this.#options.onRefused?.(this.#fitsAccount(one) ? 'replica' : 'account');
+    return new OverBudget();
+  }
+
+  #count({ account, streamed }: Waiter, bytes: number): void {
+    this.#used += bytes;
+    if (streamed) this.#streaming += bytes;
+    const left = (this.#byAccount.get(account) ?? 0) + bytes;
+    if (left > 0) this.#byAccount.set(account, left);
+    else this.#byAccount.delete(account);
+  }
+
+  #take(one: Waiter): Place {
+    this.#count(one, one.bytes);
     let held = true;
     return {
       bytes: one.bytes,
-      pace: paceOf(one.account),
-      release() {
+      pace: this.#paceOf(one.account),
+      release: () => {
         if (!held) return;
         held = false;
-        count(one, -one.bytes);
+        this.#count(one, -one.bytes);
         // In order, but a waiter that does not fit does not block later ones.
-        for (const waiter of waiters) if (fitsAccount(waiter) && fitsReplica(waiter)) waiter.grant();
+        for (const waiter of this.#waiters) if (this.#fits(waiter)) waiter.grant();
       },
     };
   }
-  function refuse(one: Waiter): OverBudget {
-    onRefused(fitsAccount(one) ? 'replica' : 'account');
-    return new OverBudget();
-  }
-  const mayWait = ({ account }: Waiter): boolean =>
-    waiters.size < MOST_WAITING &&
-    [...waiters].filter((waiter) => waiter.account === account).length < MOST_WAITING * ACCOUNT_SHARE;
-
-  return {
-    totalBytes,
-    used: () => used,
-    waiting: () => waiters.size,
-    async reserve({ inflatedBytes, account, signal }) {
-      signal?.throwIfAborted();
-      const streamed = inflatedBytes === null || inflatedBytes > wholeBytes;
-      const bytes = Math.min(
-        streamed ? STREAMED_BYTES : LEAST + inflatedBytes * HELD_PER_BYTE,
-        totalBytes * ACCOUNT_SHARE,
-      );
-      const one: Waiter = { account, bytes, streamed, grant: () => {} };
-      if (fitsAccount(one) && fitsReplica(one)) return take(one);
-      if (!mayWait(one)) throw refuse(one);
-      return new Promise<Place>((resolve, reject) => {
-        const settle = (): void => {
-          clearTimeout(timer);
-          signal?.removeEventListener('abort', gone);
-          waiters.delete(one);
-        };
-        const gone = (): void => {
-          settle();
-          reject(signal!.reason as Error);
-        };
-        const timer = setTimeout(() => {
-          settle();
-          reject(refuse(one));
-        }, waitMs);
-        one.grant = () => {
-          settle();
-          resolve(take(one));
-        };
-        signal?.addEventListener('abort', gone, { once: true });
-        waiters.add(one);
-      });
-    },
-  };
 }
+
+export const makeMemoryBudget = (options: MemoryBudgetOptions): MemoryBudget => new Budget(options);
