@@ -100,7 +100,7 @@ export function wire({
     listening: () => listener.listening(),
     onLookup: metrics.tokenLookup,
   });
-  const listener = store.listenTokens(tokens.changed);
+  const listener = store.listenTokens((one) => tokens.changed(one));
 
   const accounts = makeAccounts({ store, log, settings: accountSettings });
 

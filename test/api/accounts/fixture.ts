@@ -135,7 +135,7 @@ export async function startReplica(
   );
   const accounts = makeAccounts({ store, log: logger, settings });
   const tokens = makeTokenCache({ find: store.findToken, listening: () => listener.listening() });
-  const listener = store.listenTokens(tokens.changed);
+  const listener = store.listenTokens((one) => tokens.changed(one));
   await until('the listener for changes is connected', () => listener.listening());
   const work = makeWorkPool({ paceOf: makePaces() });
   const deps = {

@@ -43,95 +43,97 @@ interface Entry {
 /** Always expired. The entry is kept, because a known token does not count as a guess. */
 const STALE = -Infinity;
 
-export function makeTokenCache({
-  find,
-  listening,
-  now = () => performance.now(),
-  onLookup = () => {},
-  max = 10_000,
-  guesses = makeGuessLimit(now),
-}: TokenCacheOptions): TokenCache {
-  const entries = new Map<string, Entry>();
-  const unknown = new Map<string, Entry>();
-  const pending = new Map<string, Promise<TokenRecord | null>>();
-  let generation = 0;
+class Cache implements TokenCache {
+  readonly #options: Required<TokenCacheOptions>;
+  readonly #entries = new Map<string, Entry>();
+  /** Kept separately: a flood of guesses must not evict tokens in use. */
+  readonly #unknown = new Map<string, Entry>();
+  readonly #pending = new Map<string, Promise<TokenRecord | null>>();
+  #generation = 0;
 
-  const forget = (concerns: (record: TokenRecord) => boolean): void => {
-    for (const entry of entries.values()) if (entry.record && concerns(entry.record)) entry.at = STALE;
-  };
+  constructor(options: Required<TokenCacheOptions>) {
+    this.#options = options;
+  }
+
+  async get(sha256: Buffer, address: string, checksum: () => Checksum = () => 'none'): Promise<TokenRecord | null> {
+    const { now, listening, onLookup, guesses } = this.#options;
+    const key = sha256.toString('base64');
+    const entry = this.#entries.get(key) ?? this.#unknown.get(key);
+    // An unknown token is looked up again after a second regardless: guesses must not evict tokens in use for long.
+    const ttl = listening() && entry?.record ? TTL_LISTENING_MS : TTL_ALONE_MS;
+    if (entry && now() - entry.at < ttl) {
+      onLookup(true);
+      return entry.record;
+    }
+    const asking = this.#pending.get(key);
+    // A token in the cache, even a stale one, is not a guess: a flood from its address does not block it.
+    const means = asking || this.#entries.has(key) ? 'right' : checksum();
+    if (means === 'wrong') return null;
+    const giveBack = means === 'right' ? () => {} : guesses.take(address);
+    onLookup(false);
+    if (asking) return asking;
+    const asked = this.#look(key, sha256)
+      .then(
+        (record) => {
+          if (record) giveBack();
+          return record;
+        },
+        (error: unknown) => {
+          // Postgres is unreachable, so this may be a known token.
+          giveBack();
+          throw error;
+        },
+      )
+      .finally(() => {
+        if (this.#pending.get(key) === asked) this.#pending.delete(key);
+      });
+    this.#pending.set(key, asked);
+    return asked;
+  }
 
   /** One change must not clear the cache: any user can change themselves, and each entry then costs a look-up. */
-  function changed(change: TokenChange): void {
-    generation++;
-    pending.clear();
+  changed(change: TokenChange): void {
+    this.#generation++;
+    this.#pending.clear();
     if ('token' in change) {
       // The old text too: there is a notification for each.
       const key = Buffer.from(change.sha256 ?? '', 'hex').toString('base64');
-      unknown.delete(key);
-      const entry = entries.get(key);
+      this.#unknown.delete(key);
+      const entry = this.#entries.get(key);
       if (entry) entry.at = STALE;
     } else if ('user' in change && change.root !== undefined) {
       const { root } = change;
-      forget(({ rootUserId }) => rootUserId === root);
+      this.#forget(({ rootUserId }) => rootUserId === root);
     } else {
-      unknown.clear();
-      forget(() => true);
+      this.#unknown.clear();
+      this.#forget(() => true);
     }
   }
 
-  function keep(key: string, entry: Entry): void {
-    // Unknown tokens are kept separately: a flood of guesses must not evict tokens in use.
-    const [kept, most] = entry.record ? [entries, max] : [unknown, Math.min(max, MOST_UNKNOWN)];
-    for (const map of [entries, unknown]) map.delete(key);
-    kept.set(key, entry);
-    if (kept.size > most) kept.delete(kept.keys().next().value!);
+  #forget(concerns: (record: TokenRecord) => boolean): void {
+    for (const entry of this.#entries.values()) if (entry.record && concerns(entry.record)) entry.at = STALE;
   }
 
-  async function look(key: string, sha256: Buffer): Promise<TokenRecord | null> {
-    const asked = generation;
+  async #look(key: string, sha256: Buffer): Promise<TokenRecord | null> {
+    const { now, find } = this.#options;
+    const asked = this.#generation;
     const at = now();
     const record = await find(sha256);
-    if (asked === generation) keep(key, { record, at });
+    if (asked === this.#generation) this.#keep(key, { record, at });
     // Looked up again by the next request, but not counted as a guess.
-    else if (record && !entries.has(key) && !unknown.has(key)) keep(key, { record, at: STALE });
+    else if (record && !this.#entries.has(key) && !this.#unknown.has(key)) this.#keep(key, { record, at: STALE });
     return record;
   }
 
-  return {
-    async get(sha256, address, checksum = () => 'none') {
-      const key = sha256.toString('base64');
-      const entry = entries.get(key) ?? unknown.get(key);
-      // An unknown token is looked up again after a second regardless: guesses must not evict tokens in use for long.
-      const ttl = listening() && entry?.record ? TTL_LISTENING_MS : TTL_ALONE_MS;
-      if (entry && now() - entry.at < ttl) {
-        onLookup(true);
-        return entry.record;
-      }
-      const asking = pending.get(key);
-      // A token in the cache, even a stale one, is not a guess: a flood from its address does not block it.
-      const means = asking || entries.has(key) ? 'right' : checksum();
-      if (means === 'wrong') return null;
-      const giveBack = means === 'right' ? () => {} : guesses.take(address);
-      onLookup(false);
-      if (asking) return asking;
-      const asked = look(key, sha256)
-        .then(
-          (record) => {
-            if (record) giveBack();
-            return record;
-          },
-          (error: unknown) => {
-            // Postgres is unreachable, so this may be a known token.
-            giveBack();
-            throw error;
-          },
-        )
-        .finally(() => {
-          if (pending.get(key) === asked) pending.delete(key);
-        });
-      pending.set(key, asked);
-      return asked;
-    },
-    changed,
-  };
+  #keep(key: string, entry: Entry): void {
+    const { max } = this.#options;
+    const [kept, most] = entry.record ? [this.#entries, max] : [this.#unknown, Math.min(max, MOST_UNKNOWN)];
+    for (const map of [this.#entries, this.#unknown]) map.delete(key);
+    kept.set(key, entry);
+    if (kept.size > most) kept.delete(kept.keys().next().value!);
+  }
+}
+
+export function makeTokenCache({ now = () => performance.now(), ...options }: TokenCacheOptions): TokenCache {
+  return new Cache({ now, onLookup: () => {}, max: 10_000, guesses: makeGuessLimit(now), ...options });
 }
