@@ -9,7 +9,6 @@ export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/console/answer/timeline.tsx Figure': 96,
   'src/console/policies/editor.tsx Editor': 97,
   'src/service/controller/main.ts run': 130,
-  'src/service/controller/term_figures.ts termMetrics': 87,
   'src/service/result/json_scanner.ts jsonScanner': 159,
   'src/source/protocols/ftp/transport.ts ftpTransport': 191,
   'src/source/protocols/rtsp/relay.ts serveConnection': 115,

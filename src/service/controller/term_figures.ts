@@ -46,23 +46,27 @@ export function termFigures(sources: FigureSources) {
   return { termMs: now - since, oldestMs, accounts, pools: shown, tools, fenceMissing, objects, finishedMax };
 }
 
-/** `figures`: undefined while this replica does not lead. */
-export function termMetrics(registry: Registry, figures: () => TermFigures | undefined): void {
-  const read = (
-    name: string,
-    help: string,
-    labelNames: readonly string[],
-    samples: (found: TermFigures) => Iterable<Sample>,
-  ): void =>
+/** Undefined while this replica does not lead. */
+type Figures = () => TermFigures | undefined;
+type Read = (
+  name: string,
+  help: string,
+  labelNames: readonly string[],
+  samples: (found: TermFigures) => Iterable<Sample>,
+) => void;
+
+export function termMetrics(registry: Registry, figures: Figures): void {
+  const read: Read = (name, help, labelNames, samples) =>
     readAtScrape(registry, { name, help, labelNames }, () => {
       const found = figures();
       return found ? samples(found) : [];
     });
-  const ofPools = (name: string, help: string, value: (pool: TermFigures['pools'][number]) => number): void =>
-    read(name, help, ['pool'], ({ pools }) =>
-      pools.map((pool) => ({ labels: { pool: pool.name }, value: value(pool) })),
-    );
+  termItself(registry, read, figures);
+  queueMetrics(read);
+  poolMetrics(read);
+}
 
+function termItself(registry: Registry, read: Read, figures: Figures): void {
   readOne(registry, 'probeyard_term_seconds', 'Age of the term, at the leader alone', () => {
     const found = figures();
     return found && found.termMs / 1000;
@@ -85,6 +89,9 @@ export function termMetrics(registry: Registry, figures: () => TermFigures | und
     'How many finished ProbeJobs are kept at most; at the leader alone',
     () => figures()?.finishedMax,
   );
+}
+
+function queueMetrics(read: Read): void {
   read(
     'probeyard_queue_oldest_seconds',
     'Age of the oldest waiting job, 0 if none waits; at the leader alone',
@@ -110,6 +117,14 @@ export function termMetrics(registry: Registry, figures: () => TermFigures | und
         limit === undefined ? [] : [{ labels: { rank: String(index + 1) }, value: limit }],
       ),
   );
+}
+
+function poolMetrics(read: Read): void {
+  const ofPools = (name: string, help: string, value: (pool: TermFigures['pools'][number]) => number): void =>
+    read(name, help, ['pool'], ({ pools }) =>
+      pools.map((pool) => ({ labels: { pool: pool.name }, value: value(pool) })),
+    );
+
   ofPools('probeyard_pool_ready', '1 if the pool is Ready, as kubectl shows it; at the leader alone', ({ ready }) =>
     ready ? 1 : 0,
   );
