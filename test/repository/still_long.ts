@@ -1,6 +1,5 @@
 /** Functions of more than 80 lines, with their lines. Only shrink it. */
 export const STILL_LONG: Readonly<Record<string, number>> = {
-  'src/service/api/main.ts run': 94,
   'src/service/api/wire.ts wire': 134,
   'src/service/backup/s3.ts s3': 137,
   'src/platform/bus/callout.ts serveCallout': 100,

@@ -11,10 +11,10 @@ import type { AccountSettings, MailSettings } from '../accounts/settings.ts';
 import { type Config, limitsOf, loadConfig, postgresOf } from '../../base/config.ts';
 import { boxKey } from '../../platform/seal/box.ts';
 import { watchKeys, watchSealKeys } from '../../platform/seal/watch_keys.ts';
-import { connectBus } from '../../platform/bus/connect.ts';
+import { connectBus, type Bus } from '../../platform/bus/connect.ts';
 import { INBOX } from '../../platform/bus/permissions.ts';
 import { makeClient } from '../../platform/kube/client.ts';
-import { makeLog } from '../../base/log.ts';
+import { makeLog, type Logger } from '../../base/log.ts';
 import { openStore } from '../../platform/store/store.ts';
 import { CONSOLE_FOLDER, SITE_FOLDER } from './pages/page_routes.ts';
 import { DEFAULTS, type Uploads } from './deps.ts';
@@ -115,46 +115,10 @@ export async function run(): Promise<void> {
     onError: (error) => log.warn({ err: error }, 'postgres'),
   });
   let reconnected = (): void => {};
-  const bus = await connectBus({
-    url: config.natsUrl,
-    caFile: config.natsCaFile,
-    credentialsFile: config.natsNkeyFile,
-    name: `api/${config.podName}`,
-    inboxPrefix: INBOX.api,
-    onStatus: (status) => {
-      log.info({ status }, 'NATS connection status changed');
-      // Notices of ends during the interruption are lost.
-      if (status === 'connected') reconnected();
-    },
-    onError: (error) => log.warn({ err: error }, 'NATS error'),
-  });
+  const bus = await connect(config, log, () => reconnected());
   const kube = await makeClient({ namespace: config.namespace });
   const uploads = await takeUploads(config);
-  const wired = wire({
-    store,
-    bus,
-    kube,
-    log,
-    processMetrics: true,
-    uploads: uploads?.offered,
-    sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'cannot reload the seal keys')),
-    accounts: accountSettings(config, (error) => log.error({ err: error }, 'cannot reload the account keys')),
-    webhooks: wayOut(config),
-    tracing: {
-      endpoint: config.tracingEndpoint,
-      share: config.tracingPercent / 100,
-      service: 'probeyard-api',
-      instance: config.podName,
-    },
-    settings: {
-      ...DEFAULTS,
-      ...config,
-      consoleFolder: config.console ? CONSOLE_FOLDER : null,
-      siteFolder: SITE_FOLDER,
-      samplesUrl: config.samplesUrl || null,
-      mcpAnswerMs: config.mcp ? DEFAULTS.mcpAnswerMs : null,
-    },
-  });
+  const wired = wire({ store, bus, kube, log, processMetrics: true, ...wiringOf(config, log, uploads?.offered) });
   const { deps, checks } = wired;
   reconnected = () => void deps.waiting.lookNow();
 
@@ -182,6 +146,42 @@ export async function run(): Promise<void> {
   await Promise.allSettled([store.close(), kube.close()]);
   log.info('drained');
 }
+
+const connect = (config: Config<'api'>, log: Logger, onConnected: () => void): Promise<Bus> =>
+  connectBus({
+    url: config.natsUrl,
+    caFile: config.natsCaFile,
+    credentialsFile: config.natsNkeyFile,
+    name: `api/${config.podName}`,
+    inboxPrefix: INBOX.api,
+    onStatus: (status) => {
+      log.info({ status }, 'NATS connection status changed');
+      // Notices of ends during the interruption are lost.
+      if (status === 'connected') onConnected();
+    },
+    onError: (error) => log.warn({ err: error }, 'NATS error'),
+  });
+
+const wiringOf = (config: Config<'api'>, log: Logger, uploads: Uploads | undefined) => ({
+  uploads,
+  sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'cannot reload the seal keys')),
+  accounts: accountSettings(config, (error) => log.error({ err: error }, 'cannot reload the account keys')),
+  webhooks: wayOut(config),
+  tracing: {
+    endpoint: config.tracingEndpoint,
+    share: config.tracingPercent / 100,
+    service: 'probeyard-api',
+    instance: config.podName,
+  },
+  settings: {
+    ...DEFAULTS,
+    ...config,
+    consoleFolder: config.console ? CONSOLE_FOLDER : null,
+    siteFolder: SITE_FOLDER,
+    samplesUrl: config.samplesUrl || null,
+    mcpAnswerMs: config.mcp ? DEFAULTS.mcpAnswerMs : null,
+  },
+});
 
 /** The port that runners read files from, on the address that they reach this pod by. */
 async function takeUploads({
