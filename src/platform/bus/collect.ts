@@ -67,22 +67,14 @@ export function consumeResults(bus: Bus, settings: CollectSettings) {
     inHand.add(work);
   };
 
-  const raise = async (): Promise<void> => {
-    try {
-      await raiseReplicas(await managerOf(bus), settings);
-    } catch (error) {
-      onError(asBusError(error, 'replicas of streams'));
-    }
-  };
-
   const session = async (): Promise<void> => {
     await ensureStreams(await managerOf(bus), settings);
     if (signal.aborted) return;
     const pulling = startPulling(bus, { room: () => parallel - inHand.size, onMessage: take });
     current = pulling;
     active = true;
-    void raise();
-    const raising = setInterval(() => void raise(), RAISE_MS);
+    void raise(bus, settings);
+    const raising = setInterval(() => void raise(bus, settings), RAISE_MS);
     try {
       await pulling.ended;
     } finally {
@@ -115,6 +107,14 @@ export function consumeResults(bus: Bus, settings: CollectSettings) {
       await run;
     },
   };
+}
+
+async function raise(bus: Bus, settings: CollectSettings): Promise<void> {
+  try {
+    await raiseReplicas(await managerOf(bus), settings);
+  } catch (error) {
+    settings.onError?.(asBusError(error, 'replicas of streams'));
+  }
 }
 
 async function collect(
