@@ -199,6 +199,21 @@ describe('report: pictures', () => {
     assert.equal(other.color?.transfer, 'smpte2084');
   });
 
+  for (const [codec, Format, says] of [
+    ['vp8', 'VP8', { color_space: 'bt470bg' }],
+    ['mjpeg', 'JPEG', { color_space: 'bt470bg' }],
+    ['dvvideo', 'DV', { interlaced_frame: 1, top_field_first: 0 }],
+    ['rawvideo', 'YUV', { interlaced_frame: 1, repeat_pict: 1, color_transfer: 'smpte2084' }],
+  ] as const)
+    it(`does not take what the decoder of ${codec} says of every picture for something that was read`, () => {
+      const { made, stream, codes } = seen([], says, { codec_name: codec, profile: undefined }, { Format });
+      assert.deepEqual(
+        made.diff?.filter(({ bitstream }) => bitstream !== undefined),
+        [],
+      );
+      assert.deepEqual([stream.scan_type, stream.pulldown, made.color, codes], ['progressive', undefined, {}, []]);
+    });
+
   it('takes the value of a preferred tool, and lists that of the pictures', () => {
     const made = reportOf({
       ...picture({ ...hevc, field_order: 'progressive' }, { ...TRACK, ScanType: 'Progressive' }),

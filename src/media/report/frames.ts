@@ -143,7 +143,6 @@ export function readFrames(output: Json, codec: Field | undefined, named?: Capti
     return named && { fields: {}, pictures: 0, captions: named.captions, captionSeconds: named.seconds };
   const data = frames.flatMap(sideData);
   const of = (pattern: RegExp): JsonObject | undefined => data.find((one) => pattern.test(typeOf(one)));
-  const interlaced = frames.find((frame) => numberOf(frame['interlaced_frame']) === 1);
   const light = of(/^content light level/i);
   const dolby = of(/^dolby vision metadata/i);
   const [first] = frames as [JsonObject];
@@ -159,13 +158,8 @@ export function readFrames(output: Json, codec: Field | undefined, named?: Capti
         : [],
     captionSeconds: named?.seconds,
     fields: known<Field>({
-      'color.primaries': colour(textOf(first['color_primaries'])),
-      'color.transfer': colour(textOf(first['color_transfer'])),
-      'color.matrix': colour(textOf(first['color_space'])),
-      scan_type: interlaced && 'interlaced',
-      scan_order: interlaced && (numberOf(interlaced['top_field_first']) === 1 ? 'tff' : 'bff'),
-      // Film in 60 fields: some pictures last a field longer.
-      pulldown: frames.some((frame) => numberOf(frame['repeat_pict']) === 1) || undefined,
+      ...(CODES_COLOUR.has(codec) ? coloursOf(first) : {}),
+      ...(CODES_FIELDS.has(codec) ? scanOf(frames) : {}),
       'hdr.mastering_display': of(/^mastering display/i) && true,
       'hdr.dynamic': of(/2094-40|HDR10\+/i) && true,
       'hdr.max_cll': light && positiveOf(light['max_content']),
@@ -176,9 +170,41 @@ export function readFrames(output: Json, codec: Field | undefined, named?: Capti
   };
 }
 
+const coloursOf = (frame: JsonObject) => ({
+  'color.primaries': colour(textOf(frame['color_primaries'])),
+  'color.transfer': colour(textOf(frame['color_transfer'])),
+  'color.matrix': colour(textOf(frame['color_space'])),
+});
+
+function scanOf(frames: readonly JsonObject[]) {
+  const interlaced = frames.find((frame) => numberOf(frame['interlaced_frame']) === 1);
+  return {
+    scan_type: interlaced && 'interlaced',
+    scan_order: interlaced && (numberOf(interlaced['top_field_first']) === 1 ? 'tff' : 'bff'),
+    // Film in 60 fields: some pictures last a field longer.
+    pulldown: frames.some((frame) => numberOf(frame['repeat_pict']) === 1) || undefined,
+  };
+}
+
 /** Whether pictures that ffprobe printed carry captions, of whatever kind; undefined if it decoded none. */
 export const showsCaptions = (printed: Buffer | null | undefined): boolean | undefined =>
   printed?.includes('"interlaced_frame"') ? printed.includes('A53 Part 4') : undefined;
+
+/**
+ * Codecs whose pictures have their colour, and say whether they are fields. Of others the decoder says what it always
+ * says: BT.601 of VP8 and JPEG, and interlaced of DV.
+ */
+const CODES_COLOUR = new Set<Field | undefined>(['h264', 'hevc', 'vvc', 'av1', 'vp9', 'mpeg2video', 'mpeg4', 'prores']);
+const CODES_FIELDS = new Set<Field | undefined>([
+  'h264',
+  'hevc',
+  'vvc',
+  'mpeg2video',
+  'mpeg4',
+  'prores',
+  'vc1',
+  'dnxhd',
+]);
 
 /** Of every picture ffprobe says whether it is interlaced. */
 const isPicture = (frame: JsonObject): boolean => numberOf(frame['interlaced_frame']) !== undefined;
