@@ -124,7 +124,7 @@ peers: $(MODULES) ## build the servers that `make sources` reads from (RTSP, RTM
 compare: $(MODULES) ## compare versions on a LIST of addresses (FFPROBE=4.4,9.0 MEDIAINFO=21.09,26.10 OUT=report.json)
 	@LIST=$(LIST) FFPROBE=$(FFPROBE) MEDIAINFO=$(MEDIAINFO) OUT=$(OUT) $(RUN) bench/compare/list.ts
 
-report-data: $(MODULES) ## make files with known truth, read by every tool version (FILES=1000; HELD_OUT=1; hours)
+report-data: $(MODULES) ## make files with known truth, read by every tool version (FILES=1000; HELD_OUT=1; long)
 	@nice -n 19 $(RUN) bench/report/collect.ts
 
 report-train: $(MODULES) ## learn the weights of probe_report from them
