@@ -84,6 +84,9 @@ describe('pool plan', () => {
     assert.equal(plan(held, waiting({ a: 50 }), large).create, MAX_GROWING);
     assert.equal(plan(held, waiting({ a: 50, b: 1 }), large).create, MAX_STARTING);
     assert.equal(plan(held, waiting({ a: 50 }, 0, 3), large).create, 9);
+    const others = [...held, runner({ tenant: 'b' })];
+    assert.equal(plan(others, waiting({ a: 50 }, 0, 3), large).create, MAX_GROWING, 'b pays for starts of a');
+    assert.equal(plan(others, waiting({ a: 50, c: 1 }, 0, 3), large).create, 9);
     assert.equal(plan(held, none, { spec: { ...large.spec, minReady: 10 } }).create, MAX_STARTING);
   });
 

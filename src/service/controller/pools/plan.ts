@@ -58,7 +58,9 @@ export const MAX_STARTING = 6;
 const STARTING_PER_NODE = 2;
 /**
  * Bound when every waiting account already holds runners. Each start takes about a second of CPU from the running jobs
- * of its node, so a growing account grows step by step: by this many, or one for each node.
+ * of its node, so a growing account grows step by step: by this many, or one for each node. An account whose jobs each
+ * take a pod of their own, as signed addresses do, never stops growing: where others hold runners, too, its demand does
+ * not raise the bound.
  */
 export const MAX_GROWING = 2;
 const START_SECONDS = 1;
@@ -127,7 +129,7 @@ export function planPool(view: PoolView): PoolPlan {
   const want = view.spec.minReady + wanted;
   endSurplus(draft, want);
   endOldestOfFullPool(draft);
-  return replaceAndCreate(draft, want, shares.isGrowing);
+  return replaceAndCreate(draft, want, shares);
 }
 
 const REUSE = { scope: 'account', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 120 } as const;
@@ -273,6 +275,11 @@ export class Shares {
 
   heldBy(holder: Holder | undefined): number {
     return holder === undefined ? 0 : (this.#held.get(holder) ?? 0);
+  }
+
+  /** Whether several accounts hold runners. */
+  get isShared(): boolean {
+    return [...this.#held.values()].filter((held) => held > 0).length > 1;
   }
 
   /** The fewest runners that another waiting account holds. */
@@ -483,7 +490,7 @@ export function endOldestOfFullPool(draft: Draft): void {
  * Runners that are ended for others begin another life where their places are wanted; the rest is created. Worn runners
  * become new processes one at a time: until then each is as good as any other.
  */
-function replaceAndCreate(draft: Draft, want: number, isGrowing: boolean): PoolPlan {
+function replaceAndCreate(draft: Draft, want: number, shares: Shares): PoolPlan {
   const { end, view } = draft;
   const lacking = want - (draft.untouched + draft.starting - end.filter(({ why }) => why === 'surplus').length);
   const renew = end
@@ -493,7 +500,7 @@ function replaceAndCreate(draft: Draft, want: number, isGrowing: boolean): PoolP
   const create = Math.min(
     lacking - renew.length,
     draft.room() - renew.length,
-    mostStarting(draft, isGrowing) - draft.startingPods,
+    mostStarting(draft, shares) - draft.startingPods,
   );
   const renewed = new Set(renew);
   const worn = draft.returning.length > 0 ? undefined : draft.worn.find(({ runner }) => !draft.isEnding(runner));
@@ -511,12 +518,12 @@ function replaceAndCreate(draft: Draft, want: number, isGrowing: boolean): PoolP
  * Pods that may be starting at once, besides those that take long. Where every node has one of these, it is the nodes
  * that are slow, and not these pods: they are a round that fails, and they count.
  */
-function mostStarting({ all, slow, view }: Draft, isGrowing: boolean): number {
+function mostStarting({ all, slow, view }: Draft, { isGrowing, isShared }: Shares): number {
   const nodes = new Set(all.flatMap(({ node }) => node ?? []));
-  const most = Math.max(
-    isGrowing ? Math.max(MAX_GROWING, nodes.size) : Math.max(MAX_STARTING, STARTING_PER_NODE * nodes.size),
-    Math.ceil(3 * view.demand.drainPerSecond * START_SECONDS),
-  );
+  const drained = Math.ceil(3 * view.demand.drainPerSecond * START_SECONDS);
+  const most = !isGrowing
+    ? Math.max(MAX_STARTING, STARTING_PER_NODE * nodes.size, drained)
+    : Math.max(MAX_GROWING, nodes.size, isShared ? 0 : drained);
   const rounds = view.failedStarts?.rounds ?? 0;
   const slowNodes = new Set(slow.map(nodeOf));
   const isSlow = slow.length > 0 && [...nodes].every((node) => slowNodes.has(node));
