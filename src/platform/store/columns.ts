@@ -2,6 +2,8 @@
  * The columns of a record in one place: each field with the column or expression that it is read from. A query that
  * lists them returns the record itself, so rows need no second type.
  */
+import type { Database } from './connection.ts';
+
 export type Columns<T> = Readonly<Record<keyof T & string, string>>;
 type Named = Readonly<Record<string, string>>;
 
@@ -33,4 +35,38 @@ export function assigned<T>(
     set: fields.map((field, index) => `${columns[field]} = $${first + index}, `).join(''),
     values: fields.map((field) => change[field]),
   };
+}
+
+export interface PageOfList {
+  select: string;
+  /** The tables of `select`, for the count. */
+  from: string;
+  where: string;
+  /** Of `where`. */
+  values: readonly unknown[];
+  order: string;
+  offset: number;
+  limit: number;
+}
+
+/** A page of a list, and the number of rows of the whole. */
+export async function pageOf<T>(
+  database: Database,
+  name: string,
+  { select, from, where, values, order, offset, limit }: PageOfList,
+): Promise<{ rows: T[]; total: number }> {
+  const next = values.length + 1;
+  const [{ total }, rows] = await Promise.all([
+    database.one<{ total: number }>({
+      name: `count_${name}`,
+      text: `select count(*) total from ${from} where ${where}`,
+      values: [...values],
+    }),
+    database.rows<T>({
+      name: `list_${name}_${order.replaceAll(/\W+/g, '_')}`,
+      text: `${select} where ${where} order by ${order} limit $${next} offset $${next + 1}`,
+      values: [...values, limit, offset],
+    }),
+  ]);
+  return { rows, total };
 }

@@ -114,6 +114,9 @@ export interface Database {
    * connection fails.
    */
   rows<T>(query: Query): Promise<T[]>;
+  first<T>(query: Query): Promise<T | null>;
+  /** Of a query that always gives a row. */
+  one<T>(query: Query): Promise<T>;
   /** A single try without retries: for clock samples and health checks. */
   once<T>(query: Query): Promise<T[]>;
   end(): Promise<void>;
@@ -194,8 +197,16 @@ export function openDatabase(settings: PoolSettings): Database {
     }
   };
 
+  const first = async <T>(query: Query): Promise<T | null> => (await rows<T>(query))[0] ?? null;
+
   return {
     rows,
+    first,
+    async one<T>(query: Query) {
+      const row = await first<T>(query);
+      if (row === null) throw new StoreError('query-failed', `${query.name} returned no row`);
+      return row;
+    },
     once,
     async end() {
       ending.abort();
