@@ -19,105 +19,131 @@ const SINCE_TTL_MS = 60_000;
 const MOST_STEPS = 500;
 const MOST_ERASE_STEPS = 500;
 
-export function retentionCalls(database: Database) {
-  let since: { value: Promise<number>; until: number } | undefined;
+const sinceOf = new WeakMap<Database, { value: Promise<number>; until: number }>();
 
-  const readSince = async (): Promise<number> => {
-    const [row] = await database.rows<{ ms: number }>({
-      name: 'requests_since',
-      text: `select case when v = '-infinity' then 0 else extract(epoch from v) * 1000 end::float8 ms
-        from (select (value #>> '{}')::timestamptz v from settings where key = 'requests.since') s`,
+async function readSince(database: Database): Promise<number> {
+  const row = await database.first<{ ms: number }>({
+    name: 'requests_since',
+    text: `select case when v = '-infinity' then 0 else extract(epoch from v) * 1000 end::float8 ms
+      from (select (value #>> '{}')::timestamptz v from settings where key = 'requests.since') s`,
+  });
+  return row?.ms ?? 0;
+}
+
+/** Whether there may be more to erase. */
+async function eraseStep(database: Database, userId: number): Promise<boolean> {
+  const { n } = await database.one<{ n: number }>({
+    name: 'erase_step',
+    text: 'select erase_step($1) n',
+    values: [userId],
+  });
+  return n > 0;
+}
+
+/** Start of the complete record (milliseconds since 1970). Older requests are deleted; their figures remain. */
+export function requestsSince(database: Database): Promise<number> {
+  const now = performance.now();
+  const known = sinceOf.get(database);
+  if (known && known.until >= now) return known.value;
+  const value = readSince(database);
+  sinceOf.set(database, { value, until: now + SINCE_TTL_MS });
+  value.catch(() => sinceOf.delete(database));
+  return value;
+}
+
+/**
+ * Deletes what is past its age. To be called hourly. `done` false: the run reached its limit of steps and more
+ * remains.
+ */
+export async function retain(
+  database: Database,
+  { envelopeDays, requestMonths }: Retention,
+): Promise<{ done: boolean; months: number }> {
+  const { n: months } = await database.one<{ n: number }>({
+    name: 'drop_requests',
+    text: 'select drop_requests(now() - make_interval(months => $1)) n',
+    values: [requestMonths],
+  });
+  for (let step = 0; step < MOST_STEPS; step++) {
+    const { more } = await database.one<{ more: boolean }>({
+      name: 'drop_envelopes',
+      text: 'select drop_envelopes(now() - make_interval(days => $1)) more',
+      values: [envelopeDays],
     });
-    return row?.ms ?? 0;
-  };
+    if (!more) return { done: true, months };
+  }
+  return { done: false, months };
+}
 
-  const eraseStep = async (userId: number): Promise<boolean> => {
-    const [row] = await database.rows<{ n: number }>({
-      name: 'erase_step',
-      text: 'select erase_step($1) n',
-      values: [userId],
-    });
-    return (row?.n ?? 0) > 0;
-  };
+/**
+ * Deletes a user and all accounts below. Accounts and tokens are deleted at once; their requests, results, figures
+ * and webhooks in steps, as many as fit into `withinMs`, the rest by upkeep. Returns the affected user ids; empty
+ * if there is no such user.
+ */
+export async function eraseUser(database: Database, userId: number, { withinMs = 3_000 } = {}): Promise<number[]> {
+  const row = await database.one<{ gone: string[] | number[] }>({
+    name: 'erase_user',
+    text: 'select erase_user($1) gone',
+    values: [userId],
+  });
+  const gone = row.gone.map(Number);
+  const deadline = performance.now() + withinMs;
+  for (const id of gone) while (performance.now() < deadline && (await eraseStep(database, id)));
+  return gone;
+}
 
-  return {
-    /** Start of the complete record (milliseconds since 1970). Older requests are deleted; their figures remain. */
-    requestsSince(): Promise<number> {
-      const now = performance.now();
-      if (!since || since.until < now) {
-        const value = readSince();
-        since = { value, until: now + SINCE_TTL_MS };
-        value.catch(() => {
-          since = undefined;
-        });
-      }
-      return since.value;
-    },
+/**
+ * Erases result, source, options and error of one request of these users. `none`: there is no such request, or it
+ * was erased before; `open`: it has not ended.
+ */
+export async function eraseRequest(
+  database: Database,
+  id: string,
+  userIds: readonly number[] | 'everyone',
+): Promise<'erased' | 'open' | 'none'> {
+  const { outcome } = await database.one<{ outcome: 'erased' | 'open' | 'none' }>({
+    name: 'erase_request',
+    text: 'select erase_request($1, $2, $3) outcome',
+    values: [id, timeOf(id), userIds === 'everyone' ? null : userIds],
+  });
+  return outcome;
+}
 
-    /**
-     * Deletes what is past its age. To be called hourly. `done` false: the run reached its limit of steps and more
-     * remains.
-     */
-    async retain({ envelopeDays, requestMonths }: Retention): Promise<{ done: boolean; months: number }> {
-      const [row] = await database.rows<{ n: number }>({
-        name: 'drop_requests',
-        text: 'select drop_requests(now() - make_interval(months => $1)) n',
-        values: [requestMonths],
-      });
-      for (let step = 0; step < MOST_STEPS; step++) {
-        const [more] = await database.rows<{ more: boolean }>({
-          name: 'drop_envelopes',
-          text: 'select drop_envelopes(now() - make_interval(days => $1)) more',
-          values: [envelopeDays],
-        });
-        if (!more?.more) return { done: true, months: row?.n ?? 0 };
-      }
-      return { done: false, months: row?.n ?? 0 };
-    },
+/** Continues pending erasures. Returns how many users had data left. */
+export async function eraseMore(database: Database): Promise<number> {
+  const users = await database.rows<{ user_id: number }>({
+    name: 'erasures',
+    text: 'select user_id from erasures order by asked_at',
+  });
+  let found = 0;
+  for (const { user_id: id } of users) {
+    let steps = 0;
+    while (steps < MOST_ERASE_STEPS && (await eraseStep(database, id))) steps++;
+    if (steps > 0) found++;
+  }
+  return found;
+}
 
-    /**
-     * Deletes a user and all accounts below. Accounts and tokens are deleted at once; their requests, results, figures
-     * and webhooks in steps, as many as fit into `withinMs`, the rest by upkeep. Returns the affected user ids; empty
-     * if there is no such user.
-     */
-    async eraseUser(userId: number, { withinMs = 3_000 } = {}): Promise<number[]> {
-      const [row] = await database.rows<{ gone: string[] | number[] }>({
-        name: 'erase_user',
-        text: 'select erase_user($1) gone',
-        values: [userId],
-      });
-      const gone = (row?.gone ?? []).map(Number);
-      const deadline = performance.now() + withinMs;
-      for (const id of gone) while (performance.now() < deadline && (await eraseStep(id)));
-      return gone;
-    },
+/**
+ * Creates the partitions of the coming months and returns how many were missing. To be called at start and daily, by
+ * any replica.
+ */
+export async function ensurePartitions(database: Database): Promise<number> {
+  const { made } = await database.one<{ made: number }>({
+    name: 'ensure_partitions',
+    text: 'select ensure_partitions() made',
+  });
+  return made;
+}
 
-    /**
-     * Erases result, source, options and error of one request of these users. `none`: there is no such request, or it
-     * was erased before; `open`: it has not ended.
-     */
-    async eraseRequest(id: string, userIds: readonly number[] | 'everyone'): Promise<'erased' | 'open' | 'none'> {
-      const [row] = await database.rows<{ outcome: 'erased' | 'open' | 'none' }>({
-        name: 'erase_request',
-        text: 'select erase_request($1, $2, $3) outcome',
-        values: [id, timeOf(id), userIds === 'everyone' ? null : userIds],
-      });
-      return row?.outcome ?? 'none';
-    },
-
-    /** Continues pending erasures. Returns how many users had data left. */
-    async eraseMore(): Promise<number> {
-      const users = await database.rows<{ user_id: number }>({
-        name: 'erasures',
-        text: 'select user_id from erasures order by asked_at',
-      });
-      let found = 0;
-      for (const { user_id: id } of users) {
-        let steps = 0;
-        while (steps < MOST_ERASE_STEPS && (await eraseStep(id))) steps++;
-        if (steps > 0) found++;
-      }
-      return found;
-    },
-  };
+/** Deletes idempotency keys after a day, and rate limits that have fully recovered. */
+export async function forgetExpired(database: Database): Promise<void> {
+  await database.rows({
+    name: 'forget_idempotency',
+    text: `delete from idempotency where created_at < now() - interval '24 hours'`,
+  });
+  await database.rows({
+    name: 'forget_rates',
+    text: `delete from rate_limits where tat < now() - interval '1 hour'`,
+  });
 }

@@ -1,23 +1,23 @@
 /** The record: all calls to Postgres that other parts may make. */
+import { DEFAULT_LIMITS, type DefaultLimits } from '../../base/limits.ts';
+import { retry } from '../../base/retry.ts';
 import { accountCodeCalls } from './account_codes.ts';
 import { apiTokenCalls } from './api_tokens.ts';
 import { attemptCalls } from './attempts.ts';
 import { backupState } from './backups.ts';
-import { openDatabase, type PoolSettings } from './connection.ts';
 import { startClock, type StoreClock } from './clock.ts';
+import { openDatabase, type Database, type PoolSettings } from './connection.ts';
 import { isStoreError, StoreError } from './errors.ts';
 import { listen, type Listener, listenTokens, type TokenChange } from './listen.ts';
-import { DEFAULT_LIMITS, type DefaultLimits } from '../../base/limits.ts';
-import { retry } from '../../base/retry.ts';
 import { logCalls } from './log.ts';
 import { mailCalls } from './mails.ts';
 import { policyCalls } from './policies.ts';
 import { requestCalls } from './requests.ts';
-import { retentionCalls } from './retention.ts';
+import * as retention from './retention.ts';
 import { sessionCalls } from './sessions.ts';
 import { signingKeyCalls } from './signing_keys.ts';
 import { statisticsCalls } from './statistics.ts';
-import { tokenCalls } from './tokens.ts';
+import * as tokens from './tokens.ts';
 import { userCalls } from './users.ts';
 import { uuidv7 } from './uuid.ts';
 import { webhookCalls } from './webhooks.ts';
@@ -32,49 +32,106 @@ export interface StoreSettings extends PoolSettings {
 
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
+/** Each call is a function of its subject's file, and takes the connection first. */
+const CALLS = {
+  ...retention,
+  ...tokens,
+  backupState,
+  databaseBytes,
+  healthy,
+  installId,
+};
+
+type Call<Result, Rest extends unknown[]> = (database: tokens.TokenDatabase, ...rest: Rest) => Result;
+/** The same calls without the connection; what a file exports beside its calls is left out. */
+type Bound<All> = {
+  [Name in keyof All as All[Name] extends Call<unknown, never[]> ? Name : never]: All[Name] extends Call<
+    infer Result,
+    infer Rest
+  >
+    ? (...rest: Rest) => Result
+    : never;
+};
+
+export function bound(database: tokens.TokenDatabase): Bound<typeof CALLS> {
+  const calls = Object.entries(CALLS).filter(([, call]) => typeof call === 'function');
+  return Object.fromEntries(
+    calls.map(([name, call]) => [name, (call as Call<unknown, unknown[]>).bind(null, database)]),
+  ) as Bound<typeof CALLS>;
+}
+
+async function installId(database: Database): Promise<string> {
+  const row = await database.first<{ value: string }>({
+    name: 'install_id',
+    text: `select value from settings where key = 'install.id'`,
+  });
+  if (!row) throw new StoreError('not-ready', 'the schema is missing: run the role migrate');
+  return row.value;
+}
+
+/** Whether Postgres answers a query right now. */
+async function healthy(database: Database): Promise<boolean> {
+  return database.once({ name: 'healthy', text: 'select 1' }).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function databaseBytes(database: Database): Promise<number> {
+  const [row] = await database.once<{ bytes: number }>({
+    name: 'database_size',
+    text: 'select pg_database_size(current_database()) bytes',
+  });
+  return row?.bytes ?? 0;
+}
+
 const START_PAUSES = { first: 500, longest: 2_000 };
+
+async function clockOf(database: Database, settings: StoreSettings): Promise<StoreClock> {
+  const { waitForServer, onError = () => {} } = settings;
+  const sample = async () => {
+    const row = await database.one<{ ms: number }>({
+      name: 'clock',
+      text: 'select (extract(epoch from clock_timestamp()) * 1000)::float8 ms',
+    });
+    return row.ms;
+  };
+  const failed = (error: unknown) => onError(error as Error);
+  return retry(() => startClock(sample, { onError: failed }), {
+    ...START_PAUSES,
+    attempts: waitForServer ? Infinity : 1,
+    when: (error) => isStoreError(error, 'unreachable', 'timeout', 'not-ready'),
+    onRetry: failed,
+  });
+}
 
 /** Fails if Postgres is unreachable for `retryMs`, unless told to wait. */
 export async function openStore(settings: StoreSettings) {
-  const database = openDatabase(settings);
-  const listeners: Listener[] = [];
-  let clock: StoreClock;
-  try {
-    const sample = async () => {
-      const [row] = await database.rows<{ ms: number }>({
-        name: 'clock',
-        text: 'select (extract(epoch from clock_timestamp()) * 1000)::float8 ms',
-      });
-      if (!row) throw new StoreError('query-failed', 'clock returned no row');
-      return row.ms;
-    };
-    const options = settings.onError ? { onError: (error: unknown) => settings.onError?.(error as Error) } : {};
-    clock = await retry(() => startClock(sample, options), {
-      ...START_PAUSES,
-      attempts: settings.waitForServer ? Infinity : 1,
-      when: (error) => isStoreError(error, 'unreachable', 'timeout', 'not-ready'),
-      onRetry: options.onError ?? (() => {}),
-    });
-  } catch (error) {
+  const database = { ...openDatabase(settings), defaultLimits: settings.defaultLimits ?? DEFAULT_LIMITS };
+  const clock = await clockOf(database, settings).catch(async (error: unknown) => {
     await database.end();
     throw error;
-  }
-
-  const retention = retentionCalls(database);
+  });
+  const listeners: Listener[] = [];
+  const direct = { ...settings, url: settings.directUrl || settings.url };
+  const onError = (error: unknown) => settings.onError?.(error as Error);
+  const stopped = (listener: Listener): Listener => {
+    listeners.push(listener);
+    return listener;
+  };
   return {
-    ...tokenCalls(database, settings.defaultLimits ?? DEFAULT_LIMITS),
-    ...requestCalls(database),
-    ...retention,
-    ...statisticsCalls(database, retention.requestsSince),
+    ...bound(database),
+    ...accountCodeCalls(database),
+    ...apiTokenCalls(database),
+    ...attemptCalls(database),
+    ...logCalls(database, () => retention.requestsSince(database)),
+    ...mailCalls(database),
     ...policyCalls(database),
-    ...logCalls(database, retention.requestsSince),
-    ...userCalls(database),
+    ...requestCalls(database),
     ...sessionCalls(database),
     ...signingKeyCalls(database),
-    ...accountCodeCalls(database),
-    ...mailCalls(database),
-    ...attemptCalls(database),
-    ...apiTokenCalls(database),
+    ...statisticsCalls(database, () => retention.requestsSince(database)),
+    ...userCalls(database),
     ...webhookCalls(database),
     clock,
 
@@ -84,76 +141,12 @@ export async function openStore(settings: StoreSettings) {
       return { id: uuidv7(now), submittedAt: new Date(now) };
     },
 
-    listenTokens(onChange: (change: TokenChange) => void): Listener {
-      const listener = listenTokens({ ...settings, url: settings.directUrl || settings.url }, onChange, (error) =>
-        settings.onError?.(error as Error),
-      );
-      listeners.push(listener);
-      return listener;
-    },
+    listenTokens: (onChange: (change: TokenChange) => void): Listener =>
+      stopped(listenTokens(direct, onChange, onError)),
 
     /** Calls `onDue` when another webhook may be due. */
-    listenWebhooks(onDue: () => void): Listener {
-      const listener = listen(
-        { ...settings, url: settings.directUrl || settings.url },
-        'py_webhooks',
-        { heard: onDue, missed: onDue },
-        (error) => settings.onError?.(error as Error),
-      );
-      listeners.push(listener);
-      return listener;
-    },
-
-    /**
-     * Creates the partitions of the coming months and returns how many were missing. To be called at start and daily,
-     * by any replica.
-     */
-    async ensurePartitions(): Promise<number> {
-      const [row] = await database.rows<{ made: number }>({
-        name: 'ensure_partitions',
-        text: 'select ensure_partitions() made',
-      });
-      return row?.made ?? 0;
-    },
-
-    /** Deletes idempotency keys after a day, and rate limits that have fully recovered. */
-    async forgetExpired(): Promise<void> {
-      await database.rows({
-        name: 'forget_idempotency',
-        text: `delete from idempotency where created_at < now() - interval '24 hours'`,
-      });
-      await database.rows({
-        name: 'forget_rates',
-        text: `delete from rate_limits where tat < now() - interval '1 hour'`,
-      });
-    },
-
-    async installId(): Promise<string> {
-      const [row] = await database.rows<{ value: string }>({
-        name: 'install_id',
-        text: `select value from settings where key = 'install.id'`,
-      });
-      if (!row) throw new StoreError('not-ready', 'the schema is missing: run the role migrate');
-      return row.value;
-    },
-
-    /** Whether Postgres answers a query right now. */
-    async healthy(): Promise<boolean> {
-      return database.once({ name: 'healthy', text: 'select 1' }).then(
-        () => true,
-        () => false,
-      );
-    },
-
-    async databaseBytes(): Promise<number> {
-      const [row] = await database.once<{ bytes: number }>({
-        name: 'database_size',
-        text: 'select pg_database_size(current_database()) bytes',
-      });
-      return row?.bytes ?? 0;
-    },
-
-    backupState: () => backupState(database),
+    listenWebhooks: (onDue: () => void): Listener =>
+      stopped(listen(direct, 'py_webhooks', { heard: onDue, missed: onDue }, onError)),
 
     connections: () => database.idle(),
 

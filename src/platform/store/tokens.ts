@@ -42,9 +42,18 @@ const SELECT = `
   from tokens t join users u on u.id = t.user_id`;
 const LIVE = 't.revoked_at is null';
 
-const toRecord =
-  (defaults: DefaultLimits) =>
-  (row: TokenRow): TokenRecord => ({
+export interface TokenDatabase extends Database {
+  /** Of tokens and users that set none. */
+  defaultLimits: DefaultLimits;
+}
+
+async function tokensWhere(
+  database: TokenDatabase,
+  query: { name: string; where: string; values?: unknown[]; held?: boolean },
+): Promise<TokenRecord[]> {
+  const { where, ...rest } = query;
+  const rows = await database.rows<TokenRow>({ ...rest, text: `${SELECT} where ${where}` });
+  return rows.map((row) => ({
     id: row.id,
     userId: row.user_id,
     rootUserId: row.above[0]?.id ?? row.user_id,
@@ -58,10 +67,11 @@ const toRecord =
       row.above.map(({ permissions }) => permissions),
     ),
     expiresAt: row.expires_at,
-    limits: effectiveLimits(row.token_limits, row.user_limits, row.above, defaults),
+    limits: effectiveLimits(row.token_limits, row.user_limits, row.above, database.defaultLimits),
     quotas: quotasOf({ token: row.t_quota, user: { id: row.user_id, monthlyQuota: row.u_quota }, above: row.above }),
     allow: row.allow,
-  });
+  }));
+}
 
 // The index holds only open rows: 10,000 of them are counted in a few milliseconds. Requests within a token's
 // concurrency do not count as waiting, even if they wait for a runner, so this number is never above the leader's.
@@ -74,74 +84,51 @@ const WAITING = `
     where open.n > least(coalesce(t.concurrency, 2147483647), coalesce(u.concurrency, r.concurrency, $1))
     group by 1`;
 
-export function tokenCalls(database: Database, defaults: DefaultLimits) {
-  const record = toRecord(defaults);
-  return {
-    /**
-     * Null: unknown or revoked. Expired tokens and those of suspended users are returned, because the caller answers
-     * them differently.
-     */
-    async findToken(sha256: Buffer): Promise<TokenRecord | null> {
-      const rows = await database.rows<TokenRow>({
-        name: 'find_token',
-        text: `${SELECT} where ${LIVE} and t.sha256 = $1`,
-        values: [sha256],
-        held: true,
-      });
-      return rows[0] ? record(rows[0]) : null;
-    },
+/**
+ * Null: unknown or revoked. Expired tokens and those of suspended users are returned, because the caller answers
+ * them differently.
+ */
+export async function findToken(database: TokenDatabase, sha256: Buffer): Promise<TokenRecord | null> {
+  const query = { name: 'find_token', where: `${LIVE} and t.sha256 = $1`, values: [sha256], held: true };
+  return (await tokensWhere(database, query))[0] ?? null;
+}
 
-    /** The token of jobs created with kubectl. */
-    async defaultToken(): Promise<TokenRecord | null> {
-      const rows = await database.rows<TokenRow>({
-        name: 'default_token',
-        text: `${SELECT} where ${LIVE} and t.is_default`,
-      });
-      return rows[0] ? record(rows[0]) : null;
-    },
+/** The token of jobs created with kubectl. */
+export async function defaultToken(database: TokenDatabase): Promise<TokenRecord | null> {
+  return (await tokensWhere(database, { name: 'default_token', where: `${LIVE} and t.is_default` }))[0] ?? null;
+}
 
-    /** Includes revoked tokens: their running jobs continue within the same limits. */
-    async tokenEvenRevoked(id: number): Promise<TokenRecord | null> {
-      const rows = await database.rows<TokenRow>({
-        name: 'token_even_revoked',
-        text: `${SELECT} where t.id = $1`,
-        values: [id],
-      });
-      return rows[0] ? record(rows[0]) : null;
-    },
+/** Includes revoked tokens: their running jobs continue within the same limits. */
+export async function tokenEvenRevoked(database: TokenDatabase, id: number): Promise<TokenRecord | null> {
+  return (await tokensWhere(database, { name: 'token_even_revoked', where: 't.id = $1', values: [id] }))[0] ?? null;
+}
 
-    /** The limits of a user's tokens that set none of their own. */
-    async userLimitsInForce(userId: number): Promise<Limits | null> {
-      const [row] = await database.rows<Pick<TokenRow, 'user_limits' | 'above'>>({
-        name: 'user_limits_in_force',
-        text: `select ${asObject(ACCOUNT_COLUMNS, 'u')} user_limits, ${ABOVE} above from users u where u.id = $1`,
-        values: [userId],
-      });
-      return row ? effectiveLimits(NO_GIVEN_LIMITS, row.user_limits, row.above, defaults) : null;
-    },
+/** The limits of a user's tokens that set none of their own. */
+export async function userLimitsInForce(database: TokenDatabase, userId: number): Promise<Limits | null> {
+  const row = await database.first<Pick<TokenRow, 'user_limits' | 'above'>>({
+    name: 'user_limits_in_force',
+    text: `select ${asObject(ACCOUNT_COLUMNS, 'u')} user_limits, ${ABOVE} above from users u where u.id = $1`,
+    values: [userId],
+  });
+  return row ? effectiveLimits(NO_GIVEN_LIMITS, row.user_limits, row.above, database.defaultLimits) : null;
+}
 
-    /** The live tokens among these ids. Revoked ones are absent. */
-    async tokenLimits(ids: number[]): Promise<Map<number, TokenRecord>> {
-      if (ids.length === 0) return new Map();
-      const rows = await database.rows<TokenRow>({
-        name: 'token_limits',
-        text: `${SELECT} where ${LIVE} and t.id = any($1)`,
-        values: [ids],
-      });
-      return new Map(rows.map((row) => [row.id, record(row)]));
-    },
+/** The live tokens among these ids. Revoked ones are absent. */
+export async function tokenLimits(database: TokenDatabase, ids: number[]): Promise<Map<number, TokenRecord>> {
+  if (ids.length === 0) return new Map();
+  const query = { name: 'token_limits', where: `${LIVE} and t.id = any($1)`, values: [ids] };
+  return new Map((await tokensWhere(database, query)).map((token) => [token.id, token]));
+}
 
-    /**
-     * A lower bound of the number of waiting requests of each account that has some: the API uses it to reject
-     * requests early when the queue is full.
-     */
-    async waitingRequests(): Promise<Map<number, number>> {
-      const rows = await database.rows<{ account: number; waiting: number }>({
-        name: 'waiting_requests',
-        text: WAITING,
-        values: [defaults.concurrency],
-      });
-      return new Map(rows.map(({ account, waiting }) => [account, waiting]));
-    },
-  };
+/**
+ * A lower bound of the number of waiting requests of each account that has some: the API uses it to reject
+ * requests early when the queue is full.
+ */
+export async function waitingRequests(database: TokenDatabase): Promise<Map<number, number>> {
+  const rows = await database.rows<{ account: number; waiting: number }>({
+    name: 'waiting_requests',
+    text: WAITING,
+    values: [database.defaultLimits.concurrency],
+  });
+  return new Map(rows.map(({ account, waiting }) => [account, waiting]));
 }
