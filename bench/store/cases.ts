@@ -2,12 +2,13 @@
  * The queries on two years of requests: every statistic over every range and aggregation, and the pages of the log, of
  * a user and of all users.
  */
+import { DEFAULT_LIMITS } from '../../src/base/limits.ts';
 import { AGGREGATIONS, rangeProblem, type Aggregation } from '../../src/platform/statistics/aggregation.ts';
 import { NAMES, usersUsage, type Statistic } from '../../src/platform/statistics/resources.ts';
 import type { Database, Query } from '../../src/platform/store/connection.ts';
-import { logCalls, type LogFilter, type LogPage } from '../../src/platform/store/log.ts';
-import { statisticsCalls, type Owners } from '../../src/platform/store/statistics.ts';
-import type { Store } from '../../src/platform/store/store.ts';
+import type { LogFilter, LogPage } from '../../src/platform/store/log.ts';
+import type { Owners } from '../../src/platform/store/statistics.ts';
+import { bound, type Store } from '../../src/platform/store/store.ts';
 
 const DAY = 86_400_000;
 
@@ -24,15 +25,21 @@ type Calls = Pick<Store, 'usageFigures' | 'listLog'>;
 /** The statements that it sends, to explain their plans. */
 export async function statementsOf({ run }: Case, database: Database, user: number): Promise<Query[]> {
   const sent: Query[] = [];
-  const recorder: Database = {
+  const recorder = {
     ...database,
-    rows: (query) => {
+    defaultLimits: DEFAULT_LIMITS,
+    // Where the record begins: before everything.
+    first: <T>() => Promise.resolve({ ms: -Infinity } as T),
+    rows: <T>(query: Query) => {
       sent.push(query);
-      return database.rows(query);
+      return database.rows<T>(query);
+    },
+    one: <T>(query: Query) => {
+      sent.push(query);
+      return database.one<T>(query);
     },
   };
-  const always = () => Promise.resolve(-Infinity);
-  await run({ ...statisticsCalls(recorder, always), ...logCalls(recorder, always) }, user);
+  await run(bound(recorder), user);
   return sent;
 }
 

@@ -8,6 +8,7 @@ import { cover, SIZE, type Range } from '../statistics/cover.ts';
 import type { Database, Query } from './connection.ts';
 import { slices, type Counted } from './log_place.ts';
 import { crossed } from './measures.ts';
+import { requestsSince } from './retention.ts';
 import type { Outcome } from '../../media/policy/types.ts';
 import type { RequestState } from './records.ts';
 import { timeOf } from './uuid.ts';
@@ -207,143 +208,125 @@ function countQuery(filter: LogFilter): Query {
 const isCounted = ({ ffprobe, mediainfo, report, policy, policyNames, url, id }: LogFilter): boolean =>
   [ffprobe, mediainfo, report, policy, policyNames].every(({ length }) => length === 0) && url === null && id === null;
 
-interface PageRow {
-  id: string;
+type PageRow = Omit<LogRow, 'submittedAt' | 'userId' | 'tokenId'> & {
   submitted_at: Date;
-  kind: Kind;
-  state: LogState;
-  ffprobe: ToolState;
-  mediainfo: ToolState;
-  report: ToolState;
-  policy: PolicyState;
-  policyName: string | null;
-  policyRevision: number | null;
-  display: string;
   user_id: number;
   token_id: number;
+};
+
+/** One count for each of `states`, per day if the page needs it. */
+async function countedBy(
+  database: Database,
+  { owners, kinds }: LogFilter,
+  states: readonly LogState[],
+  range: Range,
+  byDay: boolean,
+): Promise<Counted[]> {
+  const measures = states.map((state) => crossed(kinds, state));
+  const query = usageQuery(`log_${[...kinds].sort().join('')}_${states.join('')}`, measures, owners, range, {
+    unit: byDay ? 'day' : null,
+    coarsest: cover(range, 'day'),
+  });
+  if (!query) return [];
+  const sums = new Map<number, number[]>();
+  for (const [, at, ...counts] of await database.rows<[number, number | null, ...number[]]>(query)) {
+    const so = sums.get(at ?? 0);
+    sums.set(at ?? 0, so ? so.map((count, index) => count + (counts[index] ?? 0)) : counts);
+  }
+  return [...sums].map(([at, counts]) => ({ at, counts })).sort((a, b) => a.at - b.at);
 }
 
-export function logCalls(database: Database, requestsSince: () => Promise<number>) {
-  /** One count for each of `states`, per day if the page needs it. */
-  const counted = async (
-    { owners, kinds }: LogFilter,
-    states: readonly LogState[],
-    range: Range,
-    byDay: boolean,
-  ): Promise<Counted[]> => {
-    const measures = states.map((state) => crossed(kinds, state));
-    const query = usageQuery(`log_${[...kinds].sort().join('')}_${states.join('')}`, measures, owners, range, {
-      unit: byDay ? 'day' : null,
-      coarsest: cover(range, 'day'),
-    });
-    if (!query) return [];
-    const sums = new Map<number, number[]>();
-    for (const [, at, ...counts] of await database.rows<[number, number | null, ...number[]]>(query)) {
-      const so = sums.get(at ?? 0);
-      sums.set(at ?? 0, so ? so.map((count, index) => count + (counts[index] ?? 0)) : counts);
-    }
-    return [...sums].map(([at, counts]) => ({ at, counts })).sort((a, b) => a.at - b.at);
-  };
-  const rowOf = <R extends PageRow>({ submitted_at: submittedAt, user_id: userId, token_id: tokenId, ...row }: R) => ({
-    ...row,
-    submittedAt,
-    userId,
-    tokenId,
+const rowOf = <R extends PageRow>({ submitted_at: submittedAt, user_id: userId, token_id: tokenId, ...row }: R) => ({
+  ...row,
+  submittedAt,
+  userId,
+  tokenId,
+});
+const readPage = async (database: Database, page: LogPage): Promise<LogRow[]> =>
+  (await database.rows<PageRow>(pageQuery(page))).map(rowOf);
+
+/** An ended request of one of these users. */
+export async function readLog(database: Database, id: string, userIds: Owners['userIds']): Promise<LogDetail | null> {
+  const time = timeOf(id);
+  const row = await database.first<PageRow & Omit<LogDetail, keyof LogRow>>({
+    name: time === null ? 'log_untimed' : 'log_timed',
+    text: `select ${ROW('r')}, r.request, r.error, r.has_body "hasBody", r.inflated_bytes "inflatedBytes",
+        r.started_at "startedAt", r.ended_at "endedAt" from requests r
+      where r.id = $1 and r.state <> 'open' and ($2::bigint[] is null or r.user_id = any($2))
+        ${time === null ? '' : 'and r.submitted_at = $3'}`,
+    values: [id, userIds === 'everyone' ? null : userIds, ...(time === null ? [] : [time])],
   });
-  const read = async (page: LogPage): Promise<LogRow[]> => (await database.rows<PageRow>(pageQuery(page))).map(rowOf);
+  return row && rowOf(row);
+}
 
+export interface LogList {
+  rows: LogRow[];
+  total: number;
+  totalIs: LogTotal;
+}
+
+/** A page of ended requests, and the total, or a lower bound of it if that is enough. */
+export async function listLog(database: Database, page: LogPage): Promise<LogList> {
+  const { filter } = page;
+  if (filter.owners.userIds !== 'everyone' && filter.owners.userIds.length === 0)
+    return { rows: [], total: 0, totalIs: 'exact' };
+  // Older requests have been deleted.
+  const from = Math.max(filter.period.from.getTime(), await requestsSince(database));
+  const range = { from, to: Math.max(from, filter.period.to.getTime()) };
+  const period = { from: new Date(range.from), to: new Date(range.to) };
+  const kept: LogPage = { ...page, filter: { ...filter, period } };
+  return isCounted(filter) ? listCounted(database, kept, range) : listUncounted(database, kept);
+}
+
+async function listUncounted(database: Database, page: LogPage): Promise<LogList> {
+  const { filter, offset, limit } = page;
+  if (page.total === 'at-least') {
+    const rows = await readPage(database, { ...page, limit: limit + 1 });
+    const isMore = rows.length > limit;
+    // A page behind the last row says nothing of how many there are.
+    if (rows.length > 0 || offset === 0)
+      return { rows: rows.slice(0, limit), total: offset + rows.length, totalIs: isMore ? 'at-least' : 'exact' };
+  }
+  const [rows, { n }] = await Promise.all([readPage(database, page), database.one<{ n: number }>(countQuery(filter))]);
+  return { rows, total: n, totalIs: 'exact' };
+}
+
+/** `range`: the period of the page. */
+async function listCounted(database: Database, page: LogPage, range: Range): Promise<LogList> {
+  const { filter, sort, offset, limit } = page;
+  // In sort order if the page is sorted by state.
+  const wanted = STATES.filter((state) => filter.states.length === 0 || filter.states.includes(state));
+  const states = sort.order === 'desc' && sort.field === 'status' ? wanted.toReversed() : wanted;
+  const seeks =
+    sort.field === 'status' ||
+    (sort.field === 'send' && (offset >= DEEP || range.to - range.from > MANY_DAYS * SIZE.day));
+  const counting = countedBy(database, filter, states, range, seeks);
+  const totalOf = (days: readonly Counted[]) =>
+    days.reduce((sum, { counts }) => sum + counts.reduce((a, b) => a + b, 0), 0);
+  if (!seeks) {
+    const [rows, days] = await Promise.all([readPage(database, page), counting]);
+    return { rows, total: totalOf(days), totalIs: 'exact' };
+  }
+  const days = await counting;
+  const total = totalOf(days);
+  const order = sort.field === 'send' ? sort.order : 'desc';
+  const byState = sort.field === 'status' ? states.map((_, index) => index) : null;
+  const parts = slices(days, range, { offset, limit, order, byState }).map(({ state, range: part, ...place }) =>
+    readPage(database, {
+      ...place,
+      filter: {
+        ...filter,
+        period: { from: new Date(part.from), to: new Date(part.to) },
+        states: state === null ? filter.states : [states[state]!],
+      },
+      sort: { field: 'send', order },
+    }),
+  );
+  const rows = (await Promise.all(parts)).flat();
+  // The rollups still count an erased user for a while. If rows are missing, the page is read without rollups.
   return {
-    /** An ended request of one of these users. */
-    async readLog(id: string, userIds: Owners['userIds']): Promise<LogDetail | null> {
-      const time = timeOf(id);
-      const [row] = await database.rows<
-        PageRow & {
-          request: unknown;
-          error: string | null;
-          has_body: boolean;
-          inflated_bytes: number | null;
-          startedAt: Date | null;
-          endedAt: Date;
-        }
-      >({
-        name: time === null ? 'log_untimed' : 'log_timed',
-        text: `select ${ROW('r')}, r.request, r.error, r.has_body, r.inflated_bytes, r.started_at "startedAt",
-            r.ended_at "endedAt" from requests r
-          where r.id = $1 and r.state <> 'open' and ($2::bigint[] is null or r.user_id = any($2))
-            ${time === null ? '' : 'and r.submitted_at = $3'}`,
-        values: [id, userIds === 'everyone' ? null : userIds, ...(time === null ? [] : [time])],
-      });
-      if (!row) return null;
-      const { has_body: hasBody, inflated_bytes: inflatedBytes, ...rest } = rowOf(row);
-      return { ...rest, hasBody, inflatedBytes };
-    },
-
-    /** A page of ended requests, and the total, or a lower bound of it if that is enough. */
-    async listLog(page: LogPage): Promise<{ rows: LogRow[]; total: number; totalIs: LogTotal }> {
-      const { filter, sort, offset, limit } = page;
-      if (filter.owners.userIds !== 'everyone' && filter.owners.userIds.length === 0)
-        return { rows: [], total: 0, totalIs: 'exact' };
-      // Older requests have been deleted.
-      const from = Math.max(filter.period.from.getTime(), await requestsSince());
-      const range = { from, to: Math.max(from, filter.period.to.getTime()) };
-      const kept: LogFilter = { ...filter, period: { from: new Date(range.from), to: new Date(range.to) } };
-      if (!isCounted(filter)) {
-        if (page.total === 'at-least') {
-          const rows = await read({ ...page, filter: kept, limit: limit + 1 });
-          const isMore = rows.length > limit;
-          // A page behind the last row says nothing of how many there are.
-          if (rows.length > 0 || offset === 0)
-            return { rows: rows.slice(0, limit), total: offset + rows.length, totalIs: isMore ? 'at-least' : 'exact' };
-        }
-        const [rows, count] = await Promise.all([
-          read({ ...page, filter: kept }),
-          database.rows<{ n: number }>(countQuery(kept)),
-        ]);
-        return { rows, total: count[0]?.n ?? 0, totalIs: 'exact' };
-      }
-      // In sort order if the page is sorted by state.
-      const wanted = STATES.filter((state) => filter.states.length === 0 || filter.states.includes(state));
-      const states = sort.order === 'desc' && sort.field === 'status' ? wanted.toReversed() : wanted;
-      const seeks =
-        sort.field === 'status' ||
-        (sort.field === 'send' && (offset >= DEEP || range.to - range.from > MANY_DAYS * SIZE.day));
-      const counting = counted(filter, states, range, seeks);
-      const totalOf = (days: readonly Counted[]) =>
-        days.reduce((sum, { counts }) => sum + counts.reduce((a, b) => a + b, 0), 0);
-      if (!seeks) {
-        const [rows, days] = await Promise.all([read({ ...page, filter: kept }), counting]);
-        return { rows, total: totalOf(days), totalIs: 'exact' };
-      }
-      const days = await counting;
-      const total = totalOf(days);
-      const order = sort.field === 'send' ? sort.order : 'desc';
-      const parts = slices(days, range, {
-        offset,
-        limit,
-        order,
-        byState: sort.field === 'status' ? states.map((_, index) => index) : null,
-      });
-      const rows = (
-        await Promise.all(
-          parts.map(({ state, range: part, ...place }) =>
-            read({
-              ...place,
-              filter: {
-                ...kept,
-                period: { from: new Date(part.from), to: new Date(part.to) },
-                states: state === null ? filter.states : [states[state]!],
-              },
-              sort: { field: 'send', order },
-            }),
-          ),
-        )
-      ).flat();
-      // The rollups still count an erased user for a while. If rows are missing, the page is read without rollups.
-      return {
-        rows: rows.length < Math.min(limit, total - offset) ? await read({ ...page, filter: kept }) : rows,
-        total,
-        totalIs: 'exact',
-      };
-    },
+    rows: rows.length < Math.min(limit, total - offset) ? await readPage(database, page) : rows,
+    total,
+    totalIs: 'exact',
   };
 }

@@ -8,6 +8,7 @@ import { cover, widened, type Cover, type Range } from '../statistics/cover.ts';
 import type { Database, Query } from './connection.ts';
 import type { Statistic, Values } from '../statistics/resources.ts';
 import { MEASURES, type Measure } from './measures.ts';
+import { requestsSince } from './retention.ts';
 
 export interface Figures {
   userId: number;
@@ -119,48 +120,45 @@ export function usageQuery(
   };
 }
 
-export function statisticsCalls(database: Database, requestsSince: () => Promise<number>) {
-  return {
-    /** Ordered by user and time, without empty buckets. */
-    async usageFigures(
-      statistic: Statistic,
-      owners: Owners,
-      period: { from: Date; to: Date },
-      aggregation: Aggregation,
-    ): Promise<Figures[]> {
-      const { unit, coarsest } = BUCKET[aggregation];
-      const asked = { from: period.from.getTime(), to: period.to.getTime() };
-      const range = coarsest === null ? asked : widened(asked, await requestsSince());
-      const query = usageQuery(`usage_${statistic}`, MEASURES[statistic], owners, range, {
-        unit,
-        coarsest: coarsest && cover(range, coarsest),
-      });
-      if (!query) return [];
-      const rows = await database.rows<[number, number | null, ...(number | string)[]]>(query);
-      return rows.map(([userId, at, ...figures]) => {
-        const values: Values = {};
-        for (const [index, { name }] of MEASURES[statistic].entries()) values[name] = figures[index]!;
-        return { userId, at: at === null ? null : new Date(at), values };
-      });
-    },
+/** Ordered by user and time, without empty buckets. */
+export async function usageFigures(
+  database: Database,
+  statistic: Statistic,
+  owners: Owners,
+  period: { from: Date; to: Date },
+  aggregation: Aggregation,
+): Promise<Figures[]> {
+  const { unit, coarsest } = BUCKET[aggregation];
+  const asked = { from: period.from.getTime(), to: period.to.getTime() };
+  const range = coarsest === null ? asked : widened(asked, await requestsSince(database));
+  const query = usageQuery(`usage_${statistic}`, MEASURES[statistic], owners, range, {
+    unit,
+    coarsest: coarsest && cover(range, coarsest),
+  });
+  if (!query) return [];
+  const rows = await database.rows<[number, number | null, ...(number | string)[]]>(query);
+  return rows.map(([userId, at, ...figures]) => {
+    const values: Values = {};
+    for (const [index, { name }] of MEASURES[statistic].entries()) values[name] = figures[index]!;
+    return { userId, at: at === null ? null : new Date(at), values };
+  });
+}
 
-    /**
-     * Folds settled usage into the rollups by minute, hour and day, and returns the number of folded rows. Figures are
-     * exact either way; folding makes them fast. To be called about once a minute by any replica: while one folds, the
-     * others find nothing to do.
-     */
-    async foldUsage({ restSeconds = 120 } = {}): Promise<number> {
-      let folded = 0;
-      for (let turn = 0; turn < MOST_TURNS; turn++) {
-        const [row] = await database.rows<{ n: number }>({
-          name: 'fold_usage',
-          text: 'select fold_usage(make_interval(secs => $1), $2) n',
-          values: [restSeconds, AT_ONCE],
-        });
-        folded += row?.n ?? 0;
-        if ((row?.n ?? 0) < AT_ONCE) break;
-      }
-      return folded;
-    },
-  };
+/**
+ * Folds settled usage into the rollups by minute, hour and day, and returns the number of folded rows. Figures are
+ * exact either way; folding makes them fast. To be called about once a minute by any replica: while one folds, the
+ * others find nothing to do.
+ */
+export async function foldUsage(database: Database, { restSeconds = 120 } = {}): Promise<number> {
+  let folded = 0;
+  for (let turn = 0; turn < MOST_TURNS; turn++) {
+    const { n } = await database.one<{ n: number }>({
+      name: 'fold_usage',
+      text: 'select fold_usage(make_interval(secs => $1), $2) n',
+      values: [restSeconds, AT_ONCE],
+    });
+    folded += n;
+    if (n < AT_ONCE) break;
+  }
+  return folded;
 }

@@ -9,14 +9,14 @@ import { startClock, type StoreClock } from './clock.ts';
 import { openDatabase, type Database, type PoolSettings } from './connection.ts';
 import { isStoreError, StoreError } from './errors.ts';
 import { listen, type Listener, listenTokens, type TokenChange } from './listen.ts';
-import { logCalls } from './log.ts';
+import * as log from './log.ts';
 import { mailCalls } from './mails.ts';
 import { policyCalls } from './policies.ts';
 import { requestCalls } from './requests.ts';
 import * as retention from './retention.ts';
 import { sessionCalls } from './sessions.ts';
 import { signingKeyCalls } from './signing_keys.ts';
-import { statisticsCalls } from './statistics.ts';
+import * as statistics from './statistics.ts';
 import * as tokens from './tokens.ts';
 import { userCalls } from './users.ts';
 import { uuidv7 } from './uuid.ts';
@@ -34,7 +34,9 @@ export type Store = Awaited<ReturnType<typeof openStore>>;
 
 /** Each call is a function of its subject's file, and takes the connection first. */
 const CALLS = {
+  ...log,
   ...retention,
+  ...statistics,
   ...tokens,
   backupState,
   databaseBytes,
@@ -124,13 +126,11 @@ export async function openStore(settings: StoreSettings) {
     ...accountCodeCalls(database),
     ...apiTokenCalls(database),
     ...attemptCalls(database),
-    ...logCalls(database, () => retention.requestsSince(database)),
     ...mailCalls(database),
     ...policyCalls(database),
     ...requestCalls(database),
     ...sessionCalls(database),
     ...signingKeyCalls(database),
-    ...statisticsCalls(database, () => retention.requestsSince(database)),
     ...userCalls(database),
     ...webhookCalls(database),
     clock,
