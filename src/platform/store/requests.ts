@@ -126,203 +126,195 @@ function byPartition(ids: string[]): { timed: string[]; from: Date; to: Date; un
   };
 }
 
-export function requestCalls(database: Database) {
+export async function openRequest(database: Database, input: OpenInput): Promise<Opened> {
+  const { quotas, idempotency } = input;
+  const applies = quotas !== undefined && quotas.of.length > 0;
+  const row = await database.one<OpenedRow>({
+    ...calling('open_request', {
+      id: input.id,
+      submitted_at: input.submittedAt,
+      token_id: input.tokenId,
+      user_id: input.userId,
+      kind: input.kind,
+      display: input.display,
+      scheme: input.scheme,
+      request: jsonb(input.request),
+      tools: jsonb(input.tools),
+      queue_timeout_ms: integer(input.queueTimeoutMs),
+      timeout_ms: integer(input.timeoutMs),
+      waiter: input.waiter,
+      webhook_url: input.webhookUrl,
+      key: idempotency?.key ?? null,
+      body_sha256: idempotency?.bodySha256 ?? null,
+      per_minute: input.requestsPerMinute,
+      quotas: applies ? jsonb(quotas.of) : null,
+      root_id: applies ? quotas.rootUserId : null,
+    }),
+    held: true,
+  });
+  const rate: Rate = { limit: input.requestsPerMinute, remaining: row.remaining, resetMs: row.reset_ms };
+  if (row.outcome === 'rate-limited') return { outcome: row.outcome, rate, retryAfterMs: row.retry_after_ms ?? 0 };
+  if (row.outcome === 'repeated') return { outcome: row.outcome, rate, id: row.first_id ?? '' };
+  const { outcome } = row;
+  return outcome === 'over-quota' ? { outcome, rate, exceeded: row.exceeded ?? 'request-count' } : { outcome, rate };
+}
+
+/** A look, for what costs much before its request is opened; opening it judges again. */
+export async function usedUpQuota(
+  database: Database,
+  { tokenId, userId, quotas }: Pick<OpenInput, 'tokenId' | 'userId'> & { quotas: NonNullable<OpenInput['quotas']> },
+): Promise<keyof MonthlyLimits | null> {
+  if (quotas.of.length === 0) return null;
+  const { exceeded } = await database.one<{ exceeded: keyof MonthlyLimits | null }>({
+    name: 'used_up_quota',
+    // The function judges a request that is there already, and tells how many more there may be.
+    text: `select case when exceeded is null and nearest < 1 then 'request-count' else exceeded end exceeded
+      from quota_exceeded($1, $2, $3, $4, date_trunc('month', now(), 'UTC'))`,
+    values: [jsonb(quotas.of), tokenId, userId, quotas.rootUserId],
+  });
+  return exceeded;
+}
+
+/** Frees the idempotency key, unless another request has taken it since. */
+export async function releaseKey(database: Database, tokenId: number, key: string, requestId: string): Promise<void> {
+  await database.rows({
+    name: 'release_key',
+    text: 'delete from idempotency where token_id = $1 and key = $2 and request_id = $3',
+    values: [tokenId, key, requestId],
+  });
+}
+
+/**
+ * Counts a call that opens no request: an invalid probe call (scope `token`), a management call (scope `user`, with
+ * the root user of its account), or a policy that is saved (scope `policy`, of the account).
+ */
+export async function takeRate(
+  database: Database,
+  scope: 'token' | 'user' | 'policy',
+  id: number,
+  perMinute: number,
+): Promise<{ allowed: boolean; rate: Rate; retryAfterMs: number }> {
+  const row = await database.one<RateRow>({
+    name: 'take_rate',
+    text: 'select * from take_rate($1, $2, $3)',
+    values: [scope, id, perMinute],
+    held: true,
+  });
   return {
-    async openRequest(input: OpenInput): Promise<Opened> {
-      const { quotas, idempotency } = input;
-      const applies = quotas !== undefined && quotas.of.length > 0;
-      const [row] = await database.rows<OpenedRow>({
-        ...calling('open_request', {
-          id: input.id,
-          submitted_at: input.submittedAt,
-          token_id: input.tokenId,
-          user_id: input.userId,
-          kind: input.kind,
-          display: input.display,
-          scheme: input.scheme,
-          request: jsonb(input.request),
-          tools: jsonb(input.tools),
-          queue_timeout_ms: integer(input.queueTimeoutMs),
-          timeout_ms: integer(input.timeoutMs),
-          waiter: input.waiter,
-          webhook_url: input.webhookUrl,
-          key: idempotency?.key ?? null,
-          body_sha256: idempotency?.bodySha256 ?? null,
-          per_minute: input.requestsPerMinute,
-          quotas: applies ? jsonb(quotas.of) : null,
-          root_id: applies ? quotas.rootUserId : null,
-        }),
-        held: true,
-      });
-      if (!row) throw new StoreError('query-failed', 'open_request returned no row');
-      const rate: Rate = { limit: input.requestsPerMinute, remaining: row.remaining, resetMs: row.reset_ms };
-      if (row.outcome === 'rate-limited') return { outcome: row.outcome, rate, retryAfterMs: row.retry_after_ms ?? 0 };
-      if (row.outcome === 'repeated') return { outcome: row.outcome, rate, id: row.first_id ?? '' };
-      const { outcome } = row;
-      return outcome === 'over-quota'
-        ? { outcome, rate, exceeded: row.exceeded ?? 'request-count' }
-        : { outcome, rate };
-    },
-
-    /** A look, for what costs much before its request is opened; opening it judges again. */
-    async usedUpQuota({
-      tokenId,
-      userId,
-      quotas,
-    }: Pick<OpenInput, 'tokenId' | 'userId'> & { quotas: NonNullable<OpenInput['quotas']> }): Promise<
-      keyof MonthlyLimits | null
-    > {
-      if (quotas.of.length === 0) return null;
-      const [row] = await database.rows<{ exceeded: keyof MonthlyLimits | null }>({
-        name: 'used_up_quota',
-        // The function judges a request that is there already, and tells how many more there may be.
-        text: `select case when exceeded is null and nearest < 1 then 'request-count' else exceeded end exceeded
-          from quota_exceeded($1, $2, $3, $4, date_trunc('month', now(), 'UTC'))`,
-        values: [jsonb(quotas.of), tokenId, userId, quotas.rootUserId],
-      });
-      return row?.exceeded ?? null;
-    },
-
-    /** Frees the idempotency key, unless another request has taken it since. */
-    async releaseKey(tokenId: number, key: string, requestId: string): Promise<void> {
-      await database.rows({
-        name: 'release_key',
-        text: 'delete from idempotency where token_id = $1 and key = $2 and request_id = $3',
-        values: [tokenId, key, requestId],
-      });
-    },
-
-    /**
-     * Counts a call that opens no request: an invalid probe call (scope `token`), a management call (scope `user`, with
-     * the root user of its account), or a policy that is saved (scope `policy`, of the account).
-     */
-    async takeRate(
-      scope: 'token' | 'user' | 'policy',
-      id: number,
-      perMinute: number,
-    ): Promise<{ allowed: boolean; rate: Rate; retryAfterMs: number }> {
-      const [row] = await database.rows<RateRow>({
-        name: 'take_rate',
-        text: 'select * from take_rate($1, $2, $3)',
-        values: [scope, id, perMinute],
-        held: true,
-      });
-      if (!row) throw new StoreError('query-failed', 'take_rate returned no row');
-      return {
-        allowed: row.allowed,
-        rate: { limit: perMinute, remaining: row.remaining, resetMs: row.reset_ms },
-        retryAfterMs: row.retry_after_ms,
-      };
-    },
-
-    /**
-     * `closed`: this call closed the row, even if its first response was lost with the connection. Otherwise the
-     * request had already ended (waiter and queue time are the recorded ones, so a lost notice can be sent again), or
-     * it does not exist (both empty).
-     */
-    async closeRequest(input: CloseInput): Promise<CloseResult> {
-      const { report, timeline, tools, usedMs = 0 } = input;
-      const beside = (report?.usageMs ?? 0) + (timeline?.usageMs ?? 0) + usedMs;
-      const [row] = await database.rows<CloseRow>(
-        calling('close_request', {
-          id: input.id,
-          submitted_at: input.submittedAt,
-          state: input.state,
-          status: smallint(input.status),
-          reason: input.reason,
-          error: input.error,
-          attempt: smallint(input.attempt),
-          started_at: timestamp(input.startedAt),
-          tools: jsonb(tools),
-          ffprobe_state: toolState(tools, 'ffprobe'),
-          mediainfo_state: toolState(tools, 'mediainfo'),
-          report_state: report === undefined ? null : report.success ? 'success' : 'error',
-          usage_ms: integer(tools.reduce((sum, { usageMs }) => sum + usageMs, beside)),
-          io_bytes: bigint(input.ioBytes),
-          body: input.body,
-          closer: randomUUID(),
-          inflated_bytes: input.inflatedBytes === undefined ? null : integer(input.inflatedBytes),
-          policy_outcome: input.policy ?? null,
-        }),
-      );
-      if (!row) throw new StoreError('query-failed', 'close_request returned no row');
-      return { closed: row.closed, waiter: row.waiter, queueTimeMs: row.queue_time_ms };
-    },
-
-    /** With a user: only requests of that user and of all accounts below, as in usersUnder (users.ts). */
-    async readRequest(id: string, owner: { userId: number | null } = { userId: null }): Promise<RequestRecord | null> {
-      const time = timeOf(id);
-      const below =
-        'exists (select from users u where u.id = user_id and (u.parent_ids @> array[$2::bigint] or u.root_id = $2))';
-      const where = `id = $1 and ($2::bigint is null or user_id = $2 or ${below})`;
-      const [row] = await database.rows<RequestRecord>(
-        time === null
-          ? { name: 'read_untimed', text: `${READ} where ${where}`, values: [id, owner.userId] }
-          : {
-              name: 'read_timed',
-              text: `${READ} where ${where} and submitted_at = $3`,
-              values: [id, owner.userId, time],
-            },
-      );
-      return row ?? null;
-    },
-
-    /** The stored ResultBody, zstd-compressed, as the runner sent it. */
-    async readBody(id: string, submittedAt: Date): Promise<Buffer | null> {
-      const [row] = await database.rows<{ body: Buffer }>({
-        name: 'read_body',
-        text: 'select body from envelopes where id = $1 and submitted_at = $2',
-        values: [id, submittedAt],
-      });
-      return row?.body ?? null;
-    },
-
-    /** The same in slices: pg briefly holds five times the size of what it reads. Throws if the body was deleted. */
-    async *readBodySlices(id: string, submittedAt: Date): AsyncGenerator<Buffer, void, undefined> {
-      for (let from = 1; ; from += BODY_SLICE) {
-        const [row] = await database.rows<{ slice: Buffer }>({
-          name: 'read_body_slice',
-          text: 'select substr(body, $3, $4) slice from envelopes where id = $1 and submitted_at = $2',
-          values: [id, submittedAt, from, BODY_SLICE],
-        });
-        if (!row) throw new StoreError('not-ready', `read_body_slice: the body of ${id} is gone`);
-        if (row.slice.length > 0) yield row.slice;
-        if (row.slice.length < BODY_SLICE) return;
-      }
-    },
-
-    /** Requests without an end that were submitted before `before`, oldest first. */
-    async openRows(before: Date, limit: number): Promise<OpenRow[]> {
-      return database.rows<OpenRow>({
-        name: 'open_rows',
-        text: `select ${listed(OPEN_ROW)} from requests
-          where state = 'open' and submitted_at < $1 order by submitted_at limit $2`,
-        values: [before, limit],
-      });
-    },
-
-    /** The recorded ends among the requests that a replica waits for. */
-    async endsFor(ids: string[]): Promise<RecordedEnd[]> {
-      const { timed, from, to, untimed } = byPartition(ids);
-      const rows: RecordedEnd[] = [];
-      if (timed.length > 0) {
-        rows.push(
-          ...(await database.rows<RecordedEnd>({
-            name: 'closed_timed',
-            text: `${ENDS} where id = any($1) and submitted_at between $2 and $3 and state <> 'open'`,
-            values: [timed, from, to],
-          })),
-        );
-      }
-      if (untimed.length > 0)
-        rows.push(
-          ...(await database.rows<RecordedEnd>({
-            name: 'closed_untimed',
-            text: `${ENDS} where id = any($1) and state <> 'open'`,
-            values: [untimed],
-          })),
-        );
-      return rows;
-    },
+    allowed: row.allowed,
+    rate: { limit: perMinute, remaining: row.remaining, resetMs: row.reset_ms },
+    retryAfterMs: row.retry_after_ms,
   };
+}
+
+/**
+ * `closed`: this call closed the row, even if its first response was lost with the connection. Otherwise the
+ * request had already ended (waiter and queue time are the recorded ones, so a lost notice can be sent again), or
+ * it does not exist (both empty).
+ */
+export async function closeRequest(database: Database, input: CloseInput): Promise<CloseResult> {
+  const { report, timeline, tools, usedMs = 0 } = input;
+  const beside = (report?.usageMs ?? 0) + (timeline?.usageMs ?? 0) + usedMs;
+  const row = await database.one<CloseRow>(
+    calling('close_request', {
+      id: input.id,
+      submitted_at: input.submittedAt,
+      state: input.state,
+      status: smallint(input.status),
+      reason: input.reason,
+      error: input.error,
+      attempt: smallint(input.attempt),
+      started_at: timestamp(input.startedAt),
+      tools: jsonb(tools),
+      ffprobe_state: toolState(tools, 'ffprobe'),
+      mediainfo_state: toolState(tools, 'mediainfo'),
+      report_state: report === undefined ? null : report.success ? 'success' : 'error',
+      usage_ms: integer(tools.reduce((sum, { usageMs }) => sum + usageMs, beside)),
+      io_bytes: bigint(input.ioBytes),
+      body: input.body,
+      closer: randomUUID(),
+      inflated_bytes: input.inflatedBytes === undefined ? null : integer(input.inflatedBytes),
+      policy_outcome: input.policy ?? null,
+    }),
+  );
+  return { closed: row.closed, waiter: row.waiter, queueTimeMs: row.queue_time_ms };
+}
+
+/** With a user: only requests of that user and of all accounts below, as in usersUnder (users.ts). */
+export function readRequest(
+  database: Database,
+  id: string,
+  owner: { userId: number | null } = { userId: null },
+): Promise<RequestRecord | null> {
+  const time = timeOf(id);
+  const below =
+    'exists (select from users u where u.id = user_id and (u.parent_ids @> array[$2::bigint] or u.root_id = $2))';
+  const where = `id = $1 and ($2::bigint is null or user_id = $2 or ${below})`;
+  return database.first<RequestRecord>(
+    time === null
+      ? { name: 'read_untimed', text: `${READ} where ${where}`, values: [id, owner.userId] }
+      : {
+          name: 'read_timed',
+          text: `${READ} where ${where} and submitted_at = $3`,
+          values: [id, owner.userId, time],
+        },
+  );
+}
+
+/** The stored ResultBody, zstd-compressed, as the runner sent it. */
+export async function readBody(database: Database, id: string, submittedAt: Date): Promise<Buffer | null> {
+  const row = await database.first<{ body: Buffer }>({
+    name: 'read_body',
+    text: 'select body from envelopes where id = $1 and submitted_at = $2',
+    values: [id, submittedAt],
+  });
+  return row?.body ?? null;
+}
+
+/** The same in slices: pg briefly holds five times the size of what it reads. Throws if the body was deleted. */
+export async function* readBodySlices(
+  database: Database,
+  id: string,
+  submittedAt: Date,
+): AsyncGenerator<Buffer, void, undefined> {
+  for (let from = 1; ; from += BODY_SLICE) {
+    const row = await database.first<{ slice: Buffer }>({
+      name: 'read_body_slice',
+      text: 'select substr(body, $3, $4) slice from envelopes where id = $1 and submitted_at = $2',
+      values: [id, submittedAt, from, BODY_SLICE],
+    });
+    if (!row) throw new StoreError('not-ready', `read_body_slice: the body of ${id} is gone`);
+    if (row.slice.length > 0) yield row.slice;
+    if (row.slice.length < BODY_SLICE) return;
+  }
+}
+
+/** Requests without an end that were submitted before `before`, oldest first. */
+export function openRows(database: Database, before: Date, limit: number): Promise<OpenRow[]> {
+  return database.rows<OpenRow>({
+    name: 'open_rows',
+    text: `select ${listed(OPEN_ROW)} from requests
+      where state = 'open' and submitted_at < $1 order by submitted_at limit $2`,
+    values: [before, limit],
+  });
+}
+
+/** The recorded ends among the requests that a replica waits for. */
+export async function endsFor(database: Database, ids: string[]): Promise<RecordedEnd[]> {
+  const { timed, from, to, untimed } = byPartition(ids);
+  const rows =
+    timed.length === 0
+      ? []
+      : await database.rows<RecordedEnd>({
+          name: 'closed_timed',
+          text: `${ENDS} where id = any($1) and submitted_at between $2 and $3 and state <> 'open'`,
+          values: [timed, from, to],
+        });
+  if (untimed.length === 0) return rows;
+  const others = await database.rows<RecordedEnd>({
+    name: 'closed_untimed',
+    text: `${ENDS} where id = any($1) and state <> 'open'`,
+    values: [untimed],
+  });
+  return [...rows, ...others];
 }

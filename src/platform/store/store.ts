@@ -12,7 +12,7 @@ import { listen, type Listener, listenTokens, type TokenChange } from './listen.
 import * as log from './log.ts';
 import { mailCalls } from './mails.ts';
 import { policyCalls } from './policies.ts';
-import { requestCalls } from './requests.ts';
+import * as requests from './requests.ts';
 import * as retention from './retention.ts';
 import { sessionCalls } from './sessions.ts';
 import { signingKeyCalls } from './signing_keys.ts';
@@ -35,6 +35,7 @@ export type Store = Awaited<ReturnType<typeof openStore>>;
 /** Each call is a function of its subject's file, and takes the connection first. */
 const CALLS = {
   ...log,
+  ...requests,
   ...retention,
   ...statistics,
   ...tokens,
@@ -128,7 +129,6 @@ export async function openStore(settings: StoreSettings) {
     ...attemptCalls(database),
     ...mailCalls(database),
     ...policyCalls(database),
-    ...requestCalls(database),
     ...sessionCalls(database),
     ...signingKeyCalls(database),
     ...userCalls(database),
