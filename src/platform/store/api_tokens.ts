@@ -1,6 +1,6 @@
 /** API tokens, as their owners manage them. */
 import type { Database } from './connection.ts';
-import { assigned, listed, type Columns } from './columns.ts';
+import { assigned, listed, pageOf, type Columns } from './columns.ts';
 import { LIMIT_COLUMNS, type GivenLimits } from './limits.ts';
 import { named } from './named.ts';
 import { jsonb } from './storable.ts';
@@ -104,153 +104,130 @@ const MAKE_TOKEN = `
   select exists (select from made) made, (select yes from live) live,
     (select account_full from room) account_full`;
 
-export function apiTokenCalls(database: Database) {
-  const one = async (rows: Promise<ApiTokenRecord[]>): Promise<ApiTokenRecord | null> => (await rows)[0] ?? null;
-  return {
-    /** Reserves the id before the insert, because the sealed secrets are bound to it. */
-    async nextTokenId(): Promise<number> {
-      const [row] = await database.rows<{ id: number }>({
-        name: 'next_token_id',
-        text: `select nextval(pg_get_serial_sequence('tokens', 'id')) id`,
-      });
-      return row!.id;
-    },
+/** Reserves the id before the insert, because the sealed secrets are bound to it. */
+export async function nextTokenId(database: Database): Promise<number> {
+  const { id } = await database.one<{ id: number }>({
+    name: 'next_token_id',
+    text: `select nextval(pg_get_serial_sequence('tokens', 'id')) id`,
+  });
+  return id;
+}
 
-    /**
-     * Locks the rows of the maker's credentials, so that none of them is revoked or shortened while the token is
-     * written.
-     */
-    async makeToken(
-      token: NewApiToken,
-      most: { ofUser: number; ofAccount: number },
-    ): Promise<'made' | 'too-many' | 'account-full' | 'maker-ended'> {
-      const { madeBy } = token;
-      const [row] = await database.rows<{ made: boolean; live: boolean; account_full: string | null }>({
-        name: 'make_token',
-        ...named(MAKE_TOKEN, {
-          ...token,
-          monthlyQuota: jsonb(token.monthlyQuota),
-          makerToken: madeBy.tokenId,
-          makerSession: madeBy.sessionId,
-          mostOfUser: most.ofUser,
-          mostOfAccount: most.ofAccount,
-        }),
-      });
-      if (row?.made) return 'made';
-      if (row?.live === false) return 'maker-ended';
-      return row?.account_full ? 'account-full' : 'too-many';
-    },
+/**
+ * Locks the rows of the maker's credentials, so that none of them is revoked or shortened while the token is
+ * written.
+ */
+export async function makeToken(
+  database: Database,
+  token: NewApiToken,
+  most: { ofUser: number; ofAccount: number },
+): Promise<'made' | 'too-many' | 'account-full' | 'maker-ended'> {
+  const { madeBy } = token;
+  const row = await database.one<{ made: boolean; live: boolean; account_full: string | null }>({
+    name: 'make_token',
+    ...named(MAKE_TOKEN, {
+      ...token,
+      monthlyQuota: jsonb(token.monthlyQuota),
+      makerToken: madeBy.tokenId,
+      makerSession: madeBy.sessionId,
+      mostOfUser: most.ofUser,
+      mostOfAccount: most.ofAccount,
+    }),
+  });
+  if (row.made) return 'made';
+  if (!row.live) return 'maker-ended';
+  return row.account_full ? 'account-full' : 'too-many';
+}
 
-    /** `owners`: null means all users. */
-    async listTokens({
-      owners,
-      sort,
-      offset,
-      limit,
-    }: {
-      owners: readonly number[] | null;
-      sort: { field: keyof typeof TOKEN_SORTS; order: 'asc' | 'desc' };
-      offset: number;
-      limit: number;
-    }): Promise<{ tokens: ApiTokenRecord[]; total: number }> {
-      const where = `${LIVE} and ($1::bigint[] is null or user_id = any($1))`;
-      const [[counted], rows] = await Promise.all([
-        database.rows<{ total: number }>({
-          name: 'count_tokens',
-          text: `select count(*) total from tokens where ${where}`,
-          values: [owners],
-        }),
-        database.rows<ApiTokenRecord>({
-          name: `list_tokens_${sort.field}_${sort.order}`,
-          text: `${SELECT} where ${where} order by ${TOKEN_SORTS[sort.field]} ${sort.order}, id ${sort.order}
-            limit $2 offset $3`,
-          values: [owners, limit, offset],
-        }),
-      ]);
-      return { tokens: rows, total: counted?.total ?? 0 };
-    },
+/** `owners`: null means all users. */
+export interface ApiTokenQuery {
+  owners: readonly number[] | null;
+  sort: { field: keyof typeof TOKEN_SORTS; order: 'asc' | 'desc' };
+  offset: number;
+  limit: number;
+}
 
-    /** Looks a token up by its id or by its hash. */
-    readToken: (by: { id: number } | { sha256: Buffer }): Promise<ApiTokenRecord | null> =>
-      one(
-        'id' in by
-          ? database.rows<ApiTokenRecord>({
-              name: 'read_token_id',
-              text: `${SELECT} where id = $1 and ${LIVE}`,
-              values: [by.id],
-            })
-          : database.rows<ApiTokenRecord>({
-              name: 'read_token_sha',
-              text: `${SELECT} where sha256 = $1 and ${LIVE}`,
-              values: [by.sha256],
-            }),
-      ),
+export const listTokens = (database: Database, { owners, sort: { field, order }, offset, limit }: ApiTokenQuery) =>
+  pageOf<ApiTokenRecord>(database, 'tokens', {
+    select: SELECT,
+    from: 'tokens',
+    where: `${LIVE} and ($1::bigint[] is null or user_id = any($1))`,
+    values: [owners],
+    order: `${TOKEN_SORTS[field]} ${order}, id ${order}`,
+    offset,
+    limit,
+  });
 
-    changeToken(id: number, change: ApiTokenChange): Promise<ApiTokenRecord | null> {
-      const { monthlyQuota } = change;
-      const stored = { ...change, monthlyQuota: monthlyQuota === undefined ? undefined : jsonb(monthlyQuota) };
-      const { name, set, values } = assigned(SETTABLE, stored, 2);
-      return one(
-        database.rows<ApiTokenRecord>({
-          name: `change_token_${name}`,
-          text: `update tokens set ${set}updated_at = now() where id = $1 and ${LIVE} returning ${listed(COLUMNS)}`,
-          values: [id, ...values],
-        }),
-      );
-    },
+/** Looks a token up by its id or by its hash. */
+export function readToken(database: Database, by: { id: number } | { sha256: Buffer }): Promise<ApiTokenRecord | null> {
+  const [name, column, value] = 'id' in by ? ['id', 'id', by.id] : ['sha', 'sha256', by.sha256];
+  return database.first<ApiTokenRecord>({
+    name: `read_token_${name}`,
+    text: `${SELECT} where ${column} = $1 and ${LIVE}`,
+    values: [value],
+  });
+}
 
-    async revokeToken(id: number): Promise<boolean> {
-      const rows = await database.rows({
-        name: 'revoke_token',
-        text: `update tokens set revoked_at = now(), updated_at = now(), sealed = null
-          where id = $1 and revoked_at is null returning id`,
-        values: [id],
-      });
-      return rows.length > 0;
-    },
+export function changeToken(database: Database, id: number, change: ApiTokenChange): Promise<ApiTokenRecord | null> {
+  const { monthlyQuota } = change;
+  const stored = { ...change, monthlyQuota: monthlyQuota === undefined ? undefined : jsonb(monthlyQuota) };
+  const { name, set, values } = assigned(SETTABLE, stored, 2);
+  return database.first<ApiTokenRecord>({
+    name: `change_token_${name}`,
+    text: `update tokens set ${set}updated_at = now() where id = $1 and ${LIVE} returning ${listed(COLUMNS)}`,
+    values: [id, ...values],
+  });
+}
 
-    /** The user's oldest token whose text can be shown. */
-    firstToken: (userId: number): Promise<ApiTokenRecord | null> =>
-      one(
-        database.rows<ApiTokenRecord>({
-          name: 'first_token',
-          text: `${SELECT} where user_id = $1 and ${LIVE} and sealed is not null
-            and (expires_at is null or expires_at > now()) order by id limit 1`,
-          values: [userId],
-        }),
-      ),
+export async function revokeToken(database: Database, id: number): Promise<boolean> {
+  const rows = await database.rows({
+    name: 'revoke_token',
+    text: `update tokens set revoked_at = now(), updated_at = now(), sealed = null
+      where id = $1 and revoked_at is null returning id`,
+    values: [id],
+  });
+  return rows.length > 0;
+}
 
-    async tokensWithoutSecret(limit: number): Promise<number[]> {
-      const rows = await database.rows<{ id: number }>({
-        name: 'tokens_without_secret',
-        text: `select id from tokens where webhook_secret is null and ${LIVE} order by id limit $1`,
-        values: [limit],
-      });
-      return rows.map(({ id }) => id);
-    },
+/** The user's oldest token whose text can be shown. */
+export function firstToken(database: Database, userId: number): Promise<ApiTokenRecord | null> {
+  return database.first<ApiTokenRecord>({
+    name: 'first_token',
+    text: `${SELECT} where user_id = $1 and ${LIVE} and sealed is not null
+      and (expires_at is null or expires_at > now()) order by id limit 1`,
+    values: [userId],
+  });
+}
 
-    /** Sets a missing secret, and returns the one that the token then has: two replicas may both have made one. */
-    async giveWebhookSecret(id: number, sealed: Buffer): Promise<Buffer | null> {
-      const [row] = await database.rows<{ secret: Buffer }>({
-        name: 'give_webhook_secret',
-        text: `update tokens set webhook_secret = coalesce(webhook_secret, $2) where id = $1
-          returning webhook_secret as secret`,
-        values: [id, sealed],
-      });
-      return row?.secret ?? null;
-    },
+export async function tokensWithoutSecret(database: Database, limit: number): Promise<number[]> {
+  const rows = await database.rows<{ id: number }>({
+    name: 'tokens_without_secret',
+    text: `select id from tokens where webhook_secret is null and ${LIVE} order by id limit $1`,
+    values: [limit],
+  });
+  return rows.map(({ id }) => id);
+}
 
-    /**
-     * The users of these tokens, for filters that name them. Includes revoked tokens, because their requests remain in
-     * the log.
-     */
-    async tokenOwners(ids: readonly number[]): Promise<Map<number, number>> {
-      const rows = await database.rows<{ id: number; user_id: number }>({
-        name: 'token_owners',
-        text: 'select id, user_id from tokens where id = any($1)',
-        values: [ids],
-      });
-      return new Map(rows.map((row) => [row.id, row.user_id]));
-    },
-  };
+/** Sets a missing secret, and returns the one that the token then has: two replicas may both have made one. */
+export async function giveWebhookSecret(database: Database, id: number, sealed: Buffer): Promise<Buffer | null> {
+  const row = await database.first<{ secret: Buffer }>({
+    name: 'give_webhook_secret',
+    text: `update tokens set webhook_secret = coalesce(webhook_secret, $2) where id = $1
+      returning webhook_secret as secret`,
+    values: [id, sealed],
+  });
+  return row?.secret ?? null;
+}
+
+/**
+ * The users of these tokens, for filters that name them. Includes revoked tokens, because their requests remain in
+ * the log.
+ */
+export async function tokenOwners(database: Database, ids: readonly number[]): Promise<Map<number, number>> {
+  const rows = await database.rows<{ id: number; user_id: number }>({
+    name: 'token_owners',
+    text: 'select id, user_id from tokens where id = any($1)',
+    values: [ids],
+  });
+  return new Map(rows.map((row) => [row.id, row.user_id]));
 }

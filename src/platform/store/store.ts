@@ -2,7 +2,7 @@
 import { DEFAULT_LIMITS, type DefaultLimits } from '../../base/limits.ts';
 import { retry } from '../../base/retry.ts';
 import { accountCodeCalls } from './account_codes.ts';
-import { apiTokenCalls } from './api_tokens.ts';
+import * as apiTokens from './api_tokens.ts';
 import { attemptCalls } from './attempts.ts';
 import { backupState } from './backups.ts';
 import { startClock, type StoreClock } from './clock.ts';
@@ -34,6 +34,7 @@ export type Store = Awaited<ReturnType<typeof openStore>>;
 
 /** Each call is a function of its subject's file, and takes the connection first. */
 const CALLS = {
+  ...apiTokens,
   ...log,
   ...requests,
   ...retention,
@@ -125,7 +126,6 @@ export async function openStore(settings: StoreSettings) {
   return {
     ...bound(database),
     ...accountCodeCalls(database),
-    ...apiTokenCalls(database),
     ...attemptCalls(database),
     ...mailCalls(database),
     ...policyCalls(database),

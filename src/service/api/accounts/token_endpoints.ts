@@ -95,7 +95,7 @@ async function list({ store }: Deps, ctx: Context): Promise<void> {
   for (const id of owners)
     if (id !== caller.userId && !(await store.findUser(id, seesEveryone(caller) ? null : caller.userId)))
       throw notFound();
-  const { tokens, total } = await store.listTokens({
+  const { rows: tokens, total } = await store.listTokens({
     owners,
     sort,
     ...pageOf(pagination),
