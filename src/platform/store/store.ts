@@ -18,7 +18,7 @@ import { sessionCalls } from './sessions.ts';
 import { signingKeyCalls } from './signing_keys.ts';
 import * as statistics from './statistics.ts';
 import * as tokens from './tokens.ts';
-import { userCalls } from './users.ts';
+import * as users from './users.ts';
 import { uuidv7 } from './uuid.ts';
 import { webhookCalls } from './webhooks.ts';
 
@@ -40,6 +40,7 @@ const CALLS = {
   ...retention,
   ...statistics,
   ...tokens,
+  ...users,
   backupState,
   databaseBytes,
   healthy,
@@ -131,7 +132,6 @@ export async function openStore(settings: StoreSettings) {
     ...policyCalls(database),
     ...sessionCalls(database),
     ...signingKeyCalls(database),
-    ...userCalls(database),
     ...webhookCalls(database),
     clock,
 

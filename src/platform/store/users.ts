@@ -1,6 +1,6 @@
 /** User records. */
 import type { Database } from './connection.ts';
-import { assigned, listed, type Columns } from './columns.ts';
+import { assigned, listed, pageOf, type Columns } from './columns.ts';
 import { ACCOUNT_COLUMNS, type GivenToAccount } from './limits.ts';
 import type { TokenRecord } from './records.ts';
 import { named } from './named.ts';
@@ -138,141 +138,126 @@ const MAKE_SUB_USER = `
       on conflict (lower(email)) do nothing returning *)
   select room.full_of "full", shown.* from room left join (${selectFrom('made')}) shown on true`;
 
-export function userCalls(database: Database) {
-  const one = async (rows: Promise<UserRecord[]>): Promise<UserRecord | null> => (await rows)[0] ?? null;
-  return {
-    /** The ids of the user and of all accounts below. */
-    async usersUnder(userId: number): Promise<number[]> {
-      const rows = await database.rows<{ id: number }>({
-        name: 'users_under',
-        text: `select u.id from users u where ${UNDER} order by u.id`,
-        values: [userId],
-      });
-      return rows.map(({ id }) => id);
-    },
+/** The ids of the user and of all accounts below. */
+export async function usersUnder(database: Database, userId: number): Promise<number[]> {
+  const rows = await database.rows<{ id: number }>({
+    name: 'users_under',
+    text: `select u.id from users u where ${UNDER} order by u.id`,
+    values: [userId],
+  });
+  return rows.map(({ id }) => id);
+}
 
-    /** Which of these exist, for filters that name them. */
-    async knownUsers(ids: readonly number[]): Promise<number[]> {
-      const rows = await database.rows<{ id: number }>({
-        name: 'known_users',
-        text: 'select id from users where id = any($1)',
-        values: [ids],
-      });
-      return rows.map(({ id }) => id);
-    },
+/** Which of these exist, for filters that name them. */
+export async function knownUsers(database: Database, ids: readonly number[]): Promise<number[]> {
+  const rows = await database.rows<{ id: number }>({
+    name: 'known_users',
+    text: 'select id from users where id = any($1)',
+    values: [ids],
+  });
+  return rows.map(({ id }) => id);
+}
 
-    /** Also null if `within` is given and the user is neither that user nor below it. */
-    findUser: (id: number, within: number | null = null): Promise<UserRecord | null> =>
-      one(
-        database.rows<UserRecord>({
-          name: 'find_user',
-          text: `${SELECT} where u.id = $2 and ($1::bigint is null or ${UNDER})`,
-          values: [within, id],
-        }),
-      ),
+/** Also null if `within` is given and the user is neither that user nor below it. */
+export function findUser(database: Database, id: number, within: number | null = null): Promise<UserRecord | null> {
+  return database.first<UserRecord>({
+    name: 'find_user',
+    text: `${SELECT} where u.id = $2 and ($1::bigint is null or ${UNDER})`,
+    values: [within, id],
+  });
+}
 
-    /**
-     * With the password hash that a sign-in is checked against. For an unverified account it is that of the latest
-     * sign-up.
-     */
-    async findByEmail(email: string): Promise<{ user: UserRecord; passwordHash: string | null } | null> {
-      const [row] = await database.rows<UserRecord & { passwordHash: string | null }>({
-        name: 'find_by_email',
-        text: `${selectFrom('users', `coalesce(u.password_hash, ${WAITING_PASSWORD}) "passwordHash", `)}
-          where lower(u.email) = lower($1)`,
-        values: [email],
-      });
-      if (!row) return null;
-      const { passwordHash, ...user } = row;
-      return { user, passwordHash };
-    },
+/**
+ * With the password hash that a sign-in is checked against. For an unverified account it is that of the latest
+ * sign-up.
+ */
+export async function findByEmail(
+  database: Database,
+  email: string,
+): Promise<{ user: UserRecord; passwordHash: string | null } | null> {
+  const row = await database.first<UserRecord & { passwordHash: string | null }>({
+    name: 'find_by_email',
+    text: `${selectFrom('users', `coalesce(u.password_hash, ${WAITING_PASSWORD}) "passwordHash", `)}
+      where lower(u.email) = lower($1)`,
+    values: [email],
+  });
+  if (!row) return null;
+  const { passwordHash, ...user } = row;
+  return { user, passwordHash };
+}
 
-    async passwordHash(userId: number): Promise<string | null> {
-      const [row] = await database.rows<{ password_hash: string | null }>({
-        name: 'password_hash',
-        text: 'select password_hash from users where id = $1',
-        values: [userId],
-      });
-      return row?.password_hash ?? null;
-    },
+export async function passwordHash(database: Database, userId: number): Promise<string | null> {
+  const row = await database.first<{ password_hash: string | null }>({
+    name: 'password_hash',
+    text: 'select password_hash from users where id = $1',
+    values: [userId],
+  });
+  return row?.password_hash ?? null;
+}
 
-    async setPassword(userId: number, hash: string): Promise<void> {
-      await database.rows({
-        name: 'set_password',
-        text: 'update users set password_hash = $2, updated_at = now() where id = $1',
-        values: [userId, hash],
-      });
-    },
+export async function setPassword(database: Database, userId: number, hash: string): Promise<void> {
+  await database.rows({
+    name: 'set_password',
+    text: 'update users set password_hash = $2, updated_at = now() where id = $1',
+    values: [userId, hash],
+  });
+}
 
-    async listUsers({
-      under,
-      status,
-      email,
-      ids,
-      sort,
-      offset,
-      limit,
-    }: UserQuery): Promise<{ users: UserRecord[]; total: number }> {
-      const where = `($1::bigint is null or (${UNDER} and u.id <> $1))
-        and (cardinality($2::text[]) = 0 or u.status = any($2))
-        and ($3::text is null or strpos(lower(u.email), lower($3)) > 0)
-        and (cardinality($4::bigint[]) = 0 or u.id = any($4))`;
-      const orderBy = `${USER_SORTS[sort.field]} ${sort.order}, u.id ${sort.order}`;
-      const [[counted], rows] = await Promise.all([
-        database.rows<{ total: number }>({
-          name: 'count_users',
-          text: `select count(*) total from users u where ${where}`,
-          values: [under, status, email, ids],
-        }),
-        database.rows<UserRecord>({
-          name: `list_users_${sort.field}_${sort.order}`,
-          text: `${SELECT} where ${where} order by ${orderBy} limit $5 offset $6`,
-          values: [under, status, email, ids, limit, offset],
-        }),
-      ]);
-      return { users: rows, total: counted?.total ?? 0 };
-    },
+export function listUsers(database: Database, { under, status, email, ids, sort, offset, limit }: UserQuery) {
+  const { field, order } = sort;
+  return pageOf<UserRecord>(database, 'users', {
+    select: SELECT,
+    from: 'users u',
+    where: `($1::bigint is null or (${UNDER} and u.id <> $1))
+      and (cardinality($2::text[]) = 0 or u.status = any($2))
+      and ($3::text is null or strpos(lower(u.email), lower($3)) > 0)
+      and (cardinality($4::bigint[]) = 0 or u.id = any($4))`,
+    values: [under, status, email, ids],
+    order: `${USER_SORTS[field]} ${order}, u.id ${order}`,
+    offset,
+    limit,
+  });
+}
 
-    /** Returns a text on refusal: the account has reached a maximum, or the address is in use. */
-    async makeSubUser(user: NewUser, most: MostOfAccount): Promise<UserRecord | AccountFull | 'email-taken'> {
-      const [row] = await database.rows<UserRecord & { full: AccountFull | null }>({
-        name: 'make_sub_user',
-        ...named(MAKE_SUB_USER, { ...user, mostSubUsers: most.subUsers, mostTokens: most.tokens }),
-      });
-      if (!row) return 'email-taken';
-      const { full, ...made } = row;
-      return full ?? (made.id === null ? 'email-taken' : made);
-    },
+/** Returns a text on refusal: the account has reached a maximum, or the address is in use. */
+export async function makeSubUser(
+  database: Database,
+  user: NewUser,
+  most: MostOfAccount,
+): Promise<UserRecord | AccountFull | 'email-taken'> {
+  const row = await database.first<UserRecord & { full: AccountFull | null }>({
+    name: 'make_sub_user',
+    ...named(MAKE_SUB_USER, { ...user, mostSubUsers: most.subUsers, mostTokens: most.tokens }),
+  });
+  if (!row) return 'email-taken';
+  const { full, ...made } = row;
+  return full ?? (made.id === null ? 'email-taken' : made);
+}
 
-    changeUser(id: number, change: UserChange): Promise<UserRecord | null> {
-      const { name, set, values } = assigned(CHANGEABLE, change, 2);
-      return one(
-        database.rows<UserRecord>({
-          name: `change_user_${name}`,
-          text: `with changed as (update users set ${set}updated_at = now() where id = $1 returning *)
-            ${selectFrom('changed')}`,
-          values: [id, ...values],
-        }),
-      );
-    },
+export function changeUser(database: Database, id: number, change: UserChange): Promise<UserRecord | null> {
+  const { name, set, values } = assigned(CHANGEABLE, change, 2);
+  return database.first<UserRecord>({
+    name: `change_user_${name}`,
+    text: `with changed as (update users set ${set}updated_at = now() where id = $1 returning *)
+        ${selectFrom('changed')}`,
+    values: [id, ...values],
+  });
+}
 
-    async userLimits(id: number): Promise<UserLimits | null> {
-      const [row] = await database.rows<UserLimits>({
-        name: 'user_limits',
-        text: `select ${listed(LIMITS)} from users where id = $1`,
-        values: [id],
-      });
-      return row ?? null;
-    },
+export function userLimits(database: Database, id: number): Promise<UserLimits | null> {
+  return database.first<UserLimits>({
+    name: 'user_limits',
+    text: `select ${listed(LIMITS)} from users where id = $1`,
+    values: [id],
+  });
+}
 
-    /** Sets all limits: null restores the installation's default. */
-    async setUserLimits(id: number, limits: UserLimits): Promise<void> {
-      const { set, values } = assigned(LIMITS, { ...limits, monthlyQuota: jsonb(limits.monthlyQuota) }, 2);
-      await database.rows({
-        name: 'set_user_limits',
-        text: `update users set ${set}updated_at = now() where id = $1`,
-        values: [id, ...values],
-      });
-    },
-  };
+/** Sets all limits: null restores the installation's default. */
+export async function setUserLimits(database: Database, id: number, limits: UserLimits): Promise<void> {
+  const { set, values } = assigned(LIMITS, { ...limits, monthlyQuota: jsonb(limits.monthlyQuota) }, 2);
+  await database.rows({
+    name: 'set_user_limits',
+    text: `update users set ${set}updated_at = now() where id = $1`,
+    values: [id, ...values],
+  });
 }

@@ -75,7 +75,7 @@ const ListQuery = closed({
 async function list({ store }: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);
   const { status, email, id, pagination, sort } = checkedBy(ListQuery, ctx);
-  const { users, total } = await store.listUsers({
+  const { rows: users, total } = await store.listUsers({
     under: seesEveryone(caller) ? null : caller.userId,
     status,
     email,
