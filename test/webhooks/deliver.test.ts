@@ -350,7 +350,7 @@ describe('delivering webhooks', function () {
     const id = await endedRequest(fixture, `${receiver.url}/ok`);
     await ended(id, 'delivered');
     assert.equal(delivery.inHand(), 3);
-    const { webhooks } = await fixture.store.listWebhooks({ ...ALL, states: ['pending'], limit: 20 });
+    const { rows: webhooks } = await fixture.store.listWebhooks({ ...ALL, states: ['pending'], limit: 20 });
     for (const { id: webhook } of webhooks) await fixture.store.retryWebhook(webhook, null);
     const again = await endedRequest(fixture, `${receiver.url}/ok`);
     await ended(again, 'delivered');
@@ -402,14 +402,14 @@ describe('delivering webhooks', function () {
     receiver.answer = (response) => void response.writeHead(204).end();
     await fixture.store.retryWebhook(webhook, [fixture.admin.userId]);
     await ended(id, 'delivered');
-    const { webhooks, total } = await fixture.store.listWebhooks({
+    const { rows: webhooks, total } = await fixture.store.listWebhooks({
       ...ALL,
       userIds: [fixture.admin.userId],
       states: ['delivered'],
     });
     assert.deepEqual([total, webhooks[0]?.attempts.map(({ status }) => status)], [1, [410, 503, 204]]);
     assert.deepEqual(await fixture.store.listWebhooks({ ...ALL, userIds: [-1], sort: 'next', order: 'asc' }), {
-      webhooks: [],
+      rows: [],
       total: 0,
     });
   });

@@ -20,7 +20,7 @@ import * as statistics from './statistics.ts';
 import * as tokens from './tokens.ts';
 import * as users from './users.ts';
 import { uuidv7 } from './uuid.ts';
-import { webhookCalls } from './webhooks.ts';
+import * as webhooks from './webhooks.ts';
 
 export interface StoreSettings extends PoolSettings {
   /** For LISTEN, bypassing any pooler; empty: the same as `url`. */
@@ -41,6 +41,7 @@ const CALLS = {
   ...statistics,
   ...tokens,
   ...users,
+  ...webhooks,
   backupState,
   databaseBytes,
   healthy,
@@ -132,7 +133,6 @@ export async function openStore(settings: StoreSettings) {
     ...policyCalls(database),
     ...sessionCalls(database),
     ...signingKeyCalls(database),
-    ...webhookCalls(database),
     clock,
 
     /** The id and submission time of a new request, by the store's clock. The id contains the time. */

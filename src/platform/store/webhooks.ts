@@ -3,7 +3,7 @@
  * the outcome of each attempt.
  */
 import type { Database } from './connection.ts';
-import { listed, type Columns } from './columns.ts';
+import { listed, pageOf, type Columns } from './columns.ts';
 import { jsonb } from './storable.ts';
 
 export interface WebhookAttempt {
@@ -142,130 +142,126 @@ export interface WebhookBacklog {
 const SELECT = `select ${listed(RECORD)} from webhook_outbox`;
 const SORTS = { created: 'created_at', state: 'state', next: 'next_at' } as const;
 
-export function webhookCalls(database: Database) {
-  return {
-    async claimWebhooks({ holder, leaseMs, limit, perAccount, busy }: WebhookClaim): Promise<DueWebhook[]> {
-      const full = [...busy].filter(([, held]) => held >= perAccount).map(([account]) => account);
-      return database.rows<DueWebhook>({
-        name: 'claim_webhooks',
-        text: CLAIM,
-        values: [holder, leaseMs, limit, perAccount, full, [...busy.keys()], [...busy.values()]],
-      });
-    },
+export function claimWebhooks(
+  database: Database,
+  { holder, leaseMs, limit, perAccount, busy }: WebhookClaim,
+): Promise<DueWebhook[]> {
+  const full = [...busy].filter(([, held]) => held >= perAccount).map(([account]) => account);
+  return database.rows<DueWebhook>({
+    name: 'claim_webhooks',
+    text: CLAIM,
+    values: [holder, leaseMs, limit, perAccount, full, [...busy.keys()], [...busy.values()]],
+  });
+}
 
-    /**
-     * Milliseconds until the next webhook is due; null: none is pending. A leased one is due when its lease expires.
-     */
-    async nextWebhookInMs(): Promise<number | null> {
-      const [row] = await database.rows<{ ms: number | null }>({
-        name: 'next_webhook',
-        text: `
-          select (extract(epoch from min(greatest(next_at, coalesce(lease_until, next_at))) - now()) * 1000)::float8 ms
-          from (
-            select next_at, lease_until from webhook_outbox where state = 'pending' order by next_at limit 200) soon`,
-      });
-      return row?.ms ?? null;
-    },
+/**
+ * Milliseconds until the next webhook is due; null: none is pending. A leased one is due when its lease expires.
+ */
+export async function nextWebhookInMs(database: Database): Promise<number | null> {
+  const { ms } = await database.one<{ ms: number | null }>({
+    name: 'next_webhook',
+    text: `
+      select (extract(epoch from min(greatest(next_at, coalesce(lease_until, next_at))) - now()) * 1000)::float8 ms
+      from (
+        select next_at, lease_until from webhook_outbox where state = 'pending' order by next_at limit 200) soon`,
+  });
+  return ms;
+}
 
-    /** Of the first 10,000 in the order of their next attempt, so that the cost is bounded. */
-    async webhookBacklog(): Promise<WebhookBacklog> {
-      const [row] = await database.rows<WebhookBacklog>({
-        name: 'webhook_backlog',
-        text: `
-          select count(*) pending,
-            coalesce(extract(epoch from now() - min(created_at)) * 1000, 0)::float8 "oldestMs",
-            greatest(coalesce(extract(epoch from now() - min(next_at)) * 1000, 0), 0)::float8 "overdueMs"
-          from (
-            select created_at, next_at from webhook_outbox where state = 'pending' order by next_at
-              limit ${MOST_COUNTED}) first`,
-      });
-      return row ?? { pending: 0, oldestMs: 0, overdueMs: 0 };
-    },
+/** Of the first 10,000 in the order of their next attempt, so that the cost is bounded. */
+export function webhookBacklog(database: Database): Promise<WebhookBacklog> {
+  return database.one<WebhookBacklog>({
+    name: 'webhook_backlog',
+    text: `
+      select count(*) pending,
+        coalesce(extract(epoch from now() - min(created_at)) * 1000, 0)::float8 "oldestMs",
+        greatest(coalesce(extract(epoch from now() - min(next_at)) * 1000, 0), 0)::float8 "overdueMs"
+      from (
+        select created_at, next_at from webhook_outbox where state = 'pending' order by next_at
+          limit ${MOST_COUNTED}) first`,
+  });
+}
 
-    /**
-     * Records the outcome of an attempt and releases the lease. False: the lease had expired and another replica holds
-     * the row; that replica's verdict counts.
-     */
-    async recordWebhook(
-      id: string,
-      holder: string,
-      attempt: WebhookAttempt,
-      verdict: WebhookVerdict,
-    ): Promise<boolean> {
-      const again = verdict.state === 'pending';
-      const rows = await database.rows<{ id: string }>({
-        name: 'record_webhook',
-        text: `update webhook_outbox set attempts = (select coalesce(jsonb_agg(one order by at), '[]')
-          from (select one, at from jsonb_array_elements(attempts || $3::jsonb) with ordinality all_of (one, at)
-          order by at desc limit ${KEPT_ATTEMPTS}) kept),
-            state = $4, step = step + $5, next_at = now() + make_interval(secs => $6 / 1000.0),
-              ended_at = case when $4 = 'pending' then null else now() end, lease_until = null, leased_by = null
-          where id = $1 and leased_by = $2 returning id`,
-        values: [id, holder, jsonb([attempt]), verdict.state, again ? 1 : 0, again ? verdict.afterMs : 0],
-      });
-      return rows.length > 0;
-    },
+/**
+ * Records the outcome of an attempt and releases the lease. False: the lease had expired and another replica holds
+ * the row; that replica's verdict counts.
+ */
+export async function recordWebhook(
+  database: Database,
+  id: string,
+  holder: string,
+  attempt: WebhookAttempt,
+  verdict: WebhookVerdict,
+): Promise<boolean> {
+  const again = verdict.state === 'pending';
+  const rows = await database.rows<{ id: string }>({
+    name: 'record_webhook',
+    text: `update webhook_outbox set attempts = (select coalesce(jsonb_agg(one order by at), '[]')
+      from (select one, at from jsonb_array_elements(attempts || $3::jsonb) with ordinality all_of (one, at)
+      order by at desc limit ${KEPT_ATTEMPTS}) kept),
+        state = $4, step = step + $5, next_at = now() + make_interval(secs => $6 / 1000.0),
+          ended_at = case when $4 = 'pending' then null else now() end, lease_until = null, leased_by = null
+      where id = $1 and leased_by = $2 returning id`,
+    values: [id, holder, jsonb([attempt]), verdict.state, again ? 1 : 0, again ? verdict.afterMs : 0],
+  });
+  return rows.length > 0;
+}
 
-    /** Releases a claim without an attempt. */
-    async releaseWebhook(id: string, holder: string, afterMs: number): Promise<void> {
-      await database.rows({
-        name: 'release_webhook',
-        text: `update webhook_outbox set lease_until = null, leased_by = null,
-          next_at = now() + make_interval(secs => $3 / 1000.0) where id = $1 and leased_by = $2`,
-        values: [id, holder, afterMs],
-      });
-    },
+/** Releases a claim without an attempt. */
+export async function releaseWebhook(database: Database, id: string, holder: string, afterMs: number): Promise<void> {
+  await database.rows({
+    name: 'release_webhook',
+    text: `update webhook_outbox set lease_until = null, leased_by = null,
+      next_at = now() + make_interval(secs => $3 / 1000.0) where id = $1 and leased_by = $2`,
+    values: [id, holder, afterMs],
+  });
+}
 
-    async listWebhooks(filter: WebhookFilter): Promise<{ webhooks: WebhookRecord[]; total: number }> {
-      const where = `($1::bigint[] is null or user_id = any($1))
-        and (cardinality($2::text[]) = 0 or state = any($2)) and ($3::bigint[] is null or token_id = any($3))
-        and ($4::uuid is null or request_id = $4)`;
-      const { sort, order } = filter;
-      const values = [filter.userIds, filter.states, filter.tokenIds, filter.requestId];
-      const [rows, [count]] = await Promise.all([
-        database.rows<WebhookRecord>({
-          name: `list_webhooks_${sort}_${order}`,
-          text: `${SELECT} where ${where} order by ${SORTS[sort]} ${order}, id ${order} limit $5 offset $6`,
-          values: [...values, filter.limit, filter.offset],
-        }),
-        database.rows<{ total: number }>({
-          name: 'count_webhooks',
-          text: `select count(*) total from webhook_outbox where ${where}`,
-          values,
-        }),
-      ]);
-      return { webhooks: rows, total: count?.total ?? 0 };
-    },
+export function listWebhooks(database: Database, filter: WebhookFilter) {
+  const { userIds, states, tokenIds, requestId, sort, order, offset, limit } = filter;
+  return pageOf<WebhookRecord>(database, 'webhooks', {
+    select: SELECT,
+    from: 'webhook_outbox',
+    where: `($1::bigint[] is null or user_id = any($1))
+      and (cardinality($2::text[]) = 0 or state = any($2)) and ($3::bigint[] is null or token_id = any($3))
+      and ($4::uuid is null or request_id = $4)`,
+    values: [userIds, states, tokenIds, requestId],
+    order: `${SORTS[sort]} ${order}, id ${order}`,
+    offset,
+    limit,
+  });
+}
 
-    /**
-     * Makes a webhook due now and restarts an ended schedule. Null: there is none, or it belongs to another user. One
-     * that is being sent stays unchanged.
-     */
-    async retryWebhook(id: string, userIds: readonly number[] | null): Promise<WebhookRecord | null> {
-      const values = [id, userIds];
-      const mine = `id = $1 and ($2::bigint[] is null or user_id = any($2))`;
-      await database.rows({
-        name: 'retry_webhook',
-        text: `update webhook_outbox set step = case when state = 'pending' then step else 0 end, state = 'pending',
-          next_at = now(), ended_at = null
-          where ${mine} and (lease_until is null or lease_until < now())`,
-        values,
-      });
-      const [row] = await database.rows<WebhookRecord>({
-        name: 'read_webhook',
-        text: `${SELECT} where ${mine}`,
-        values,
-      });
-      return row ?? null;
-    },
+/**
+ * Makes a webhook due now and restarts an ended schedule. Null: there is none, or it belongs to another user. One
+ * that is being sent stays unchanged.
+ */
+export async function retryWebhook(
+  database: Database,
+  id: string,
+  userIds: readonly number[] | null,
+): Promise<WebhookRecord | null> {
+  const values = [id, userIds];
+  const mine = `id = $1 and ($2::bigint[] is null or user_id = any($2))`;
+  await database.rows({
+    name: 'retry_webhook',
+    text: `update webhook_outbox set step = case when state = 'pending' then step else 0 end, state = 'pending',
+      next_at = now(), ended_at = null
+      where ${mine} and (lease_until is null or lease_until < now())`,
+    values,
+  });
+  return database.first<WebhookRecord>({
+    name: 'read_webhook',
+    text: `${SELECT} where ${mine}`,
+    values,
+  });
+}
 
-    /** Deletes ended webhooks of this age; pending ones are never deleted. */
-    async forgetWebhooks(olderThanDays: number): Promise<void> {
-      await database.rows({
-        name: 'forget_webhooks',
-        text: `delete from webhook_outbox where state <> 'pending' and ended_at < now() - make_interval(days => $1)`,
-        values: [olderThanDays],
-      });
-    },
-  };
+/** Deletes ended webhooks of this age; pending ones are never deleted. */
+export async function forgetWebhooks(database: Database, olderThanDays: number): Promise<void> {
+  await database.rows({
+    name: 'forget_webhooks',
+    text: `delete from webhook_outbox where state <> 'pending' and ended_at < now() - make_interval(days => $1)`,
+    values: [olderThanDays],
+  });
 }

@@ -91,7 +91,7 @@ async function list(deps: Deps, ctx: Context): Promise<void> {
     { userIds: filter['user-id'], tokenIds: filter['token-id'] },
     'visible',
   );
-  const { webhooks, total } = await deps.store.listWebhooks({
+  const { rows: webhooks, total } = await deps.store.listWebhooks({
     userIds: userIds === 'everyone' ? null : userIds,
     tokenIds,
     states: filter.state,
