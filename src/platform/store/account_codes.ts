@@ -42,114 +42,115 @@ const SIGN_UP = `
       case when open then :verifySubject else :knownSubject end,
       case when open then :verifySealed::bytea else :knownSealed::bytea end from who on conflict do nothing`;
 
-export function accountCodeCalls(database: Database) {
-  return {
-    /** Does the same work for a new address, an unverified one and an existing account, so timing reveals nothing. */
-    async signUp(input: SignUp): Promise<void> {
-      await database.rows({
-        name: 'sign_up',
-        ...named(SIGN_UP, {
-          ...input,
-          verifyId: input.verifyMail.id,
-          verifySubject: input.verifyMail.subject,
-          verifySealed: input.verifyMail.sealed,
-          knownId: input.knownMail.id,
-          knownSubject: input.knownMail.subject,
-          knownSealed: input.knownMail.sealed,
-        }),
-      });
-    },
+/** Does the same work for a new address, an unverified one and an existing account, so timing reveals nothing. */
+export async function signUp(database: Database, input: SignUp): Promise<void> {
+  await database.rows({
+    name: 'sign_up',
+    ...named(SIGN_UP, {
+      ...input,
+      verifyId: input.verifyMail.id,
+      verifySubject: input.verifyMail.subject,
+      verifySealed: input.verifyMail.sealed,
+      knownId: input.knownMail.id,
+      knownSubject: input.knownMail.subject,
+      knownSealed: input.knownMail.sealed,
+    }),
+  });
+}
 
-    /**
-     * Redeems a verification code; null if it is unknown, used or expired. Verifying the mailbox activates a pending
-     * account, and all earlier sessions end.
-     */
-    async redeemVerify(codeId: string, passwordHash: string | null = null): Promise<Redeemed | null> {
-      const [row] = await database.rows<{ id: number; email: string; status: Redeemed['status'] }>({
-        name: 'redeem_verify',
-        text: `with code as (
-            update account_codes set used_at = now()
-              where id = $1 and purpose = 'verify' and used_at is null and expires_at > now()
-              and user_id in (select id from users where status = 'pending')
-                returning user_id, password_hash, first_name, last_name),
-          others as (
-            update account_codes c set used_at = now() from code
-              where c.user_id = code.user_id and c.id <> $1 and c.used_at is null),
-          ended as (update sessions s set ended_at = now() from code
-            where s.user_id = code.user_id and s.ended_at is null)
-          update users u set status = 'active', password_hash = coalesce($2, code.password_hash, u.password_hash),
-            first_name = coalesce(code.first_name, u.first_name),
-              last_name = coalesce(code.last_name, u.last_name), updated_at = now()
-            from code where u.id = code.user_id returning u.id, u.email, u.status`,
-        values: [codeId, passwordHash],
-      });
-      return row ? { userId: row.id, email: row.email, status: row.status } : null;
-    },
+/**
+ * Redeems a verification code; null if it is unknown, used or expired. Verifying the mailbox activates a pending
+ * account, and all earlier sessions end.
+ */
+export function redeemVerify(
+  database: Database,
+  codeId: string,
+  passwordHash: string | null = null,
+): Promise<Redeemed | null> {
+  return database.first<Redeemed>({
+    name: 'redeem_verify',
+    text: `with code as (
+        update account_codes set used_at = now()
+          where id = $1 and purpose = 'verify' and used_at is null and expires_at > now()
+          and user_id in (select id from users where status = 'pending')
+            returning user_id, password_hash, first_name, last_name),
+      others as (
+        update account_codes c set used_at = now() from code
+          where c.user_id = code.user_id and c.id <> $1 and c.used_at is null),
+      ended as (update sessions s set ended_at = now() from code
+        where s.user_id = code.user_id and s.ended_at is null)
+      update users u set status = 'active', password_hash = coalesce($2, code.password_hash, u.password_hash),
+        first_name = coalesce(code.first_name, u.first_name),
+          last_name = coalesce(code.last_name, u.last_name), updated_at = now()
+        from code where u.id = code.user_id returning u.id "userId", u.email, u.status`,
+    values: [codeId, passwordHash],
+  });
+}
 
-    /**
-     * Queues a reset mail. For an unknown address it stores a mail without a recipient, so both cases cost the same.
-     */
-    async askReset(input: {
-      email: string;
-      codeId: string;
-      codeMs: number;
-      mail: Omit<NewMail, 'userId'>;
-    }): Promise<void> {
-      await database.rows({
-        name: 'ask_reset',
-        text: `with who as (select id, email from users
-          where lower(email) = lower($1) and (status = 'active' or (status = 'pending' and parent_id is not null))),
-          code as (insert into account_codes (id, user_id, purpose, expires_at)
-            select $2, id, 'reset', now() + $3 * interval '1 millisecond' from who on conflict do nothing)
-          insert into mails (id, user_id, recipient, subject, sealed)
-            select $4, who.id, coalesce(who.email, ''), $5, $6::bytea from (select 1) one left join who on true
-              on conflict do nothing`,
-        values: [input.email, input.codeId, input.codeMs, input.mail.id, input.mail.subject, input.mail.sealed],
-      });
-    },
+/**
+ * Queues a reset mail. For an unknown address it stores a mail without a recipient, so both cases cost the same.
+ */
+export async function askReset(
+  database: Database,
+  input: {
+    email: string;
+    codeId: string;
+    codeMs: number;
+    mail: Omit<NewMail, 'userId'>;
+  },
+): Promise<void> {
+  await database.rows({
+    name: 'ask_reset',
+    text: `with who as (select id, email from users
+      where lower(email) = lower($1) and (status = 'active' or (status = 'pending' and parent_id is not null))),
+      code as (insert into account_codes (id, user_id, purpose, expires_at)
+        select $2, id, 'reset', now() + $3 * interval '1 millisecond' from who on conflict do nothing)
+      insert into mails (id, user_id, recipient, subject, sealed)
+        select $4, who.id, coalesce(who.email, ''), $5, $6::bytea from (select 1) one left join who on true
+          on conflict do nothing`,
+    values: [input.email, input.codeId, input.codeMs, input.mail.id, input.mail.subject, input.mail.sealed],
+  });
+}
 
-    async addResetCode(userId: number, codeId: string, codeMs: number): Promise<void> {
-      await database.rows({
-        name: 'add_reset_code',
-        text: `insert into account_codes (id, user_id, purpose, expires_at)
-          values ($2, $1, 'reset', now() + $3 * interval '1 millisecond') on conflict do nothing`,
-        values: [userId, codeId, codeMs],
-      });
-    },
+export async function addResetCode(database: Database, userId: number, codeId: string, codeMs: number): Promise<void> {
+  await database.rows({
+    name: 'add_reset_code',
+    text: `insert into account_codes (id, user_id, purpose, expires_at)
+      values ($2, $1, 'reset', now() + $3 * interval '1 millisecond') on conflict do nothing`,
+    values: [userId, codeId, codeMs],
+  });
+}
 
-    /** Sets the new password and ends every session. */
-    async redeemReset(codeId: string, passwordHash: string): Promise<Redeemed | null> {
-      const [row] = await database.rows<{ id: number; email: string; status: Redeemed['status'] }>({
-        name: 'redeem_reset',
-        text: `with code as (
-            update account_codes set used_at = now()
-              where id = $1 and purpose = 'reset' and used_at is null and expires_at > now() returning user_id),
-          others as (update account_codes c set used_at = now() from code
-            where c.user_id = code.user_id and c.id <> $1 and c.used_at is null),
-          ended as (update sessions s set ended_at = now() from code
-            where s.user_id = code.user_id and s.ended_at is null)
-          update users u set password_hash = $2,
-            status = case when u.status = 'pending' then 'active' else u.status end, updated_at = now()
-            from code where u.id = code.user_id returning u.id, u.email, u.status`,
-        values: [codeId, passwordHash],
-      });
-      return row ? { userId: row.id, email: row.email, status: row.status } : null;
-    },
+/** Sets the new password and ends every session. */
+export function redeemReset(database: Database, codeId: string, passwordHash: string): Promise<Redeemed | null> {
+  return database.first<Redeemed>({
+    name: 'redeem_reset',
+    text: `with code as (
+        update account_codes set used_at = now()
+          where id = $1 and purpose = 'reset' and used_at is null and expires_at > now() returning user_id),
+      others as (update account_codes c set used_at = now() from code
+        where c.user_id = code.user_id and c.id <> $1 and c.used_at is null),
+      ended as (update sessions s set ended_at = now() from code
+        where s.user_id = code.user_id and s.ended_at is null)
+      update users u set password_hash = $2,
+        status = case when u.status = 'pending' then 'active' else u.status end, updated_at = now()
+        from code where u.id = code.user_id returning u.id "userId", u.email, u.status`,
+    values: [codeId, passwordHash],
+  });
+}
 
-    /** Deletes expired rows, and accounts that were not verified within a week. */
-    async forgetAccountRemains(): Promise<void> {
-      for (const [name, text] of Object.entries({
-        forget_codes: `delete from account_codes where expires_at < now() - interval '7 days'`,
-        forget_sessions: `delete from sessions where least(expires_at, ended_at) < now() - interval '30 days'`,
-        forget_signing_keys: 'delete from signing_keys where verifies_until < now()',
-        forget_attempts: `delete from attempts where tat < now() - interval '1 hour'`,
-        forget_unverified: `delete from users u
-          where status = 'pending' and parent_id is null and role = 'user' and created_at < now() - interval '7 days'
-          and not exists (select from account_codes c where c.user_id = u.id and c.expires_at > now())
-            and not exists (select from tokens t where t.user_id = u.id)
-          and not exists (select from users s where s.parent_id = u.id)`,
-      }))
-        await database.rows({ name, text });
-    },
-  };
+/** Deletes expired rows, and accounts that were not verified within a week. */
+export async function forgetAccountRemains(database: Database): Promise<void> {
+  for (const [name, text] of Object.entries({
+    forget_codes: `delete from account_codes where expires_at < now() - interval '7 days'`,
+    forget_sessions: `delete from sessions where least(expires_at, ended_at) < now() - interval '30 days'`,
+    forget_signing_keys: 'delete from signing_keys where verifies_until < now()',
+    forget_attempts: `delete from attempts where tat < now() - interval '1 hour'`,
+    forget_unverified: `delete from users u
+      where status = 'pending' and parent_id is null and role = 'user' and created_at < now() - interval '7 days'
+      and not exists (select from account_codes c where c.user_id = u.id and c.expires_at > now())
+        and not exists (select from tokens t where t.user_id = u.id)
+      and not exists (select from users s where s.parent_id = u.id)`,
+  }))
+    await database.rows({ name, text });
 }

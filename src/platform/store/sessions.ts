@@ -61,96 +61,98 @@ interface CallerRow {
 /** Maximum depth of JWTs created with JWTs. The table enforces it too. */
 export const MOST_DEPTH = 10;
 
-export function sessionCalls(database: Database) {
+/** Locks the parent's row, so that it cannot be revoked while this one is written. */
+export async function openSession(
+  database: Database,
+  session: NewSession,
+): Promise<'opened' | 'parent-ended' | 'too-deep'> {
+  const { opened, live } = await database.one<{ opened: boolean; live: boolean }>({
+    name: 'open_session',
+    text: `with parent as (select depth from sessions
+      where id = $8 and ended_at is null and expires_at > now() for share),
+      made as (
+        insert into sessions (id, user_id, token_id, permissions, remote_ip, user_agent, expires_at, parent_id,
+            depth)
+          select $1, $2, $3, $4, $5, $6, $7, $8, coalesce(depth + 1, 0)
+          from (select 1) one left join parent on true where $8::uuid is null or depth < ${MOST_DEPTH}
+            on conflict (id) do nothing returning id)
+      select exists (select from made) or exists (select from sessions where id = $1) opened,
+        $8::uuid is null or exists (select from parent) live`,
+    values: [
+      session.id,
+      session.userId,
+      session.tokenId,
+      session.permissions,
+      session.remoteIp,
+      session.userAgent,
+      session.expiresAt,
+      session.parentId,
+    ],
+  });
+  if (opened) return 'opened';
+  return live ? 'too-deep' : 'parent-ended';
+}
+
+/** Null if this user has no live session with this id. */
+export async function sessionCaller(database: Database, id: string, userId: number): Promise<SessionCaller | null> {
+  const row = await database.first<CallerRow>({
+    name: 'session_caller',
+    text: `select s.user_id, u.role, u.status, s.permissions session_permissions, u.permissions, u.restrictions,
+      ${ABOVE} above, s.expires_at, s.token_id, s.parent_id
+      from sessions s join users u on u.id = s.user_id left join tokens t on t.id = s.token_id
+      where s.id = $1 and s.user_id = $2 and s.ended_at is null and s.expires_at > now()
+        and (s.token_id is null or (t.revoked_at is null and (t.expires_at is null or t.expires_at > now())))`,
+    values: [id, userId],
+    held: true,
+  });
+  if (!row) return null;
   return {
-    /** Locks the parent's row, so that it cannot be revoked while this one is written. */
-    async openSession(session: NewSession): Promise<'opened' | 'parent-ended' | 'too-deep'> {
-      const [row] = await database.rows<{ opened: boolean; live: boolean }>({
-        name: 'open_session',
-        text: `with parent as (select depth from sessions
-          where id = $8 and ended_at is null and expires_at > now() for share),
-          made as (
-            insert into sessions (id, user_id, token_id, permissions, remote_ip, user_agent, expires_at, parent_id,
-                depth)
-              select $1, $2, $3, $4, $5, $6, $7, $8, coalesce(depth + 1, 0)
-              from (select 1) one left join parent on true where $8::uuid is null or depth < ${MOST_DEPTH}
-                on conflict (id) do nothing returning id)
-          select exists (select from made) or exists (select from sessions where id = $1) opened,
-            $8::uuid is null or exists (select from parent) live`,
-        values: [
-          session.id,
-          session.userId,
-          session.tokenId,
-          session.permissions,
-          session.remoteIp,
-          session.userAgent,
-          session.expiresAt,
-          session.parentId,
-        ],
-      });
-      if (row?.opened) return 'opened';
-      return row?.live ? 'too-deep' : 'parent-ended';
-    },
-
-    /** Null if this user has no live session with this id. */
-    async sessionCaller(id: string, userId: number): Promise<SessionCaller | null> {
-      const [row] = await database.rows<CallerRow>({
-        name: 'session_caller',
-        text: `select s.user_id, u.role, u.status, s.permissions session_permissions, u.permissions, u.restrictions,
-          ${ABOVE} above, s.expires_at, s.token_id, s.parent_id
-          from sessions s join users u on u.id = s.user_id left join tokens t on t.id = s.token_id
-          where s.id = $1 and s.user_id = $2 and s.ended_at is null and s.expires_at > now()
-            and (s.token_id is null or (t.revoked_at is null and (t.expires_at is null or t.expires_at > now())))`,
-        values: [id, userId],
-        held: true,
-      });
-      return row
-        ? {
-            userId: row.user_id,
-            rootUserId: row.above[0]?.id ?? row.user_id,
-            role: row.role,
-            userStatus: effectiveStatus(row.status, row.above),
-            expiresAt: row.expires_at,
-            tokenId: row.token_id,
-            signedIn: row.token_id === null && row.parent_id === null,
-            permissions: effectivePermissions(
-              row.session_permissions,
-              row.permissions,
-              row.restrictions,
-              row.above.map(({ permissions }) => permissions),
-            ),
-          }
-        : null;
-    },
-
-    async listSessions(userId: number, { includeExpired }: { includeExpired: boolean }): Promise<SessionRecord[]> {
-      return database.rows<SessionRecord>({
-        name: 'list_sessions',
-        text: `select ${listed(RECORD)} from sessions
-          where user_id = $1 and ($2 or (ended_at is null and expires_at > now()))
-          order by created_at desc, id limit 1000`,
-        values: [userId, includeExpired],
-      });
-    },
-
-    /** Whether a live session was ended. */
-    async endSession(userId: number, id: string): Promise<boolean> {
-      const rows = await database.rows({
-        name: 'end_session',
-        text: `update sessions set ended_at = now()
-          where user_id = $1 and id = $2 and ended_at is null and expires_at > now() returning id`,
-        values: [userId, id],
-      });
-      return rows.length > 0;
-    },
-
-    async endSessions(userId: number, except: string | null = null): Promise<void> {
-      await database.rows({
-        name: 'end_sessions',
-        text: `update sessions set ended_at = now() where user_id = $1 and ended_at is null
-          and id is distinct from $2::uuid`,
-        values: [userId, except],
-      });
-    },
+    userId: row.user_id,
+    rootUserId: row.above[0]?.id ?? row.user_id,
+    role: row.role,
+    userStatus: effectiveStatus(row.status, row.above),
+    expiresAt: row.expires_at,
+    tokenId: row.token_id,
+    signedIn: row.token_id === null && row.parent_id === null,
+    permissions: effectivePermissions(
+      row.session_permissions,
+      row.permissions,
+      row.restrictions,
+      row.above.map(({ permissions }) => permissions),
+    ),
   };
+}
+
+export function listSessions(
+  database: Database,
+  userId: number,
+  { includeExpired }: { includeExpired: boolean },
+): Promise<SessionRecord[]> {
+  return database.rows<SessionRecord>({
+    name: 'list_sessions',
+    text: `select ${listed(RECORD)} from sessions
+      where user_id = $1 and ($2 or (ended_at is null and expires_at > now()))
+      order by created_at desc, id limit 1000`,
+    values: [userId, includeExpired],
+  });
+}
+
+/** Whether a live session was ended. */
+export async function endSession(database: Database, userId: number, id: string): Promise<boolean> {
+  const rows = await database.rows({
+    name: 'end_session',
+    text: `update sessions set ended_at = now()
+      where user_id = $1 and id = $2 and ended_at is null and expires_at > now() returning id`,
+    values: [userId, id],
+  });
+  return rows.length > 0;
+}
+
+export async function endSessions(database: Database, userId: number, except: string | null = null): Promise<void> {
+  await database.rows({
+    name: 'end_sessions',
+    text: `update sessions set ended_at = now() where user_id = $1 and ended_at is null
+      and id is distinct from $2::uuid`,
+    values: [userId, except],
+  });
 }

@@ -1,7 +1,7 @@
 /** The record: all calls to Postgres that other parts may make. */
 import { DEFAULT_LIMITS, type DefaultLimits } from '../../base/limits.ts';
 import { retry } from '../../base/retry.ts';
-import { accountCodeCalls } from './account_codes.ts';
+import * as accountCodes from './account_codes.ts';
 import * as apiTokens from './api_tokens.ts';
 import { attemptCalls } from './attempts.ts';
 import { backupState } from './backups.ts';
@@ -14,7 +14,7 @@ import { mailCalls } from './mails.ts';
 import { policyCalls } from './policies.ts';
 import * as requests from './requests.ts';
 import * as retention from './retention.ts';
-import { sessionCalls } from './sessions.ts';
+import * as sessions from './sessions.ts';
 import { signingKeyCalls } from './signing_keys.ts';
 import * as statistics from './statistics.ts';
 import * as tokens from './tokens.ts';
@@ -34,10 +34,12 @@ export type Store = Awaited<ReturnType<typeof openStore>>;
 
 /** Each call is a function of its subject's file, and takes the connection first. */
 const CALLS = {
+  ...accountCodes,
   ...apiTokens,
   ...log,
   ...requests,
   ...retention,
+  ...sessions,
   ...statistics,
   ...tokens,
   ...users,
@@ -127,11 +129,9 @@ export async function openStore(settings: StoreSettings) {
   };
   return {
     ...bound(database),
-    ...accountCodeCalls(database),
     ...attemptCalls(database),
     ...mailCalls(database),
     ...policyCalls(database),
-    ...sessionCalls(database),
     ...signingKeyCalls(database),
     clock,
 
