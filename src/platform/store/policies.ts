@@ -5,7 +5,6 @@
  */
 import type { Database } from './connection.ts';
 import { listed, type Columns } from './columns.ts';
-import { StoreError } from './errors.ts';
 import { calling } from './named.ts';
 import { integer } from './storable.ts';
 
@@ -75,133 +74,133 @@ const MOST_LISTED = 500;
 
 const bytesOf = (digest: string): Buffer => Buffer.from(digest, 'hex');
 
-export function policyCalls(database: Database) {
-  /** `revision` null: the latest one. Another may be a former one. */
-  async function findPolicy(
-    account: number,
-    name: string,
-    revision: number | null = null,
-  ): Promise<SavedPolicy | null> {
-    const [row] = await database.rows<SavedPolicy>({
-      name: 'find_policy',
-      text: `${savedIn('policies')} where p.account_id = $1 and p.name = $2
-        and ($3::integer is null or p.revision = $3) order by p.revision desc limit 1`,
-      values: [account, name, revision === null ? null : integer(revision)],
+/** `revision` null: the latest one. Another may be a former one. */
+export async function findPolicy(
+  database: Database,
+  account: number,
+  name: string,
+  revision: number | null = null,
+): Promise<SavedPolicy | null> {
+  const values = [account, name, revision === null ? null : integer(revision)];
+  const found = await database.first<SavedPolicy>({
+    name: 'find_policy',
+    text: `${savedIn('policies')} where p.account_id = $1 and p.name = $2
+      and ($3::integer is null or p.revision = $3) order by p.revision desc limit 1`,
+    values,
+  });
+  if (found || revision === null) return found;
+  return database.first<SavedPolicy>({
+    name: 'find_former_policy',
+    text: `${savedIn('former_policies')} where p.account_id = $1 and p.name = $2 and p.revision = $3`,
+    values,
+  });
+}
+
+/**
+ * Finds the policy of a request that is recorded, or of a caller that pins the revision: from then on it stays
+ * readable for as long as the request.
+ */
+export async function usePolicy(
+  database: Database,
+  account: number,
+  name: string,
+  revision: number | null = null,
+): Promise<SavedPolicy | null> {
+  for (;;) {
+    const found = await findPolicy(database, account, name, revision);
+    if (!found || found.usedLately) return found;
+    const { used } = await database.one<{ used: boolean }>({
+      name: 'use_policy',
+      text: 'select use_policy($1, $2, $3) used',
+      values: [account, name, found.revision],
     });
-    if (row || revision === null) return row ?? null;
-    const [former] = await database.rows<SavedPolicy>({
-      name: 'find_former_policy',
-      text: `${savedIn('former_policies')} where p.account_id = $1 and p.name = $2 and p.revision = $3`,
-      values: [account, name, integer(revision)],
-    });
-    return former ?? null;
+    // False: it was deleted meanwhile.
+    if (used) return found;
   }
+}
 
-  return {
-    findPolicy,
+export function putPolicy(
+  database: Database,
+  of: { account: number; name: string; description?: string | undefined; userId: number | null },
+  { digest, document }: KeptDocument,
+  most: MostPolicies,
+): Promise<PutPolicy> {
+  return database.one<PutPolicy>(
+    calling('put_policy', {
+      account: of.account,
+      name: of.name,
+      digest: bytesOf(digest),
+      document,
+      description: of.description ?? null,
+      user: of.userId,
+      most_policies: most.policies,
+      most_revisions: most.revisions,
+      most_documents: most.documents,
+      most_bytes: most.bytes,
+    }),
+  );
+}
 
-    /**
-     * Finds the policy of a request that is recorded, or of a caller that pins the revision: from then on it stays
-     * readable for as long as the request.
-     */
-    async usePolicy(account: number, name: string, revision: number | null = null): Promise<SavedPolicy | null> {
-      for (;;) {
-        const found = await findPolicy(account, name, revision);
-        if (!found || found.usedLately) return found;
-        const [row] = await database.rows<{ used: boolean }>({
-          name: 'use_policy',
-          text: 'select use_policy($1, $2, $3) used',
-          values: [account, name, found.revision],
-        });
-        // False: it was deleted meanwhile.
-        if (row?.used) return found;
-      }
-    },
+/** False if it does not exist. Revisions that were used become former ones. */
+export async function deletePolicy(database: Database, account: number, name: string): Promise<boolean> {
+  const { gone } = await database.one<{ gone: boolean }>({
+    name: 'delete_policy',
+    text: 'select delete_policy($1, $2) gone',
+    values: [account, name],
+  });
+  return gone;
+}
 
-    async putPolicy(
-      of: { account: number; name: string; description?: string | undefined; userId: number | null },
-      { digest, document }: KeptDocument,
-      most: MostPolicies,
-    ): Promise<PutPolicy> {
-      const [row] = await database.rows<PutPolicy>(
-        calling('put_policy', {
-          account: of.account,
-          name: of.name,
-          digest: bytesOf(digest),
-          document,
-          description: of.description ?? null,
-          user: of.userId,
-          most_policies: most.policies,
-          most_revisions: most.revisions,
-          most_documents: most.documents,
-          most_bytes: most.bytes,
-        }),
-      );
-      if (!row) throw new StoreError('query-failed', 'put_policy returned no row');
-      return row;
-    },
+/** Stores the document of an inline policy. False: the account has reached its number of documents. */
+export async function keepPolicyDocument(
+  database: Database,
+  account: number,
+  { digest, document }: KeptDocument,
+  { documents, bytes }: Pick<MostPolicies, 'documents' | 'bytes'>,
+): Promise<boolean> {
+  const { kept } = await database.one<{ kept: boolean }>({
+    name: 'keep_policy_document',
+    text: 'select keep_policy_document($1, $2, $3, $4, $5) kept',
+    values: [account, bytesOf(digest), document, documents, bytes],
+  });
+  return kept;
+}
 
-    /** False if it does not exist. Revisions that were used become former ones. */
-    async deletePolicy(account: number, name: string): Promise<boolean> {
-      const [row] = await database.rows<{ gone: boolean }>({
-        name: 'delete_policy',
-        text: 'select delete_policy($1, $2) gone',
-        values: [account, name],
-      });
-      return row?.gone === true;
-    },
+export async function policyDocument(database: Database, account: number, digest: string): Promise<string | null> {
+  const row = await database.first<{ document: string }>({
+    name: 'policy_document',
+    text: 'select document from policy_documents where account_id = $1 and digest = $2',
+    values: [account, bytesOf(digest)],
+  });
+  return row?.document ?? null;
+}
 
-    /** Stores the document of an inline policy. False: the account has reached its number of documents. */
-    async keepPolicyDocument(
-      account: number,
-      { digest, document }: KeptDocument,
-      { documents, bytes }: Pick<MostPolicies, 'documents' | 'bytes'>,
-    ): Promise<boolean> {
-      const [row] = await database.rows<{ kept: boolean }>({
-        name: 'keep_policy_document',
-        text: 'select keep_policy_document($1, $2, $3, $4, $5) kept',
-        values: [account, bytesOf(digest), document, documents, bytes],
-      });
-      return row?.kept === true;
-    },
+/** The newest first, former ones too. */
+export function policyRevisions(database: Database, account: number, name: string): Promise<PolicyRevision[]> {
+  return database.rows<PolicyRevision>({
+    name: 'policy_revisions',
+    text: `select ${LISTED} from policies p where p.account_id = $1 and p.name = $2
+      union all select ${LISTED} from former_policies p where p.account_id = $1 and p.name = $2
+      order by revision desc limit ${MOST_LISTED}`,
+    values: [account, name],
+  });
+}
 
-    async policyDocument(account: number, digest: string): Promise<string | null> {
-      const [row] = await database.rows<{ document: string }>({
-        name: 'policy_document',
-        text: 'select document from policy_documents where account_id = $1 and digest = $2',
-        values: [account, bytesOf(digest)],
-      });
-      return row?.document ?? null;
-    },
+/** The latest revision of each policy of these accounts, by name. */
+export function latestPolicies(database: Database, accounts: readonly number[]): Promise<PolicyRevision[]> {
+  return database.rows<PolicyRevision>({
+    name: 'latest_policies',
+    text: `select distinct on (p.account_id, p.name) ${LISTED} from policies p
+      where p.account_id = any($1) order by p.account_id, p.name, p.revision desc`,
+    values: [accounts],
+  });
+}
 
-    /** The newest first, former ones too. */
-    async policyRevisions(account: number, name: string): Promise<PolicyRevision[]> {
-      return database.rows<PolicyRevision>({
-        name: 'policy_revisions',
-        text: `select ${LISTED} from policies p where p.account_id = $1 and p.name = $2
-          union all select ${LISTED} from former_policies p where p.account_id = $1 and p.name = $2
-          order by revision desc limit ${MOST_LISTED}`,
-        values: [account, name],
-      });
-    },
-
-    /** The latest revision of each policy of these accounts, by name. */
-    async latestPolicies(accounts: readonly number[]): Promise<PolicyRevision[]> {
-      return database.rows<PolicyRevision>({
-        name: 'latest_policies',
-        text: `select distinct on (p.account_id, p.name) ${LISTED} from policies p
-          where p.account_id = any($1) order by p.account_id, p.name, p.revision desc`,
-        values: [accounts],
-      });
-    },
-
-    /** Deletes documents that no policy refers to and that were unused for an hour. Returns their number. */
-    async forgetPolicyDocuments(): Promise<number> {
-      const [row] = await database.rows<{ n: number }>({
-        name: 'forget_policy_documents',
-        text: 'select forget_policy_documents(null) n',
-      });
-      return row?.n ?? 0;
-    },
-  };
+/** Deletes documents that no policy refers to and that were unused for an hour. Returns their number. */
+export async function forgetPolicyDocuments(database: Database): Promise<number> {
+  const { n } = await database.one<{ n: number }>({
+    name: 'forget_policy_documents',
+    text: 'select forget_policy_documents(null) n',
+  });
+  return n;
 }

@@ -3,19 +3,19 @@ import { DEFAULT_LIMITS, type DefaultLimits } from '../../base/limits.ts';
 import { retry } from '../../base/retry.ts';
 import * as accountCodes from './account_codes.ts';
 import * as apiTokens from './api_tokens.ts';
-import { attemptCalls } from './attempts.ts';
+import * as attempts from './attempts.ts';
 import { backupState } from './backups.ts';
 import { startClock, type StoreClock } from './clock.ts';
 import { openDatabase, type Database, type PoolSettings } from './connection.ts';
 import { isStoreError, StoreError } from './errors.ts';
 import { listen, type Listener, listenTokens, type TokenChange } from './listen.ts';
 import * as log from './log.ts';
-import { mailCalls } from './mails.ts';
-import { policyCalls } from './policies.ts';
+import * as mails from './mails.ts';
+import * as policies from './policies.ts';
 import * as requests from './requests.ts';
 import * as retention from './retention.ts';
 import * as sessions from './sessions.ts';
-import { signingKeyCalls } from './signing_keys.ts';
+import * as signingKeys from './signing_keys.ts';
 import * as statistics from './statistics.ts';
 import * as tokens from './tokens.ts';
 import * as users from './users.ts';
@@ -36,10 +36,14 @@ export type Store = Awaited<ReturnType<typeof openStore>>;
 const CALLS = {
   ...accountCodes,
   ...apiTokens,
+  ...attempts,
   ...log,
+  ...mails,
+  ...policies,
   ...requests,
   ...retention,
   ...sessions,
+  ...signingKeys,
   ...statistics,
   ...tokens,
   ...users,
@@ -129,10 +133,6 @@ export async function openStore(settings: StoreSettings) {
   };
   return {
     ...bound(database),
-    ...attemptCalls(database),
-    ...mailCalls(database),
-    ...policyCalls(database),
-    ...signingKeyCalls(database),
     clock,
 
     /** The id and submission time of a new request, by the store's clock. The id contains the time. */
