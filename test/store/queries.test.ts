@@ -4,7 +4,7 @@ import { logCases, statementsOf, statisticsCase, statisticsCases } from '../../b
 import { makeHistory } from '../../bench/store/history.ts';
 import { planOf, words, type Read } from '../../bench/store/plans.ts';
 import { openDatabase, type Database } from '../../src/platform/store/connection.ts';
-import { seek, slices } from '../../src/platform/store/log_place.ts';
+import { seek, slices } from '../../src/platform/store/log.ts';
 import { type StoreFixture, startStore } from './fixture.ts';
 import { assertEqualsRecount } from './recount.ts';
 

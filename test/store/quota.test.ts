@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { quotasOf } from '../../src/platform/store/quota.ts';
+import { quotasOf } from '../../src/platform/store/limits.ts';
 import type { MonthlyLimits, OpenInput, Quota } from '../../src/platform/store/records.ts';
 import { openStore, type Store } from '../../src/platform/store/store.ts';
 import { uuidv7 } from '../../src/platform/store/uuid.ts';

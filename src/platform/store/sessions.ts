@@ -1,8 +1,7 @@
 /** Sessions: each JWT has a row, so it can be listed and revoked. */
-import { ABOVE, type Above } from './chain.ts';
+import { ABOVE, type Above, effectivePermissions, effectiveStatus } from './limits.ts';
 import { listed, type Columns } from './columns.ts';
 import type { Database } from './connection.ts';
-import { effectivePermissions, effectiveStatus } from './limits.ts';
 import type { TokenRecord } from './records.ts';
 
 export interface NewSession {

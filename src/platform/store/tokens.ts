@@ -1,8 +1,8 @@
 /** Tokens with everything that the API and the leader need to know about them. */
 import type { Database } from './connection.ts';
-import { ABOVE, type Above } from './chain.ts';
-import { asObject } from './columns.ts';
 import {
+  ABOVE,
+  type Above,
   ACCOUNT_COLUMNS,
   effectiveLimits,
   effectivePermissions,
@@ -11,8 +11,9 @@ import {
   NO_GIVEN_LIMITS,
   type GivenLimits,
   type GivenToAccount,
+  quotasOf,
 } from './limits.ts';
-import { quotasOf } from './quota.ts';
+import { asObject } from './columns.ts';
 import type { DefaultLimits, Limits } from '../../base/limits.ts';
 import type { MonthlyLimits, TokenRecord } from './records.ts';
 
