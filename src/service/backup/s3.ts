@@ -7,7 +7,7 @@ import { retry } from '../../base/retry.ts';
 import { targetOf } from '../../source/address/target.ts';
 import { signS3, type S3Keys } from '../../source/http/sign.ts';
 import { textIn } from '../../base/xml.ts';
-import { pieces } from './bytes.ts';
+import { pieces, type Bytes } from './bytes.ts';
 import { checkName, type Destination, type Kept } from './destination.ts';
 import { BackupError } from './errors.ts';
 
@@ -47,33 +47,93 @@ class Passing extends Error {
 const encoded = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 
-export function s3({ endpoint, bucket, prefix, region, keys, ca, partBytes = PART_BYTES }: S3Settings): Destination {
-  const secure = endpoint.startsWith('https:');
-  const agent = secure
-    ? new HttpsAgent({ keepAlive: true, ...(ca === '' ? {} : { ca }) })
-    : new HttpAgent({ keepAlive: true });
+export const s3 = (settings: S3Settings): Destination => new Bucket(settings);
 
-  const send = ({ method, key = '', query = {}, body = Buffer.alloc(0) }: Call): Promise<IncomingMessage> =>
-    new Promise((resolve, reject) => {
-      const search = Object.entries(query)
-        .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
-        .join('&');
-      const path = [bucket, ...(key === '' ? [] : key.split('/'))].map(encoded).join('/');
-      const target = targetOf(`${endpoint}/${path}${search === '' ? '' : `?${search}`}`);
-      const bodySha256 = createHash('sha256').update(body).digest('hex');
-      const request = (secure ? httpsRequest : httpRequest)(
-        {
-          host: target.host,
-          port: target.port,
-          path: target.path,
-          method,
-          agent,
-          headers: {
-            ...signS3(target, keys, region, new Date(), { method, bodySha256 }),
-            'content-length': body.length,
-          },
-          timeout: SILENT_MS,
-        },
+class Bucket implements Destination {
+  readonly #settings: Required<S3Settings>;
+  readonly #secure: boolean;
+  readonly #agent: HttpAgent;
+
+  constructor(settings: S3Settings) {
+    const { endpoint, ca } = settings;
+    this.#settings = { partBytes: PART_BYTES, ...settings };
+    this.#secure = endpoint.startsWith('https:');
+    this.#agent = this.#secure
+      ? new HttpsAgent({ keepAlive: true, ...(ca === '' ? {} : { ca }) })
+      : new HttpAgent({ keepAlive: true });
+  }
+
+  async write(name: string, bytes: Bytes): Promise<number> {
+    const { partBytes } = this.#settings;
+    const key = this.#keyOf(name);
+    const what = `cannot write ${name}`;
+    const parts = pieces(bytes, partBytes);
+    const first = await parts.next();
+    const body = first.done === true ? Buffer.alloc(0) : first.value;
+    if (body.length < partBytes) {
+      (await this.#answered({ method: 'PUT', key, body }, what)).resume();
+      return body.length;
+    }
+    let size = 0;
+    for await (const length of this.#inParts(key, what, body, parts)) size += length;
+    return size;
+  }
+
+  async *read(name: string): AsyncGenerator<Buffer> {
+    const what = `cannot read ${name}`;
+    const response = await this.#answered({ method: 'GET', key: this.#keyOf(name) }, what);
+    try {
+      for await (const chunk of response) yield chunk as Buffer;
+    } catch (error) {
+      throw new BackupError('destination', `${what}: the S3 service ended the response early`, { cause: error });
+    } finally {
+      response.destroy();
+    }
+  }
+
+  async list(): Promise<Kept[]> {
+    const { prefix } = this.#settings;
+    const found: Kept[] = [];
+    for (let token = ''; ;) {
+      const query = { 'list-type': '2', prefix, ...(token === '' ? {} : { 'continuation-token': token }) };
+      const xml = await this.#text({ method: 'GET', query }, 'cannot list the bucket');
+      for (const [, entry = ''] of xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
+        const name = (textIn(entry, 'Key') ?? '').slice(prefix.length);
+        if (/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) found.push({ name, bytes: Number(textIn(entry, 'Size') ?? 0) });
+      }
+      token = textIn(xml, 'NextContinuationToken') ?? '';
+      if (token === '') return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#text({ method: 'DELETE', key: this.#keyOf(name) }, `cannot remove ${name}`);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #keyOf(name: string): string {
+    return `${this.#settings.prefix}${checkName(name)}`;
+  }
+
+  #send({ method, key = '', query = {}, body = Buffer.alloc(0) }: Call): Promise<IncomingMessage> {
+    const { endpoint, bucket, region, keys } = this.#settings;
+    const search = Object.entries(query)
+      .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+      .join('&');
+    const path = [bucket, ...(key === '' ? [] : key.split('/'))].map(encoded).join('/');
+    const target = targetOf(`${endpoint}/${path}${search === '' ? '' : `?${search}`}`);
+    const bodySha256 = createHash('sha256').update(body).digest('hex');
+    const headers = {
+      ...signS3(target, keys, region, new Date(), { method, bodySha256 }),
+      'content-length': body.length,
+    };
+    const { host, port, path: targetPath } = target;
+    return new Promise((resolve, reject) => {
+      const request = (this.#secure ? httpsRequest : httpRequest)(
+        { host, port, path: targetPath, method, agent: this.#agent, headers, timeout: SILENT_MS },
         resolve,
       );
       const cannot = (error: NodeJS.ErrnoException): Passing =>
@@ -82,12 +142,13 @@ export function s3({ endpoint, bucket, prefix, region, keys, ca, partBytes = PAR
       request.on('error', (error) => reject(error instanceof Passing ? error : cannot(error)));
       request.end(body);
     });
+  }
 
-  const answered = async (call: Call, what: string): Promise<IncomingMessage> => {
+  async #answered(call: Call, what: string): Promise<IncomingMessage> {
     try {
       return await retry(
         async () => {
-          const response = await send(call);
+          const response = await this.#send(call);
           const status = response.statusCode ?? 0;
           if (status >= 200 && status < 300) return response;
           const code = textIn((await boundedText(response, SHORT_TEXT).catch(() => '')) ?? '', 'Code') ?? '';
@@ -101,25 +162,27 @@ export function s3({ endpoint, bucket, prefix, region, keys, ca, partBytes = PAR
       if (error instanceof Passing) throw new BackupError('destination', `${what}: ${error.message}`, { cause: error });
       throw error;
     }
-  };
-  const text = async (call: Call, what: string): Promise<string> => {
-    const xml = await boundedText(await answered(call, what), MOST_TEXT);
+  }
+
+  async #text(call: Call, what: string): Promise<string> {
+    const xml = await boundedText(await this.#answered(call, what), MOST_TEXT);
     if (xml === undefined) throw new BackupError('destination', 'the S3 service sent too long a response');
     // The end of an upload may fail after its status line is sent.
     if (xml.includes('<Error>'))
       throw new BackupError('destination', `${what}: the S3 service answered ${textIn(xml, 'Code') ?? 'an error'}`);
     return xml;
-  };
+  }
 
-  async function* inParts(key: string, what: string, first: Buffer, rest: AsyncIterator<Buffer>) {
-    const uploadId = textIn(await text({ method: 'POST', key, query: { uploads: '' } }, what), 'UploadId') ?? '';
+  async *#inParts(key: string, what: string, first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<number> {
+    const begun = await this.#text({ method: 'POST', key, query: { uploads: '' } }, what);
+    const uploadId = textIn(begun, 'UploadId') ?? '';
     if (uploadId === '') throw new BackupError('destination', `${what}: the S3 service began no upload`);
     const parts: string[] = [];
     try {
       for (let part: Buffer | undefined = first; part;) {
         const number = parts.length + 1;
         const query = { partNumber: String(number), uploadId };
-        const response = await answered({ method: 'PUT', key, query, body: part }, what);
+        const response = await this.#answered({ method: 'PUT', key, query, body: part }, what);
         response.resume();
         const etag = String(response.headers.etag ?? '').replaceAll('"', '&quot;');
         parts.push(`<Part><PartNumber>${number}</PartNumber><ETag>${etag}</ETag></Part>`);
@@ -128,59 +191,11 @@ export function s3({ endpoint, bucket, prefix, region, keys, ca, partBytes = PAR
         part = next.done === true ? undefined : next.value;
       }
       const body = Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`);
-      await text({ method: 'POST', key, query: { uploadId }, body }, what);
+      await this.#text({ method: 'POST', key, query: { uploadId }, body }, what);
     } catch (error) {
       // Parts of an upload that never ends cost money.
-      await text({ method: 'DELETE', key, query: { uploadId } }, what).catch(() => {});
+      await this.#text({ method: 'DELETE', key, query: { uploadId } }, what).catch(() => {});
       throw error;
     }
   }
-
-  return {
-    async write(name, bytes) {
-      const key = `${prefix}${checkName(name)}`;
-      const what = `cannot write ${name}`;
-      const parts = pieces(bytes, partBytes);
-      const first = await parts.next();
-      const body = first.done === true ? Buffer.alloc(0) : first.value;
-      if (body.length < partBytes) {
-        (await answered({ method: 'PUT', key, body }, what)).resume();
-        return body.length;
-      }
-      let size = 0;
-      for await (const length of inParts(key, what, body, parts)) size += length;
-      return size;
-    },
-    async *read(name) {
-      const what = `cannot read ${name}`;
-      const response = await answered({ method: 'GET', key: `${prefix}${checkName(name)}` }, what);
-      try {
-        for await (const chunk of response) yield chunk as Buffer;
-      } catch (error) {
-        throw new BackupError('destination', `${what}: the S3 service ended the response early`, { cause: error });
-      } finally {
-        response.destroy();
-      }
-    },
-    async list() {
-      const found: Kept[] = [];
-      for (let token = ''; ;) {
-        const query = { 'list-type': '2', prefix, ...(token === '' ? {} : { 'continuation-token': token }) };
-        const xml = await text({ method: 'GET', query }, 'cannot list the bucket');
-        for (const [, entry = ''] of xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
-          const name = (textIn(entry, 'Key') ?? '').slice(prefix.length);
-          if (/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name))
-            found.push({ name, bytes: Number(textIn(entry, 'Size') ?? 0) });
-        }
-        token = textIn(xml, 'NextContinuationToken') ?? '';
-        if (token === '') return found.sort((a, b) => (a.name < b.name ? -1 : 1));
-      }
-    },
-    async remove(name) {
-      await text({ method: 'DELETE', key: `${prefix}${checkName(name)}` }, `cannot remove ${name}`);
-    },
-    close() {
-      agent.destroy();
-    },
-  };
 }
