@@ -124,6 +124,35 @@ export const ABOVE = `(
       order by cardinality(a.parent_ids)), '[]')
     from users a where a.id = any(u.parent_ids || u.root_id) and a.id <> u.id)`;
 
+/** The user of a credential, as `ABOVE` and a query on `users u` give it. */
+export interface HolderRow {
+  user_id: number;
+  role: TokenRecord['role'];
+  status: TokenRecord['userStatus'];
+  /** Of the credential; null: all of the user's. */
+  own_permissions: string[] | null;
+  permissions: string[];
+  restrictions: string[];
+  above: Above[];
+}
+export const HOLDER = `u.role, u.status, u.permissions, u.restrictions, ${ABOVE} above`;
+
+/** Whom a credential stands for, and what it may do. */
+export type Holder = Pick<TokenRecord, 'userId' | 'rootUserId' | 'role' | 'userStatus' | 'permissions'>;
+
+export const holderOf = (row: HolderRow): Holder => ({
+  userId: row.user_id,
+  rootUserId: row.above[0]?.id ?? row.user_id,
+  role: row.role,
+  userStatus: effectiveStatus(row.status, row.above),
+  permissions: effectivePermissions(
+    row.own_permissions,
+    row.permissions,
+    row.restrictions,
+    row.above.map(({ permissions }) => permissions),
+  ),
+});
+
 const QUOTAS = ['request-count', 'processing-time', 'data-processed'] as const;
 
 function limitsOf(given: MonthlyLimits | null): MonthlyLimits | null {

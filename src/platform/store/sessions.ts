@@ -1,8 +1,7 @@
 /** Sessions: each JWT has a row, so it can be listed and revoked. */
-import { ABOVE, type Above, effectivePermissions, effectiveStatus } from './limits.ts';
+import { HOLDER, type Holder, type HolderRow, holderOf } from './limits.ts';
 import { listed, type Columns } from './columns.ts';
 import type { Database } from './connection.ts';
-import type { TokenRecord } from './records.ts';
 
 export interface NewSession {
   id: string;
@@ -18,10 +17,7 @@ export interface NewSession {
   expiresAt: Date;
 }
 
-export interface SessionCaller extends Pick<
-  TokenRecord,
-  'userId' | 'rootUserId' | 'role' | 'userStatus' | 'permissions'
-> {
+export interface SessionCaller extends Holder {
   expiresAt: Date;
   tokenId: number | null;
   /** True for a sign-in with the password, false for a JWT created with another credential. */
@@ -44,14 +40,7 @@ const RECORD: Columns<SessionRecord> = {
   userAgent: 'user_agent',
 };
 
-interface CallerRow {
-  user_id: number;
-  role: TokenRecord['role'];
-  status: TokenRecord['userStatus'];
-  session_permissions: string[] | null;
-  permissions: string[];
-  restrictions: string[];
-  above: Above[];
+interface CallerRow extends HolderRow {
   expires_at: Date;
   token_id: number | null;
   parent_id: string | null;
@@ -96,8 +85,7 @@ export async function openSession(
 export async function sessionCaller(database: Database, id: string, userId: number): Promise<SessionCaller | null> {
   const row = await database.first<CallerRow>({
     name: 'session_caller',
-    text: `select s.user_id, u.role, u.status, s.permissions session_permissions, u.permissions, u.restrictions,
-      ${ABOVE} above, s.expires_at, s.token_id, s.parent_id
+    text: `select s.user_id, s.permissions own_permissions, s.expires_at, s.token_id, s.parent_id, ${HOLDER}
       from sessions s join users u on u.id = s.user_id left join tokens t on t.id = s.token_id
       where s.id = $1 and s.user_id = $2 and s.ended_at is null and s.expires_at > now()
         and (s.token_id is null or (t.revoked_at is null and (t.expires_at is null or t.expires_at > now())))`,
@@ -106,19 +94,10 @@ export async function sessionCaller(database: Database, id: string, userId: numb
   });
   if (!row) return null;
   return {
-    userId: row.user_id,
-    rootUserId: row.above[0]?.id ?? row.user_id,
-    role: row.role,
-    userStatus: effectiveStatus(row.status, row.above),
+    ...holderOf(row),
     expiresAt: row.expires_at,
     tokenId: row.token_id,
     signedIn: row.token_id === null && row.parent_id === null,
-    permissions: effectivePermissions(
-      row.session_permissions,
-      row.permissions,
-      row.restrictions,
-      row.above.map(({ permissions }) => permissions),
-    ),
   };
 }
 

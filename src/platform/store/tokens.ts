@@ -2,11 +2,11 @@
 import type { Database } from './connection.ts';
 import {
   ABOVE,
-  type Above,
   ACCOUNT_COLUMNS,
   effectiveLimits,
-  effectivePermissions,
-  effectiveStatus,
+  HOLDER,
+  holderOf,
+  type HolderRow,
   LIMIT_COLUMNS,
   NO_GIVEN_LIMITS,
   type GivenLimits,
@@ -17,29 +17,21 @@ import { asObject } from './columns.ts';
 import type { DefaultLimits, Limits } from '../../base/limits.ts';
 import type { MonthlyLimits, TokenRecord } from './records.ts';
 
-interface TokenRow {
+interface TokenRow extends HolderRow {
   id: number;
-  user_id: number;
   name: string;
-  role: TokenRecord['role'];
-  user_status: TokenRecord['userStatus'];
-  token_permissions: string[] | null;
-  user_permissions: string[];
-  restrictions: string[];
   expires_at: Date | null;
   allow: TokenRecord['allow'];
   t_quota: MonthlyLimits | null;
   u_quota: MonthlyLimits | null;
   token_limits: GivenLimits;
   user_limits: GivenToAccount;
-  above: Above[];
 }
 
 const SELECT = `
-  select t.id, t.user_id, t.name, u.role, u.status user_status, t.permissions token_permissions,
-    u.permissions user_permissions, u.restrictions, t.expires_at, t.allow, t.monthly_quota t_quota,
+  select t.id, t.user_id, t.name, t.permissions own_permissions, t.expires_at, t.allow, t.monthly_quota t_quota,
     u.monthly_quota u_quota, ${asObject(LIMIT_COLUMNS, 't')} token_limits,
-    ${asObject(ACCOUNT_COLUMNS, 'u')} user_limits, ${ABOVE} above
+    ${asObject(ACCOUNT_COLUMNS, 'u')} user_limits, ${HOLDER}
   from tokens t join users u on u.id = t.user_id`;
 const LIVE = 't.revoked_at is null';
 
@@ -56,17 +48,8 @@ async function tokensWhere(
   const rows = await database.rows<TokenRow>({ ...rest, text: `${SELECT} where ${where}` });
   return rows.map((row) => ({
     id: row.id,
-    userId: row.user_id,
-    rootUserId: row.above[0]?.id ?? row.user_id,
+    ...holderOf(row),
     name: row.name,
-    role: row.role,
-    userStatus: effectiveStatus(row.user_status, row.above),
-    permissions: effectivePermissions(
-      row.token_permissions,
-      row.user_permissions,
-      row.restrictions,
-      row.above.map(({ permissions }) => permissions),
-    ),
     expiresAt: row.expires_at,
     limits: effectiveLimits(row.token_limits, row.user_limits, row.above, database.defaultLimits),
     quotas: quotasOf({ token: row.t_quota, user: { id: row.user_id, monthlyQuota: row.u_quota }, above: row.above }),
