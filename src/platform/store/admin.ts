@@ -3,8 +3,8 @@
  * and looked up at every start.
  */
 import type pg from 'pg';
-import { connectedFor, type ConnectionSettings } from './connection.ts';
-import { asStoreError, StoreError } from './errors.ts';
+import { type ConnectionSettings, withConnection } from './connection.ts';
+import { StoreError } from './errors.ts';
 import { hashPassword } from './password.ts';
 import { PERMISSIONS } from './permissions.ts';
 import { parameters } from './storable.ts';
@@ -32,9 +32,8 @@ export async function bootstrapAdmin(
   if (!/^[^\s@]+@[^\s@]+$/.test(input.email))
     throw new StoreError('invalid', 'the admin e-mail is not a valid address');
   const passwordHash = input.password ? await hashPassword(input.password) : null;
-  const what = 'bootstrap of the administrator';
-  const client = await connectedFor(what, { ...settings, name: 'probeyard-migrate' });
-  try {
+  const session = { ...settings, name: 'probeyard-migrate' };
+  return withConnection('bootstrap of the administrator', session, async (client) => {
     await client.query('begin');
     await client.query(`select pg_advisory_xact_lock(hashtext('probeyard.admin'))`);
     const userId = await ensureUser(client, input.email, passwordHash);
@@ -46,11 +45,7 @@ export async function bootstrapAdmin(
     );
     await client.query('commit');
     return { userId, tokenId };
-  } catch (error) {
-    throw asStoreError(error, what);
-  } finally {
-    await client.end().catch(() => {});
-  }
+  });
 }
 
 async function ensureUser(client: pg.Client, email: string, passwordHash: string | null): Promise<number> {

@@ -1,40 +1,36 @@
 /** What the record knows of its backups: what was erased and when the last one was made. */
-import type pg from 'pg';
-import { connectedFor, type ConnectionSettings, type Database } from './connection.ts';
+import {
+  type ConnectionSettings,
+  type Database,
+  type HeldConnection,
+  withConnection,
+  holdConnection,
+} from './connection.ts';
 import { jsonb, parameters } from './storable.ts';
-import { asStoreError } from './errors.ts';
 
 export interface Erased {
   kind: 'user' | 'request' | 'token';
   id: string;
 }
 
-export interface ErasedSince {
+export interface ErasedSince extends HeldConnection {
   installId: string;
   at: string;
   erased: AsyncIterable<Erased>;
-  close(): Promise<void>;
 }
 
 const BATCH = 1_000;
 const ERASED = `select kind, id from erased where at >= coalesce($1::timestamptz, '-infinity')
   union all select 'token', id::text from tokens where revoked_at >= coalesce($1::timestamptz, '-infinity')`;
 
-async function inSession<T>(settings: ConnectionSettings, what: string, work: (client: pg.Client) => Promise<T>) {
-  const client = await connectedFor(what, { ...settings, statementTimeoutMs: 0, name: 'probeyard-backup' });
-  const close = async (): Promise<void> => {
-    await client.end().catch(() => {});
-  };
-  try {
-    return { result: await work(client), close };
-  } catch (error) {
-    await close();
-    throw asStoreError(error, what);
-  }
-}
+const session = (settings: ConnectionSettings): ConnectionSettings => ({
+  ...settings,
+  statementTimeoutMs: 0,
+  name: 'probeyard-backup',
+});
 
-export async function erasedSince(settings: ConnectionSettings, since: Date | undefined): Promise<ErasedSince> {
-  const { result, close } = await inSession(settings, 'list of erasures', async (client) => {
+export const erasedSince = (settings: ConnectionSettings, since: Date | undefined): Promise<ErasedSince> =>
+  holdConnection('list of erasures', session(settings), async (client) => {
     await client.query('begin transaction isolation level repeatable read, read only');
     const { rows } = await client.query<{ installId: string; at: string }>(
       `select value #>> '{}' as "installId", to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at
@@ -50,22 +46,19 @@ export async function erasedSince(settings: ConnectionSettings, since: Date | un
     }
     return { installId: rows[0]?.installId ?? '', at: rows[0]?.at ?? '', erased: erased() };
   });
-  return { ...result, close };
-}
 
 export type BackupOutcome = { done: { name: string; bytes: number; seconds: number } } | { failed: { code: string } };
 
 /** Kept in the record, from which the controllers make metrics: a job that ends cannot be scraped. */
 export async function recordBackup(settings: ConnectionSettings, outcome: BackupOutcome): Promise<void> {
   const [[key, value]] = Object.entries(outcome) as [[string, object]];
-  const { close } = await inSession(settings, 'outcome of the backup', (client) =>
+  await withConnection('outcome of the backup', session(settings), (client) =>
     client.query(
       `insert into settings (key, value) values ($1, $2::jsonb || jsonb_build_object('at', extract(epoch from now())))
         on conflict (key) do update set value = excluded.value`,
       parameters([`backup.${key}`, jsonb(value)]),
     ),
   );
-  await close();
 }
 
 /** Times in seconds since 1970; undefined: never. */

@@ -83,6 +83,42 @@ export async function connectedFor(what: string, settings: ConnectionSettings): 
   }
 }
 
+export interface HeldConnection {
+  close(): Promise<void>;
+}
+
+/**
+ * What the work made, and `close`, which ends its connection. Where the work fails, the connection is ended, and the
+ * error says what it was for.
+ */
+export async function holdConnection<T extends object>(
+  what: string,
+  settings: ConnectionSettings,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T & HeldConnection> {
+  const client = await connectedFor(what, settings);
+  const close = async (): Promise<void> => {
+    await client.end().catch(() => {});
+  };
+  try {
+    return { ...(await work(client)), close };
+  } catch (error) {
+    await close();
+    throw asStoreError(error, what);
+  }
+}
+
+/** The result of work on one connection, which ends with it. */
+export async function withConnection<T>(
+  what: string,
+  settings: ConnectionSettings,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const { result, close } = await holdConnection(what, settings, async (client) => ({ result: await work(client) }));
+  await close();
+  return result;
+}
+
 /** The user name in this address. */
 export const userOf = (url: string): string => new pg.Client({ connectionString: url.split('?')[0] ?? '' }).user ?? '';
 

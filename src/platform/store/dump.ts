@@ -3,7 +3,7 @@
  * list of migrations alone, which make it again.
  */
 import type pg from 'pg';
-import { connectedFor, type ConnectionSettings } from './connection.ts';
+import { type ConnectionSettings, type HeldConnection, holdConnection } from './connection.ts';
 import { copyOut } from './copy.ts';
 import { asStoreError } from './errors.ts';
 
@@ -24,10 +24,9 @@ export interface DumpContent {
   sequences: { name: string; value: number }[];
 }
 
-export interface Dump {
+export interface Dump extends HeldConnection {
   content: DumpContent;
   rows(table: DumpedTable): AsyncGenerator<Buffer>;
-  close(): Promise<void>;
 }
 
 /** Without unlogged tables, which a crash may empty too, and without generated columns. */
@@ -75,16 +74,11 @@ async function contentOf(client: pg.Client): Promise<DumpContent> {
 export const columnList = (client: pg.Client, { columns }: DumpedTable): string =>
   columns.map((column) => client.escapeIdentifier(column)).join(', ');
 
-export async function openDump(settings: ConnectionSettings): Promise<Dump> {
-  const client = await connectedFor('dump', { ...settings, statementTimeoutMs: 0, name: 'probeyard-backup' });
-  const close = async (): Promise<void> => {
-    await client.end().catch(() => {});
-  };
-  try {
+export const openDump = (settings: ConnectionSettings): Promise<Dump> =>
+  holdConnection('dump', { ...settings, statementTimeoutMs: 0, name: 'probeyard-backup' }, async (client) => {
     await client.query('begin transaction isolation level repeatable read, read only');
-    const content = await contentOf(client);
     return {
-      content,
+      content: await contentOf(client),
       async *rows(table) {
         const from = `select ${columnList(client, table)} from ${client.escapeIdentifier(table.name)}`;
         try {
@@ -93,10 +87,5 @@ export async function openDump(settings: ConnectionSettings): Promise<Dump> {
           throw asStoreError(error, `dump of the table ${table.name}`);
         }
       },
-      close,
-    };
-  } catch (error) {
-    await close();
-    throw asStoreError(error, 'dump');
-  }
-}
+    } satisfies Omit<Dump, 'close'>;
+  });

@@ -1,19 +1,18 @@
 /** Loads a dump into an empty database: the schema of its version first, then all of its rows or none. */
 import pg from 'pg';
 import type { Erased } from './backups.ts';
-import { connectedFor, type ConnectionSettings } from './connection.ts';
+import { type ConnectionSettings, type HeldConnection, withConnection, holdConnection } from './connection.ts';
 import { copyIn } from './copy.ts';
 import { columnList, type DumpContent, type DumpedTable, tablesOf } from './dump.ts';
 import { asStoreError, isConnectionFailure, StoreError } from './errors.ts';
 import { migrate, type Migration, readMigrations } from './migrate.ts';
 
-export interface Load {
+export interface Load extends HeldConnection {
   rows(table: DumpedTable, rows: AsyncIterable<Buffer>): Promise<void>;
   /** Erases again what was erased after the dump. Returns how many of them the dump still had. */
   erase(kind: Erased['kind'], ids: string[]): Promise<number>;
   /** Makes everything visible at once, under the name of the dump. */
   commit(name: string): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** Written in the same transaction as the rows. */
@@ -68,30 +67,27 @@ const differs = (a: DumpedTable[], b: DumpedTable[]): string | undefined => {
 
 export async function openLoad(settings: ConnectionSettings, content: DumpContent): Promise<Load> {
   const migrations = migrationsOf(content);
-  const client = await connectedFor('restore', { ...settings, statementTimeoutMs: 0, name: 'probeyard-restore' });
-  const close = async (): Promise<void> => {
-    await client.end().catch(() => {});
-  };
-  try {
-    const reason = await occupied(client, migrations);
-    if (reason !== undefined)
-      throw new StoreError(
-        'invalid',
-        `a backup is restored into an empty database only, and this one is not: ${reason}`,
-      );
-    await migrate(settings, migrations);
-    await client.query('begin');
-    const tables = await tablesOf(client);
-    const strange = differs(tables, content.tables);
-    if (strange !== undefined) throw new StoreError('invalid', `the backup's table ${strange} has another form`);
-    await client.query(`truncate ${tables.map(({ name }) => client.escapeIdentifier(name)).join(', ')}`);
-    const rules = await withoutRules(client, tables);
-    await makeMonths(client, content);
-    return loading(client, content, rules, close);
-  } catch (error) {
-    await close();
-    throw asStoreError(error, 'restore');
-  }
+  return holdConnection(
+    'restore',
+    { ...settings, statementTimeoutMs: 0, name: 'probeyard-restore' },
+    async (client) => {
+      const reason = await occupied(client, migrations);
+      if (reason !== undefined)
+        throw new StoreError(
+          'invalid',
+          `a backup is restored into an empty database only, and this one is not: ${reason}`,
+        );
+      await migrate(settings, migrations);
+      await client.query('begin');
+      const tables = await tablesOf(client);
+      const strange = differs(tables, content.tables);
+      if (strange !== undefined) throw new StoreError('invalid', `the backup's table ${strange} has another form`);
+      await client.query(`truncate ${tables.map(({ name }) => client.escapeIdentifier(name)).join(', ')}`);
+      const rules = await withoutRules(client, tables);
+      await makeMonths(client, content);
+      return loading(client, content, rules);
+    },
+  );
 }
 
 /**
@@ -141,12 +137,7 @@ const ERASE: Record<Erased['kind'], string> = {
     where id = any($1::bigint[]) and revoked_at is null returning 1) select count(*)::integer as n from gone`,
 };
 
-function loading(
-  client: pg.Client,
-  content: DumpContent,
-  rules: () => Promise<void>,
-  close: () => Promise<void>,
-): Load {
+function loading(client: pg.Client, content: DumpContent, rules: () => Promise<void>): Omit<Load, 'close'> {
   let complete: Promise<void> | undefined;
   const completed = (): Promise<void> => {
     complete ??= rules().catch((error: unknown) => {
@@ -192,15 +183,13 @@ function loading(
       );
       await client.query('commit');
     },
-    close,
   };
 }
 
 /** The name of the backup that was restored into this database; undefined if none was, or none yet. */
-export async function restoredFrom(settings: ConnectionSettings): Promise<string | undefined> {
-  const what = 'look for the restored backup';
-  const client = await connectedFor(what, { ...settings, name: 'probeyard-restore' });
-  try {
+export function restoredFrom(settings: ConnectionSettings): Promise<string | undefined> {
+  const session = { ...settings, name: 'probeyard-restore' };
+  return withConnection('look for the restored backup', session, async (client) => {
     const { rows: tables } = await client.query(`select 1 from pg_class where oid = to_regclass('settings')`);
     if (tables.length === 0) return undefined;
     const { rows } = await client.query<{ name: string }>(
@@ -208,9 +197,5 @@ export async function restoredFrom(settings: ConnectionSettings): Promise<string
       [RESTORED],
     );
     return rows[0]?.name;
-  } catch (error) {
-    throw asStoreError(error, what);
-  } finally {
-    await client.end().catch(() => {});
-  }
+  });
 }

@@ -9,8 +9,8 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { connectedFor, type ConnectionSettings } from './connection.ts';
-import { asStoreError, StoreError } from './errors.ts';
+import { type ConnectionSettings, withConnection } from './connection.ts';
+import { StoreError } from './errors.ts';
 import { grantRights, type Roles } from './roles.ts';
 
 export interface Migration {
@@ -52,8 +52,8 @@ export async function migrate(
   migrations = readMigrations(),
 ): Promise<string[]> {
   // A migration that moves rows may take longer than any request, so there is no statement timeout.
-  const client = await connectedFor('migrate', { ...settings, statementTimeoutMs: 0, name: 'probeyard-migrate' });
-  try {
+  const session = { ...settings, statementTimeoutMs: 0, name: 'probeyard-migrate' };
+  return withConnection('migrate', session, async (client) => {
     await client.query(`set lock_timeout = '${LOCK_WAIT}'`);
     // A session-level lock: it is released when the connection ends, in any case.
     await client.query('select pg_advisory_lock($1)', [LOCK]);
@@ -64,11 +64,7 @@ export async function migrate(
     const applied = await applyMissing(client, migrations);
     if (settings.roles) await grantRights(client, settings.roles);
     return applied;
-  } catch (error) {
-    throw asStoreError(error, 'migrate');
-  } finally {
-    await client.end().catch(() => {});
-  }
+  });
 }
 
 async function applyMissing(client: pg.Client, migrations: Migration[]): Promise<string[]> {
