@@ -2,8 +2,7 @@
 import type { StoreKind, NamedCredential, WorkloadIdentity } from '../../base/source_settings.ts';
 import type { SecretOf } from '../../source/named_credential.ts';
 import { textIn } from '../../base/xml.ts';
-import { IdentityError } from './error.ts';
-import type { Post, TokenAnswer } from './post.ts';
+import { IdentityError, type Post, type TokenAnswer } from './post.ts';
 
 export interface Granted {
   secret: SecretOf;

@@ -7,9 +7,8 @@ import { join } from 'node:path';
 import { backoff, pause } from '../../base/retry.ts';
 import type { NamedCredential } from '../../base/source_settings.ts';
 import type { SecretOf } from '../../source/named_credential.ts';
-import { IdentityError } from './error.ts';
+import { IdentityError, type Post } from './post.ts';
 import { grant, type Granted } from './grant.ts';
-import type { Post } from './post.ts';
 
 export interface IdentitySettings {
   /** Those with an identity are kept. */

@@ -5,7 +5,6 @@ import { isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { boundedText } from '../../base/bounded_text.ts';
 import { tunnelThrough, type EgressRoute } from '../../source/http/egress.ts';
-import { IdentityError } from './error.ts';
 
 export interface TokenRequest {
   url: string;
@@ -71,4 +70,9 @@ export function postBy(route: EgressRoute | undefined): Post {
       throw new IdentityError('the token service cannot be reached', { cause });
     }
   };
+}
+
+/** Why no access was granted. Its text names neither a token nor a role. */
+export class IdentityError extends Error {
+  override name = 'IdentityError';
 }

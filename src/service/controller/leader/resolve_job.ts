@@ -20,7 +20,7 @@ import { isKubeError } from '../../../platform/kube/errors.ts';
 import { LABEL } from '../../../platform/kube/resource.ts';
 import type { Kind, ProbeJob, ToolRequest } from '../../../platform/kube/probe_job.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
-import { openSealed } from '../../../platform/seal/open.ts';
+import { openSealed } from '../../../platform/seal/seal.ts';
 import { isAdmitted } from '../../../platform/kube/conditions.ts';
 import { displaySource } from '../../../source/address/redact.ts';
 import { groupOf } from '../../../source/protocols/table.ts';
@@ -48,7 +48,7 @@ import { uploadSource } from '../../../source/protocols/upload/upload.ts';
 import { isHeaders, unfitFor, type SourceHeader } from '../../../source/headers.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { IdentityError } from '../../../platform/identity/error.ts';
+import { IdentityError } from '../../../platform/identity/post.ts';
 import type { NamedCredential } from '../../../base/source_settings.ts';
 import {
   LEAVES_BUCKET,
