@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { compareRuns } from '../../src/media/compare/compare.ts';
 import { SIDES, type Side } from '../../src/platform/bus/messages.ts';
 import type { FailureCode } from '../../src/platform/bus/result_body.ts';
-import { openSealed } from '../../src/platform/seal/open.ts';
+import { openSealed } from '../../src/platform/seal/seal.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';
 import { type TextBody, type TextToolResult } from '../result/text_body.ts';
 

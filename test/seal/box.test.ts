@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { JSONWebKeySet } from 'jose';
 import { boxKey, openBox, sealInBox } from '../../src/platform/seal/box.ts';
-import { SealError } from '../../src/platform/seal/errors.ts';
+import { SealError } from '../../src/platform/seal/seal.ts';
 import { boxKeys } from '../../src/service/setup/secrets.ts';
 
 const made = (): JSONWebKeySet => JSON.parse(boxKeys()['box.jwks']!) as JSONWebKeySet;

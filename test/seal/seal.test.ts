@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { CompactEncrypt, exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
-import { openSealed } from '../../src/platform/seal/open.ts';
-import { sealSource } from '../../src/platform/seal/seal.ts';
+import { openSealed, sealSource } from '../../src/platform/seal/seal.ts';
 
 const binding = { requestId: '0190a5c1-0000-7000-8000-000000000001', tokenId: 17 };
 const source = 's3://KEY:SE/CRET@bucket/päth?q=1';

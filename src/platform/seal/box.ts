@@ -3,7 +3,7 @@
  * that a secret sealed for one purpose does not open for another.
  */
 import { base64url, CompactEncrypt, compactDecrypt, type JSONWebKeySet, type JWK } from 'jose';
-import { SealError } from './errors.ts';
+import { SealError } from './seal.ts';
 
 const ALGORITHM = 'dir';
 const ENCRYPTION = 'A256GCM';

@@ -1,8 +1,7 @@
 /** Key sets in files, read again when the file changes, so a rotation needs no restart. */
 import { readFileSync, statSync } from 'node:fs';
 import type { JSONWebKeySet } from 'jose';
-import { openingKey } from './open.ts';
-import { sealingKey } from './seal.ts';
+import { openingKey, sealingKey } from './seal.ts';
 
 const CHECK_MS = 10_000;
 

@@ -4,7 +4,7 @@
  * someone who knew the old password could have collected any number of marks.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { isSealError } from '../../platform/seal/errors.ts';
+import { isSealError } from '../../platform/seal/seal.ts';
 import { isUuid } from '../../platform/store/uuid.ts';
 import type { Box } from './box.ts';
 

@@ -6,7 +6,7 @@
 import { createHmac, hkdfSync, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import type { JSONWebKeySet } from 'jose';
 import { boxKeyBytes } from '../../platform/seal/box.ts';
-import { SealError } from '../../platform/seal/errors.ts';
+import { SealError } from '../../platform/seal/seal.ts';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 export const randomText = (length: number): string =>

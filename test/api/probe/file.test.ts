@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { openSealed } from '../../../src/platform/seal/open.ts';
+import { openSealed } from '../../../src/platform/seal/seal.ts';
 import { HLS_VERSION } from '../../../src/media/hls/built_in.ts';
 import { PROBE_JOBS } from '../../../src/platform/kube/client.ts';
 import { until } from '../../until.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readSealed } from '../../../src/service/controller/leader/resolve_job.ts';
-import { openSealed } from '../../../src/platform/seal/open.ts';
+import { openSealed } from '../../../src/platform/seal/seal.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 
 const SECRET = 'Bearer s3cret-t0ken';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Uploads } from '../../../src/service/api/deps.ts';
 import { readSealed } from '../../../src/service/controller/leader/resolve_job.ts';
-import { openSealed } from '../../../src/platform/seal/open.ts';
+import { openSealed } from '../../../src/platform/seal/seal.ts';
 import { startProxy } from '../../../src/source/proxy.ts';
 import { serveUploads, type UploadServer } from '../../../src/source/upload/serve.ts';
 import { openSpool, type Spool } from '../../../src/source/upload/spool.ts';

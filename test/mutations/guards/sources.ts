@@ -70,7 +70,7 @@ export const sources: readonly Guard[] = [
   without(
     'a sealed source opens for its own request and token',
     'test/seal/seal.test.ts',
-    () => import('../../../src/platform/seal/open.ts'),
+    () => import('../../../src/platform/seal/seal.ts'),
     'openSealed',
     () =>
       async (sealed, _binding, { keys }) => {
