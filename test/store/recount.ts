@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import pg from 'pg';
 import type { Store } from '../../src/platform/store/store.ts';
 import type { Aggregation } from '../../src/platform/statistics/aggregation.ts';
-import { readHistogram } from '../../src/platform/statistics/histogram.ts';
-import type { Statistic } from '../../src/platform/statistics/resources.ts';
+import { readHistogram, type Statistic } from '../../src/platform/statistics/resources.ts';
 
 const filtered = (where: string) => `(count(*) filter (where ${where}))::float8`;
 const RECOUNT: Record<Statistic, string> = {
