@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { Webhook } from 'standardwebhooks';
 import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
-import { secretText } from '../../src/service/webhooks/sign.ts';
 import type { PolicyResult } from '../../src/media/policy/schema.ts';
 import { until } from '../until.ts';
-import { startReceiver, type Receiver } from '../webhooks/receiver.ts';
+import { secretText, startReceiver, type Receiver } from '../webhooks/receiver.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';
 
 const asked = [{ name: 'ffprobe' as const }];

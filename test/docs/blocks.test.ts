@@ -11,7 +11,7 @@ import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { PAGES } from '../../docs/site/pages.ts';
 import { readPolicyText } from '../../src/media/policy/read.ts';
-import { secretText, signedHeaders } from '../../src/service/webhooks/sign.ts';
+import { secretText, signedHeaders } from '../../src/service/webhooks/send.ts';
 import { startApi, type ApiFixture } from '../api/fixture.ts';
 import { freePort } from '../free_port.ts';
 import { sendFile, startOrigin, type Origin } from '../source/origin.ts';

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import type { Delivery } from '../../src/service/webhooks/deliver.ts';
-import { secretText } from '../../src/service/webhooks/sign.ts';
 import { makeCertificate } from '../source/certificate.ts';
 import { startStore, type StoreFixture } from '../store/fixture.ts';
 import { until } from '../until.ts';
 import { budget, deliverer, endedRequest, makeDue, outboxRow } from './outbox.ts';
-import { startReceiver, type Receiver } from './receiver.ts';
+import { secretText, startReceiver, type Receiver } from './receiver.ts';
 
 const SECRET = randomBytes(32);
 const ALL = {

@@ -4,6 +4,9 @@ import { createServer, type IncomingHttpHeaders, type RequestListener, type Serv
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
+/** A signing secret as its owner sees it. */
+export const secretText = (secret: Buffer): string => `whsec_${secret.toString('base64')}`;
+
 export interface Received {
   method: string;
   path: string;

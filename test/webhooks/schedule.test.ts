@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { RETRIES_MS, retryAfterMs, verdictOf } from '../../src/service/webhooks/schedule.ts';
+import { RETRIES_MS, retryAfterMs, verdictOf } from '../../src/service/webhooks/send.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const verdict = (status: number | null, step = 0, retryAfter?: string, random = 0) =>

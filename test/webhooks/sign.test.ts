@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { secretText, signedHeaders } from '../../src/service/webhooks/sign.ts';
+import { signedHeaders } from '../../src/service/webhooks/send.ts';
+import { secretText } from './receiver.ts';
 
 describe('signature of a webhook', () => {
   const secret = randomBytes(32);

@@ -8,7 +8,16 @@ import { bytesOf, lengthOf } from '../result/pieces.ts';
 import { textOf } from '../result/texts.ts';
 import { unpackResult } from '../result/unpack.ts';
 import { answerOf, type Answer, type ResponseForm } from '../result/answer.ts';
-import { eventOf } from './events.ts';
+
+/** Webhook events. A new event is one row here: types and the OpenAPI description follow. */
+export const EVENTS = {
+  'probe.completed': 'A probe has ended, and at least one tool succeeded.',
+  'probe.failed': 'A probe has ended, and no tool succeeded.',
+} as const;
+
+export type WebhookEvent = keyof typeof EVENTS;
+
+export const eventOf = (success: boolean): WebhookEvent => (success ? 'probe.completed' : 'probe.failed');
 
 /** The largest body for receivers; the complete result can be read back. */
 export const MAX_BODY_BYTES = 1_000_000;

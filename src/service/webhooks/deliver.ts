@@ -18,12 +18,10 @@ import type { SourceException } from '../../base/source_settings.ts';
 import type { Store } from '../../platform/store/store.ts';
 import { traceWebhook } from '../../platform/tracing/job_trace.ts';
 import type { Tracer } from '../../platform/tracing/tracer.ts';
-import type { DueWebhook } from '../../platform/store/webhooks.ts';
+import type { DueWebhook, WebhookVerdict } from '../../platform/store/webhooks.ts';
 import { webhookBody } from './body.ts';
 import type { WebhookMetrics } from './metrics.ts';
-import { verdictOf, type Verdict } from './schedule.ts';
-import { send, type Sent } from './send.ts';
-import { signedHeaders } from './sign.ts';
+import { send, signedHeaders, verdictOf, type Sent } from './send.ts';
 
 export interface DeliverySettings {
   /** Private receivers. */
@@ -248,7 +246,7 @@ class Outbox implements Delivery {
   }
 
   /** The outcome of an attempt, and the verdict on the webhook. */
-  async #resultOf(webhook: DueWebhook): Promise<{ sent: Sent; verdict: Verdict }> {
+  async #resultOf(webhook: DueWebhook): Promise<{ sent: Sent; verdict: WebhookVerdict }> {
     const { store, log } = this.#deps;
     const judged = (sent: Sent) => ({ sent, verdict: verdictOf(sent, webhook.step, store.clock.now()) });
     // Counted as an attempt: a webhook that crashes its replica is not repeated forever, and not immediately.

@@ -1,4 +1,8 @@
-/** One POST to a caller's address: only to a checked address, without following redirects, and within its time-out. */
+/**
+ * One attempt of a webhook: its signature, its POST, and what follows from the response. It goes only to a checked
+ * address, without following redirects, and within its time-out.
+ */
+import { createHmac } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import { DeadlineError, within } from '../../base/retry.ts';
@@ -8,6 +12,7 @@ import { boundInterim } from '../../source/http/interim.ts';
 import { isSourceError } from '../../source/error.ts';
 import { parseSource } from '../../source/address/parse.ts';
 import { authority, targetOf, urlOf } from '../../source/address/target.ts';
+import type { WebhookVerdict } from '../../platform/store/webhooks.ts';
 
 export interface Sent {
   /** Null: no response. */
@@ -116,4 +121,62 @@ async function post(
     request.once('error', reject).once('response', resolve);
     request.end(body);
   });
+}
+
+// When a webhook is retried, and when it fails permanently.
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** Pauses after the first attempt and after each retry. */
+export const RETRIES_MS = [
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+] as const;
+/** Never earlier than scheduled, and up to a fifth later, so that simultaneous failures spread out. */
+const JITTER = 0.2;
+/** A receiver may request a longer pause, up to this. */
+const LONGEST_PAUSE_MS = 24 * HOUR;
+
+/** `step`: retries already used; `now`: wall-clock time, for a date in Retry-After. */
+export function verdictOf(
+  { status, retryAfter }: Pick<Sent, 'status' | 'retryAfter'>,
+  step: number,
+  now: number,
+  random: () => number = Math.random,
+): WebhookVerdict {
+  if (status !== null && status >= 200 && status <= 299) return { state: 'delivered' };
+  if (status === 410) return { state: 'failed' };
+  const pause = RETRIES_MS[step];
+  if (pause === undefined) return { state: 'failed' };
+  const asked = retryAfterMs(retryAfter, now);
+  return { state: 'pending', afterMs: Math.round(Math.max(pause * (1 + JITTER * random()), asked)) };
+}
+
+/** Seconds or a date; invalid values are ignored. */
+export function retryAfterMs(header: string | undefined, now: number): number {
+  const text = header?.trim() ?? '';
+  const asked = /^\d{1,9}$/.test(text)
+    ? Number(text) * SECOND
+    : /^[A-Za-z]{3}, /.test(text)
+      ? Date.parse(text) - now
+      : 0;
+  return Number.isFinite(asked) ? Math.min(Math.max(asked, 0), LONGEST_PAUSE_MS) : 0;
+}
+
+/** Signatures by Standard Webhooks 1.0: HMAC-SHA256 over id, time and body, which prevents modification and replay. */
+export function signedHeaders(
+  secret: Buffer,
+  { id, at, body }: { id: string; at: Date; body: Buffer },
+): Record<string, string> {
+  const timestamp = String(Math.floor(at.getTime() / 1000));
+  const mac = createHmac('sha256', secret).update(`${id}.${timestamp}.`).update(body).digest('base64');
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${mac}` };
 }

@@ -4,7 +4,7 @@ export const webhooks: readonly Guard[] = [
   without(
     'a webhook is signed over id, time and body',
     'test/webhooks/sign.test.ts',
-    () => import('../../../src/service/webhooks/sign.ts'),
+    () => import('../../../src/service/webhooks/send.ts'),
     'signedHeaders',
     (original) => (secret, message) => ({
       ...original(secret, message),
@@ -14,7 +14,7 @@ export const webhooks: readonly Guard[] = [
   without(
     'a receiver that answers 410 gets nothing more',
     'test/webhooks/schedule.test.ts',
-    () => import('../../../src/service/webhooks/schedule.ts'),
+    () => import('../../../src/service/webhooks/send.ts'),
     'verdictOf',
     (original) => (result, step, now, random) =>
       original(result.status === 410 ? { ...result, status: 500 } : result, step, now, random),

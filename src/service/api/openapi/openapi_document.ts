@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 description, generated from the operations. Pure: the same operations produce the same document. */
 import { createHash } from 'node:crypto';
 import Type, { type TSchema } from 'typebox';
-import { EVENTS } from '../../webhooks/events.ts';
+import { EVENTS } from '../../webhooks/body.ts';
 import type { Handler } from '../http/request_context.ts';
 import { methods } from '../http/middleware.ts';
 import { oneOf } from '../http/request_fields.ts';
