@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGzip } from 'node:zlib';
 import { encrypted } from '../../src/service/backup/age.ts';
-import { archived, type Member } from '../../src/service/backup/archive.ts';
+import { archived, type Member } from '../../src/service/backup/content.ts';
 import { type Bytes, through } from '../../src/service/backup/bytes.ts';
 import type { Keys } from '../../src/service/backup/keys.ts';
 import { admin, boxKeys, natsAuth, sealKeys } from '../../src/service/setup/secrets.ts';
