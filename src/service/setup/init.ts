@@ -7,20 +7,10 @@ import { stringify } from 'yaml';
 import { natsTls } from './certificates.ts';
 import { admin, boxKeys, natsAuth, postgres, sealKeys, SECRET_NAMES, type SecretData } from './secrets.ts';
 
-export interface InitOptions {
-  /** The chart's `probeyard.name`: the release, or its fullnameOverride. */
-  name: string;
-  namespace: string;
-  adminEmail: string;
-  /** Without Secrets of servers that are not installed. */
-  externalNats: boolean;
-  externalPostgres: boolean;
-}
-
 type Made = Partial<Record<keyof typeof SECRET_NAMES, SecretData>>;
 
-async function allSecrets(options: InitOptions): Promise<Made> {
-  const { name, namespace, adminEmail, externalNats, externalPostgres } = options;
+async function allSecrets(options: Options): Promise<Made> {
+  const { name, namespace, 'external-nats': externalNats, 'external-postgres': externalPostgres } = options;
   const host = (server: string, suffix: string): string => `${name}-${server}${suffix}`;
   const hosts = ['', `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.cluster.local`];
   const database = host('postgres', `.${namespace}.svc`);
@@ -38,7 +28,7 @@ async function allSecrets(options: InitOptions): Promise<Made> {
         }),
     sealPublic: seal.public,
     sealPrivate: seal.private,
-    admin: admin(adminEmail, box),
+    admin: admin(options['admin-email'], box),
     box,
   };
 }
@@ -49,7 +39,7 @@ const documents = (objects: object[]): string =>
   objects.map((object) => `---\n${stringify(object, { lineWidth: 0 })}`).join('');
 
 /** Kubernetes Secrets; `sops --encrypt --encrypted-regex '^stringData$'` keeps their names readable. */
-const manifests = (made: Made, { namespace }: InitOptions): string =>
+const manifests = (made: Made, { namespace }: Options): string =>
   documents(
     named(made).map(([name, stringData]) => ({
       apiVersion: 'v1',
@@ -67,7 +57,7 @@ const values = (made: Made): string =>
     .join('');
 
 /** Objects of External Secrets, which hold no secret: they say where each one is. */
-const externalSecrets = (made: Made, { namespace }: InitOptions, store: string, path: string): string =>
+const externalSecrets = (made: Made, { namespace, store, path }: Options): string =>
   documents(
     named(made).map(([name]) => ({
       apiVersion: 'external-secrets.io/v1',
@@ -88,25 +78,20 @@ const USAGE = `usage: main.ts secrets-init [--format manifests|json|external-sec
   [--store NAME] [--path secret/probeyard]`;
 
 export async function answer(args: readonly string[]): Promise<string> {
-  const { values: given } = parsed(args);
-  const options: InitOptions = {
-    name: given.name,
-    namespace: given.namespace,
-    adminEmail: given['admin-email'],
-    externalNats: given['external-nats'],
-    externalPostgres: given['external-postgres'],
-  };
-  if (!/^[^@\s]+@[^@\s]+$/.test(options.adminEmail))
+  const options = parsed(args);
+  if (!/^[^@\s]+@[^@\s]+$/.test(options['admin-email']))
     throw new Error(`--admin-email is not an e-mail address\n${USAGE}`);
   const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
   for (const name of ['name', 'namespace'] as const)
     if (!label.test(options[name])) throw new Error(`--${name} is not a name of Kubernetes\n${USAGE}`);
   const made = await allSecrets(options);
-  if (given.format === 'manifests') return manifests(made, options);
-  if (given.format === 'json') return values(made);
-  if (given.format === 'external-secrets') return externalSecrets(made, options, given.store, given.path);
+  if (options.format === 'manifests') return manifests(made, options);
+  if (options.format === 'json') return values(made);
+  if (options.format === 'external-secrets') return externalSecrets(made, options);
   throw new Error(`--format must be one of manifests, json, external-secrets\n${USAGE}`);
 }
+
+type Options = ReturnType<typeof parsed>;
 
 function parsed(args: readonly string[]) {
   const text = (fallback: string) => ({ type: 'string' as const, default: fallback });
@@ -116,15 +101,17 @@ function parsed(args: readonly string[]) {
       args: [...args],
       options: {
         format: text('manifests'),
+        // The chart's `probeyard.name`: the release, or its fullnameOverride.
         name: text('probeyard'),
         namespace: text('probeyard'),
         'admin-email': text('admin@localhost'),
+        // Without Secrets of servers that are not installed.
         'external-nats': flag,
         'external-postgres': flag,
         store: text('vault'),
         path: text('probeyard'),
       },
-    });
+    }).values;
   } catch (error) {
     throw new Error(`${(error as Error).message}\n${USAGE}`, { cause: error });
   }
