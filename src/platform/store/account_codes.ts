@@ -58,34 +58,41 @@ export async function signUp(database: Database, input: SignUp): Promise<void> {
   });
 }
 
-/**
- * Redeems a verification code; null if it is unknown, used or expired. Verifying the mailbox activates a pending
- * account, and all earlier sessions end.
- */
-export function redeemVerify(
+/** Uses up the code and the user's other ones, and ends every session. Null: the code is unknown, used or expired. */
+const redeem = (
   database: Database,
-  codeId: string,
-  passwordHash: string | null = null,
-): Promise<Redeemed | null> {
-  return database.first<Redeemed>({
-    name: 'redeem_verify',
+  purpose: 'verify' | 'reset',
+  { only = '', set }: { only?: string; set: string },
+  values: [codeId: string, passwordHash: string | null],
+): Promise<Redeemed | null> =>
+  database.first<Redeemed>({
+    name: `redeem_${purpose}`,
     text: `with code as (
         update account_codes set used_at = now()
-          where id = $1 and purpose = 'verify' and used_at is null and expires_at > now()
-          and user_id in (select id from users where status = 'pending')
+          where id = $1 and purpose = '${purpose}' and used_at is null and expires_at > now() ${only}
             returning user_id, password_hash, first_name, last_name),
       others as (
         update account_codes c set used_at = now() from code
           where c.user_id = code.user_id and c.id <> $1 and c.used_at is null),
       ended as (update sessions s set ended_at = now() from code
         where s.user_id = code.user_id and s.ended_at is null)
-      update users u set status = 'active', password_hash = coalesce($2, code.password_hash, u.password_hash),
-        first_name = coalesce(code.first_name, u.first_name),
-          last_name = coalesce(code.last_name, u.last_name), updated_at = now()
+      update users u set ${set}, updated_at = now()
         from code where u.id = code.user_id returning u.id "userId", u.email, u.status`,
-    values: [codeId, passwordHash],
+    values,
   });
-}
+
+/** Verifying the mailbox activates a pending account. */
+export const redeemVerify = (database: Database, codeId: string, passwordHash: string | null = null) =>
+  redeem(
+    database,
+    'verify',
+    {
+      only: `and user_id in (select id from users where status = 'pending')`,
+      set: `status = 'active', password_hash = coalesce($2, code.password_hash, u.password_hash),
+        first_name = coalesce(code.first_name, u.first_name), last_name = coalesce(code.last_name, u.last_name)`,
+    },
+    [codeId, passwordHash],
+  );
 
 /**
  * Queues a reset mail. For an unknown address it stores a mail without a recipient, so both cases cost the same.
@@ -121,23 +128,14 @@ export async function addResetCode(database: Database, userId: number, codeId: s
   });
 }
 
-/** Sets the new password and ends every session. */
-export function redeemReset(database: Database, codeId: string, passwordHash: string): Promise<Redeemed | null> {
-  return database.first<Redeemed>({
-    name: 'redeem_reset',
-    text: `with code as (
-        update account_codes set used_at = now()
-          where id = $1 and purpose = 'reset' and used_at is null and expires_at > now() returning user_id),
-      others as (update account_codes c set used_at = now() from code
-        where c.user_id = code.user_id and c.id <> $1 and c.used_at is null),
-      ended as (update sessions s set ended_at = now() from code
-        where s.user_id = code.user_id and s.ended_at is null)
-      update users u set password_hash = $2,
-        status = case when u.status = 'pending' then 'active' else u.status end, updated_at = now()
-        from code where u.id = code.user_id returning u.id "userId", u.email, u.status`,
-    values: [codeId, passwordHash],
-  });
-}
+/** Sets the new password. */
+export const redeemReset = (database: Database, codeId: string, passwordHash: string) =>
+  redeem(
+    database,
+    'reset',
+    { set: `password_hash = $2, status = case when u.status = 'pending' then 'active' else u.status end` },
+    [codeId, passwordHash],
+  );
 
 /** Deletes expired rows, and accounts that were not verified within a week. */
 export async function forgetAccountRemains(database: Database): Promise<void> {
