@@ -32,7 +32,10 @@ export interface StoreSettings extends PoolSettings {
 
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
-/** Each call is a function of its subject's file, and takes the connection first. */
+/**
+ * Each call is a function of its subject's file, with its SQL, and takes the connection first. So it is read alone, and
+ * one call uses another by its name. Two files must not give a call the same name.
+ */
 const CALLS = {
   ...accountCodes,
   ...apiTokens,
