@@ -10,7 +10,7 @@ export interface Granted {
   until: number;
 }
 
-interface Asked extends WorkloadIdentity {
+interface GrantRequest extends WorkloadIdentity {
   region: string;
   /** Of the service account. */
   token: string;
@@ -52,7 +52,7 @@ const inSeconds = (now: number, seconds: unknown): number => until(now + Number(
 
 const SESSION = 'probeyard';
 
-async function s3({ role = '', region, endpoint, token, post }: Asked): Promise<Granted> {
+async function s3({ role = '', region, endpoint, token, post }: GrantRequest): Promise<Granted> {
   const answer = await post({
     url: endpoint ?? `https://sts.${region}.amazonaws.com/`,
     // Amazon would answer in JSON if asked to, and services like it in XML alone.
@@ -81,7 +81,7 @@ const READ_ONLY = 'https://www.googleapis.com/auth/devstorage.read_only';
 const CLOUD = 'https://www.googleapis.com/auth/cloud-platform';
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type';
 
-async function gs({ provider = '', serviceAccount, endpoint, token, post, now }: Asked): Promise<Granted> {
+async function gs({ provider = '', serviceAccount, endpoint, token, post, now }: GrantRequest): Promise<Granted> {
   const own = read(
     await post({
       url: `${endpoint ?? 'https://sts.googleapis.com'}/v1/token`,
@@ -108,7 +108,7 @@ async function gs({ provider = '', serviceAccount, endpoint, token, post, now }:
   return { secret: { bearer: word(other['accessToken'], 'a token') }, until: until(other['expireTime']) };
 }
 
-async function az({ tenant = '', client = '', endpoint, token, post, now }: Asked): Promise<Granted> {
+async function az({ tenant = '', client = '', endpoint, token, post, now }: GrantRequest): Promise<Granted> {
   const answer = read(
     await post({
       url: `${endpoint ?? 'https://login.microsoftonline.com'}/${encodeURIComponent(tenant)}/oauth2/v2.0/token`,
@@ -124,7 +124,7 @@ async function az({ tenant = '', client = '', endpoint, token, post, now }: Aske
   return { secret: { bearer: word(answer['access_token'], 'a token') }, until: inSeconds(now, answer['expires_in']) };
 }
 
-const BY_KIND: Readonly<Record<StoreKind, (asked: Asked) => Promise<Granted>>> = { s3, gs, az };
+const BY_KIND: Readonly<Record<StoreKind, (asked: GrantRequest) => Promise<Granted>>> = { s3, gs, az };
 
 /** `token`: of the controller's service account, for the audience of the token service. */
 export function grant(

@@ -30,13 +30,13 @@ export interface Identities {
 const LEAST_MS = 15 * 60_000;
 const PAUSES = { first: 1_000, longest: 60_000 };
 
-interface Kept {
+interface Access {
   granted?: Granted;
   refused?: Error;
 }
 
 export function keepIdentities({ credentials, folder, post, onRefused }: IdentitySettings): Identities {
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, Access>();
   const stopping = new AbortController();
 
   async function ask(credential: NamedCredential): Promise<Granted> {
@@ -47,7 +47,7 @@ export function keepIdentities({ credentials, folder, post, onRefused }: Identit
   }
 
   async function keep(credential: NamedCredential): Promise<void> {
-    const state: Kept = {};
+    const state: Access = {};
     kept.set(credential.name, state);
     const pauses = backoff(PAUSES);
     while (!stopping.signal.aborted) {

@@ -37,7 +37,7 @@ export function listenTokens(
   return listen(settings, 'py_tokens', { heard, missed: () => onChange({ all: true }) }, onError);
 }
 
-export interface Ears {
+export interface Handlers {
   heard(payload: string): void;
   /** Notifications may have been lost: called after each (re)connect. */
   missed(): void;
@@ -46,7 +46,7 @@ export interface Ears {
 export function listen(
   settings: ConnectionSettings,
   channel: 'py_tokens' | 'py_webhooks',
-  { heard, missed }: Ears,
+  { heard, missed }: Handlers,
   onError: (error: unknown) => void = () => {},
 ): Listener {
   let listening = false;

@@ -36,7 +36,7 @@ const SQL_OF: Record<Measure['aggregate'], (column: string) => string> = {
   histogram: (column) => `string_agg(${column}, ',')`,
 };
 
-type Place = 'kept' | 'live' | 'raw';
+type UsageSource = 'kept' | 'live' | 'raw';
 
 /**
  * The statement for these measures. Each piece takes two parameters for its times, so the text is the same for every
@@ -52,8 +52,8 @@ function statement(
   // A rollup of the bucket's width already has the bucket's times.
   const bucket = (grain: string, time: string) =>
     unit === null ? 'null::timestamptz' : unit === grain ? time : `date_trunc('${unit}', ${time}, 'UTC')`;
-  const columns = (place: Place) => measures.map((measure, index) => `${measure[place]} m${index}`).join(', ');
-  const part = (place: Place, table: string, time: string, grain: string) => {
+  const columns = (place: UsageSource) => measures.map((measure, index) => `${measure[place]} m${index}`).join(', ');
+  const part = (place: UsageSource, table: string, time: string, grain: string) => {
     const user = everyone ? `${place === 'kept' ? 'user_id' : EVERYONE} user_id` : 'user_id';
     const owner = everyone && place !== 'kept' ? '$1::bigint[] is not null' : 'user_id = any($1::bigint[])';
     const token =

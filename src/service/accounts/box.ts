@@ -2,11 +2,11 @@
 import { openBox, sealInBox } from '../../platform/seal/box.ts';
 import type { AccountSettings } from './settings.ts';
 
-export type Kept = 'token' | 'webhook' | 'webhook-url' | 'signing-key' | 'mail' | 'browser';
+export type Purpose = 'token' | 'webhook' | 'webhook-url' | 'signing-key' | 'mail' | 'browser';
 
 export interface Box {
-  seal(text: string, what: Kept, id: string | number): Promise<Buffer>;
-  open(sealed: Uint8Array, what: Kept, id: string | number): Promise<string>;
+  seal(text: string, what: Purpose, id: string | number): Promise<Buffer>;
+  open(sealed: Uint8Array, what: Purpose, id: string | number): Promise<string>;
 }
 
 export const makeBox = ({ boxKeys }: Pick<AccountSettings, 'boxKeys'>): Box => ({

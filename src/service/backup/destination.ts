@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Bytes } from './bytes.ts';
 import { BackupError } from './errors.ts';
 
-export interface Kept {
+export interface StoredFile {
   name: string;
   bytes: number;
 }
@@ -15,7 +15,7 @@ export interface Destination {
   write(name: string, bytes: Bytes): Promise<number>;
   read(name: string): Bytes;
   /** In the order of their names. */
-  list(): Promise<Kept[]>;
+  list(): Promise<StoredFile[]>;
   remove(name: string): Promise<void>;
   close(): void;
 }

@@ -8,7 +8,7 @@ import { targetOf } from '../../source/address/target.ts';
 import { signS3, type S3Keys } from '../../source/http/sign.ts';
 import { textIn } from '../../base/xml.ts';
 import { pieces, type Bytes } from './bytes.ts';
-import { checkName, type Destination, type Kept } from './destination.ts';
+import { checkName, type Destination, type StoredFile } from './destination.ts';
 import { BackupError } from './errors.ts';
 
 export interface S3Settings {
@@ -91,9 +91,9 @@ class Bucket implements Destination {
     }
   }
 
-  async list(): Promise<Kept[]> {
+  async list(): Promise<StoredFile[]> {
     const { prefix } = this.#settings;
-    const found: Kept[] = [];
+    const found: StoredFile[] = [];
     for (let token = ''; ;) {
       const query = { 'list-type': '2', prefix, ...(token === '' ? {} : { 'continuation-token': token }) };
       const xml = await this.#text({ method: 'GET', query }, 'cannot list the bucket');

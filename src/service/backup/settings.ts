@@ -6,7 +6,7 @@ import { folder, type Destination } from './destination.ts';
 import { BackupError } from './errors.ts';
 import { s3 } from './s3.ts';
 
-type Place = Pick<
+type BackupConfig = Pick<
   Config<'restore'>,
   | 'backupFolder'
   | 'backupS3Endpoint'
@@ -20,7 +20,7 @@ type Place = Pick<
 
 const read = (file: string): string => readFileSync(file, 'utf8').trim();
 
-export function destinationOf(config: Place): Destination {
+export function destinationOf(config: BackupConfig): Destination {
   if (config.backupFolder !== '') return folder(config.backupFolder);
   if (config.backupS3Bucket === '')
     throw new BackupError('destination', 'set PY_BACKUP_FOLDER or PY_BACKUP_S3_BUCKET: there is no place for backups');

@@ -28,19 +28,19 @@ export interface NotStarted {
   message: string;
 }
 
-export interface Check<Facts> {
+export interface Check<Measured> {
   id: string;
   title: string;
   wanted: string;
   why: string;
-  verdict(facts: Facts): Verdict;
+  verdict(measured: Measured): Verdict;
   /** Where the lack of it keeps the pod from starting. Absent or undefined: then nothing is known. */
   notStarted?(why: NotStarted): Verdict | undefined;
 }
 
 /** A check that runs in a pod. */
-export interface Probe<Facts> extends Check<Facts> {
-  collect(settings: Settings): Promise<Facts>;
+export interface Probe<Measured> extends Check<Measured> {
+  collect(settings: Settings): Promise<Measured>;
 }
 
 type Named = Pick<Check<never>, 'id' | 'title' | 'wanted' | 'why'>;
@@ -57,7 +57,7 @@ export const findingOf = ({ id, title, wanted, why }: Named, { status, found, se
 
 const unknown = (found: string): Verdict => ({ status: 'unknown', found });
 
-export async function examine<Facts>(probe: Probe<Facts>, settings: Settings): Promise<Finding> {
+export async function examine<Measured>(probe: Probe<Measured>, settings: Settings): Promise<Finding> {
   try {
     return findingOf(probe, probe.verdict(await probe.collect(settings)));
   } catch (error) {
