@@ -1,14 +1,15 @@
 /**
- * Access that is granted to the controller's identity, asked for and renewed apart from requests: jobs are taken in one
- * after the other, and a token service that is silent must not delay those of other accounts.
+ * Access to stores that is granted to the controller's identity: the token of its service account is exchanged for it,
+ * as each cloud has it. It is requested and renewed apart from requests: jobs are taken in one after the other, and a
+ * token service that is silent must not delay those of other accounts.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { backoff, pause } from '../../base/retry.ts';
-import type { NamedCredential } from '../../base/source_settings.ts';
+import type { NamedCredential, StoreKind, WorkloadIdentity } from '../../base/source_settings.ts';
 import type { SecretOf } from '../../source/named_credential.ts';
-import { IdentityError, type Post } from './post.ts';
-import { grant, type Granted } from './grant.ts';
+import { IdentityError, type Post, type TokenAnswer } from './post.ts';
+import { textIn } from '../../base/xml.ts';
 
 export interface IdentitySettings {
   /** Those with an identity are kept. */
@@ -76,4 +77,136 @@ export function keepIdentities({ credentials, folder, post, onRefused }: Identit
     },
     stop: () => stopping.abort(),
   };
+}
+
+export interface Granted {
+  secret: SecretOf;
+  /** In milliseconds since 1970. */
+  until: number;
+}
+
+interface GrantRequest extends WorkloadIdentity {
+  region: string;
+  /** Of the service account. */
+  token: string;
+  post: Post;
+  now: number;
+}
+
+/** Services say what is wrong in a word: the rest of the text may have names in it. */
+function refused({ status, text }: TokenAnswer): IdentityError {
+  const code = textIn(text, 'Code') ?? /"(?:error|code|status)"\s*:\s*"([^"]*)"/.exec(text)?.[1];
+  const why = code !== undefined && /^[\w.-]{1,60}$/.test(code) ? ` (${code})` : '';
+  return new IdentityError(`the token service answers ${status}${why}`);
+}
+
+function read(answer: TokenAnswer): Record<string, unknown> {
+  if (answer.status !== 200) throw refused(answer);
+  try {
+    const value: unknown = JSON.parse(answer.text);
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch {
+    /* Said below. */
+  }
+  throw new IdentityError('the token service answers with something else than JSON');
+}
+
+/** Tokens and keys are single words of printable characters; anything else could change a request. */
+function word(value: unknown, what: string): string {
+  if (typeof value === 'string' && /^[\x21-\x7e]{1,65536}$/.test(value)) return value;
+  throw new IdentityError(`the token service answers without ${what}`);
+}
+
+function until(value: unknown): number {
+  const time = typeof value === 'number' ? value : Date.parse(String(value));
+  if (Number.isFinite(time)) return time;
+  throw new IdentityError('the token service does not say until when');
+}
+
+const inSeconds = (now: number, seconds: unknown): number => until(now + Number(seconds) * 1000);
+
+const SESSION = 'probeyard';
+
+async function s3({ role = '', region, endpoint, token, post }: GrantRequest): Promise<Granted> {
+  const answer = await post({
+    url: endpoint ?? `https://sts.${region}.amazonaws.com/`,
+    // Amazon would answer in JSON if asked to, and services like it in XML alone.
+    headers: { accept: 'application/xml' },
+    form: {
+      Action: 'AssumeRoleWithWebIdentity',
+      Version: '2011-06-15',
+      RoleArn: role,
+      RoleSessionName: SESSION,
+      WebIdentityToken: token,
+    },
+  });
+  if (answer.status !== 200) throw refused(answer);
+  const { text } = answer;
+  return {
+    secret: {
+      accessKey: word(textIn(text, 'AccessKeyId'), 'a key'),
+      secretKey: word(textIn(text, 'SecretAccessKey'), 'a secret key'),
+      sessionToken: word(textIn(text, 'SessionToken'), 'a session token'),
+    },
+    until: until(textIn(text, 'Expiration')),
+  };
+}
+
+const READ_ONLY = 'https://www.googleapis.com/auth/devstorage.read_only';
+const CLOUD = 'https://www.googleapis.com/auth/cloud-platform';
+const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type';
+
+async function gs({ provider = '', serviceAccount, endpoint, token, post, now }: GrantRequest): Promise<Granted> {
+  const own = read(
+    await post({
+      url: `${endpoint ?? 'https://sts.googleapis.com'}/v1/token`,
+      form: {
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        audience: provider,
+        scope: serviceAccount === undefined ? READ_ONLY : CLOUD,
+        requested_token_type: `${TOKEN_TYPE}:access_token`,
+        subject_token: token,
+        subject_token_type: `${TOKEN_TYPE}:jwt`,
+      },
+    }),
+  );
+  const bearer = word(own['access_token'], 'a token');
+  if (serviceAccount === undefined) return { secret: { bearer }, until: inSeconds(now, own['expires_in']) };
+  const path = `/v1/projects/-/serviceAccounts/${encodeURIComponent(serviceAccount)}:generateAccessToken`;
+  const other = read(
+    await post({
+      url: `${endpoint ?? 'https://iamcredentials.googleapis.com'}${path}`,
+      headers: { authorization: `Bearer ${bearer}` },
+      json: { scope: [READ_ONLY], lifetime: '3600s' },
+    }),
+  );
+  return { secret: { bearer: word(other['accessToken'], 'a token') }, until: until(other['expireTime']) };
+}
+
+async function az({ tenant = '', client = '', endpoint, token, post, now }: GrantRequest): Promise<Granted> {
+  const answer = read(
+    await post({
+      url: `${endpoint ?? 'https://login.microsoftonline.com'}/${encodeURIComponent(tenant)}/oauth2/v2.0/token`,
+      form: {
+        client_id: client,
+        scope: 'https://storage.azure.com/.default',
+        grant_type: 'client_credentials',
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        client_assertion: token,
+      },
+    }),
+  );
+  return { secret: { bearer: word(answer['access_token'], 'a token') }, until: inSeconds(now, answer['expires_in']) };
+}
+
+const BY_KIND: Readonly<Record<StoreKind, (asked: GrantRequest) => Promise<Granted>>> = { s3, gs, az };
+
+/** `token`: of the controller's service account, for the audience of the token service. */
+export function grant(
+  { kind, region = 'us-east-1', identity = {} }: NamedCredential,
+  token: string,
+  post: Post,
+  now: number,
+): Promise<Granted> {
+  return BY_KIND[kind]({ ...identity, region, token, post, now });
 }
