@@ -6,32 +6,7 @@ export interface Target {
   port: number;
 }
 
-export interface Settings {
-  /** Address of the Kubernetes API server. */
-  apiServer: string;
-  caFile: string;
-  /** Probeyard's own API, where it is installed. */
-  api: string | undefined;
-  /** Address of a sample that Probeyard must be able to probe. */
-  source: string | undefined;
-  /** An API token, for the sample. It comes from the environment: arguments are visible. */
-  token: string;
-  /** Servers of NATS that a runner must reach. */
-  nats: readonly Target[];
-  /** Places in the cluster that a runner must not reach. */
-  closed: readonly Target[];
-  /** Names that must resolve. */
-  names: readonly string[];
-  /** The folder that is looked at: a volume, or a mounted image. */
-  folder: string;
-  /** A folder for a socket. */
-  work: string;
-  /** Some networks enforce a policy only some time after a pod has started. */
-  settleMs: number;
-  /** NetworkPolicy must be enforced. */
-  requireNetwork: boolean;
-  json: boolean;
-}
+export type Settings = ReturnType<typeof readSettings>['settings'];
 
 export class ArgumentError extends Error {}
 
@@ -75,10 +50,7 @@ function readArgs(args: readonly string[]) {
   }
 }
 
-export function readSettings(
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-): { places: readonly string[]; settings: Settings } {
+export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv) {
   const { positionals, values } = readArgs(args);
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
   const service = host && port ? { host, port: Number(port) } : undefined;
@@ -87,17 +59,28 @@ export function readSettings(
   return {
     places: positionals,
     settings: {
+      /** Address of the Kubernetes API server. */
       apiServer: values['api-server'] ?? (service ? `https://${shownTarget(service)}` : ''),
       caFile: values.ca,
+      /** Probeyard's own API, where it is installed. */
       api: values.api,
+      /** Address of a sample that Probeyard must be able to probe. */
       source: values.source,
+      /** An API token, for the sample. It comes from the environment: arguments are visible. */
       token: env['PY_DOCTOR_TOKEN'] ?? '',
+      /** Servers of NATS that a runner must reach. */
       nats: values.nats.map(targetOf),
+      /** Places in the cluster that a runner must not reach. */
       closed: [...(service ? [service] : []), ...[values.metadata, ...values.closed].map(targetOf)],
+      /** Names that must resolve. */
       names: values.name,
+      /** The folder that is looked at: a volume, or a mounted image. */
       folder: values.folder,
+      /** A folder for a socket. */
       work: values.work,
+      /** Some networks enforce a policy only some time after a pod has started. */
       settleMs: settleSeconds * 1000,
+      /** NetworkPolicy must be enforced. */
       requireNetwork: values['require-network-policy'],
       json: values.json,
     },
