@@ -182,8 +182,8 @@ export async function findByEmail(
     values: [email],
   });
   if (!row) return null;
-  const { passwordHash, ...user } = row;
-  return { user, passwordHash };
+  const { passwordHash: hash, ...user } = row;
+  return { user, passwordHash: hash };
 }
 
 export async function passwordHash(database: Database, userId: number): Promise<string | null> {

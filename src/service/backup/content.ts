@@ -7,7 +7,7 @@ import { type Bytes, pieces, ByteReader } from './bytes.ts';
 import { BackupError } from './errors.ts';
 import type { Keys } from './keys.ts';
 
-interface Member {
+export interface Member {
   name: string;
   body: Buffer;
 }
