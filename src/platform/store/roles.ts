@@ -88,38 +88,24 @@ export const RIGHTS: Record<Part, Rights> = {
 };
 
 async function missing(client: pg.Client, role: string, schema: string, rights: Rights): Promise<string[]> {
-  const wanted: { right: string; object: string; test: string; values: string[] }[] = [
-    {
-      right: 'usage',
-      object: `schema ${client.escapeIdentifier(schema)}`,
-      test: 'has_schema_privilege($1, $2, $3)',
-      values: [schema, 'usage'],
-    },
+  const wanted = [
+    ['schema', schema, 'usage'] as const,
     ...Object.entries(rights.tables).flatMap(([table, privileges]) =>
-      privileges.map((right) => ({
-        right,
-        object: `table ${client.escapeIdentifier(table)}`,
-        test: 'has_table_privilege($1, quote_ident($2), $3)',
-        values: [table, right],
-      })),
+      privileges.map((right) => ['table', table, right] as const),
     ),
-    ...rights.sequences.map((name) => ({
-      right: 'usage',
-      object: `sequence ${client.escapeIdentifier(name)}`,
-      test: 'has_sequence_privilege($1, quote_ident($2), $3)',
-      values: [name, 'usage'],
-    })),
-    ...rights.functions.map((name) => ({
-      right: 'execute',
-      object: `function ${name}`,
-      test: 'has_function_privilege($1, $2, $3)',
-      values: [name, 'execute'],
-    })),
+    ...rights.sequences.map((name) => ['sequence', name, 'usage'] as const),
+    ...rights.functions.map((name) => ['function', name, 'execute'] as const),
   ];
   const statements: string[] = [];
-  for (const { right, object, test, values } of wanted) {
-    const { rows } = await client.query<{ has: boolean }>(`select ${test} has`, [role, ...values]);
-    if (!rows[0]?.has) statements.push(`grant ${right} on ${object} to ${client.escapeIdentifier(role)}`);
+  for (const [kind, name, right] of wanted) {
+    const object = kind === 'function' ? name : client.escapeIdentifier(name);
+    // The name of a schema is looked up as it is, others are parsed.
+    const { rows } = await client.query<{ has: boolean }>(`select has_${kind}_privilege($1, $2, $3) has`, [
+      role,
+      kind === 'schema' ? name : object,
+      right,
+    ]);
+    if (!rows[0]?.has) statements.push(`grant ${right} on ${kind} ${object} to ${client.escapeIdentifier(role)}`);
   }
   for (const [table, columns] of Object.entries(rights.hidden)) {
     const { rows } = await client.query<{ name: string }>(
