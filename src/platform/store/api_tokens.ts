@@ -20,16 +20,13 @@ export interface ApiTokenRecord extends GivenLimits {
   updatedAt: Date;
 }
 
-export interface NewApiToken extends GivenLimits {
-  id: number;
-  userId: number;
-  name: string;
+export interface NewApiToken extends Omit<
+  ApiTokenRecord,
+  'permissions' | 'webhookSecret' | 'isDefault' | 'createdAt' | 'updatedAt'
+> {
   sha256: Buffer;
-  sealed: Buffer | null;
   webhookSecret: Buffer;
   permissions: readonly string[] | null;
-  monthlyQuota: unknown;
-  expiresAt: Date | null;
   /** The token expires with these credentials. */
   madeBy: Maker;
 }

@@ -67,31 +67,25 @@ function keyOf(key: AttemptKey): Buffer {
   return createHash('sha256').update(JSON.stringify(parts)).digest();
 }
 
-export interface Attempts {
-  /** Throws TooManyAttempts. */
-  take(scope: AttemptScope, key: AttemptKey): Promise<void>;
-  /** Returns an attempt that succeeded, so that it does not count. */
-  giveBack(scope: AttemptScope, key: AttemptKey): Promise<void>;
-  /** Clears earlier failures after a success. */
-  forget(scope: AttemptScope, key: AttemptKey): Promise<void>;
-}
-
 export function makeAttempts(
   store: Pick<Store, 'takeAttempt' | 'giveBackAttempt' | 'forgetAttempts'>,
   limits: AttemptLimits,
   trustedHops: number,
-): Attempts {
+) {
   function limitOf(scope: AttemptScope, key: AttemptKey): AttemptLimit {
     const limit = limits[scope];
     if (!('address' in key) || !isShared(key.address, trustedHops)) return limit;
     return { burst: limit.burst * SHARED, everyMs: Math.ceil(limit.everyMs / SHARED) };
   }
   return {
-    async take(scope, key) {
+    /** Throws TooManyAttempts. */
+    async take(scope: AttemptScope, key: AttemptKey): Promise<void> {
       const waitMs = await store.takeAttempt(scope, keyOf(key), limitOf(scope, key));
       if (waitMs > 0) throw new TooManyAttempts(waitMs);
     },
-    giveBack: (scope, key) => store.giveBackAttempt(scope, keyOf(key), limitOf(scope, key)),
-    forget: (scope, key) => store.forgetAttempts(scope, keyOf(key)),
+    /** Returns an attempt that succeeded, so that it does not count. */
+    giveBack: (scope: AttemptScope, key: AttemptKey) => store.giveBackAttempt(scope, keyOf(key), limitOf(scope, key)),
+    /** Clears earlier failures after a success. */
+    forget: (scope: AttemptScope, key: AttemptKey) => store.forgetAttempts(scope, keyOf(key)),
   };
 }

@@ -17,22 +17,17 @@ export interface Owner {
   passwordHash: string;
 }
 
-export interface KnownBrowsers {
-  /** Creates a mark for this browser, with its previous id if it had one. */
-  mark(owner: Owner, browser: string | null): Promise<string>;
-  /** The browser's id; null if the mark is not valid for this account. */
-  read(owner: Owner, mark: string | undefined): Promise<string | null>;
-}
-
 const purposeOf = ({ userId, passwordHash }: Owner): string =>
   `${userId}:${createHash('sha256').update(passwordHash).digest('base64url').slice(0, 22)}`;
 
-export const makeKnownBrowsers = (box: Box, now: () => number): KnownBrowsers => ({
-  async mark(owner, browser) {
+export const makeKnownBrowsers = (box: Box, now: () => number) => ({
+  /** Creates a mark for this browser, with its previous id if it had one. */
+  async mark(owner: Owner, browser: string | null): Promise<string> {
     const kept = JSON.stringify({ id: browser ?? randomUUID(), until: now() + KNOWN_MS });
     return (await box.seal(kept, 'browser', purposeOf(owner))).toString('latin1');
   },
-  async read(owner, mark) {
+  /** The browser's id; null if the mark is not valid for this account. */
+  async read(owner: Owner, mark: string | undefined): Promise<string | null> {
     if (mark === undefined || mark.length > MAX_MARK) return null;
     try {
       const { id, until } = JSON.parse(await box.open(Buffer.from(mark, 'latin1'), 'browser', purposeOf(owner))) as {

@@ -44,18 +44,7 @@ export interface DeliverySettings {
 }
 
 export interface DeliveryDeps {
-  store: Pick<
-    Store,
-    | 'claimWebhooks'
-    | 'nextWebhookInMs'
-    | 'recordWebhook'
-    | 'releaseWebhook'
-    | 'listenWebhooks'
-    | 'readRequest'
-    | 'readBody'
-    | 'readBodySlices'
-    | 'clock'
-  >;
+  store: Store;
   memory: MemoryBudget;
   log: Logger;
   metrics: WebhookMetrics;
