@@ -117,7 +117,7 @@ function middle(bucket: number, longest: number): number {
 }
 
 /** The smallest time that `share` of the requests did not exceed (nearest rank). */
-export function quantileOf(counts: Float64Array, share: number, longest: number): number {
+function quantileOf(counts: Float64Array, share: number, longest: number): number {
   let total = 0;
   for (const count of counts) total += count;
   if (total === 0) return 0;

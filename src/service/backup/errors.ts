@@ -7,7 +7,6 @@ export type BackupCode =
   | 'other-version'
   | 'keys-missing'
   | 'keys-differ'
-  | 'not-empty'
   | 'not-found'
   | 'destination';
 

@@ -14,19 +14,19 @@ import { withPassword } from '../../platform/store/sign_in.ts';
 import { randomText } from '../accounts/token_text.ts';
 
 /** By the names of the chart's `secrets`. */
-export type SecretKind =
+type SecretKind =
   'natsTls' | 'sealPrivate' | 'sealPublic' | 'box' | 'postgres' | 'postgresApi' | 'postgresController';
 /** null removes a key. */
-export type Changes = Partial<Record<SecretKind, Record<string, string | null>>>;
-export type Held = Partial<Record<SecretKind, SecretData>>;
+type Changes = Partial<Record<SecretKind, Record<string, string | null>>>;
+type Held = Partial<Record<SecretKind, SecretData>>;
 
 /** A role of Postgres gets this password. It signs in with one of the addresses. */
-export interface NewPassword {
+interface NewPassword {
   addresses: string[];
   password: string;
 }
 
-export interface Taken {
+interface Taken {
   /** Undefined: the rotation is complete. */
   stage: string | undefined;
   changes: Changes;
@@ -34,7 +34,7 @@ export interface Taken {
   newPassword?: NewPassword;
 }
 
-export interface Rotation {
+interface Rotation {
   /** The Secret that holds the stage. It is written last. */
   primary: SecretKind;
   others: SecretKind[];
@@ -162,7 +162,7 @@ const passwordOf = (kind: SecretKind): Rotation => ({
 });
 
 /** Each may be several: they have stages of their own. */
-export const ROTATIONS: Record<string, Rotation[]> = {
+const ROTATIONS: Record<string, Rotation[]> = {
   seal: [seal],
   box: [box],
   natsCa: [natsCa],
