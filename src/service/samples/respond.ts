@@ -50,7 +50,10 @@ export function rangeIn(text: string | undefined, size: number): [first: number,
 const names = (list: string, etag: string): boolean =>
   list.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag);
 
-export function respond({ method, target = '', headers }: SampleRequest, files: ReadonlyMap<string, SampleFile>): Response {
+export function respond(
+  { method, target = '', headers }: SampleRequest,
+  files: ReadonlyMap<string, SampleFile>,
+): Response {
   if (method !== 'GET' && method !== 'HEAD') return refusal(405, 'only GET and HEAD', { allow: 'GET, HEAD' });
   const name = nameIn(target);
   if (name === undefined) return refusal(400, 'the path is not valid');

@@ -1,7 +1,7 @@
 /**
- * The role `rotate`, a CronJob of the chart: exchanges each secret while everything runs, in steps, each of which leaves
- * a state in which old and new material work, and a wait in which every part reads it. What is done in each step is
- * pure, except for new keys. The last step stands in the Secret, so a job that is killed goes on where it was.
+ * The role `rotate`, a CronJob of the chart: exchanges each secret while everything runs, in steps, each of which
+ * leaves a state in which old and new material work, and a wait in which every part reads it. What is done in each step
+ * is pure, except for new keys. The last step stands in the Secret, so a job that is killed goes on where it was.
  */
 import { loadConfig } from '../../base/config.ts';
 import { isKubeError, type KubeClient, makeClient, SECRETS, type Secret } from '../../platform/kube/client.ts';
@@ -14,8 +14,7 @@ import { withPassword } from '../../platform/store/sign_in.ts';
 import { randomText } from '../accounts/token_text.ts';
 
 /** By the names of the chart's `secrets`. */
-type SecretKind =
-  'natsTls' | 'sealPrivate' | 'sealPublic' | 'box' | 'postgres' | 'postgresApi' | 'postgresController';
+type SecretKind = 'natsTls' | 'sealPrivate' | 'sealPublic' | 'box' | 'postgres' | 'postgresApi' | 'postgresController';
 /** null removes a key. */
 type Changes = Partial<Record<SecretKind, Record<string, string | null>>>;
 type Held = Partial<Record<SecretKind, SecretData>>;
