@@ -79,7 +79,7 @@ export function keepIdentities({ credentials, folder, post, onRefused }: Identit
   };
 }
 
-export interface Granted {
+interface Granted {
   secret: SecretOf;
   /** In milliseconds since 1970. */
   until: number;
@@ -94,14 +94,14 @@ interface GrantRequest extends WorkloadIdentity {
 }
 
 /** Services say what is wrong in a word: the rest of the text may have names in it. */
-function refused({ status, text }: TokenAnswer): IdentityError {
+function refusal({ status, text }: TokenAnswer): IdentityError {
   const code = textIn(text, 'Code') ?? /"(?:error|code|status)"\s*:\s*"([^"]*)"/.exec(text)?.[1];
   const why = code !== undefined && /^[\w.-]{1,60}$/.test(code) ? ` (${code})` : '';
   return new IdentityError(`the token service answers ${status}${why}`);
 }
 
 function read(answer: TokenAnswer): Record<string, unknown> {
-  if (answer.status !== 200) throw refused(answer);
+  if (answer.status !== 200) throw refusal(answer);
   try {
     const value: unknown = JSON.parse(answer.text);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
@@ -140,7 +140,7 @@ async function s3({ role = '', region, endpoint, token, post }: GrantRequest): P
       WebIdentityToken: token,
     },
   });
-  if (answer.status !== 200) throw refused(answer);
+  if (answer.status !== 200) throw refusal(answer);
   const { text } = answer;
   return {
     secret: {
@@ -202,7 +202,7 @@ async function az({ tenant = '', client = '', endpoint, token, post, now }: Gran
 const BY_KIND: Readonly<Record<StoreKind, (asked: GrantRequest) => Promise<Granted>>> = { s3, gs, az };
 
 /** `token`: of the controller's service account, for the audience of the token service. */
-export function grant(
+function grant(
   { kind, region = 'us-east-1', identity = {} }: NamedCredential,
   token: string,
   post: Post,

@@ -17,7 +17,7 @@ export const EVENTS = {
 
 export type WebhookEvent = keyof typeof EVENTS;
 
-export const eventOf = (success: boolean): WebhookEvent => (success ? 'probe.completed' : 'probe.failed');
+const eventOf = (success: boolean): WebhookEvent => (success ? 'probe.completed' : 'probe.failed');
 
 /** The largest body for receivers; the complete result can be read back. */
 export const MAX_BODY_BYTES = 1_000_000;
