@@ -145,9 +145,10 @@ format: $(MODULES) ## format code and prose
 images-source: $(MODULES) ## build and check every tool version from upstream source (needs the upstream sites)
 	@$(RUN) images/source.ts
 
-# npm writes this file at the end of an install.
+# npm writes this file at the end of an install. By an older Node, npm warns of each package that wants a later one;
+# here it runs on the Node that is installed.
 $(MODULES): package-lock.json
-	npm ci
+	npm exec --yes --package="node@$$(node -p 'require("./package.json").devDependencies.node')" -- npm ci
 	@touch $@
 
 .PHONY: help up down status logs images test check test-unit test-cluster test-slow test-postgres browser screenshots \
