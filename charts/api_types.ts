@@ -18,6 +18,7 @@ const CALLS: readonly EndpointName[] = [
   'POST auth/sign-up',
   'POST auth/verify',
   'POST auth/sign-in',
+  'POST auth/sign-in/link',
   'POST auth/reset',
   'POST auth/reset/confirm',
   'DELETE auth/sign-out',

@@ -14,6 +14,7 @@ const ROLES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   rotate: () => import('./service/setup/rotate.ts'),
   samples: () => import('./service/samples/main.ts'),
   'secrets-init': () => import('./service/setup/init.ts'),
+  'sign-in-link': () => import('./service/accounts/sign_in_link.ts'),
   setup: () => import('./service/setup/main.ts'),
   doctor: () => import('./service/doctor/main.ts'),
 };

@@ -1,4 +1,5 @@
-/** Sign-up, verification and password reset. Each is one statement, so each is atomic. */
+/** Sign-up, verification, password reset and sign-in links. Each is one statement, so each is atomic. */
+import { createHash } from 'node:crypto';
 import type { Database } from './connection.ts';
 import type { NewMail } from './mails.ts';
 import { named } from './named.ts';
@@ -22,6 +23,11 @@ export interface Redeemed {
   email: string;
   status: TokenRecord['userStatus'];
 }
+
+export type RedeemedLink = { userId: number } | { refused: 'unknown' | 'used' | 'expired' };
+
+/** 128 bits of the hash: what the table holds signs nobody in. */
+const linkId = (code: string): string => createHash('sha256').update(code).digest('hex').slice(0, 32);
 
 const SIGN_UP = `
   with made as (
@@ -151,4 +157,35 @@ export async function forgetAccountRemains(database: Database): Promise<void> {
       and not exists (select from users s where s.parent_id = u.id)`,
   }))
     await database.rows({ name, text });
+}
+
+/** For the first administrator, whose address is returned; null: there is none. */
+export async function addSignInLink(database: Database, code: string, codeMs: number): Promise<string | null> {
+  const row = await database.first<{ email: string }>({
+    name: 'add_sign_in_link',
+    text: `with admin as (
+        select u.id, u.email from settings s join users u on u.id = (s.value #>> '{}')::bigint
+          where s.key = 'admin.user'),
+      made as (insert into account_codes (id, user_id, purpose, expires_at)
+        select $1::uuid, id, 'sign-in', now() + $2 * interval '1 millisecond' from admin on conflict do nothing)
+      select email from admin`,
+    values: [linkId(code), codeMs],
+  });
+  return row?.email ?? null;
+}
+
+/** Of two callers at once, the second waits for the row and finds it used. */
+export async function redeemSignInLink(database: Database, code: string): Promise<RedeemedLink> {
+  const row = await database.first<{ user_id: number | null; expired: boolean | null }>({
+    name: 'redeem_sign_in_link',
+    text: `with redeemed as (
+        update account_codes set used_at = now()
+          where id = $1 and purpose = 'sign-in' and used_at is null and expires_at > now() returning user_id)
+      select (select user_id from redeemed) user_id,
+        (select used_at is null and expires_at <= now() from account_codes where id = $1 and purpose = 'sign-in')
+          expired`,
+    values: [linkId(code)],
+  });
+  if (typeof row?.user_id === 'number') return { userId: row.user_id };
+  return { refused: typeof row?.expired !== 'boolean' ? 'unknown' : row.expired ? 'expired' : 'used' };
 }

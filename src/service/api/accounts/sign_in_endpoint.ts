@@ -1,14 +1,15 @@
 /**
  * `POST auth/sign-in`: a JWT for a password. A wrong password and an unknown address get the same response, in equal
- * time.
+ * time. `POST auth/sign-in/link`: a JWT for the code of a sign-in link.
  */
 import Type, { type Static } from 'typebox';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { TooManyAttempts, type Account } from '../../accounts/attempts.ts';
+import type { RedeemedLink } from '../../../platform/store/account_codes.ts';
 import type { UserRecord } from '../../../platform/store/users.ts';
 import { type Context, remoteIp } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, inside } from '../errors.ts';
+import { ApiError, inside, invalid } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { GivenPassword, RetUrl, safeRetUrl, ShownUser, shownUser } from './account_fields.ts';
 import { checkedBy } from '../http/read_input.ts';
@@ -68,6 +69,11 @@ async function takeAttempt(
   };
 }
 
+function checkActive(user: UserRecord): void {
+  const status = user.aboveSuspended ? 'suspended' : user.status;
+  if (status !== 'active') throw new ApiError('account-inactive', { text: `the account is ${status}` });
+}
+
 interface SignedIn {
   user: UserRecord;
   mark: string;
@@ -87,8 +93,7 @@ async function knownBy({ accounts, store }: Deps, ctx: Context, email: string, p
   if (!(await passwords.verify(password, owner?.passwordHash ?? null)) || !found || !owner)
     throw new ApiError('bad-credential', { text: 'the e-mail address or the password is wrong' });
   await attempt?.right();
-  const status = found.user.aboveSuspended ? 'suspended' : found.user.status;
-  if (status !== 'active') throw new ApiError('account-inactive', { text: `the account is ${status}` });
+  checkActive(found.user);
   return { user: found.user, mark: await knownBrowsers.mark(owner, browser) };
 }
 
@@ -98,25 +103,31 @@ async function shownApiToken({ accounts, store }: Deps, userId: number): Promise
   return token?.sealed ? accounts.box.open(token.sealed, 'token', token.id) : null;
 }
 
-async function signInByPassword(deps: Deps, ctx: Context): Promise<void> {
-  const { accounts, store } = deps;
-  const asked = checkedBy(Body, ctx);
-  const { user, mark } = await knownBy(deps, ctx, asked.email, asked.password);
+/** Opens a session and sets its cookie. */
+async function begin(deps: Deps, ctx: Context, userId: number, long: boolean) {
+  const { accounts } = deps;
   const session = await accounts.openSession({
-    userId: user.id,
-    long: asked['long-term-token'],
+    userId,
+    long,
     remoteIp: remoteIp(ctx, accounts.settings.trustedHops),
     userAgent: ctx.get('User-Agent'),
   });
   if (typeof session === 'string') throw inside('a sign-in cannot have a parent session');
-  if (asked['logout-other']) await store.endSessions(user.id, session.id);
   setCookie(ctx, deps, session);
+  return { id: session.id, jwt: { token: session.token, expire: session.expire.toISOString() } };
+}
+
+async function signInByPassword(deps: Deps, ctx: Context): Promise<void> {
+  const asked = checkedBy(Body, ctx);
+  const { user, mark } = await knownBy(deps, ctx, asked.email, asked.password);
+  const session = await begin(deps, ctx, user.id, asked['long-term-token']);
+  if (asked['logout-other']) await deps.store.endSessions(user.id, session.id);
   setBrowserMark(ctx, deps, mark);
   ctx.body = {
     'api-token': await shownApiToken(deps, user.id),
     'current-user': asked['current-user'] ? shownUser(user) : null,
     email: user.email,
-    'jwt-token': { token: session.token, expire: session.expire.toISOString() },
+    'jwt-token': session.jwt,
     'oauth-provider-tokens': [],
     'ret-url': safeRetUrl(asked['ret-url']),
     status: user.status,
@@ -147,4 +158,56 @@ export const signIn = endpoint(
     },
   },
   signInByPassword,
+);
+
+const LinkBody = closed({
+  code: Type.String({ minLength: 1, maxLength: 64, description: 'What stands behind # in the link.' }),
+});
+
+const LinkAnswer = closed({
+  email: Type.String(),
+  'jwt-token': JwtToken,
+  status: Type.String(),
+  'user-id': Type.Integer(),
+});
+
+const REFUSED: Record<Extract<RedeemedLink, { refused: unknown }>['refused'], string> = {
+  unknown: 'is not valid',
+  used: 'was used before; a sign-in link works once',
+  expired: 'has expired; a sign-in link works for an hour',
+};
+
+async function signInByLink(deps: Deps, ctx: Context): Promise<void> {
+  const { accounts, store } = deps;
+  const { code } = checkedBy(LinkBody, ctx);
+  await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
+  const redeemed = await store.redeemSignInLink(code);
+  if ('refused' in redeemed)
+    throw invalid('code', `${REFUSED[redeemed.refused]}. /docs/accounts#sign-in-links says how to make another one`);
+  const user = await store.findUser(redeemed.userId, null);
+  if (!user) throw inside('a sign-in link ends with its account');
+  checkActive(user);
+  const { jwt } = await begin(deps, ctx, user.id, true);
+  ctx.body = { email: user.email, 'jwt-token': jwt, status: user.status, 'user-id': user.id };
+}
+
+export const signInLink = endpoint(
+  'POST auth/sign-in/link',
+  {
+    id: 'signInByLink',
+    summary: 'Sign in by a link',
+    body: LinkBody,
+    description:
+      'Takes the code of a sign-in link, which is valid once and for an hour. Whoever may run a command in a pod of ' +
+      'the API makes such a link for the first administrator. Attempts are limited by address. Returns a JWT, and sets ' +
+      'it as a cookie like `auth/sign-in`.',
+    answer: {
+      description: 'Signed in.',
+      schema: LinkAnswer,
+      headers: {
+        'Set-Cookie': { description: 'The cookie `jwt`; behind TLS also `__Host-jwt`.', schema: Type.String() },
+      },
+    },
+  },
+  signInByLink,
 );

@@ -52,6 +52,7 @@ export const ACCESS = {
   'POST auth/sign-up': anyone,
   'POST auth/verify': anyone,
   'POST auth/sign-in': anyone,
+  'POST auth/sign-in/link': anyone,
   'POST auth/reset': anyone,
   'POST auth/reset/confirm': anyone,
   'DELETE auth/sign-out': authenticated,
