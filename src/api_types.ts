@@ -1359,6 +1359,20 @@ export interface Calls {
       'user-id': number;
     };
   };
+  'POST auth/sign-in/link': {
+    body: {
+      code: string;
+    };
+    answer: {
+      email: string;
+      'jwt-token': {
+        token: string;
+        expire: string;
+      };
+      status: string;
+      'user-id': number;
+    };
+  };
   'POST auth/reset': {
     body: {
       email: string;
