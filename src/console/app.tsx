@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { User } from '../api_types.ts';
 import { useCell } from './cell.ts';
-import { PAGES, START, type Page } from './pages.ts';
+import { PAGES, type Page } from './pages.ts';
 import { Dialog } from './parts/dialog.tsx';
 import { Empty, Refused } from './parts/states.tsx';
 import { Stranger } from './parts/stranger.tsx';
@@ -114,16 +114,11 @@ export function App() {
   const needsAccount = !found?.page.open;
 
   useEffect(() => {
-    if (path === '/') go(START, query, true);
-  }, [path]);
-
-  useEffect(() => {
     if (!needsAccount || state !== 'signed-out') return;
     const back = hrefOf(path, query).slice('/app'.length);
     go('/sign-in', new URLSearchParams(back === '/' ? {} : { to: back }), true);
   }, [needsAccount, state, path]);
 
-  if (path === '/') return null;
   if (!found)
     return (
       <Frame user={user} path={path}>

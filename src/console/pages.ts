@@ -11,6 +11,8 @@ import { Request } from './views/request.tsx';
 import { Requests } from './views/requests.tsx';
 import { Reset, SignUp, Verify } from './views/sign_up.tsx';
 import { SignIn } from './views/sign_in.tsx';
+import { SignInLink } from './views/sign_in_link.tsx';
+import { Start } from './views/start.tsx';
 import { Token } from './views/token.tsx';
 import { Tokens } from './views/tokens.tsx';
 import { UserPage } from './views/user.tsx';
@@ -26,10 +28,8 @@ export interface Page {
   listed?: { permission: string; unless?: string };
 }
 
-/** Where `/app/` leads to. */
-export const START = '/requests';
-
 export const PAGES: readonly Page[] = [
+  { path: '/', title: 'Start', view: Start },
   { path: '/requests', title: 'Requests', view: Requests, listed: { permission: 'read:media' } },
   { path: '/playground', title: 'Playground', view: Playground, listed: { permission: 'write:media' } },
   { path: '/requests/:id', title: 'Request', view: Request },
@@ -52,6 +52,7 @@ export const PAGES: readonly Page[] = [
   { path: '/all-users/:id', title: 'User', view: UserPage },
   { path: '/account', title: 'Account', view: Account, listed: { permission: 'read:profile' } },
   { path: '/sign-in', title: 'Sign in', view: SignIn, open: true },
+  { path: '/sign-in-link', title: 'Sign in by a link', view: SignInLink, open: true },
   { path: '/sign-up', title: 'Sign up', view: SignUp, open: true },
   { path: '/verify', title: 'Confirm your address', view: Verify, open: true },
   { path: '/reset', title: 'Choose a password', view: Reset, open: true },

@@ -1,0 +1,43 @@
+/** Where `/app/` leads to: the requests, or a first one in the playground for those who have sent none. */
+import { useEffect } from 'preact/hooks';
+import { call, isFailure } from '../api/client.ts';
+import { useCell } from '../cell.ts';
+import { anyToken } from '../parts/with_token.tsx';
+import { go, placeNow } from '../router.ts';
+import { may, session } from '../session.ts';
+
+/** The playground with a sample in it: one click leads to an answer. */
+export async function goToFirstProbe(): Promise<void> {
+  const query = new URLSearchParams();
+  try {
+    const { text } = await anyToken();
+    const { samples } = await call('GET /v1/samples', { bearer: text });
+    const [first] = samples;
+    if (first) query.set('url', first.url);
+  } catch (error) {
+    // The playground asks for the same, and says what was wrong.
+    if (!isFailure(error)) throw error;
+  }
+  go('/playground', query, true);
+}
+
+async function hasSent(): Promise<boolean> {
+  try {
+    return (await call('GET media/log', { query: { pagination: { limit: 1 } } })).log.length > 0;
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    return true;
+  }
+}
+
+export function Start() {
+  const { user } = useCell(session);
+  useEffect(() => {
+    const start = async (): Promise<void> => {
+      if (!user || !may(user, 'write:media') || (await hasSent())) go('/requests', placeNow().query, true);
+      else await goToFirstProbe();
+    };
+    void start();
+  }, []);
+  return null;
+}
