@@ -16,7 +16,7 @@ const ALONE: Part = [['all but what follows', 'test/**/*.test.ts']];
 export const SLOW_ALONE: Part = [
   [
     'a browser (115)',
-    'test/console/{account,answer,cluster,playground,policies,raw,records,states,timeline,tour,verdict}.test.ts',
+    'test/console/{account,answer,cluster,playground,policies,raw,records,start,states,timeline,tour,verdict}.test.ts',
     'test/docs/browser.test.ts',
     'test/api/docs/reference.test.ts',
   ],

@@ -332,7 +332,7 @@ consoleTest('console: cluster and users', (c) => {
     it(`${question} is answered in at most three clicks from the start`, () =>
       visit({}, async (v) => {
         await signedIn(v);
-        await v.open('/', 'Requests');
+        await v.open('/requests', 'Requests');
         let count = 0;
         for (const click of clicks) count += await click(v);
         await answer(v).first().waitFor();

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { bundleConsole } from '../../images/console_bundle.ts';
 import type { AccountSettings } from '../../src/service/accounts/settings.ts';
+import type { Settings } from '../../src/service/api/deps.ts';
 import { PASSWORD, startManagement, type Management } from '../api/accounts/fixture.ts';
 import { startApi, type ApiFixture } from '../api/fixture.ts';
 import { openBrowser } from '../browser/chromium.ts';
@@ -155,9 +156,12 @@ export const startConsole = (settings: Partial<AccountSettings> = {}): Promise<C
     return { m, url: m.replicas[0].url, stop: () => m.stop() };
   });
 
-export const startProbingConsole = (accounts: Partial<AccountSettings> = {}): Promise<ProbingConsole | undefined> =>
+export const startProbingConsole = (
+  accounts: Partial<AccountSettings> = {},
+  settings: Partial<Settings> = {},
+): Promise<ProbingConsole | undefined> =>
   startPages(async (consoleFolder) => {
-    const api = await startApi({ consoleFolder }, { accounts });
+    const api = await startApi({ consoleFolder, ...settings }, { accounts });
     return { api, url: api.url, stop: () => api.stop() };
   });
 
@@ -185,9 +189,10 @@ export const consoleTest = (name: string, define: (c: ConsoleFixture) => void): 
 
 export const probingConsoleTest = (
   name: string,
-  settings: Partial<AccountSettings>,
+  accounts: Partial<AccountSettings>,
   define: (c: ProbingConsole) => void,
-): void => suite(name, () => startProbingConsole(settings), define);
+  settings: Partial<Settings> = {},
+): void => suite(name, () => startProbingConsole(accounts, settings), define);
 
 /** An error of `work` also says where the page was and what it showed; there is a picture of it. */
 export async function during(v: Visit, work: (v: Visit) => Promise<void>): Promise<void> {

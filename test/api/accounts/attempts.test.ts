@@ -102,6 +102,7 @@ describe('management: sign-in attempts', function () {
         'password:network': { burst: 3, everyMs: HOUR_MS },
         'password:account': { burst: 6, everyMs: HOUR_MS },
         'password:browser': { burst: 3, everyMs: HOUR_MS },
+        'code:address': { burst: 2, everyMs: HOUR_MS },
       },
     });
   });
@@ -131,6 +132,15 @@ describe('management: sign-in attempts', function () {
       Array.from({ length: 8 }, () => 200),
       'right ones do not add up',
     );
+  });
+
+  it('codes of sign-in links are limited by address', async () => {
+    const seen: number[] = [];
+    for (const from of ['192.0.2.1', '192.0.2.1', '192.0.2.1', '198.51.100.1']) {
+      const call = { body: { code: 'invented' }, headers: { 'X-Forwarded-For': from } };
+      seen.push((await m.call('POST', 'auth/sign-in/link', call)).status);
+    }
+    assert.deepEqual(seen, [400, 400, 429, 400]);
   });
 
   it('wrong passwords from many networks do not lock out a browser that has signed in before', async () => {
