@@ -15,9 +15,14 @@ import { importInto } from './images.ts';
 import { pushImages } from './registry.ts';
 import { onPath } from './packages.ts';
 
-const INSTALLED =
-  'installed; a way in: kubectl -n probeyard port-forward service/probeyard-api ' +
-  '8080:80 (the token of the administrator is in the secret probeyard-admin)';
+/** With the default values the release has no address of its own; the notes of helm say the same for others. */
+const INSTALLED = `installed. A way in, a link that signs you in (once, within an hour), and a token for requests:
+
+kubectl -n probeyard port-forward service/probeyard-api 8080:80 &
+kubectl -n probeyard exec deployment/probeyard-api -- node src/main.ts sign-in-link http://127.0.0.1:8080
+kubectl -n probeyard get secret probeyard-admin -o go-template='{{.data.token | base64decode}}{{"\\n"}}'
+
+Read on: http://127.0.0.1:8080/docs/quickstart`;
 
 /** `make up CLUSTER=…`, but for the local node. */
 export async function upElsewhere(cluster: string): Promise<void> {

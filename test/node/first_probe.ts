@@ -1,9 +1,11 @@
-/** The end of `make up`: waits for the proofs of the tools, makes one real probe, and prints the next steps. */
+/** The end of `make up`: waits for the proofs of the tools, makes one real probe, and says what a person does next. */
 import { Resolver } from 'node:dns/promises';
+import { relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PROBE_TOOLS, SECRETS, makeClient, type KubeClient } from '../../src/platform/kube/client.ts';
+import { adminKubectl } from './admin_kubectl.ts';
 import { ClusterError } from './cluster_error.ts';
-import { writeEnvironment } from './environment.ts';
+import { envFile, writeEnvironment } from './environment.ts';
 import type { Settings } from './settings.ts';
 import { FIRST_SAMPLE } from '../../src/service/samples/list.ts';
 import { say, timed } from '../../images/progress.ts';
@@ -48,16 +50,17 @@ export async function toolsProven(kube: KubeClient, least = 1): Promise<void> {
     say(`  ${metadata.name}: ${status?.conditions?.find(({ type }) => type === 'Available')?.message ?? 'refused'}`);
 }
 
-async function adminSecret(kube: KubeClient): Promise<{ token: string; email: string; password: string }> {
+async function adminToken(kube: KubeClient): Promise<string> {
   const { data = {} } = await kube.get(SECRETS, 'probeyard-admin', { namespace: NAMESPACE });
-  const value = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString('utf8');
-  return { token: value('token'), email: value('email'), password: value('password') };
+  return Buffer.from(data['token'] ?? '', 'base64').toString('utf8');
 }
+
+const urlOf = (hostIp: string): string => `http://${hostIp}:${NODE_PORT}`;
 
 export async function firstProbe(kubeconfig: string, { hostIp, dnsAddress }: Settings): Promise<void> {
   const kube = await makeClient({ kubeconfig, namespace: NAMESPACE });
   try {
-    const url = `http://${hostIp}:${NODE_PORT}`;
+    const url = urlOf(hostIp);
     await timed('the tools are proven', () => toolsProven(kube));
     await timed('the API is ready', () =>
       until('the API is ready', 180, async () =>
@@ -70,7 +73,7 @@ export async function firstProbe(kubeconfig: string, { hostIp, dnsAddress }: Set
     await timed('the samples have a name', () =>
       until('the samples have a name', 60, () => names.resolve4(`${new URL(SAMPLE).hostname}.cluster.local`)),
     );
-    const { token } = await adminSecret(kube);
+    const token = await adminToken(kube);
     await writeEnvironment({ PROBEYARD_URL: url, PROBEYARD_TOKEN: token, PROBEYARD_ADMIN_TOKEN: token });
     const ask = (): Promise<Response> =>
       fetch(`${url}/v1/probe/file`, {
@@ -81,22 +84,44 @@ export async function firstProbe(kubeconfig: string, { hostIp, dnsAddress }: Set
       });
     const started = performance.now();
     const first = await ask();
-    const envelope = (await first.json()) as { success?: boolean };
+    const text = await first.text();
     const took = Math.round(performance.now() - started);
-    console.log(JSON.stringify(envelope, null, 2));
-    if (first.status !== 200 || envelope.success !== true)
-      throw new ClusterError('first-probe-failed', `the first probe was answered with ${first.status}`);
+    if (first.status !== 200 || (JSON.parse(text) as { success?: boolean }).success !== true)
+      throw new ClusterError('first-probe-failed', `the first probe was answered with ${first.status}: ${text}`);
     const again = performance.now();
     await (await ask()).arrayBuffer();
     say(`the first probe took ${took} ms, the same on the warm runner ${Math.round(performance.now() - again)} ms`);
-    console.log(`
-  . .local/env
-  curl -s "$PROBEYARD_URL/v1/probe/file" -H "Authorization: Bearer $PROBEYARD_TOKEN" \\
-    -d url=${SAMPLE}
-  kubectl get pj,pt,pp -n ${NAMESPACE}
-  kubectl describe pj -n ${NAMESPACE}
-  kubectl get pods -A`);
   } finally {
     await kube.close();
   }
+}
+
+/**
+ * Where the console is, a first request, and where to read on. A sign-in link is printed for a person alone: what is
+ * not a terminal may be a log, and gets the command that makes one.
+ */
+export async function nextSteps(hostIp: string): Promise<string> {
+  const url = urlOf(hostIp);
+  const env = `. ${relative(process.cwd(), envFile)}`;
+  const command = [
+    '-n',
+    NAMESPACE,
+    'exec',
+    'deployment/probeyard-api',
+    '--',
+    'node',
+    'src/main.ts',
+    'sign-in-link',
+    url,
+  ];
+  const made = process.stdout.isTTY ? await adminKubectl(20, command) : undefined;
+  const link =
+    made?.code === 0
+      ? `${made.stdout.trim()} (signs you in, once and within an hour)`
+      : `${url}/app/ (a link to sign in: ${env}; kubectl ${command.join(' ')})`;
+  return [
+    `console   ${link}`,
+    `request   ${env}; curl "$PROBEYARD_URL/v1/probe/file" -H "Authorization: Bearer $PROBEYARD_TOKEN" -d url=${SAMPLE}`,
+    `read on   ${url}/docs/quickstart, and for this cluster docs/local-node.md`,
+  ].join('\n');
 }

@@ -4,7 +4,7 @@ import { builderStatus, startBuilder } from './builder.ts';
 import { cacheDir, isBuilt, missingParts, type Built } from './build.ts';
 import { explain } from './cluster_error.ts';
 import { envFile, readEnvironment, writeEnvironment } from './environment.ts';
-import { firstProbe } from './first_probe.ts';
+import { firstProbe, nextSteps } from './first_probe.ts';
 import { checkHost, checkPlatform, checkPorts, checkSpace } from './host.ts';
 import { installProduct } from './install_product.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
@@ -65,9 +65,8 @@ export async function up(options: UpOptions = {}): Promise<void> {
     const product = images ? await deliverProduct(built, settings, made) : false;
     const unchanged = [...outcomes.values()].every((outcome) => outcome === 'kept') && !product;
     say(unchanged ? 'everything was up already: nothing changed' : `up after ${seconds(performance.now())}`);
-    console.log(
-      `\n  . ${relative(process.cwd(), envFile)}    # KUBECONFIG, PATH and addresses\n  kubectl get nodes,pods -A`,
-    );
+    const access = `. ${relative(process.cwd(), envFile)}; kubectl get nodes,pods -A`;
+    console.log(`\n${images ? await nextSteps(settings.hostIp) : access}`);
   });
 }
 
