@@ -7,25 +7,27 @@ export interface MailText {
   text: string;
 }
 
-const lines = (...parts: (string | null)[]): string => `${parts.filter((part) => part !== null).join('\n')}\n`;
-const link = (publicUrl: string, path: string, code: string): string | null =>
-  publicUrl === '' ? null : `${publicUrl}/${path}#${code}`;
-const orHow = (publicUrl: string, path: string, code: string, endpoint: string, field: string): string[] => {
-  const address = link(publicUrl, path, code);
+const lines = (...parts: string[]): string => `${parts.join('\n')}\n`;
+
+/** How to use a code on a page of the console, and without one. */
+function ways(publicUrl: string, path: string, code: string, endpoint: string, field: string): string[] {
+  const call = `POST /frontend/api/v1/auth/${endpoint} with ${field}`;
+  if (publicUrl !== '') return [`${publicUrl}/${path}#${code}`, '', `Without a browser: ${call}:`, '', code];
   return [
-    ...(address === null ? [] : [address, '']),
-    `Without a browser: POST /frontend/api/v1/auth/${endpoint} with ${field}:`,
+    `Open /app/${path} at the address of this Probeyard, and enter the code. Without a browser: ${call}. The code:`,
     '',
     code,
+    '',
+    'This mail has no link, because Probeyard does not know its own address: its operator sets api.publicUrl.',
   ];
-};
+}
 
 export const verifyMail = (publicUrl: string, code: string): MailText => ({
   subject: 'Please confirm your address',
   text: lines(
     'Somebody signed up to Probeyard with this address. If it was you, confirm it within a day:',
     '',
-    ...orHow(publicUrl, 'verify', code, 'verify', 'verify-token'),
+    ...ways(publicUrl, 'verify', code, 'verify', 'verify-token'),
     '',
     'If somebody else may have chosen the password, send your own with it as password: it replaces the one from ' +
       'the sign-up.',
@@ -38,8 +40,9 @@ export const knownMail = (publicUrl: string): MailText => ({
   subject: 'You already have an account',
   text: lines(
     'Somebody signed up to Probeyard with this address, which already has an account. If it was you: sign in, or ' +
-      'ask for a new password.',
-    publicUrl === '' ? null : `\n${publicUrl}/`,
+      'ask for a new password:',
+    '',
+    publicUrl === '' ? '/app/sign-in at the address of this Probeyard' : `${publicUrl}/app/sign-in`,
     '',
     'If it was not you, nothing needs to be done.',
   ),
@@ -50,7 +53,7 @@ export const resetMail = (publicUrl: string, code: string): MailText => ({
   text: lines(
     "Somebody asked for a new password of this address's account. If it was you, choose one within an hour:",
     '',
-    ...orHow(publicUrl, 'reset', code, 'reset/confirm', 'reset-token and new-password'),
+    ...ways(publicUrl, 'reset', code, 'reset/confirm', 'reset-token and new-password'),
     '',
     'If it was not you, nothing needs to be done: the old one goes on.',
   ),
@@ -61,6 +64,6 @@ export const inviteMail = (publicUrl: string, code: string, by: string): MailTex
   text: lines(
     `${by} made an account on Probeyard for you. Choose its password within a week:`,
     '',
-    ...orHow(publicUrl, 'reset', code, 'reset/confirm', 'reset-token and new-password'),
+    ...ways(publicUrl, 'reset', code, 'reset/confirm', 'reset-token and new-password'),
   ),
 });
