@@ -89,6 +89,31 @@ function vulnerabilities(catalogYaml: string): string {
   );
 }
 
+/** Pages of docs: what each is made from, which its last line names, and its text. */
+function madePages(catalog: string): Map<string, string> {
+  const pages: [path: string, source: string, text: string][] = [
+    ['docs/operating/values.md', 'charts/probeyard/values.yaml', valuesPage(read(`${CHART}/values.yaml`))],
+    ['docs/operating/custom-resources.md', 'src/platform/kube', customResourcesPage()],
+    ['docs/operating/metrics.md', 'the registries of each role', metricsPage()],
+    ['docs/hls-rules.md', 'src/media/hls/rules', hlsRulesPage()],
+    ['docs/reports/hls-findings.md', 'src/media/hls/rules', hlsFindingsPage()],
+    ['docs/cli.md', 'src/cli', cliPage()],
+    ['docs/job-states.md', 'src/service/controller/leader', jobStatesPage()],
+    ['docs/options.md', 'src/media/tools', optionPage()],
+    ['docs/permissions.md', 'src/service/api/http/endpoint_access.ts', roleTable()],
+    ['docs/report-fields.md', 'src/media/report', reportFieldsPage()],
+    ['docs/report-names.md', 'src/media/report/normalise', reportNamesPage()],
+    ['docs/samples.md', 'src/service/samples/list.ts', samplesPage()],
+    ['docs/reports/images.md', 'images/catalog.yaml', imagesPage(parseCatalog(catalog).tools)],
+  ];
+  return new Map(
+    pages.map(([path, source, text]) => [
+      path,
+      `${text.trimEnd()}\n\n<!-- Made from ${source} by \`make generate\`: change it there. -->\n`,
+    ]),
+  );
+}
+
 /** The content of every generated file, by path. */
 export function madeFiles(): Map<string, string> {
   const files = new Map<string, string>();
@@ -98,23 +123,11 @@ export function madeFiles(): Map<string, string> {
   for (const [name, content] of crdFiles()) files.set(`${CHART}/files/crds/${name}`, content);
   files.set(`${CHART}/files/catalog.yaml`, chartCatalog(catalog));
   files.set(`${CHART}/values.schema.json`, valuesSchema());
-  files.set('docs/operating/values.md', valuesPage(read(`${CHART}/values.yaml`)));
-  files.set('docs/operating/custom-resources.md', customResourcesPage());
   files.set(`${CHART}/files/alerts.yaml`, alertsFile());
   for (const dashboard of DASHBOARDS) files.set(`${CHART}/dashboards/${dashboard.name}.json`, dashboardFile(dashboard));
-  files.set('docs/operating/metrics.md', metricsPage());
-  files.set('docs/hls-rules.md', hlsRulesPage());
-  files.set('docs/reports/hls-findings.md', hlsFindingsPage());
   files.set('src/media/tools/vulnerabilities.ts', vulnerabilities(catalog));
-  files.set('docs/cli.md', cliPage());
-  files.set('docs/job-states.md', jobStatesPage());
-  files.set('docs/options.md', optionPage());
-  files.set('docs/permissions.md', roleTable());
-  files.set('docs/report-fields.md', reportFieldsPage());
-  files.set('docs/report-names.md', reportNamesPage());
-  files.set('docs/samples.md', samplesPage());
   files.set('src/api_types.ts', apiTypes());
-  files.set('docs/reports/images.md', imagesPage(parseCatalog(catalog).tools));
+  for (const [path, page] of madePages(catalog)) files.set(path, page);
   return files;
 }
 

@@ -53,8 +53,6 @@ export const cliPage = (): string =>
   [
     '# The command line',
     '',
-    '<!-- Made from src/cli by `make generate`: change it there. -->',
-    '',
     'The package `probeyard` has two programs: `probeyard`, and `kubectl-probeyard`, which kubectl finds as a plugin',
     'and completes by `kubectl_complete-probeyard`.',
     'It runs on Node 20 and later, and installs nothing else. [guides/ci.md](guides/ci.md) says how to use it in CI.',

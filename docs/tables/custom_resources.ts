@@ -98,8 +98,8 @@ export const customResourcesPage = (): string =>
   [
     '# Custom resources',
     '',
-    'Made by `make generate` from `src/platform/kube`: change it there. Each field of the four kinds of',
-    `${code(API_VERSION)}, as the API server validates it. \`kubectl explain\` shows the same.`,
+    `Each field of the four kinds of ${code(API_VERSION)}, as the API server validates it.`,
+    '`kubectl explain` shows the same.',
     '',
     ...[PROBE_JOB, PROBE_TOOL, PROBE_POOL, PROBE_POLICY].flatMap(sectionOf),
   ].join('\n');

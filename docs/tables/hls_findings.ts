@@ -37,8 +37,8 @@ const BEFORE = {
 
 const INTRODUCTION = `# Thirty findings of the HLS validator
 
-Made from \`src/media/hls/rules\` by \`make generate\`. Until 0.2.0 a finding was worded as the rule, as if all were
-well. Now it says what is wrong, and then what to do. What was found follows after a colon in both.
+Until 0.2.0 a finding was worded as the rule, as if all were well. Now it says what is wrong, and then what to do. What
+was found follows after a colon in both.
 
 | rule | before | what is wrong | what to do |
 |---|---|---|---|

@@ -4,8 +4,8 @@ import { APPLE_CODES, CHAPTERS, type RuleId } from '../../src/media/hls/rules/ca
 
 const INTRODUCTION = `# Rules of the HLS validator
 
-Made from \`src/media/hls/rules\` by \`make generate\`: change them there. Clauses are those of the second edition of
-the HLS specification (draft-pantos-hls-rfc8216bis), or chapters of Apple's authoring specification.
+Each rule, what is wrong where it is broken, and what to do. Clauses are those of the second edition of the HLS
+specification (draft-pantos-hls-rfc8216bis), or chapters of Apple's authoring specification.
 `;
 
 function row([id, { level, clause, finding, remedy }]: [string, Rule]): string {

@@ -10,7 +10,7 @@ function rowOf({ tool, version, exact, latest, source, built, slow }: Entry): st
 
 export const imagesPage = (entries: readonly Entry[]): string => `# Tool images
 
-Made from \`images/catalog.yaml\` by \`make generate\`. [images.md](../images.md#measured) says how they are measured.
+Each tool version, with its size and start-up. [images.md](../images.md#measured) says how they are measured.
 
 | image | reports | from | start-up, ms | MB | measured | slower than ${STARTUP_LIMIT_MS} ms because |
 |---|---|---|---|---|---|---|

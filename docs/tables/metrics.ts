@@ -106,7 +106,6 @@ export function metricsPage(): string {
   if (unknown.length > 0) throw new Error(`docs/tables/metric_notes.ts: ${unknown.join(', ')}`);
   return [
     '# Metrics\n',
-    '<!-- Made from the registries of each role by `make generate`: do not edit. -->\n',
     'Series of the leader alone disappear from a replica that no longer leads, so `max` and `sum` over all pods are\n' +
       'right.\n',
     ...made.map(([title, found]) => `## ${title}\n\n${found.map(lineOf).join('\n')}\n`),

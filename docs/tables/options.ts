@@ -244,7 +244,7 @@ export function optionPage(): string {
   return [
     '# Options of the tools',
     '',
-    'Made by `make generate` from the tables that validate requests and make arguments of them.',
+    'What each tool accepts, as fields of its section of a request, and the arguments that it then gets.',
     '`test/tools/options.test.ts` tries each line: accepted values, values refused with 400, and the exact arguments.',
     'A value is always one argument after its flag: it never becomes a flag, and no shell sees it.',
     'The number 0 is not passed where it is the default.',

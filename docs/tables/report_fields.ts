@@ -93,8 +93,7 @@ export function reportFieldsPage(): string {
   return [
     '# Fields of probe_report',
     '',
-    'Made by `make generate` from the schema `ProbeReport` (`src/media/report/schema.ts`) and the table of fields',
-    '(`src/media/report/fields.ts`): change them there. [report.md](report.md) says how the report is made, and',
+    'Each field with its type, its meaning and an example. [report.md](report.md) says how the report is made, and',
     '[report-names.md](report-names.md) has the names of codecs and containers.',
     'A member that is unknown is absent, unless its meaning says otherwise.',
     '',

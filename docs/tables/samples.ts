@@ -25,8 +25,6 @@ export const samplesPage = (): string =>
   [
     '# Samples',
     '',
-    'Made by `make generate` from `src/service/samples/list.ts`: change it there.',
-    '',
     'Small media for first requests, examples and tests: generated from test pictures and tones when the image is',
     'built (`images/samples`), so that nobody else has rights in them, and together smaller than 10 MB.',
     '`samples.enabled: true` in the values of the chart serves them inside the cluster, at',

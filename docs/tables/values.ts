@@ -50,7 +50,6 @@ export function valuesPage(valuesYaml: string): string {
   const texts = [...sections].map(([name, rows]) => `## ${name}\n\n${rows.map(lineOf).join('\n')}\n`);
   return [
     '# Values of the chart\n',
-    '<!-- Made from charts/probeyard/values.yaml by `make generate`: change it there. -->\n',
     'Each value with its default. `values.schema.json` refuses a name that is not here.\n',
     ...texts,
   ].join('\n');
