@@ -106,9 +106,9 @@ export const reportNamesPage = (): string =>
   [
     '# Names of codecs and containers',
     '',
-    "What [probe_report](report-fields.md) and each tool call the same thing. Names of codecs are ffmpeg's; mediainfo's",
-    'are compared without regard to case. A codec of ffprobe that is not listed keeps its name. `pcm` and `adpcm` stand',
-    'for a family, where mediainfo does not say which member it is.',
+    "What [probe_report](report-fields.md) and each tool call the same thing. Names of codecs are ffmpeg's;",
+    "mediainfo's are compared without regard to case. A codec of ffprobe that is not listed keeps its name. `pcm` and",
+    '`adpcm` stand for a family, where mediainfo does not say which member it is.',
     '',
     '## Video codecs',
     '',

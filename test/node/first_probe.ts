@@ -119,9 +119,10 @@ export async function nextSteps(hostIp: string): Promise<string> {
     made?.code === 0
       ? `${made.stdout.trim()} (signs you in, once and within an hour)`
       : `${url}/app/ (a link to sign in: ${env}; kubectl ${command.join(' ')})`;
+  const curl = `curl "$PROBEYARD_URL/v1/probe/file" -H "Authorization: Bearer $PROBEYARD_TOKEN" -d url=${SAMPLE}`;
   return [
     `console   ${link}`,
-    `request   ${env}; curl "$PROBEYARD_URL/v1/probe/file" -H "Authorization: Bearer $PROBEYARD_TOKEN" -d url=${SAMPLE}`,
+    `request   ${env}; ${curl}`,
     `read on   ${url}/docs/quickstart, and for this cluster docs/local-node.md`,
   ].join('\n');
 }

@@ -94,7 +94,8 @@ describe('management: sign-in links', function () {
       assert.deepEqual(await refusal(invented), [400, `code: is not valid. ${again}`]);
     const mailed = await m.stored.sql<{ id: string }>(
       `insert into account_codes (id, user_id, purpose, expires_at)
-        values (encode(substr(sha256('mailed'), 1, 16), 'hex')::uuid, $1, 'reset', now() + interval '1 hour') returning id`,
+        values (encode(substr(sha256('mailed'), 1, 16), 'hex')::uuid, $1, 'reset', now() + interval '1 hour')
+        returning id`,
       [m.root.id],
     );
     assert.equal(mailed.length, 1);

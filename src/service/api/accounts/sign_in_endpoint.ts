@@ -198,9 +198,9 @@ export const signInLink = endpoint(
     summary: 'Sign in by a link',
     body: LinkBody,
     description:
-      'Takes the code of a sign-in link, which is valid once and for an hour. Whoever may run a command in a pod of ' +
-      'the API makes such a link for the first administrator. Attempts are limited by address. Returns a JWT, and sets ' +
-      'it as a cookie like `auth/sign-in`.',
+      'Takes the code of a sign-in link, which is valid once, for an hour. Those who may run a command in a pod of ' +
+      'the API make such links for the first administrator. Attempts are limited by address. Returns a JWT, and ' +
+      'sets it as a cookie like `auth/sign-in`.',
     answer: {
       description: 'Signed in.',
       schema: LinkAnswer,
