@@ -15,6 +15,7 @@ import { cacheDir, contentKey, contents, once, withScratch } from './cache.ts';
 import { run } from './command.ts';
 import { buildSite } from '../docs/site/build.ts';
 import { PAGES } from '../docs/site/pages.ts';
+import { bundleCli } from './cli_bundle.ts';
 import { bundleConsole } from './console_bundle.ts';
 import { timed } from './progress.ts';
 import { samplesFolder } from './samples_folder.ts';
@@ -35,12 +36,19 @@ const pageSources = [
   'tsconfig.json',
 ];
 const manifests = ['package.json', 'package-lock.json', '.npmrc'];
-/** What the agent, and what it starts, is bundled from, with the packages. */
-const agentSources = ['src', 'images/agent_bundle.ts', 'tsconfig.json'];
+/** What the agent, what it starts, and the command line are bundled from, with the packages. */
+const bundleSources = [
+  'src',
+  'images/agent_bundle.ts',
+  'images/cli_bundle.ts',
+  'images/packed.ts',
+  'LICENSE',
+  'tsconfig.json',
+];
 
 export async function productPlan(arch: Architecture = USUAL): Promise<ImagePlan> {
   const { version } = await manifest();
-  const inputs = ['images/probeyard', 'images/collect.sh', ...pageSources, ...agentSources, ...manifests].map((path) =>
+  const inputs = ['images/probeyard', 'images/collect.sh', ...pageSources, ...bundleSources, ...manifests].map((path) =>
     join(checkout, path),
   );
   return {
@@ -54,7 +62,11 @@ export async function productPlan(arch: Architecture = USUAL): Promise<ImagePlan
 }
 
 async function make(ref: string, arch: Architecture): Promise<void> {
-  const args = { RUNTIME: await importRuntime(arch), PAGES: await importPages(arch), AGENT: await importAgent(arch) };
+  const args = {
+    RUNTIME: await importRuntime(arch),
+    PAGES: await importPages(arch),
+    BUNDLES: await importBundles(arch),
+  };
   await withScratch(async (context) => {
     await cp(join(checkout, 'src'), join(context, 'src'), { recursive: true });
     await mkdir(join(context, 'images/probeyard'), { recursive: true });
@@ -101,13 +113,16 @@ const importPages = (arch: Architecture): Promise<string> =>
     await cp(await samplesFolder(), join(context, 'samples'), { recursive: true });
   });
 
-/** The agent as one file, and beside it the programs that it starts. */
-const importAgent = (arch: Architecture): Promise<string> =>
-  importBuilt('agent', agentSources, arch, async (context) => bundleAgent(join(context, 'agent')));
+/** The agent as one file, and beside it the programs that it starts; and the command line that the API serves. */
+const importBundles = (arch: Architecture): Promise<string> =>
+  importBuilt('bundles', bundleSources, arch, async (context) => {
+    await bundleAgent(join(context, 'agent'));
+    await bundleCli(join(context, 'client'));
+  });
 
 /** What this checkout's own packages build of these sources, as an image by NAME.Dockerfile. */
 async function importBuilt(
-  name: 'pages' | 'agent',
+  name: 'pages' | 'bundles',
   sources: readonly string[],
   arch: Architecture,
   build: (context: string) => Promise<unknown>,

@@ -46,6 +46,8 @@ export interface Settings {
   consoleFolder: string | null;
   /** The folder of the documentation. Null: it was not built, and only the API reference is served. */
   siteFolder: string | null;
+  /** The command line, to be fetched (images/cli_bundle.ts). */
+  clientFolder: string | null;
   /** The origin of samples. Null: there is none. */
   samplesUrl: string | null;
   /** How long a call of `/mcp` waits for the end of a request. Null: no `/mcp`. */
@@ -63,6 +65,7 @@ export const DEFAULTS = {
   memoryBudgetBytes: 160_000_000,
   consoleFolder: null,
   siteFolder: null,
+  clientFolder: null,
   samplesUrl: null,
   mcpAnswerMs: 45_000,
   graceMs: 60_000,

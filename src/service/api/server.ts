@@ -1,7 +1,7 @@
 /** Assembles the API: every endpoint is a list of named middlewares. */
 import Router from '@koa/router';
 import Koa from 'koa';
-import { consoleRoutes, referenceRoutes, siteRoutes } from './pages/page_routes.ts';
+import { clientRoutes, consoleRoutes, referenceRoutes, siteRoutes } from './pages/page_routes.ts';
 import type { State } from './http/request_context.ts';
 import type { Deps } from './deps.ts';
 import { errorHandler } from './http/error_handler.ts';
@@ -37,11 +37,12 @@ export function makeApp(deps: Deps, checks: ReadyChecks): Koa<State> {
   const description = openapi(OPERATIONS);
   router.all('/openapi.json', ...description);
   router.all('/frontend/api/v1/openapi.json', ...description);
-  const { consoleFolder, siteFolder } = deps.settings;
+  const { clientFolder, consoleFolder, siteFolder } = deps.settings;
   const pages = {
     // Must precede the site, whose pattern has its paths.
     ...referenceRoutes(OPERATIONS),
     ...siteRoutes(siteFolder, deps.log),
+    ...(clientFolder === null ? {} : clientRoutes(clientFolder, deps.log)),
     ...(consoleFolder === null ? {} : consoleRoutes(consoleFolder, deps.log)),
   };
   for (const [path, handlers] of Object.entries(pages)) router.all(path, ...handlers);

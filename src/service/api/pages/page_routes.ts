@@ -1,7 +1,8 @@
 /**
- * The console under `/app` (images/console_bundle.ts); the documentation under `/docs/`, each page also as Markdown,
- * and the texts for programs at the root (docs/site/build.ts); the description at `/docs/api` as a page that can send
- * requests, and the same as text. Nothing is loaded from other addresses, and the policies of the pages forbid it.
+ * The console under `/app` (images/console_bundle.ts); the command line as `/cli.tgz` and `/probeyard.mjs`
+ * (images/cli_bundle.ts); the documentation under `/docs/`, each page also as Markdown, and the texts for programs at
+ * the root (docs/site/build.ts); the description at `/docs/api` as a page that can send requests, and the same as text.
+ * Nothing is loaded from other addresses, and the policies of the pages forbid it.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +18,9 @@ import { isStatic, packedFile, pageHeaders, readStaticFile, sendStaticFile, type
 const beside = (folder: string): string => fileURLToPath(new URL(`../../../../${folder}`, import.meta.url));
 export const CONSOLE_FOLDER = beside('console');
 export const SITE_FOLDER = beside('site');
+export const CLIENT_FOLDER = beside('client');
 
+const CLIENT = pageHeaders({});
 /** Scripts, styles and data from this address alone. */
 const OWN = { 'script-src': `'self'`, 'style-src': `'self'`, 'img-src': `'self'`, 'connect-src': `'self'` };
 const SITE = pageHeaders(OWN);
@@ -82,6 +85,14 @@ export function consoleRoutes(folder: string, log: Logger): Routes {
     '/app/assets/:name': answered((ctx) => send(ctx, files.get(`/assets/${paramOf(ctx, 'name')}`), CONSOLE, true)),
     '/app{/*path}': answered((ctx) => (ctx.path === '/app' ? redirect(ctx, '/app/') : send(ctx, page, CONSOLE))),
   };
+}
+
+/** Nobody needs an account to have them: what they ask is checked when they ask. */
+export function clientRoutes(folder: string, log: Logger): Routes {
+  const files = filesIn(folder, log, 'cannot read the command line; /cli.tgz and /probeyard.mjs are not served');
+  return Object.fromEntries(
+    [...(files ?? [])].map(([path, file]) => [path, answered((ctx) => send(ctx, file, CLIENT))]),
+  );
 }
 
 /** An asset or a text has its suffix in its address already. */
