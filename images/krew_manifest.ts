@@ -1,6 +1,6 @@
 /**
- * The manifest of the plugin for a custom index of krew: `node images/krew_manifest.ts <archive of npm pack> <its
- * address>`. Its digest is that of the archive.
+ * The manifest of the plugin for a custom index of krew: `node images/krew_manifest.ts <cli.tgz> <its address>`. Its
+ * digest is that of the archive.
  */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';

@@ -22,7 +22,7 @@ async function timed([program, ...args]: readonly string[], env: NodeJS.ProcessE
   return performance.now() - began;
 }
 
-const packed = packCli();
+const packed = await packCli();
 const here = await startInstallation([
   { tool: 'ffprobe', version: '9.0', latest: true },
   { tool: 'mediainfo', version: '26.10', latest: true },

@@ -1,10 +1,27 @@
 #!/usr/bin/env node
+/**
+ * One program under several names. Linked under the name of a tool, it takes that tool's own flags; kubectl finds its
+ * plugin, and what completes it, by their names.
+ */
 import { basename } from 'node:path';
+import { completeForKubectl } from './completion/offered.ts';
+import { KUBECTL_PROGRAM, PROGRAM } from './programs.ts';
 import { start } from './run_program.ts';
-import { PROGRAM } from './programs.ts';
 
-/** Linked under the name of a tool, it takes that tool's own flags. */
+const args = process.argv.slice(2);
 const called = basename(process.argv[1] ?? '').replace(/\.[cm]?[jt]s$/, '');
-const asTool = called === 'ffprobe' || called === 'mediainfo' ? [called] : [];
 
-await start(PROGRAM, [...asTool, ...process.argv.slice(2)]);
+switch (called) {
+  case 'ffprobe':
+  case 'mediainfo':
+    void start(PROGRAM, [called, ...args]);
+    break;
+  case 'kubectl-probeyard':
+    void start(KUBECTL_PROGRAM, args);
+    break;
+  case 'kubectl_complete-probeyard':
+    process.stdout.write(completeForKubectl(KUBECTL_PROGRAM, args));
+    break;
+  default:
+    void start(PROGRAM, args);
+}

@@ -24,8 +24,8 @@ import { WALLS } from '../../src/platform/kube/probe_pool.ts';
 import { only, render } from '../chart/render.ts';
 import { startCluster, type Cluster } from '../controller/cluster_parts.ts';
 import { execute, type Printed } from './rig.ts';
+import { standInsOfCheckout } from './stand_in.ts';
 
-const root = join(import.meta.dirname, '../..');
 const IMAGE = 'registry.example.com/probeyard/probeyard:0.1.0';
 
 const plan: Plan = {
@@ -189,7 +189,7 @@ describe('doctor: with the real kubectl, on a real API server without nodes', fu
   });
   const doctor = (...args: string[]): Promise<Printed> => {
     const place = [`--kubeconfig=${cluster.servers.api.kubeconfig}`, `--namespace=${cluster.namespace}`];
-    return execute([process.execPath, join(root, 'src/cli/kubectl.ts'), 'doctor', ...place, ...args], {
+    return execute([join(standInsOfCheckout(folder), 'kubectl-probeyard'), 'doctor', ...place, ...args], {
       env: { HOME: folder },
     });
   };

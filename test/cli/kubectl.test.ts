@@ -8,8 +8,8 @@ import { EVENTS } from '../../src/platform/kube/client.ts';
 import { startCluster, type Cluster } from '../controller/cluster_parts.ts';
 import { until } from '../until.ts';
 import { execute, type Printed } from './rig.ts';
+import { standInsOfCheckout } from './stand_in.ts';
 
-const root = join(import.meta.dirname, '../..');
 const TOKEN = 'Zz9'.repeat(22).slice(0, 64);
 
 describe('kubectl probeyard', function () {
@@ -29,8 +29,7 @@ describe('kubectl probeyard', function () {
   const plugin = (...args: string[]): Promise<Printed> =>
     execute(
       [
-        process.execPath,
-        join(root, 'src/cli/kubectl.ts'),
+        join(standInsOfCheckout(folder), 'kubectl-probeyard'),
         args[0]!,
         `--kubeconfig=${cluster.servers.api.kubeconfig}`,
         `--namespace=${cluster.namespace}`,

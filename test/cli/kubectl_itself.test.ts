@@ -11,7 +11,7 @@ describe('kubectl', function () {
   let path: string;
   before(async () => {
     kubectl = join((await buildParts(['kubernetes'])).get('kubernetes') ?? '', 'kubectl');
-    path = [dirname(packCli().bin('kubectl-probeyard')), dirname(process.execPath), process.env['PATH']].join(
+    path = [dirname((await packCli()).bin('kubectl-probeyard')), dirname(process.execPath), process.env['PATH']].join(
       delimiter,
     );
   });

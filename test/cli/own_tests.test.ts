@@ -17,7 +17,7 @@ describe('tests of libraries that start ffprobe', function () {
   before(async function () {
     unlessLong(this, 'it fetches the libraries, and they have short limits of their own');
     here = await startInstallation([{ tool: 'ffprobe', version: '9.0', latest: true }], this);
-    shim = standIn(folder, 'ffprobe', [process.execPath, packCli().bin('probeyard'), 'ffprobe']);
+    shim = standIn(folder, 'ffprobe', [process.execPath, (await packCli()).bin('probeyard'), 'ffprobe']);
   });
   after(async () => {
     await here?.stop();

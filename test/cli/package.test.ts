@@ -1,19 +1,24 @@
-/** The package as it is published, installed into an empty folder, on each supported version of Node. */
+/** The client as an installation serves it: installed from it, and as one file, on each supported version of Node. */
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
+import { bundleCli } from '../../images/cli_bundle.ts';
 import { serveUploads, type UploadServer } from '../../src/source/upload/serve.ts';
 import { openSpool, type Spool } from '../../src/source/upload/spool.ts';
 import { startApi, type ApiFixture } from '../api/fixture.ts';
+import { servePages } from '../api/serve_pages.ts';
 import { allowAllOptions, answering, type Answering } from '../docs/answers.ts';
 import { nodeOf } from './node_versions.ts';
-import { packCli } from './packed.ts';
+import { packCli, type Packed } from './packed.ts';
 import { execute, type Printed } from './rig.ts';
 
 const root = join(import.meta.dirname, '../..');
+/** npm, and the node that it runs by. */
+const NPM_PATH = [join(root, 'node_modules/.bin'), process.env['PATH']].join(delimiter);
 /** The newest release of each supported line, and the node of this repository. */
 const NODES = ['20.20.2', '22.23.3', process.versions.node];
+const { version: VERSION } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
 describe('the npm package', function () {
   this.timeout(300_000);
@@ -23,11 +28,16 @@ describe('the npm package', function () {
   let uploads: UploadServer;
   let api: ApiFixture;
   let answers: Answering;
+  let packed: Packed;
   before(async () => {
+    packed = await packCli();
     copyFileSync(join(root, 'test/fixtures/tiny.mp4'), film);
     spool = await openSpool({ folder: join(folder, 'spool'), maxBytes: 1 << 26 });
     uploads = await serveUploads(spool, { host: '127.0.0.1', port: 0 });
-    api = await startApi({}, { uploads: { spool, maxBytes: 1 << 25, host: '127.0.0.1', port: uploads.port } });
+    api = await startApi(
+      { clientFolder: packed.served },
+      { uploads: { spool, maxBytes: 1 << 25, host: '127.0.0.1', port: uploads.port } },
+    );
     await allowAllOptions(api);
     answers = answering(api);
   });
@@ -39,23 +49,72 @@ describe('the npm package', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('installs nothing but itself, and has no file that it does not need', () => {
-    const { folder: place } = packCli();
-    const modules = join(place, 'node_modules');
+  it('npm installs it from the address of the API: nothing but itself, in the version of the API', async () => {
+    const prefix = mkdtempSync(join(folder, 'prefix-'));
+    const { code, stderr } = await execute(
+      ['npm', 'install', '--global', '--no-audit', '--no-fund', '--prefix', prefix, `${api.url}/cli.tgz`],
+      { env: { PATH: NPM_PATH, HOME: prefix, npm_config_registry: 'http://127.0.0.1:9' } },
+    );
+    assert.equal(code, 0, stderr);
+    const modules = join(prefix, 'lib/node_modules');
     assert.deepEqual(
       readdirSync(modules).filter((name) => !name.startsWith('.')),
       ['probeyard'],
     );
-    const files = readdirSync(join(modules, 'probeyard'), { recursive: true, withFileTypes: true })
-      .filter(
-        (file) => file.isFile() && !/^dist\/.*\.js$/.test(join(file.parentPath, file.name).split('probeyard/').at(-1)!),
-      )
-      .map(({ name }) => name);
-    assert.deepEqual(files.toSorted(), ['LICENSE', 'LICENSE.yaml', 'README.md', 'package.json']);
-    const { dependencies, scripts, engines } = JSON.parse(
+    const files = readdirSync(join(modules, 'probeyard'), { recursive: true, encoding: 'utf8' });
+    const { name, version, bin, scripts, dependencies } = JSON.parse(
       readFileSync(join(modules, 'probeyard/package.json'), 'utf8'),
-    ) as Record<string, Record<string, string>>;
-    assert.deepEqual([dependencies, Object.keys(scripts!), engines], [undefined, ['prepack'], { node: '>=20.10' }]);
+    ) as Record<string, object | string>;
+    assert.deepEqual([name, version, scripts, dependencies], ['probeyard', VERSION, undefined, undefined]);
+    assert.deepEqual(
+      files.toSorted(),
+      ['LICENSE', 'README.md', 'bin', 'package.json', 'probeyard.mjs', ...Object.values(bin!)].toSorted(),
+    );
+    assert.deepEqual(readdirSync(join(prefix, 'bin')), Object.keys(bin!).toSorted());
+    const started = await execute([join(prefix, 'bin/probeyard'), '--version'], { env: { PATH: NPM_PATH } });
+    assert.equal(started.stdout.toString(), `probeyard ${VERSION}\n`);
+  });
+
+  it('as one file: runs beside nothing else, also where it is executable', async () => {
+    const place = mkdtempSync(join(folder, 'single-'));
+    const file = join(place, 'probeyard.mjs');
+    const served = await fetch(`${api.url}/probeyard.mjs`);
+    writeFileSync(file, Buffer.from(await served.arrayBuffer()), { mode: 0o755 });
+    const env = { PATH: NPM_PATH, HOME: place, PROBEYARD_URL: api.url, PROBEYARD_TOKEN: api.token };
+    for (const command of [[process.execPath, file], [file]]) {
+      const { code, stdout, stderr } = await execute([...command, 'versions', '-o', 'yaml'], { env });
+      assert.deepEqual([code, stderr], [0, ''], command.join(' '));
+      assert.match(stdout.toString(), /^success: true\n/);
+    }
+    assert.deepEqual(readdirSync(place), ['probeyard.mjs']);
+    assert.match(readFileSync(file, 'utf8'), /yaml: Copyright Eemeli Aro/);
+  });
+
+  it('is served to everybody, with its type, and checked again by its ETag', async () => {
+    for (const [name, type] of [
+      ['cli.tgz', 'application/gzip'],
+      ['probeyard.mjs', 'text/javascript; charset=utf-8'],
+    ] as const) {
+      const first = await fetch(`${api.url}/${name}`, { method: 'HEAD' });
+      const header = (named: string) => first.headers.get(named);
+      assert.deepEqual([first.status, header('content-type'), header('cache-control')], [200, type, 'no-cache']);
+      assert.deepEqual([header('x-content-type-options'), header('access-control-allow-origin')], ['nosniff', null]);
+      const again = await fetch(`${api.url}/${name}`, {
+        headers: { 'If-None-Match': header('etag')!, 'Cache-Control': 'max-age=0' },
+      });
+      assert.equal(again.status, 304);
+      assert.equal((await fetch(`${api.url}/${name}`, { method: 'POST' })).status, 405);
+    }
+    const without = await servePages({ clientFolder: join(folder, 'none') });
+    assert.equal((await fetch(`http://127.0.0.1:${without.port}/cli.tgz`)).status, 404);
+    await without.close(1_000);
+  });
+
+  it('the same sources make the same bytes', async () => {
+    const again = join(folder, 'again');
+    await bundleCli(again);
+    for (const name of readdirSync(packed.served))
+      assert.ok(readFileSync(join(again, name)).equals(readFileSync(join(packed.served, name))), name);
   });
 
   for (const version of NODES)
@@ -68,7 +127,7 @@ describe('the npm package', function () {
       });
 
       const run = (bin: string, args: readonly string[], input = ''): Promise<Printed> =>
-        execute([node, packCli().bin(bin), ...args], {
+        execute([node, packed.bin(bin), ...args], {
           input,
           env: { HOME: folder, PROBEYARD_URL: api.url, PROBEYARD_TOKEN: api.token },
         });
@@ -96,7 +155,7 @@ describe('the npm package', function () {
 
       it('stands in for ffprobe under its name', async () => {
         const link = join(mkdtempSync(join(folder, 'bin-')), 'ffprobe');
-        symlinkSync(packCli().bin('probeyard'), link);
+        symlinkSync(packed.bin('probeyard'), link);
         const { code, stdout, stderr } = await execute(
           [node, link, '-v', 'quiet', '-of', 'json', '-show_format', film],
           {

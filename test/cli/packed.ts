@@ -1,14 +1,17 @@
-/** The package as it is published: packed, and installed into an empty folder. */
+/** The package as an installation serves it, installed into an empty folder. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { bundleCli } from '../../images/cli_bundle.ts';
+import { oncePerRun } from '../once_per_run.ts';
 
 const root = join(import.meta.dirname, '../..');
 const PACK_MS = 300_000;
 
 export interface Packed {
-  archive: string;
+  /** The folder of what is served. */
+  served: string;
   /** The folder that it is installed into. */
   folder: string;
   bin(name: string): string;
@@ -26,17 +29,15 @@ function npm(cwd: string, ...args: string[]): void {
 
 let packed: Packed | undefined;
 
-/** Once in a test run. */
-export function packCli(): Packed {
+/** Once in a process. */
+export async function packCli(): Promise<Packed> {
   if (packed) return packed;
-  const place = mkdtempSync(join(tmpdir(), 'probeyard-pack-'));
-  process.on('exit', () => rmSync(place, { recursive: true, force: true }));
-  npm(join(root, 'src/cli'), 'pack', '--pack-destination', place);
-  const name = readdirSync(place).find((file) => file.endsWith('.tgz'));
-  if (name === undefined) throw new Error('npm pack made no archive');
-  const archive = join(place, name);
-  writeFileSync(join(place, 'package.json'), '{"private": true}\n');
-  npm(place, 'install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', archive);
-  packed = { archive, folder: place, bin: (bin) => join(place, 'node_modules/.bin', bin) };
+  const served = await oncePerRun('client', bundleCli);
+  const folder = mkdtempSync(join(tmpdir(), 'probeyard-pack-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const archive = join(served, 'cli.tgz');
+  writeFileSync(join(folder, 'package.json'), '{"private": true}\n');
+  npm(folder, 'install', '--offline', '--no-audit', '--no-fund', archive);
+  packed = { served, folder, bin: (bin) => join(folder, 'node_modules/.bin', bin) };
   return packed;
 }

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execute, type Printed } from '../cli/rig.ts';
+import { standInsOfCheckout } from '../cli/stand_in.ts';
 import { NAMESPACE, cluster, eventually, fixtures, type Cluster } from './fixture.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -14,6 +15,7 @@ const SOURCES = join(root, 'src/cli');
 describe('the command line on the cluster', function () {
   this.timeout(180_000);
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-cli-'));
+  const kubectlPlugin = join(standInsOfCheckout(folder), 'kubectl-probeyard');
   let c: Cluster;
   let film: string;
   before(async () => {
@@ -32,12 +34,9 @@ describe('the command line on the cluster', function () {
       env: { ...env(), PROBEYARD_URL: c.url, PROBEYARD_TOKEN: c.token },
     });
   const plugin = (...args: string[]): Promise<Printed> =>
-    execute(
-      [process.execPath, join(SOURCES, 'kubectl.ts'), args[0]!, `--kubeconfig=${c.kubeconfig}`, ...args.slice(1)],
-      {
-        env: env(),
-      },
-    );
+    execute([kubectlPlugin, args[0]!, `--kubeconfig=${c.kubeconfig}`, ...args.slice(1)], {
+      env: env(),
+    });
   const printed = async (done: Promise<Printed>): Promise<string> => {
     const { code, stdout, stderr } = await done;
     assert.equal(code, 0, stderr);
@@ -89,11 +88,10 @@ describe('the command line on the cluster', function () {
 
   it('Ctrl-C deletes the job of kubectl probeyard probe', async () => {
     const origin = await c.origin(() => new Promise<void>(() => {}));
-    const child = spawn(
-      process.execPath,
-      [join(SOURCES, 'kubectl.ts'), 'probe', `--kubeconfig=${c.kubeconfig}`, `${origin.url}/a.mp4`],
-      { env: env(), stdio: ['ignore', 'ignore', 'inherit'] },
-    );
+    const child = spawn(kubectlPlugin, ['probe', `--kubeconfig=${c.kubeconfig}`, `${origin.url}/a.mp4`], {
+      env: env(),
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     const closed = once(child, 'close');
     await eventually('the source is read', 60, () => origin.requests.length > 0);
     child.kill('SIGINT');

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execute, type Printed } from '../cli/rig.ts';
+import { standInsOfCheckout } from '../cli/stand_in.ts';
 import type { Finding } from '../../src/service/doctor/finding.ts';
 import { NAMESPACE, cluster, eventually, type Cluster } from './fixture.ts';
 import { unlessLong } from '../long.ts';
@@ -19,6 +20,7 @@ const REASON = 'three runs of doctor stand for the others in the tests of every 
 describe('doctor on the cluster', function () {
   this.timeout(300_000);
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-doctor-'));
+  const kubectlPlugin = join(standInsOfCheckout(folder), 'kubectl-probeyard');
   let c: Cluster;
   before(async () => {
     c = await cluster();
@@ -30,7 +32,7 @@ describe('doctor on the cluster', function () {
   });
 
   const doctor = (...args: string[]): Promise<Printed> =>
-    execute([process.execPath, join(root, 'src/cli/kubectl.ts'), 'doctor', `--kubeconfig=${c.kubeconfig}`, ...args], {
+    execute([kubectlPlugin, 'doctor', `--kubeconfig=${c.kubeconfig}`, ...args], {
       env: { PATH: `${folder}:${process.env['PATH']}`, HOME: folder },
       timeoutMs: 200_000,
     });
@@ -119,7 +121,7 @@ describe('doctor on the cluster', function () {
   });
 
   it('Ctrl-C on a terminal, where jobs are being created: deletes all of them', async () => {
-    const command = `${process.execPath} ${join(root, 'src/cli/kubectl.ts')} doctor --kubeconfig=${c.kubeconfig}`;
+    const command = `${kubectlPlugin} doctor --kubeconfig=${c.kubeconfig}`;
     const child = spawn(
       'script',
       ['--quiet', '--return', '--command', `${command} --image=localhost/no/such:1 --skip=storage`, '/dev/null'],

@@ -1,8 +1,9 @@
 /** The commands that run a block, by its language. */
-import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { standInsOfCheckout } from '../cli/stand_in.ts';
 import { fetchedProgram, fetchProgram } from '../debian_program.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -72,16 +73,7 @@ export async function programs(): Promise<Readonly<Record<string, Program>>> {
 
 /** A folder where `probeyard` is this checkout's command line, and modules of the repository are found. */
 export async function prepare(folder: string): Promise<Record<string, string>> {
-  const bin = join(folder, 'commands');
-  await mkdir(bin);
-  // Called by its own name, so that a link to it under the name of a tool is seen.
-  const links = join(folder, 'links');
-  await mkdir(links);
-  for (const name of ['probeyard', 'ffprobe', 'mediainfo'])
-    await symlink(join(ROOT, 'src/cli/main.ts'), join(links, name));
-  const command = `#!/bin/sh\nexec '${process.execPath}' '${links}'/"$(basename "$0")" "$@"\n`;
-  await writeFile(join(bin, 'probeyard'), command);
-  await chmod(join(bin, 'probeyard'), 0o755);
+  const bin = standInsOfCheckout(join(folder, 'commands'));
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }\n');
   return { PATH: `${bin}${delimiter}${process.env['PATH']}` };

@@ -1,5 +1,6 @@
 import { mkdir, rm, symlink, copyFile, chmod } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { standInsOfCheckout } from '../cli/stand_in.ts';
 import { builderStatus, startBuilder } from './builder.ts';
 import { cacheDir, isBuilt, missingParts, type Built } from './build.ts';
 import { explain } from './cluster_error.ts';
@@ -113,6 +114,8 @@ async function writeAccess(built: Built, hostIp: string): Promise<void> {
     await rm(join(bin, program), { force: true });
     await symlink(join(built.get(part)!, program), join(bin, program));
   }
+  // With the plugin, which kubectl finds in PATH.
+  standInsOfCheckout(bin);
   await writeEnvironment({ KUBECONFIG: kubeconfig, PROBEYARD_HOST_IP: hostIp, PATH: `${bin}:$PATH` });
 }
 

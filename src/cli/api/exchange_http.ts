@@ -3,16 +3,15 @@
  * takes proxies from the environment where Node does (NODE_USE_ENV_PROXY).
  */
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, request } from 'node:http';
-import { createRequire } from 'node:module';
 import { EXIT, Failure, Interrupted } from '../exits.ts';
 import type { StreamedForm } from './multipart_form.ts';
 
-// Node's HTTP client. By `import`, Node reads all that the module exports, one of which loads undici: 45 ms of CPU,
-// more than the rest of a start.
-const require = createRequire(import.meta.url);
-
+/**
+ * Node's HTTP client. By `import`, Node reads all that the module exports, one of which loads undici: 45 ms of CPU, more
+ * than the rest of a start.
+ */
 export const requestFor = ({ protocol }: URL): typeof request =>
-  (require(protocol === 'https:' ? 'node:https' : 'node:http') as { request: typeof request }).request;
+  process.getBuiltinModule(protocol === 'https:' ? 'node:https' : 'node:http').request;
 
 interface Asked {
   url: URL;

@@ -34,3 +34,13 @@ export function offered(program: Program, words: readonly string[]): Offer[] {
     return fitting(options.flatMap((option) => wordsOf(option).map((word) => ({ word, help: option.help }))));
   return fitting(valuesOf(command).map((word) => ({ word, help: '' })));
 }
+
+const NO_FILES = 4;
+
+/** As kubectl reads it: the lines and the directive of cobra. */
+export const completeForKubectl = (program: Program, words: readonly string[]): string =>
+  [
+    ...offered(program, words).map(({ word, help }) => (help === '' ? word : `${word}\t${help}`)),
+    `:${NO_FILES}`,
+    '',
+  ].join('\n');
