@@ -3,12 +3,19 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-const pages = ['*.md', 'docs/**/*.md', '.github/**/*.md'].flatMap((pattern) => globSync(pattern, { cwd: root }));
+const pages = ['*.md', 'docs/**/*.md', '.github/**/*.md', 'src/**/*.md'].flatMap((pattern) => globSync(pattern, { cwd: root }));
 
 /** Files and folders of the repository in prose and code blocks. */
 const PATH = /(?<![\w./-])(?:src|test|bench|images|charts|docs)\/[\w./-]*\w/g;
 /** Links to files, excluding other sites and anchors of the same page. */
 const LINK = /\]\((?!https?:|mailto:|#)([^)#]+)(?:#([^)]+))?\)/g;
+
+/** The command line is in no registry, and no repository has an action: whoever takes the name would get tokens. */
+const NOT_OURS = [
+  /\b(?:npm|pnpm|yarn|bun) (?:i|install|add|exec)\b(?: -\S+| global)* ["']?(?:probeyard|@probeyard)\b.*/g,
+  /\b(?:npx|bunx|dlx)(?: -\S+)* (?:probeyard|@probeyard)\b.*/g,
+  /\buses: +probeyard\/.*/g,
+];
 
 /** The anchor that common repository hosts generate. */
 const anchorOf = (heading: string): string =>
@@ -34,6 +41,14 @@ describe('documentation', () => {
         return anchor !== undefined && !hasAnchor(target, anchor) ? [`${path}#${anchor}`] : [];
       });
       assert.deepEqual([...new Set([...named, ...links])], []);
+    });
+
+    it(`${page}: names no package of a registry and no action as ours`, () => {
+      const text = readFileSync(join(root, page), 'utf8');
+      assert.deepEqual(
+        NOT_OURS.flatMap((form) => text.match(form) ?? []),
+        [],
+      );
     });
   }
 });

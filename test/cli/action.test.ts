@@ -1,14 +1,15 @@
-/** The action for GitHub: its steps, as a runner would run them, against a real installation. */
+/** The action for GitHub that docs/guides/ci.md shows: its steps, as a runner would run them, on a real installation. */
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { parse } from 'yaml';
-import { packCli } from './packed.ts';
+import { bundleCli } from '../../images/cli_bundle.ts';
+import { blocksOf } from '../docs/blocks.ts';
+import { oncePerRun } from '../once_per_run.ts';
 import { execute, startInstallation, type Installation } from './rig.ts';
 
 const root = join(import.meta.dirname, '../..');
-const ACTION = join(root, '.github/actions/check');
 const H264 = 'rules:\n  - { name: codec, each: video, field: codec.name, is: h264 }\n';
 const HEVC = 'rules:\n  - { name: codec, each: video, field: codec.name, is: hevc }\n';
 
@@ -17,7 +18,8 @@ interface Action {
   outputs: Record<string, { value: string }>;
   runs: { steps: { shell: string; run: string; env: Record<string, string>; id?: string }[] };
 }
-const action = parse(readFileSync(join(ACTION, 'action.yml'), 'utf8')) as Action;
+const [shown, ...others] = blocksOf('guides/ci.md').filter(({ code }) => /using: composite/.test(code));
+const action = parse(shown!.code) as Action;
 
 describe('the action for GitHub', function () {
   this.timeout(240_000);
@@ -38,6 +40,7 @@ describe('the action for GitHub', function () {
         { tool: 'mediainfo', version: '26.10', latest: true },
       ],
       this,
+      { folders: { clientFolder: await oncePerRun('client', bundleCli) } },
     );
   });
   after(async () => {
@@ -48,7 +51,6 @@ describe('the action for GitHub', function () {
   /** What a runner puts in place of an expression. Another one is an error. */
   function valueOf(expression: string, inputs: Record<string, string>): string {
     return expression.replaceAll(/\$\{\{ *([\w.-]+) *\}\}/g, (_, name: string) => {
-      if (name === 'github.action_path') return ACTION;
       const input = /^inputs\.([\w-]+)$/.exec(name)?.[1] ?? assert.fail(name);
       return inputs[input] ?? action.inputs[input]?.default ?? assert.fail(`the action has no input ${input}`);
     });
@@ -65,7 +67,6 @@ describe('the action for GitHub', function () {
         env: {
           PATH: `${join(root, 'node_modules/.bin')}${delimiter}${process.env['PATH']}`,
           HOME: folder,
-          npm_config_offline: 'true',
           GITHUB_OUTPUT: output,
           RUNNER_TEMP: runner,
           STEP: run,
@@ -77,11 +78,12 @@ describe('the action for GitHub', function () {
     return { ...last!, outputs: readFileSync(output, 'utf8') };
   }
   const inputs = (more: Record<string, string>) => ({
-    package: packCli().archive,
     url: here.url,
     token: here.token,
     ...more,
   });
+
+  it('is one file', () => assert.deepEqual(others, []));
 
   it('passes files that a wildcard names, and writes a report', async () => {
     const done = await use(inputs({ sources: '  dist/*.mp4\n\n', policy: 'h264.yaml', junit: 'report.xml' }));

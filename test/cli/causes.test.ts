@@ -56,7 +56,7 @@ describe('causes: what is said of a source that fails', function () {
       this,
       {
         proxy: await failingProxy(cleanup, 3_000),
-        consoleFolder: browser ? await oncePerRun('console', bundleConsole) : null,
+        folders: { consoleFolder: browser ? await oncePerRun('console', bundleConsole) : null },
       },
     );
     for (const { what, source } of ROWS) urls.set(what, await source(cleanup));

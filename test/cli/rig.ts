@@ -13,7 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { unpack } from '../../images/archive.ts';
 import { cachedTools } from '../../images/cached.ts';
-import { DEFAULTS } from '../../src/service/api/deps.ts';
+import { DEFAULTS, type Settings } from '../../src/service/api/deps.ts';
 import { listen, type HttpServer } from '../../src/service/api/http/http_server.ts';
 import { makeApp } from '../../src/service/api/server.ts';
 import { wire, type Wired } from '../../src/service/api/wire.ts';
@@ -143,14 +143,14 @@ async function unpackTools(wanted: Awaited<ReturnType<typeof imagesOf>>, directo
 interface InstallationOptions {
   /** More of the source proxies of its runners. */
   proxy?: ProxyOptions;
-  /** Of its console. */
-  consoleFolder?: string | null;
+  /** Of what its API serves. */
+  folders?: Partial<Pick<Settings, 'consoleFolder' | 'clientFolder'>>;
 }
 
 export async function startInstallation(
   wanted: readonly WantedTool[],
   context?: Mocha.Context,
-  { proxy = {}, consoleFolder = null }: InstallationOptions = {},
+  { proxy = {}, folders = {} }: InstallationOptions = {},
 ): Promise<Installation> {
   const images = await imagesOf(wanted, context);
   const directory = mkdtempSync(join(tmpdir(), 'probeyard-cli-'));
@@ -164,7 +164,7 @@ export async function startInstallation(
   });
   await cluster.controller();
   const runners = startRunners(cluster, directory, proxy);
-  const api = await startApi(cluster, consoleFolder);
+  const api = await startApi(cluster, folders);
   const url = `http://127.0.0.1:${api.server.port}`;
   const env = { HOME: home, PROBEYARD_URL: url, PROBEYARD_TOKEN: ADMIN.token };
   const origins: Origin[] = [];
@@ -302,7 +302,7 @@ export const MOST_FILE_BYTES = 32 << 20;
 
 async function startApi(
   cluster: Cluster,
-  consoleFolder: string | null,
+  folders: InstallationOptions['folders'],
 ): Promise<{ server: HttpServer; spool: Spool; stop(): Promise<void> }> {
   const { nats, stored, keys } = cluster.servers;
   const replica = 'api-cli';
@@ -318,7 +318,7 @@ async function startApi(
     log: pino({ level: process.env['PY_TEST_LOG'] ?? 'silent' }),
     accounts: accountSettings(),
     uploads: { spool, maxBytes: MOST_FILE_BYTES, host: '127.0.0.1', port: files.port },
-    settings: { ...DEFAULTS, namespace: cluster.namespace, replica, allowSources: allow, denyCidrs: [], consoleFolder },
+    settings: { ...DEFAULTS, namespace: cluster.namespace, replica, allowSources: allow, denyCidrs: [], ...folders },
   });
   await wired.toolsRead;
   const server = await listen(
