@@ -12,7 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, request } from 'node:http';
+import { createServer, request, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -338,23 +338,49 @@ describe('probeyard', function () {
     assert.equal(stderr, '');
   });
 
-  it('503 with Retry-After is tried again, and a long one is explained', async () => {
-    let [refusals, seconds] = [1, 1];
-    // What stands between a caller and the API, and refuses the first calls.
-    const between = createServer((incoming, outgoing) => {
-      if (refusals-- > 0) {
-        outgoing.writeHead(503, { 'Retry-After': String(seconds) }).end('{"error":"the service is not available"}');
+  /** What stands between a caller and the API. */
+  async function relay(listener: RequestListener, port = 0) {
+    const between = createServer(listener).listen(port, '127.0.0.1');
+    await once(between, 'listening');
+    return { between, env: { PROBEYARD_URL: `http://127.0.0.1:${(between.address() as AddressInfo).port}` } };
+  }
+  function passOn(incoming: IncomingMessage, outgoing: ServerResponse, loses = false): void {
+    const { method, headers, url = '' } = incoming;
+    const sent = request(`${here.url}${url}`, { method, headers }, (answer) => {
+      if (loses) {
+        answer.resume();
+        outgoing.destroy();
         return;
       }
-      const { method, headers, url = '' } = incoming;
-      const sent = request(`${here.url}${url}`, { method, headers }, (answer) => {
-        outgoing.writeHead(answer.statusCode!, answer.headers);
-        answer.pipe(outgoing);
-      });
-      incoming.pipe(sent);
-    }).listen(0, '127.0.0.1');
-    await once(between, 'listening');
-    const env = { PROBEYARD_URL: `http://127.0.0.1:${(between.address() as AddressInfo).port}` };
+      outgoing.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(sent);
+  }
+
+  it('a connection that breaks before the answer: the same request, which is made once', async () => {
+    let losses = 1;
+    const { between, env } = await relay((incoming, outgoing) => passOn(incoming, outgoing, losses-- > 0));
+    const name = `${film}?broken=1`;
+    const done = await here.probeyard(['probe', name, '-o', 'json'], { env });
+    assert.equal(done.code, 0, done.stderr);
+    assert.match(done.stderr, /^cannot reach http:\S+: the connection was closed; next try in 1 s\n$/);
+    const { log, pagination } = await json('log', '--url', 'broken=');
+    assert.deepEqual([pagination.total, log[0]?.id], [1, JSON.parse(done.stdout.toString()).metadata.request_id]);
+    losses = 1;
+    const token = await here.probeyard(['token', 'create', '--name', 'lost'], { env });
+    between.close();
+    assert.equal(token.code, 3, 'what may have been made is not made again');
+    assert.match(token.stderr, /^probeyard: cannot reach http:\S+: the connection was closed\n/);
+  });
+
+  it('503 with Retry-After is tried again, and a long one is explained', async () => {
+    let [refusals, seconds] = [1, 1];
+    const { between, env } = await relay((incoming, outgoing) => {
+      if (refusals-- > 0)
+        outgoing.writeHead(503, { 'Retry-After': String(seconds) }).end('{"error":"the service is not available"}');
+      else passOn(incoming, outgoing);
+    });
     const patient = await here.probeyard(['versions'], { env });
     assert.equal(patient.code, 0, patient.stderr);
     assert.match(patient.stderr, /the service is not available; next try in 1 s/);
@@ -373,16 +399,9 @@ describe('probeyard', function () {
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     const done = ended(child);
     await until('it tries again', () => said.includes('next try in 1 s'), 30_000);
-    const restarted = createServer((incoming, outgoing) => {
-      const sent = request(`${here.url}${incoming.url}`, { headers: incoming.headers }, (answer) => {
-        outgoing.writeHead(answer.statusCode!, answer.headers);
-        answer.pipe(outgoing);
-      });
-      sent.end();
-    }).listen(port, '127.0.0.1');
-    await once(restarted, 'listening');
+    const { between } = await relay((incoming, outgoing) => passOn(incoming, outgoing), port);
     const { code, stdout } = await done;
-    restarted.close();
+    between.close();
     assert.equal(code, 0, said);
     assert.match(said, /^cannot reach http:\S+: nothing listens there; next try in 1 s\n/);
     assert.match(stdout.toString(), /^ffprobe +9\.0/m);

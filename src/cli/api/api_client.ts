@@ -7,7 +7,7 @@ import type { Access } from '../cli_config.ts';
 import { EXIT, Failure, Interrupted, type ExitCode } from '../exits.ts';
 import type { Terminal } from '../terminal.ts';
 import type { SentFile, StreamedForm } from './multipart_form.ts';
-import { exchange, isRefused, type Answered } from './exchange_http.ts';
+import { exchange, isRepeatable, type Answered } from './exchange_http.ts';
 import {
   queryPairs,
   targetOf,
@@ -48,11 +48,12 @@ export interface ApiOptions {
   patienceMs?: number;
 }
 
+export const IDEMPOTENCY_KEY = 'Idempotency-Key';
 const DEADLINE_MS = 30_000;
 const PATIENCE_MS = 60_000;
 const AFTER_INTERRUPT_MS = 3_000;
-/** Before further tries of a connection that is refused: a server that restarts is back soon. */
-const REFUSED_MS = [1_000, 2_000, 4_000];
+/** Before further tries of a connection that is refused or breaks: a server that restarts is back soon. */
+const AGAIN_MS = [1_000, 2_000, 4_000];
 
 const addressOf = (base: URL, path: string, query: object): URL => {
   const url = new URL(`${base.pathname.replace(/\/$/, '')}${path}`, base);
@@ -133,13 +134,14 @@ export function makeApi(options: ApiOptions): Api {
     await pause(ms, signal);
   }
 
-  /** Nothing was sent over a connection that was refused, so that the call is not made twice. */
-  async function exchangeOnceListening(call: Parameters<typeof exchange>[0], canRepeat: boolean): Promise<Answered> {
-    for (const wait of canRepeat ? REFUSED_MS : []) {
+  async function exchangePatiently(call: Parameters<typeof exchange>[0], canRepeat: boolean): Promise<Answered> {
+    // The API knows a request that it has had before by its key.
+    const twice = call.method === 'GET' || IDEMPOTENCY_KEY in call.headers;
+    for (const wait of canRepeat ? AGAIN_MS : []) {
       try {
         return await exchange(call);
       } catch (error) {
-        if (!isRefused(error) || wait > left) throw error;
+        if (!isRepeatable(error, twice) || wait > left) throw error;
         await tryLater(error.message, wait);
       }
     }
@@ -159,7 +161,7 @@ export function makeApi(options: ApiOptions): Api {
     };
     const canRepeat = call.file?.canRepeat !== false;
     for (;;) {
-      const answered = await exchangeOnceListening(
+      const answered = await exchangePatiently(
         { url, method, headers, body, signal, deadlineMs: call.deadlineMs ?? DEADLINE_MS },
         canRepeat,
       );

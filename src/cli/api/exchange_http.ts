@@ -55,9 +55,15 @@ function unreachable(url: URL, error: NodeJS.ErrnoException): Failure {
   return new Failure(`cannot reach ${url.origin}: ${reason}`, EXIT.unknown, { hint, cause: error });
 }
 
-/** Whether nothing listens at the address: nothing of the call was sent. */
-export const isRefused = (error: unknown): error is Failure =>
-  error instanceof Failure && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED';
+/** A connection that broke may have carried the call; over one that was refused nothing was sent. */
+const BROKEN: readonly (string | undefined)[] = ['ECONNRESET', 'EPIPE'];
+
+/** Whether a call may be made again. `twice`: it does the same if it is made twice. */
+export function isRepeatable(error: unknown, twice: boolean): error is Failure {
+  if (!(error instanceof Failure)) return false;
+  const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
+  return code === 'ECONNREFUSED' || (twice && BROKEN.includes(code));
+}
 
 export async function exchange({ url, method, headers, body, deadlineMs, signal }: Asked): Promise<Answered> {
   const request = requestFor(url);
