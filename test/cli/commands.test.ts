@@ -288,6 +288,17 @@ describe('probeyard', function () {
     assert.match(await printed(0, 'result', id!), /BIT RATE OVER TIME/);
   });
 
+  it('timeline: of a source, and of a request on record', async () => {
+    const head = /^STREAM +TYPE +CODEC +TIME +MEAN +HIGHEST +KEY FRAMES +BIT RATE OVER TIME$/m;
+    assert.match(await printed(0, 'timeline', film), head);
+    const timeline = await json('timeline', film);
+    assert.deepEqual([timeline.success, timeline.streams[0].codec], [true, 'h264']);
+    assert.deepEqual(await json('timeline', timeline.request_id), timeline);
+    assert.match(await fails(1, 'timeline', missing), /the host answered 404/);
+    const { metadata } = await json('probe', film, '--only', 'ffprobe');
+    assert.match(await fails(1, 'timeline', metadata.request_id), /no timeline was requested/);
+  });
+
   /** An origin that never answers, so that a request goes on. */
   const hanging = () => here.origin(() => new Promise<void>(() => {}));
   const cancelled = (url: string) =>

@@ -246,6 +246,22 @@ export const COMMANDS: readonly Command[] = [
     run: async () => (await import('./result_command.ts')).default,
   },
   {
+    name: 'timeline',
+    summary: 'Show bit rate, key frames and gaps over time',
+    description: ['The whole source is read, within --timeout. Of a request on record: what it has kept.'],
+    positionals: [{ ...SOURCE, help: `id of a request with a timeline, ${SOURCE.help}` }],
+    options: [VERSIONS[0]!, ...TIMES],
+    formats: ['table', 'json', 'yaml'],
+    examples: [
+      { does: 'where packets are missing', line: 'probeyard timeline film.ts' },
+      {
+        does: 'the times of the key frames',
+        line: "probeyard timeline film.mp4 -o json | jq '.streams[0].keys.times'",
+      },
+    ],
+    run: async () => (await import('./result_command.ts')).runTimeline,
+  },
+  {
     name: 'log',
     summary: 'List requests, or show one',
     positionals: [{ name: 'ID', help: 'id of a request', optional: true }],

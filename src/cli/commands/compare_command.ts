@@ -1,16 +1,15 @@
 /** `compare` and `diff`: what versions of a tool say of one source, and what one says of two. */
 import type { Body } from '../../api_calls.ts';
-import type { ChangedField, ComparisonAnswer, Envelope } from '../../api_types.ts';
+import type { ChangedField, ComparisonAnswer } from '../../api_types.ts';
 import type { Given, Invocation, Run } from '../command.ts';
-import { EXIT, type ExitCode, Failure, reasonText, usage } from '../exits.ts';
+import { EXIT, type ExitCode, reasonText, usage } from '../exits.ts';
 import { submit, type Limits } from '../follow_request.ts';
 import { writeAnswer, writeValue } from '../output/write_answer.ts';
 import { paint, several, tableText, valueText } from '../output/text_table.ts';
-import { checkedSource, givenSource } from '../given_source.ts';
+import { checkedSource } from '../given_source.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { times, withFields } from './request_options.ts';
-import type { Api } from '../api/api_client.ts';
-import { askFor, fileRequest } from './probe_command.ts';
+import { requestOf } from './probe_command.ts';
 
 const TOOLS = ['ffprobe', 'mediainfo'] as const;
 type Level = ChangedField['level'];
@@ -163,22 +162,14 @@ const run: Run = async (invocation) => {
 };
 export default run;
 
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** A request on record, or a source that is probed for it. */
-async function requestOf(invocation: Invocation, api: Api, text: string): Promise<string> {
-  if (ID.test(text)) return text.toLowerCase();
-  const source = await givenSource(text);
-  const { body } = await askFor(invocation, api, await fileRequest(invocation), { source });
-  const { success, error, code, metadata } = JSON.parse(body.toString()) as Envelope;
-  if (!success) throw new Failure(`${source.shown}: ${error ?? 'no tool could read it'}`, EXIT.unknown, { code });
-  return metadata.request_id;
-}
-
 export const runDiff: Run = async (invocation) => {
   const api = await invocation.api();
-  const [a, b] = invocation.positionals as [string, string];
-  const ids = [await requestOf(invocation, api, a), await requestOf(invocation, api, b)];
+  const ids: string[] = [];
+  for (const text of invocation.positionals) {
+    const { id, failure } = await requestOf(invocation, api, text);
+    if (failure) throw failure;
+    ids.push(id);
+  }
   const { body } = await api.ask('POST /v1/compare', { body: { request_ids: ids } as Body<'POST /v1/compare'> });
   return comparedExit(await printComparison(invocation, body, viewOf(invocation, NAMES)), EXIT.failed);
 };

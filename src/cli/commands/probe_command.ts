@@ -7,7 +7,7 @@ import type { Answered } from '../api/exchange_http.ts';
 import type { Envelope } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
 import { submit, type Limits } from '../follow_request.ts';
-import { type GivenSource, givenSources, memberOf } from '../given_source.ts';
+import { givenSource, type GivenSource, givenSources, memberOf } from '../given_source.ts';
 import { writeAnswer, yamlText } from '../output/write_answer.ts';
 import { envelopeText } from '../output/envelope_text.ts';
 import { times, versions, withFields } from './request_options.ts';
@@ -78,6 +78,24 @@ export const askFor = (
     },
     invocation,
   );
+
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A request on record, or one that is made for a source. */
+export async function requestOf(
+  invocation: Invocation,
+  api: Api,
+  text: string,
+  more: Record<string, unknown> = {},
+): Promise<{ id: string; failure?: Failure }> {
+  if (ID.test(text)) return { id: text.toLowerCase() };
+  const source = await givenSource(text);
+  const answered = await askFor(invocation, api, { ...(await fileRequest(invocation)), ...more }, { source });
+  const { success, error, code, metadata } = envelopeOf(answered);
+  const id = metadata.request_id;
+  if (success) return { id };
+  return { id, failure: new Failure(`${source.shown}: ${error ?? 'no tool could read it'}`, EXIT.unknown, { code }) };
+}
 
 const exitOf = ({ success }: Envelope): ExitCode => (success ? EXIT.done : EXIT.failed);
 const envelopeOf = ({ body }: Answered): Envelope => JSON.parse(body.toString()) as Envelope;
