@@ -19,9 +19,9 @@ What is different:
 
 - A stream on stdin is sent as a whole: \`size\` and \`bit_rate\` are there, which ffprobe does not know of a pipe.
 - A stream has the name \`fd:\`, as in ffprobe 7.0 and later; older versions call it \`pipe:\`.
-- stderr has the error of the service, and nothing else.
+- stderr has the error of the service, or, of a line that prints nothing else, ffprobe's summary; no progress.
 - A call takes as long as the start of Node, the sending and the queue: a limit of half a second is too short.
-- \`-version\`, \`-formats\` and other questions to the binary are refused by name.
+- \`-version\` prints the first line that the tool prints; \`-formats\` and other questions are refused by name.
 `;
 
 const OTHERS = `## Beside other command lines
@@ -30,7 +30,7 @@ From the documentation of each. They solve other problems: this is what a caller
 
 | | ffprobe | mediainfo | aws | gh | kubectl | probeyard |
 | --- | --- | --- | --- | --- | --- | --- |
-| installs without a runtime | yes | yes | yes | yes | yes | no: Node 20 or later |
+| installs without a runtime | yes | yes | yes | yes | yes | no: Node 20 or later; in one file |
 | table for people | no | yes | yes | yes | yes | yes |
 | JSON | yes | yes | yes | yes | yes | yes |
 | YAML | no | no | yes | no | yes | yes |
