@@ -3,7 +3,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-const pages = ['*.md', 'docs/**/*.md', '.github/**/*.md', 'src/**/*.md'].flatMap((pattern) => globSync(pattern, { cwd: root }));
+const PAGES = ['*.md', 'docs/**/*.md', '.github/**/*.md', 'src/**/*.md'];
+const pages = PAGES.flatMap((pattern) => globSync(pattern, { cwd: root }));
 
 /** Files and folders of the repository in prose and code blocks. */
 const PATH = /(?<![\w./-])(?:src|test|bench|images|charts|docs)\/[\w./-]*\w/g;

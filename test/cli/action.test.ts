@@ -1,4 +1,4 @@
-/** The action for GitHub that docs/guides/ci.md shows: its steps, as a runner would run them, on a real installation. */
+/** The action for GitHub that docs/guides/ci.md shows: its steps, as a runner runs them, on a real installation. */
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -7,8 +7,8 @@ import { EXIT, Failure, Interrupted } from '../exits.ts';
 import type { StreamedForm } from './multipart_form.ts';
 
 /**
- * Node's HTTP client. By `import`, Node reads all that the module exports, one of which loads undici: 45 ms of CPU, more
- * than the rest of a start.
+ * Node's HTTP client. By `import`, Node reads all that the module exports, one of which loads undici: 45 ms of CPU,
+ * more than the rest of a start.
  */
 export const requestFor = ({ protocol }: URL): typeof request =>
   process.getBuiltinModule(protocol === 'https:' ? 'node:https' : 'node:http').request;

@@ -16,7 +16,7 @@ import { INBOX } from '../../platform/bus/permissions.ts';
 import { makeClient } from '../../platform/kube/client.ts';
 import { makeLog, type Logger } from '../../base/log.ts';
 import { openStore } from '../../platform/store/store.ts';
-import { CLIENT_FOLDER, CONSOLE_FOLDER, SITE_FOLDER } from './pages/page_routes.ts';
+import { foldersOf } from './pages/page_routes.ts';
 import { DEFAULTS, type Uploads } from './deps.ts';
 import { listen } from './http/http_server.ts';
 import { serveHealth, serveLiveness } from '../../base/health.ts';
@@ -176,9 +176,7 @@ const wiringOf = (config: Config<'api'>, log: Logger, uploads: Uploads | undefin
   settings: {
     ...DEFAULTS,
     ...config,
-    consoleFolder: config.console ? CONSOLE_FOLDER : null,
-    siteFolder: SITE_FOLDER,
-    clientFolder: CLIENT_FOLDER,
+    ...foldersOf(config),
     samplesUrl: config.samplesUrl || null,
     mcpAnswerMs: config.mcp ? DEFAULTS.mcpAnswerMs : null,
   },

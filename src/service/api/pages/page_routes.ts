@@ -16,9 +16,12 @@ import { isStatic, packedFile, pageHeaders, readStaticFile, sendStaticFile, type
 
 /** Beside the sources of the image. */
 const beside = (folder: string): string => fileURLToPath(new URL(`../../../../${folder}`, import.meta.url));
-export const CONSOLE_FOLDER = beside('console');
-export const SITE_FOLDER = beside('site');
-export const CLIENT_FOLDER = beside('client');
+/** Of the image. */
+export const foldersOf = ({ console }: { console: boolean }) => ({
+  consoleFolder: console ? beside('console') : null,
+  siteFolder: beside('site'),
+  clientFolder: beside('client'),
+});
 
 const CLIENT = pageHeaders({});
 /** Scripts, styles and data from this address alone. */
