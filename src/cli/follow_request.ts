@@ -5,7 +5,7 @@
 import { IDEMPOTENCY_KEY, pause, type Api } from './api/api_client.ts';
 import type { Body } from '../api_calls.ts';
 import type { SentFile } from './api/multipart_form.ts';
-import type { Answered } from './api/exchange_http.ts';
+import { newName, type Answered } from './api/exchange_http.ts';
 import type { Standing } from '../api_types.ts';
 import { EXIT, Failure, Interrupted } from './exits.ts';
 import { bytes } from '../base/scaled.ts';
@@ -50,16 +50,13 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1_200;
 const GROWTH = 1.4;
 
-/** Of one request, by which the API knows a repeat of it. Nobody gains by guessing it: it counts for one token. */
-const newKey = (): string => [process.pid, Date.now(), Math.random(), Math.random()].join('-');
-
 export async function submit<N extends RequestName>(
   api: Api,
   { name, body, file, enveloped = true }: Submission<N>,
   { terminal, signal }: { terminal: Terminal; signal: AbortSignal },
 ): Promise<Answered> {
   const deadlineMs = deadlineOf(name, body);
-  const headers = { [IDEMPOTENCY_KEY]: newKey() };
+  const headers = { [IDEMPOTENCY_KEY]: newName() };
   const call = { body: body as Body<N>, headers, deadlineMs, ...(file ? { file } : {}) };
   if (!terminal.watched || !enveloped) return api.ask(name, call);
   terminal.progress('sending');

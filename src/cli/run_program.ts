@@ -9,6 +9,9 @@ interface Surroundings extends Pick<TerminalOptions, 'stdout' | 'stderr' | 'env'
   signal: AbortSignal;
 }
 
+/** The bundle has the version of the package in its place. */
+declare const PACKAGE_VERSION: string | undefined;
+
 const ASKS_FOR_HELP = ['--help', '-h', 'help', undefined];
 
 async function run(program: Program, args: readonly string[], around: Surroundings): Promise<ExitCode> {
@@ -55,8 +58,8 @@ const verbatim = (positionals: readonly string[]): Given => ({
 });
 
 async function printVersion(terminal: Terminal): Promise<ExitCode> {
-  const { VERSION } = await import('./cli_version.ts');
-  await terminal.data(`probeyard ${VERSION}\n`);
+  const version = typeof PACKAGE_VERSION === 'string' ? PACKAGE_VERSION : 'from source';
+  await terminal.data(`probeyard ${version}\n`);
   return EXIT.done;
 }
 

@@ -13,6 +13,13 @@ import type { StreamedForm } from './multipart_form.ts';
 export const requestFor = ({ protocol }: URL): typeof request =>
   process.getBuiltinModule(protocol === 'https:' ? 'node:https' : 'node:http').request;
 
+/**
+ * What no other request is called, nor stands in a file that is sent. It is no secret: the cryptography of Node would
+ * take 10 ms to load.
+ */
+export const newName = (): string =>
+  [Date.now(), Math.random(), Math.random()].map((part) => part.toString(36)).join('-');
+
 interface Asked {
   url: URL;
   method: string;

@@ -3,6 +3,7 @@ import type { ClientRequest } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import { EXIT, Failure } from '../exits.ts';
+import { newName } from './exchange_http.ts';
 
 // Sends a body piece by piece, as fast as the other side takes it, until it has answered.
 
@@ -70,7 +71,7 @@ export function formOf(
   file: SentFile,
   onSent: (bytes: number) => void = () => {},
 ): StreamedForm {
-  const boundary = `probeyard-${crypto.randomUUID()}`;
+  const boundary = `probeyard-${newName()}`;
   const part = (disposition: string): string => `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n`;
   const parts = Object.entries(fields).flatMap(([name, value]) =>
     value === undefined || value === null ? [] : [`${part(`name="${inQuotes(name)}"`)}\r\n${textOf(value)}\r\n`],
