@@ -10,7 +10,7 @@ import { paint } from '../output/text_table.ts';
 import { verdictText } from '../output/envelope_text.ts';
 import { oneLine } from '../terminal.ts';
 import { askFor, fileRequest } from './probe_command.ts';
-import { inOrder, parallelOf, worst, type Outcome } from './several.ts';
+import { inOrder, worst, type Outcome } from './several.ts';
 
 interface Checked {
   id: string;
@@ -95,10 +95,7 @@ const run: Run = async (invocation) => {
     const { metadata, policy: verdict = notJudged } = envelope;
     return { id: metadata.request_id, verdict, ...unreadIn(envelope, verdict) };
   }
-  const outcomes = await inOrder(sources, parallelOf(invocation), check, (done) => {
-    if (sources.length > 1) terminal.progress(`${done} of ${sources.length} checked`);
-  });
-  terminal.progress('');
+  const outcomes = await inOrder(invocation, sources, 'checked', check);
   const by = nameOf(policy, outcomes);
   const judged = outcomes.map((one) => judgedOf(one, by, failOnWarn));
   await writeReports(reports, judged);

@@ -11,7 +11,7 @@ import { oneLine, type Terminal } from '../terminal.ts';
 import { unjudged } from './check_command.ts';
 import { times, withFields } from './request_options.ts';
 import { askSingle } from './probe_command.ts';
-import { inOrder, parallelOf, worst, type Outcome } from './several.ts';
+import { inOrder, worst, type Outcome } from './several.ts';
 
 const LEVELS = ['must-fix', 'should-fix', 'info'] as const;
 type Level = (typeof LEVELS)[number];
@@ -134,10 +134,7 @@ const run: Run = async (invocation) => {
     const report = typeof output === 'string' ? (JSON.parse(output) as HlsReport) : output;
     return { body, report, reason: { error, code } };
   }
-  const outcomes = await inOrder(sources, parallelOf(invocation), validate, (done) => {
-    if (positionals.length > 1) terminal.progress(`${done} of ${positionals.length} validated`);
-  });
-  terminal.progress('');
+  const outcomes = await inOrder(invocation, sources, 'validated', validate);
   const [first, second] = outcomes;
   const { url: base } = await accessOf(invocation.env);
   const rules = new URL(`${base.pathname.replace(/\/$/, '')}/docs/hls-rules`, base).href;

@@ -11,7 +11,7 @@ import { givenSource, type GivenSource, givenSources, memberOf } from '../given_
 import { writeAnswer, yamlText } from '../output/write_answer.ts';
 import { envelopeText } from '../output/envelope_text.ts';
 import { times, versions, withFields } from './request_options.ts';
-import { inOrder, parallelOf, worst, type Outcome } from './several.ts';
+import { inOrder, worst, type Outcome } from './several.ts';
 
 // What `--policy` names: a saved policy, or a file that holds one.
 
@@ -101,7 +101,7 @@ const exitOf = ({ success }: Envelope): ExitCode => (success ? EXIT.done : EXIT.
 const envelopeOf = ({ body }: Answered): Envelope => JSON.parse(body.toString()) as Envelope;
 
 const run: Run = async (invocation) => {
-  const { positionals, format, terminal } = invocation;
+  const { positionals, format } = invocation;
   const sources = await givenSources(positionals);
   const raw = format === 'raw';
   if (raw && (sources.length > 1 || invocation.text('only') === undefined))
@@ -111,10 +111,7 @@ const run: Run = async (invocation) => {
   const api = await invocation.api();
   const probe = (source: GivenSource): Promise<Answered> =>
     askFor(invocation, api, fields, { source, enveloped: !raw && sources.length === 1 });
-  const outcomes = await inOrder(sources, parallelOf(invocation), probe, (done) => {
-    if (sources.length > 1) terminal.progress(`${done} of ${sources.length} done`);
-  });
-  terminal.progress('');
+  const outcomes = await inOrder(invocation, sources, 'done', probe);
   const [first, second] = outcomes;
   if (first === undefined || second !== undefined) return printAll(invocation, outcomes);
   if ('failure' in first) throw first.failure;

@@ -1,9 +1,10 @@
+/** `upgrade`: what another version of a tool would change, over many addresses. */
 import { readFile } from 'node:fs/promises';
 import type { Api } from '../api/api_client.ts';
 import type { Answer, Body } from '../../api_calls.ts';
 import type { ComparisonAnswer } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
-import { inOrder, parallelOf, type Outcome } from '../commands/several.ts';
+import { inOrder } from '../commands/several.ts';
 import { times } from '../commands/request_options.ts';
 import { EXIT, Failure, reasonText, usage, type ExitCode } from '../exits.ts';
 import { submit, type Limits } from '../follow_request.ts';
@@ -62,7 +63,6 @@ async function reportOf(
   api: Api,
   [tool, from, to]: [string, string, string],
 ): Promise<{ report: Report; failed: { source: GivenSource; failure: Failure }[] }> {
-  const { terminal } = invocation;
   const sources = await addresses(invocation);
   async function compare({ text: url }: GivenSource): Promise<string> {
     const body = { ...times(invocation), url, [tool]: { versions: [from, to] } };
@@ -75,10 +75,7 @@ async function reportOf(
     if (!success) throw new Failure(error ?? 'the versions could not be compared', EXIT.unknown, { code });
     return metadata.request_id!;
   }
-  const outcomes: Outcome<string>[] = await inOrder(sources, parallelOf(invocation), compare, (done) =>
-    terminal.progress(`${done} of ${sources.length} compared`),
-  );
-  terminal.progress('');
+  const outcomes = await inOrder(invocation, sources, 'compared', compare);
   const failed = outcomes.flatMap((one) => ('failure' in one ? [one] : []));
   const ids = outcomes.flatMap((one) => ('value' in one ? [one.value] : []));
   if (ids.length === 0) throw failed[0]!.failure;

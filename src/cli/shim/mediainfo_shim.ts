@@ -2,7 +2,7 @@
 import { MEDIAINFO_OPTIONS } from '../../media/tools/mediainfo.ts';
 import type { OptionSpec } from '../../media/tools/option.ts';
 import type { Run } from '../command.ts';
-import { inOrder, parallelOf } from '../commands/several.ts';
+import { inOrder } from '../commands/several.ts';
 import { EXIT, masked, usage, type Failure } from '../exits.ts';
 import { givenSources } from '../given_source.ts';
 import { printToolVersion, runTool } from './tool_run.ts';
@@ -158,7 +158,7 @@ const run: Run = async (invocation) => {
   if (invocation.positionals.some((arg) => arg.toLowerCase() === '--version'))
     return printToolVersion('mediainfo', invocation);
   const { sources, ...read } = readMediainfo(invocation.positionals);
-  const outcomes = await inOrder(await givenSources(sources), parallelOf(invocation), (source) =>
+  const outcomes = await inOrder(invocation, await givenSources(sources), 'done', (source) =>
     runTool({ tool: 'mediainfo', source, ...read, says: true }, invocation),
   );
   const outputs = outcomes.map((outcome) => {
