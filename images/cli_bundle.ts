@@ -70,9 +70,9 @@ export async function bundleCli(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   const inside = join(folder, 'package');
   await writePacked(folder, FILE, text);
-  for (const [path, content] of [[FILE, text], ...Object.values(manifest.bin).map((path) => [path, START] as const)]) {
-    await mkdir(dirname(join(inside, path!)), { recursive: true });
-    await writeFile(join(inside, path!), content!, { mode: 0o755 });
+  for (const name of [FILE, ...Object.values(manifest.bin)]) {
+    await mkdir(dirname(join(inside, name)), { recursive: true });
+    await writeFile(join(inside, name), name === FILE ? text : START, { mode: 0o755 });
   }
   for (const path of [join(source, 'package.json'), join(source, 'README.md'), join(root, 'LICENSE')])
     await cp(path, join(inside, basename(path)));
