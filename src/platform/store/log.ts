@@ -70,12 +70,12 @@ export interface LogRow {
   display: string;
   userId: number;
   tokenId: number;
+  /** What the caller was told, its beginning in a list; null for a success. */
+  error: string | null;
 }
 
 export interface LogDetail extends LogRow {
   request: unknown;
-  /** What the caller was told; null for a success. */
-  error: string | null;
   hasBody: boolean;
   inflatedBytes: number | null;
   /** Null: it was never admitted. */
@@ -106,13 +106,15 @@ const COLUMN: Record<LogSort, string> = {
   'status-policy': tool('policy_outcome'),
 };
 
+/** Of an error in a list. */
+const LONGEST_ERROR = 300;
 const ROW = (
   alias: string,
 ) => `${alias}.id, ${alias}.submitted_at, ${alias}.kind, ${alias}.state, ${tool(`${alias}.ffprobe_state`)} ffprobe,
   ${tool(`${alias}.mediainfo_state`)} mediainfo,
   ${tool(`${alias}.report_state`)} report, ${tool(`${alias}.policy_outcome`)} policy,
   ${alias}.policy_name "policyName", ${alias}.policy_revision "policyRevision", ${alias}.display, ${alias}.user_id,
-  ${alias}.token_id`;
+  ${alias}.token_id, left(${alias}.error, ${LONGEST_ERROR}) error`;
 
 /** Collects the values of a statement in the order of their placeholders. */
 function parameters() {

@@ -82,7 +82,7 @@ describe('management: log', function () {
       sub,
       3 * MINUTE,
       { display: 'https://x.example.org/gamma.mp4', kind: 'msv' },
-      { state: 'error', status: 404, tools: [] },
+      { state: 'error', status: 404, tools: [], error: `${'e'.repeat(300)} and more` },
     );
     await ended(
       'd',
@@ -118,6 +118,7 @@ describe('management: log', function () {
       'user-id': owner.userId,
       'token-id': owner.tokenId,
     });
+    assert.equal(body.log[2]!.error, 'e'.repeat(300), 'why it failed, its beginning');
     assert.equal(Date.parse(body.filter.created.to) - Date.parse(body.filter.created.from), DAY);
   });
 

@@ -41,7 +41,6 @@ const Answer = Type.Object(
     ),
     ended: Type.String({ format: 'date-time', description: 'When its end was recorded.' }),
     request: Type.String({ description: 'The request as JSON, with the address as the log shows it.' }),
-    error: text('What the caller was told of a failure; absent if there was none.'),
     'tool-errors': Type.Record(Type.String(), Type.String(), {
       description: 'By tool: why it failed. Empty if none failed, or the result has expired.',
     }),
@@ -168,7 +167,6 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
     admitted: row.startedAt?.toISOString() ?? null,
     ended: row.endedAt.toISOString(),
     request: JSON.stringify({ ...addressOf(row.display), ...options }),
-    error: row.error,
     ...failuresOf(compared ? null : result),
     ...responsesOf(compared ? null : result, options),
     'policy-response': result?.policy ? JSON.stringify(result.policy) : null,

@@ -108,6 +108,9 @@ export const LOG_ROW = {
   }),
   'user-id': Type.Integer(),
   'token-id': Type.Integer(),
+  error: orNull(
+    Type.String({ description: 'What the caller was told of a failure, in a list its first 300 characters.' }),
+  ),
 };
 const LogRowSchema = Type.Object(LOG_ROW, { title: 'LoggedRow' });
 const LogPage = Type.Object(
@@ -136,6 +139,7 @@ export const rowOf = (row: LogRow): Static<typeof LogRowSchema> => ({
   url: addressesIn(row.display).join(' and '),
   'user-id': row.userId,
   'token-id': row.tokenId,
+  error: row.error,
 });
 
 async function list(deps: Deps, ctx: Context): Promise<void> {
