@@ -1201,6 +1201,7 @@ export interface LoggedRow {
   url: string;
   'user-id': number;
   'token-id': number;
+  error?: string;
 }
 
 export interface LogPage {
@@ -1232,10 +1233,10 @@ export interface LoggedRequest {
   url: string;
   'user-id': number;
   'token-id': number;
+  error?: string;
   admitted?: string;
   ended: string;
   request: string;
-  error?: string;
   'tool-errors': Record<string, string>;
   'tool-error-codes': Record<string, string>;
   'tool-exit-codes': Record<string, number>;
