@@ -22,6 +22,8 @@ async function bundled(entry: string, values: Record<string, string> = {}): Prom
     define: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)])),
     // The licences of bundled packages are in the image beside them.
     legalComments: 'none',
+    // What the page loads when it is shown.
+    external: ['/app/*'],
     logLevel: 'silent',
     write: false,
   });
@@ -31,9 +33,14 @@ async function bundled(entry: string, values: Record<string, string> = {}): Prom
 
 export async function bundleConsole(folder: string, writePage: WritePage = writePacked): Promise<void> {
   const worker: Asset = { name: 'worker', extension: 'js', content: await bundled('worker/worker.ts') };
-  const main = await bundled('main.tsx', { WORKER_ADDRESS: `/app/${assetAddress(worker)}` });
+  const chart: Asset = { name: 'chart', extension: 'js', content: await bundled('parts/uplot.ts') };
+  const main = await bundled('main.tsx', {
+    WORKER_ADDRESS: `/app/${assetAddress(worker)}`,
+    CHART_ADDRESS: `/app/${assetAddress(chart)}`,
+  });
   const assets: Asset[] = [
     worker,
+    chart,
     { name: 'main', extension: 'js', content: main },
     { name: 'style', extension: 'css', content: await bundled('style.css') },
     { name: 'icon', extension: 'svg', content: await readFile(join(source, 'icon.svg'), 'utf8') },
