@@ -19,7 +19,7 @@ import { oncePerRun } from '../once_per_run.ts';
 const MOST_INDEX = 64_000;
 /** For readers of the repository alone. */
 const NOT_IN_SITE =
-  /^(?:README|architecture|job-states|local-node|newcomers|trust)\.md$|^(?:decisions|reports|tables|site)\//;
+  /^(?:README|architecture|console-design|job-states|local-node|newcomers|trust)\.md$|^(?:decisions|reports|tables|site)\//;
 
 describe('documentation: the site', function () {
   this.timeout(120_000);
