@@ -13,6 +13,7 @@ type Of<Row, T> = (row: Row) => T | undefined;
 interface Options {
   sort?: string;
   right?: boolean;
+  wide?: true;
   /** Shown where there is no value. */
   none?: ComponentChildren;
 }

@@ -1,9 +1,32 @@
 /** Filters of a list: each is a value of the address, and takes the list back to its first page. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { changed, goWith, usePlace } from '../router.ts';
 import { ZONE } from './figures.ts';
 
 const set = (name: string, value: string, replace: boolean): void => goWith({ [name]: value, page: null }, replace);
+
+interface ChipProps {
+  id: string;
+  label: string;
+  name: string;
+  isSet: boolean;
+  children: ComponentChildren;
+}
+
+/** One that is set is marked, and cleared by a button. */
+const Chip = ({ id, label, name, isSet, children }: ChipProps) => (
+  <div class={isSet ? 'filter set' : 'filter'}>
+    <label for={id}>{label}</label>
+    {children}
+    {isSet && (
+      <button type="button" class="clear" onClick={() => set(name, '', false)}>
+        <span class="unseen">Clear: {label}</span>
+        <span aria-hidden="true">✕</span>
+      </button>
+    )}
+  </div>
+);
 
 interface ChoiceProps {
   name: string;
@@ -22,8 +45,7 @@ export function FilterChoice({ name, label, values, ahead }: ChoiceProps) {
     for (const [value] of values) if (value !== present) ahead?.(changed(query, { [name]: value, page: null }));
   };
   return (
-    <div class="filter">
-      <label for={id}>{label}</label>
+    <Chip id={id} label={label} name={name} isSet={present !== ''}>
       <select
         id={id}
         value={present}
@@ -36,7 +58,7 @@ export function FilterChoice({ name, label, values, ahead }: ChoiceProps) {
           </option>
         ))}
       </select>
-    </div>
+    </Chip>
   );
 }
 
@@ -69,7 +91,7 @@ export function FilterText({ name, label, placeholder }: TextProps) {
     set(name, value, true);
   };
   return (
-    <div class="filter">
+    <div class="filter text">
       <label for={id}>{label}</label>
       <input
         id={id}
@@ -103,59 +125,67 @@ export const oneOf = <const T extends string>(value: string | null, values: read
 // Which time a page is about: the last hours or days, or from one day to another, in the reader's zone.
 
 const HOUR_MS = 3_600_000;
-const RANGES: Record<string, { title: string; ms: number }> = {
-  hour: { title: 'the last hour', ms: HOUR_MS },
-  day: { title: 'the last 24 hours', ms: 24 * HOUR_MS },
-  week: { title: 'the last 7 days', ms: 168 * HOUR_MS },
-  month: { title: 'the last 30 days', ms: 720 * HOUR_MS },
-};
 
 export interface Range {
   from: string;
   to: string | null;
 }
 
-const isDay = (text: string | null): text is string => text !== null && /^\d{4}-\d\d-\d\d$/.test(text);
-/** Midnight in the reader's zone. */
-const midnight = (day: string, later = 0): string => {
-  const [year, month, date] = day.split('-').map(Number) as [number, number, number];
-  return new Date(year, month - 1, date + later).toISOString();
-};
+/** Midnight in the reader's zone, some days before or after a day. */
+const midnight = (day: Date, later = 0): string =>
+  new Date(day.getFullYear(), day.getMonth(), day.getDate() + later).toISOString();
 
 /** To the minute, so that the same page asks the same question; never longer than it is called. */
-export function rangeIn(query: URLSearchParams, byDefault: keyof typeof RANGES): Range {
-  const [from, to] = [query.get('from'), query.get('to')];
-  if (query.get('range') === 'days' && isDay(from))
-    return { from: midnight(from), to: isDay(to) ? midnight(to, 1) : null };
-  const { ms } = RANGES[query.get('range') ?? ''] ?? RANGES[byDefault]!;
-  return { from: new Date(Math.ceil(Date.now() / 60_000) * 60_000 - ms).toISOString(), to: null };
+const last = (hours: number) => (): Range => ({
+  from: new Date(Math.ceil(Date.now() / 60_000) * 60_000 - hours * HOUR_MS).toISOString(),
+  to: null,
+});
+
+const RANGES = {
+  hour: { title: 'the last hour', of: last(1) },
+  day: { title: 'the last 24 hours', of: last(24) },
+  today: { title: 'today', of: (): Range => ({ from: midnight(new Date()), to: null }) },
+  yesterday: {
+    title: 'yesterday',
+    of: (): Range => ({ from: midnight(new Date(), -1), to: midnight(new Date()) }),
+  },
+  week: { title: 'the last 7 days', of: last(168) },
+  month: { title: 'the last 30 days', of: last(720) },
+};
+type RangeName = keyof typeof RANGES;
+
+const dayOf = (text: string | null): Date | null => {
+  const [, year, month, date] = (/^(\d{4})-(\d\d)-(\d\d)$/.exec(text ?? '') ?? []).map(Number);
+  return date === undefined ? null : new Date(year!, month! - 1, date);
+};
+
+export function rangeIn(query: URLSearchParams, byDefault: RangeName): Range {
+  const [from, to] = [dayOf(query.get('from')), dayOf(query.get('to'))];
+  const name = query.get('range') ?? '';
+  if (name === 'days' && from) return { from: midnight(from), to: to ? midnight(to, 1) : null };
+  return RANGES[Object.hasOwn(RANGES, name) ? (name as RangeName) : byDefault].of();
 }
 
 function Day({ name, label }: { name: string; label: string }) {
   const id = useId();
   const { query } = usePlace();
+  const value = query.get(name) ?? '';
   return (
-    <div class="filter">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        type="date"
-        value={query.get(name) ?? ''}
-        onChange={(event) => set(name, event.currentTarget.value, false)}
-      />
-    </div>
+    <Chip id={id} label={label} name={name} isSet={value !== ''}>
+      <input id={id} type="date" value={value} onChange={(event) => set(name, event.currentTarget.value, false)} />
+    </Chip>
   );
 }
 
 interface RangeFilterProps {
-  byDefault: keyof typeof RANGES;
+  byDefault: RangeName;
   ahead?: (query: URLSearchParams) => void;
 }
 
 export function RangeFilter({ byDefault, ahead }: RangeFilterProps) {
   const { query } = usePlace();
   const values = [
-    ['', RANGES[byDefault]!.title],
+    ['', RANGES[byDefault].title],
     ...Object.entries(RANGES)
       .filter(([name]) => name !== byDefault)
       .map(([name, { title }]) => [name, title] as const),

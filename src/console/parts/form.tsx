@@ -107,6 +107,7 @@ interface FieldProps {
   min?: number;
   unit?: string;
   placeholder?: string;
+  pattern?: string;
 }
 
 export function Field({ name, label, help, value, type = 'text', unit, ...input }: FieldProps) {

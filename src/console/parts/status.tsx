@@ -31,11 +31,21 @@ const SIGNS: Record<string, { sign: string; kind: string }> = {
   unknown: { sign: '?', kind: 'warn' },
 };
 
-export function Status({ of }: { of: string }) {
+/** Kinds of requests, as the navigation and the tabs call them. */
+export const KIND_NAMES = { file: 'file', msv: 'HLS', c2pa: 'C2PA', compare: 'comparison' } as const;
+
+interface StatusProps {
+  of: string;
+  /** Stands in place of the word, which is still read out. */
+  name?: string;
+}
+
+export function Status({ of, name }: StatusProps) {
   const { sign, kind } = SIGNS[of] ?? { sign: '–', kind: 'none' };
   return (
     <span class={`status ${kind}`}>
-      <span aria-hidden="true">{sign}</span> {of}
+      <span aria-hidden="true">{sign}</span> {name ?? of}
+      {name !== undefined && <span class="unseen">: {of}</span>}
     </span>
   );
 }

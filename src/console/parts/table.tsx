@@ -15,6 +15,10 @@ export interface Column<Row> {
   /** The name by which the server sorts it. */
   sort?: string;
   right?: boolean;
+  /** What is read first, and long. */
+  wide?: true;
+  /** Copied, and not shown. */
+  hidden?: true;
 }
 
 interface Echo {
@@ -104,6 +108,7 @@ function Pages({ of: { page, limit, total, 'total-is': totalIs }, ahead }: Pages
 }
 
 export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead }: TableProps<Row>) {
+  const shown = columns.filter(({ hidden }) => !hidden);
   return (
     <section class="listing">
       <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
@@ -111,7 +116,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead }: Table
           <caption>{caption}</caption>
           <thead>
             <tr>
-              {columns.map((column) => (
+              {shown.map((column) => (
                 <Head key={column.title} column={column} sort={echo?.sort} />
               ))}
             </tr>
@@ -119,8 +124,8 @@ export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead }: Table
           <tbody>
             {rows.map((row) => (
               <tr key={keyOf(row)}>
-                {columns.map((column) => (
-                  <td key={column.title} class={column.right ? 'right' : undefined}>
+                {shown.map((column) => (
+                  <td key={column.title} class={column.right ? 'right' : column.wide ? 'wide' : undefined}>
                     {(column.show ?? column.text)(row)}
                   </td>
                 ))}

@@ -1,5 +1,5 @@
 /** What the cluster is doing: one sentence, what somebody has to look at, and then every part in a table. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { ClusterEvent, ClusterState, ClusterTerm } from '../../api_types.ts';
 import { amountColumn, countColumn, strangerColumn, timeColumn } from '../parts/columns.tsx';
 import { count, milliseconds, said, several } from '../parts/figures.ts';
@@ -7,10 +7,10 @@ import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { type Column, Sums, Table } from '../parts/table.tsx';
 import { Elapsed, Time } from '../parts/time.tsx';
-import { call, isFailure } from '../api/client.ts';
 import { usePolled, type Polled } from '../api/use_call.ts';
 import { Await } from '../parts/states.tsx';
-import { Part, Pools, Queue, Runners, Tools, type Names } from './cluster_tables.tsx';
+import { type Names, useUserNames } from '../parts/names.ts';
+import { Part, Pools, Queue, Runners, Tools } from './cluster_tables.tsx';
 
 // The state of the cluster in one sentence, and what somebody has to look at. Pure.
 
@@ -159,34 +159,10 @@ function Terms({ state: { terms } }: { state: ClusterState }) {
   );
 }
 
-/** The snapshot has at most 200 accounts that wait, and some hundred runners. */
-const MOST_ASKED = 200;
-
 const accountsOf = ({ queue, runners }: ClusterState): number[] => [
   ...queue.accounts.map(({ account }) => account),
   ...runners.flatMap(({ account }) => (account === undefined ? [] : [account])),
 ];
-
-/** Addresses of the accounts in the snapshot, each asked for once; those left over with the next snapshot. */
-function useNames(state: ClusterState | undefined): Names {
-  const [names, setNames] = useState<Names>(new Map());
-  const asked = useRef(new Set<number>());
-  useEffect(() => {
-    const id = [...new Set(state ? accountsOf(state) : [])].filter((one) => !asked.current.has(one));
-    if (id.length === 0) return;
-    const some = id.slice(0, MOST_ASKED);
-    for (const one of some) asked.current.add(one);
-    call('GET user', { query: { id: some, pagination: { page: 1, limit: MOST_ASKED } } }).then(
-      ({ users }) =>
-        setNames((before) => new Map([...before, ...users.map(({ id: own, email }) => [own, email] as const)])),
-      (error: unknown) => {
-        for (const one of some) asked.current.delete(one);
-        if (!isFailure(error)) throw error;
-      },
-    );
-  }, [state]);
-  return names;
-}
 
 interface ShownProps {
   state: ClusterState;
@@ -242,7 +218,7 @@ function Shown({ state, polled, names }: ShownProps) {
 export function Cluster() {
   const { asked, ...polled } = usePolled('GET cluster');
   const { data } = asked;
-  const names = useNames(data);
+  const names = useUserNames(data ? accountsOf(data) : []);
   // Drawn once for each answer, and not when the next one is asked for.
   const shown = useMemo(
     () => data && <Shown state={data} polled={polled} names={names} />,

@@ -3,13 +3,11 @@ import type { ComponentChildren } from 'preact';
 import type { ClusterAccount, ClusterPool, ClusterRunner, ClusterState, ClusterTool } from '../../api_types.ts';
 import { amountColumn, countColumn, NOTHING, statusColumn, strangerColumn, timeColumn } from '../parts/columns.tsx';
 import { count, milliseconds, several } from '../parts/figures.ts';
+import type { Names } from '../parts/names.ts';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { hrefOf } from '../router.ts';
-
-/** E-mail addresses by the id of a user: the snapshot itself has ids alone. */
-export type Names = ReadonlyMap<number, string>;
 
 interface PartProps {
   state: ClusterState;

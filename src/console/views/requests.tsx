@@ -3,16 +3,23 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { call, changesMade, isFailure } from '../api/client.ts';
 import type { Answer, Query } from '../../api_calls.ts';
 import { type Asked, useAsked } from '../api/use_call.ts';
-import { KINDS, LOG_STATES, POLICY_STATES, TOOL_STATES } from '../../api_types.ts';
+import { KINDS, LOG_STATES, POLICY_STATES, TOOL_STATES, type ToolState } from '../../api_types.ts';
+import { useCell } from '../cell.ts';
 import { statusColumn, strangerColumn } from '../parts/columns.tsx';
 import { choices, FilterChoice, FilterText, oneOf, RangeFilter, rangeIn } from '../parts/filters.tsx';
+import { type Names, usersBy, useTokenNames, useUserNames } from '../parts/names.ts';
 import { Await, Empty } from '../parts/states.tsx';
+import { KIND_NAMES, Status } from '../parts/status.tsx';
+import { Stranger } from '../parts/stranger.tsx';
 import { Table, useListing, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
+import { visible } from '../parts/visible.ts';
 import { hrefOf, usePlace } from '../router.ts';
+import { may, session } from '../session.ts';
 import { startAhead } from '../worker/open_answer.ts';
 
-type LogQuery = NonNullable<Query<'GET media/log'>>;
+/** `by`: part of the address of the users who sent them. */
+type LogQuery = NonNullable<Query<'GET media/log'>> & { by?: string };
 type LogPage = Answer<'GET media/log'>;
 type Row = LogPage['log'][number];
 
@@ -43,11 +50,24 @@ function put<T>(map: Map<string, T>, key: string, value: T): void {
 
 const isFresh = ({ at, changes }: Ahead): boolean => performance.now() - at < FRESH_MS && changes === changesMade();
 
+const NOBODY: LogPage = {
+  filter: {},
+  log: [],
+  pagination: { page: 1, limit: 1, total: 0, count: 0 },
+  sort: { field: 'send', order: 'desc' },
+};
+
+async function logPage({ by = '', ...query }: LogQuery, signal?: AbortSignal): Promise<LogPage> {
+  if (by === '') return call('GET media/log', { query, signal });
+  const users = await usersBy(by);
+  return users.length === 0 ? NOBODY : call('GET media/log', { query: { ...query, 'user-id': users }, signal });
+}
+
 function askAhead(query: LogQuery): void {
   const key = JSON.stringify(query);
   const there = askedAhead.get(key);
   if (there && isFresh(there)) return;
-  const answer = call('GET media/log', { query });
+  const answer = logPage(query);
   put(askedAhead, key, { at: performance.now(), changes: changesMade(), answer });
   // The page asks again, and says what was wrong.
   answer.catch(() => askedAhead.delete(key));
@@ -57,7 +77,7 @@ async function read(query: LogQuery, signal: AbortSignal): Promise<LogPage> {
   const key = JSON.stringify(query);
   const there = askedAhead.get(key);
   askedAhead.delete(key);
-  const answer = there && isFresh(there) ? await there.answer : await call('GET media/log', { query, signal });
+  const answer = there && isFresh(there) ? await there.answer : await logPage(query, signal);
   put(shown, key, answer);
   return answer;
 }
@@ -67,7 +87,41 @@ function useLog(query: LogQuery): Asked<LogPage> {
   return useAsked(key, (signal) => read(query, signal), shown.get(key));
 }
 
-const COLUMNS: readonly Column<Row>[] = [
+interface NamesOfRows {
+  tokens: Names;
+  users: Names;
+  /** Who reads: their own address is in no row. */
+  own: number;
+}
+
+/** Why it failed, in the words that its caller was told. */
+const Outcome = ({ row: { status, error } }: { row: Row }) => (
+  <>
+    <Status of={status} />
+    {error !== undefined && (
+      <div class="unit">
+        <Stranger text={error} most={160} />
+      </div>
+    )}
+  </>
+);
+
+const TOOLS = (['ffprobe', 'mediainfo', 'probe-report'] as const).map(
+  (name) => [name === 'probe-report' ? 'report' : name, (row: Row): ToolState => row[`status-${name}`]] as const,
+);
+
+/** Those that ran, each with its outcome. */
+const Tools = ({ row }: { row: Row }) => (
+  <ul class="also">
+    {TOOLS.filter(([, of]) => of(row) !== 'skipped').map(([name, of]) => (
+      <li key={name}>
+        <Status of={of(row)} name={name} />
+      </li>
+    ))}
+  </ul>
+);
+
+const columnsOf = (rows: readonly Row[], { tokens, users, own }: NamesOfRows): readonly Column<Row>[] => [
   {
     title: 'Sent',
     show: ({ id, send }) => (
@@ -78,30 +132,30 @@ const COLUMNS: readonly Column<Row>[] = [
     text: ({ send }) => send,
     sort: 'send',
   },
-  statusColumn('Outcome', ({ status }) => status, { sort: 'status' }),
-  strangerColumn('Address', ({ url }) => url, { most: 120, sort: 'url' }),
-  { title: 'Kind', text: ({ type }) => type },
-  ...(['ffprobe', 'mediainfo', 'probe-report'] as const).map((tool) =>
-    statusColumn(tool === 'probe-report' ? 'report' : tool, (row: Row) => row[`status-${tool}`], {
-      sort: `status-${tool}`,
-    }),
-  ),
+  {
+    title: 'Outcome',
+    show: (row) => <Outcome row={row} />,
+    text: ({ status, error = '' }) => `${status} ${error}`.trim(),
+    sort: 'status',
+  },
+  strangerColumn('Address', ({ url }) => url, { most: 120, sort: 'url', wide: true }),
+  { title: 'Kind', text: ({ type }) => KIND_NAMES[type] },
+  {
+    title: 'Tools',
+    show: (row) => <Tools row={row} />,
+    text: (row) => TOOLS.map(([name, of]) => `${name} ${of(row)}`).join(', '),
+  },
   statusColumn('Policy', (row) => row['status-policy'], { sort: 'status-policy' }),
-  { title: 'Token', text: (row) => String(row['token-id']), right: true },
-  { title: 'Id', show: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
+  strangerColumn('Token', (row) => tokens.get(row['token-id']) ?? String(row['token-id']), { most: 40 }),
+  ...(rows.some((row) => row['user-id'] !== own)
+    ? [strangerColumn('User', (row: Row) => users.get(row['user-id']) ?? String(row['user-id']), { most: 40 })]
+    : []),
+  { title: 'Id', text: ({ id }) => id, hidden: true },
 ];
 
-const SORTS = [
-  'send',
-  'url',
-  'status',
-  'status-ffprobe',
-  'status-mediainfo',
-  'status-probe-report',
-  'status-policy',
-] as const;
+const SORTS = ['send', 'url', 'status', 'status-policy'] as const;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const FILTERS = ['find', 'type', 'status', 'ffprobe', 'mediainfo', 'report', 'policy', 'token'];
+const FILTERS = ['find', 'user', 'type', 'status', 'ffprobe', 'mediainfo', 'report', 'policy', 'token'];
 
 /** The exact total, which may take longer to count than a page to read. Null: not counted yet, or it cannot be. */
 function useTotal(filter: LogQuery, { data, since }: Asked<LogPage>): number | null {
@@ -111,7 +165,7 @@ function useTotal(filter: LogQuery, { data, since }: Asked<LogPage>): number | n
   useAsked(key, async (signal) => {
     if (key === '' || known.current?.of === key) return;
     try {
-      const { pagination } = await call('GET media/log', { query: { ...filter, pagination: { limit: 1 } }, signal });
+      const { pagination } = await logPage({ ...filter, pagination: { limit: 1 } }, signal);
       known.current = { of: key, total: pagination.total };
     } catch (error) {
       // There may be too many to count: the page says that there are more.
@@ -127,25 +181,32 @@ interface ListedProps {
   /** Null: as the answer says. */
   total: number | null;
   filtered: boolean;
+  names: NamesOfRows;
   ahead: (page: number) => void;
 }
 
-function Listed({ answer: { log, pagination, sort }, total, filtered, ahead }: ListedProps) {
+function Listed({ answer: { log, pagination, sort }, total, filtered, names, ahead }: ListedProps) {
   if (pagination.total === 0)
     return (
       <Empty title={filtered ? 'No request matches' : 'No requests in this time'}>
         <p>
           {filtered
             ? 'Take a filter away, or choose a longer time.'
-            : 'Choose a longer time, or send a request with a token: it is listed here when it has ended.'}
+            : 'Choose a longer time, or probe a file: it is listed here when it has ended.'}
         </p>
-        <p>{filtered ? <a href={hrefOf('/requests')}>Without filters</a> : <a href={hrefOf('/tokens')}>Tokens</a>}</p>
+        <p>
+          {filtered ? (
+            <a href={hrefOf('/requests')}>Without filters</a>
+          ) : (
+            <a href={hrefOf('/playground')}>Open the playground</a>
+          )}
+        </p>
       </Empty>
     );
   return (
     <Table
       caption="Requests"
-      columns={COLUMNS}
+      columns={columnsOf(log, names)}
       rows={log}
       keyOf={({ id }) => id}
       echo={{ pagination: total === null ? pagination : { ...pagination, total, 'total-is': 'exact' }, sort }}
@@ -168,11 +229,13 @@ function filterIn(query: URLSearchParams) {
     'status-probe-report': oneOf(query.get('report'), TOOL_STATES),
     'status-policy': oneOf(query.get('policy'), POLICY_STATES),
     'token-id': token > 0 ? [token] : [],
+    by: query.get('user') ?? '',
   };
 }
 
 export function Requests() {
   const { query } = usePlace();
+  const { user } = useCell(session);
   const { pagination, sort } = useListing(SORTS, 'send', 'desc');
   const pageOf = (filter: LogQuery, page: number): LogQuery => ({
     ...filter,
@@ -187,10 +250,19 @@ export function Requests() {
   const filtered = FILTERS.some((name) => query.has(name));
   const ahead = useRef(askForPage);
   ahead.current = askForPage;
+  const own = user?.id ?? 0;
+  const tokens = useTokenNames();
+  const users = useUserNames(asked.data?.log.map((row) => row['user-id']).filter((id) => id !== own) ?? []);
   // Drawn once for each answer, and not each time that the call changes its state.
   const listed = useMemo(
-    () => asked.data && <Listed {...{ answer: asked.data, total, filtered }} ahead={(page) => ahead.current(page)} />,
-    [asked.data, total, filtered],
+    () =>
+      asked.data && (
+        <Listed
+          {...{ answer: asked.data, total, filtered, names: { tokens, users, own } }}
+          ahead={(page) => ahead.current(page)}
+        />
+      ),
+    [asked.data, total, filtered, tokens.size, users],
   );
   const isListed = listed !== undefined;
   useEffect(() => {
@@ -202,11 +274,25 @@ export function Requests() {
         <FilterText name="find" label="Address or id" placeholder="part of an address" />
         <RangeFilter byDefault="day" ahead={askForFirst} />
         <FilterChoice name="status" label="Outcome" values={choices(LOG_STATES)} ahead={askForFirst} />
-        <FilterChoice name="type" label="Kind" values={choices(KINDS)} ahead={askForFirst} />
+        <FilterChoice
+          name="type"
+          label="Kind"
+          values={[['', 'any'], ...KINDS.map((kind) => [kind, KIND_NAMES[kind]] as const)]}
+          ahead={askForFirst}
+        />
         <FilterChoice name="ffprobe" label="ffprobe" values={choices(TOOL_STATES)} ahead={askForFirst} />
         <FilterChoice name="mediainfo" label="mediainfo" values={choices(TOOL_STATES)} ahead={askForFirst} />
         <FilterChoice name="report" label="report" values={choices(TOOL_STATES)} ahead={askForFirst} />
         <FilterChoice name="policy" label="Policy" values={choices(POLICY_STATES)} ahead={askForFirst} />
+        <FilterChoice
+          name="token"
+          label="Token"
+          values={[['', 'any'], ...[...tokens].map(([id, name]) => [String(id), visible(name)] as const)]}
+        />
+        {user && may(user, 'read:sub-user') && (
+          <FilterText name="user" label="User" placeholder="part of an e-mail address" />
+        )}
+        {filtered && <a href={hrefOf('/requests')}>Clear all</a>}
       </search>
       <Await asked={asked} what="the requests">
         {() => listed}
