@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import type { Kind } from '../../src/platform/kube/probe_job.ts';
 import type { C2paReport } from '../../src/media/tools/c2pa_schema.ts';
-import { sentenceOf } from '../../src/console/answer/sentence.ts';
+import type { LogState } from '../../src/api_types.ts';
+import { sentenceOf, signalsOf, verdictOf } from '../../src/console/answer/sentence.ts';
+import type { Reports } from '../../src/console/worker/protocol.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { bad, body, good } from '../result/result_samples.ts';
 import { consoleTest, visitAs, type Look, type Visit } from './fixture.ts';
-import { REPORT } from './sample_answers.ts';
+import { REPORT, VERDICT } from './sample_answers.ts';
 import { LADDER } from './sample_ladder.ts';
 import { storeAnswer } from './stored_answer.ts';
 import type { TextBody } from '../result/text_body.ts';
@@ -25,6 +27,8 @@ const C2PA: C2paReport = {
   },
 };
 
+const INVALID: C2paReport = { ...C2PA, validation_state: 'Invalid' };
+
 consoleTest('console: the answer', (c) => {
   let ann: Person;
   before(async () => {
@@ -40,8 +44,19 @@ consoleTest('console: the answer', (c) => {
     const id = await record('file', body([good('ffprobe', '{"format":{}}')], { report }));
     await visit(`/requests/${id}`, {}, async (v) => {
       const { page } = v;
-      await page.getByText('MP4, 60.0 s, H.264 1280x720 at 25 fps, AAC stereo. 2 disagreements, 1 warning.').waitFor();
+      await page.getByText('MP4, 60.0 s, H.264 1280x720 at 25 fps, AAC stereo.').waitFor();
+      await page.getByText('2 things to look at').waitFor();
+      const tracks = page.getByRole('list', { name: 'Tracks' }).getByRole('listitem');
+      assert.match((await tracks.first().innerText()).replaceAll(/\s+/g, ' '), /^0 video h264 high 1280x720, 25 fps/);
       await page.getByText('<b>film</b>[U+202E]gnp').waitFor();
+      // A chosen tab moves none of the others.
+      const places = () =>
+        page.getByRole('tab').evaluateAll((tabs) => tabs.map((tab) => tab.getBoundingClientRect().x));
+      const before = await places();
+      await page.getByRole('link', { name: '2 disagreements' }).click();
+      await page.getByRole('tab', { name: 'Disagreements', selected: true }).waitFor();
+      assert.deepEqual(await places(), before);
+      await page.getByRole('tab', { name: 'Overview' }).click();
       await v.accessible('answer overview wide light');
       await page.getByRole('tab', { name: 'Overview' }).focus();
       await page.keyboard.press('ArrowRight');
@@ -70,9 +85,9 @@ consoleTest('console: the answer', (c) => {
     const id = await record('msv', body([good('msv', JSON.stringify(LADDER))]));
     await visit(`/requests/${id}`, { width: 390, theme: 'dark' }, async (v) => {
       const { page } = v;
-      await page.getByRole('img', { name: 'declared 2,500 kb/s to 3,000 kb/s, measured peak 3,600 kb/s' }).waitFor();
+      await page.getByRole('figure', { name: 'Declared and measured bit rates' }).locator('canvas').waitFor();
       await page.getByText('3,600 kb/s (above)').waitFor();
-      await page.getByRole('img', { name: '10 segments of 6 s to 7.6 s, the target is 6 s, 1 too long' }).waitFor();
+      await page.getByText('10 segments of 6 s to 7.6 s, the target is 6 s, 1 too long').first().waitFor();
       const lines = page.getByRole('region', { name: 'Lines of the playlist' });
       await lines.getByText('segment-1.m4s?token=REDACTED').waitFor();
       await lines.getByText('<b>title</b>[U+202E]gnp').waitFor();
@@ -163,12 +178,41 @@ consoleTest('console: the answer', (c) => {
   });
 
   it('sentence: says what is known and leaves the rest out', () => {
-    const none = { container: { streams: REPORT.container.streams }, streams: [], confidence: {}, warnings: [] };
-    assert.equal(sentenceOf(none), 'UNKNOWN FORMAT. 0 warnings.');
+    const none = { container: { streams: REPORT.container.streams }, streams: [] };
+    assert.equal(sentenceOf(none), 'UNKNOWN FORMAT.');
     const subtitles = { index: 2, type: 'subtitle' as const };
     assert.equal(
-      sentenceOf({ ...REPORT, streams: [...REPORT.streams, subtitles, { ...subtitles, index: 3 }], diff: [] }),
-      'MP4, 60.0 s, H.264 1280x720 at 25 fps, AAC stereo, 2 further streams. 0 disagreements, 1 warning.',
+      sentenceOf({ ...REPORT, streams: [...REPORT.streams, subtitles, { ...subtitles, index: 3 }] }),
+      'MP4, 60.0 s, H.264 1280x720 at 25 fps, AAC stereo, 2 further streams.',
     );
   });
+
+  const shown = (some: object): Reports =>
+    ({ report: null, hls: null, c2pa: null, policy: null, comparison: null, ...some }) as Reports;
+  const CLEAN = { ...REPORT, warnings: [], diff: [] };
+  const ladder = (must: number, should: number): Reports =>
+    shown({ hls: { ...LADDER, summary: { ...LADDER.summary, must_fix: must, should_fix: should } } });
+  const VERDICTS: [name: string, status: LogState, reports: Reports, kind: string, text: string][] = [
+    ['a failed request', 'error', shown({ report: CLEAN }), 'bad', 'Failed'],
+    ['a failed policy', 'success', shown({ report: CLEAN, policy: VERDICT }), 'bad', 'Not fine'],
+    ['a policy that passed', 'success', shown({ policy: { ...VERDICT, outcome: 'pass' } }), 'good', 'Fine'],
+    [
+      'a policy that could not be judged',
+      'success',
+      shown({ policy: { ...VERDICT, outcome: 'unknown' } }),
+      'warn',
+      '1 thing to look at',
+    ],
+    ['disagreements and warnings', 'success', shown({ report: REPORT }), 'warn', '2 things to look at'],
+    ['a report of two tools that agree', 'success', shown({ report: CLEAN }), 'good', 'Fine'],
+    ['a tool that failed', 'with-errors', shown({ report: CLEAN }), 'warn', 'Some of it failed'],
+    ['a ladder that breaks a rule', 'with-errors', ladder(1, 0), 'bad', 'Not fine'],
+    ['a ladder to improve', 'success', ladder(0, 1), 'warn', '1 thing to look at'],
+    ['a file whose C2PA manifest does not hold', 'success', shown({ c2pa: INVALID }), 'bad', 'Not fine'],
+    ['outputs that nothing judges', 'success', shown({}), 'none', 'Not judged'],
+  ];
+  for (const [name, status, reports, kind, text] of VERDICTS)
+    it(`verdict: ${name}`, () => {
+      assert.deepEqual(verdictOf({ status, 'tool-errors': {} }, signalsOf(reports)), { kind, text });
+    });
 });

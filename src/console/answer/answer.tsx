@@ -2,22 +2,21 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
 import { changed, goWith, hrefOf, usePlace } from '../router.ts';
-import type { ProbeReport } from '../../api_types.ts';
-import { type Column, Facts, Table } from '../parts/table.tsx';
-import { strangerColumn } from '../parts/columns.tsx';
-import { bytes, count, said } from '../parts/figures.ts';
 import { Stranger } from '../parts/stranger.tsx';
-import { rateOf, sentenceOf } from './sentence.ts';
+import { signalsOf, verdictOf, whatItIs, type Kind } from './sentence.ts';
 import { queryOf } from '../playground/form.ts';
 import type { OpenAnswer } from '../worker/open_answer.ts';
 import { Disagreements } from './disagreements.tsx';
 import { Ladder } from './ladder.tsx';
 import { isOfTwoSources } from './matrix.ts';
+import { Overview, Tracks } from './overview.tsx';
 import { Policy } from './policy.tsx';
 import { Provenance } from './provenance.tsx';
 import { Raw } from './raw.tsx';
 import { Timeline } from './timeline.tsx';
 import { Versions } from './versions.tsx';
+
+const SIGNS: Record<Kind, string> = { good: '✓', warn: '⚠', bad: '✕', none: '–' };
 
 // Tabs: the one that is open stands in the address, and the arrow keys go from one to the next.
 
@@ -75,94 +74,6 @@ function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   );
 }
 
-// What the file is: one sentence, the container, a row for each stream, the warnings.
-
-type Stream = ProbeReport['streams'][number];
-
-const bitRate = (value: number | undefined): string =>
-  value === undefined || value === 0 ? '' : `${count(Math.round(value / 1000))} kb/s`;
-
-function pictureOrSound({ size, frame_rate: rate, scan_type: scan, sample_rate: samples, channels }: Stream): string {
-  return [
-    size?.width !== undefined && size.height !== undefined ? `${size.width}x${size.height}` : null,
-    rate !== undefined && rate.numerator > 0 ? `${rateOf(rate)} fps` : null,
-    scan ?? null,
-    samples === undefined ? null : `${count(samples)} Hz`,
-    channels === undefined ? null : `${channels} channel${channels === 1 ? '' : 's'}`,
-  ]
-    .filter((part) => part !== null)
-    .join(', ');
-}
-
-function pixels({ pixel_format: format, color, hdr, captions, bit_depth: depth }: Stream): string {
-  return [
-    format?.chroma_subsampling,
-    format?.bit_depth === undefined && depth === undefined ? undefined : `${format?.bit_depth ?? depth} bit`,
-    color?.primaries,
-    color?.transfer,
-    color?.range === undefined ? undefined : `range ${color.range}`,
-    ...(hdr?.formats ?? []),
-    hdr?.dolby_vision_profile === undefined ? undefined : `profile ${hdr.dolby_vision_profile}`,
-    hdr?.max_cll === undefined ? undefined : `at most ${hdr.max_cll} cd/m²`,
-    captions && ['captions', ...captions.flatMap(({ service }) => service ?? [])].join(' '),
-  ]
-    .filter((part) => part !== undefined)
-    .join(', ');
-}
-
-const plain = (title: string, text: (stream: Stream) => string, right = false): Column<Stream> =>
-  strangerColumn(title, text, { most: 80, right });
-
-const COLUMNS: readonly Column<Stream>[] = [
-  plain('#', ({ index }) => String(index), true),
-  plain('Type', ({ type, attached_picture: cover }) => (cover === true ? 'cover' : type)),
-  plain('Codec', ({ codec }) => [codec?.name, codec?.profile, codec?.level].filter(Boolean).join(' ')),
-  plain('Picture or sound', pictureOrSound),
-  plain('Samples', pixels),
-  plain('Bit rate', ({ bitrate }) => bitRate(bitrate?.average), true),
-  plain('Duration', ({ duration }) => (duration === undefined ? '' : `${duration} s`), true),
-  plain('Language', ({ language }) => language ?? ''),
-  plain('Title', ({ title }) => title ?? ''),
-];
-
-function Overview({ report }: { report: ProbeReport }) {
-  const { container, streams, warnings } = report;
-  const facts = [
-    ['Format', container.format],
-    ['Duration', container.duration === undefined ? undefined : `${container.duration} s`],
-    ['Size', container.size === undefined ? undefined : said(bytes(container.size))],
-    ['Bit rate', bitRate(container.bitrate?.average)],
-    ['Title', container.title],
-    ['Written by', container.encoder],
-    ['Brand', container.brand],
-    ['Time code', container.timecode],
-    ['Index before the media', container.streamable === undefined ? undefined : container.streamable ? 'yes' : 'no'],
-    ['Chapters', container.chapters === undefined ? undefined : String(container.chapters.length)],
-  ] as const;
-  return (
-    <>
-      <p class="lead">
-        <Stranger text={sentenceOf(report)} />
-      </p>
-      {warnings.length > 0 && (
-        <ul class="warnings" aria-label="Warnings">
-          {warnings.map(({ code, message, path }) => (
-            <li key={`${code} ${path}`}>
-              <span aria-hidden="true">⚠</span> <Stranger text={message} />{' '}
-              <span class="unit">
-                {code}
-                {path !== '' && `, ${path}`}
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
-      <Facts facts={facts} />
-      <Table caption="Streams" columns={COLUMNS} rows={streams} keyOf={({ index }) => index} />
-    </>
-  );
-}
-
 /** Only a request that asked for one has a timeline. */
 function asksForTimeline(request: string): boolean {
   const { timeline } = JSON.parse(request) as { timeline?: { enabled?: boolean } };
@@ -206,6 +117,40 @@ function tabsOf(answer: OpenAnswer): Tab[] {
   return tabs.filter((tab) => tab !== null);
 }
 
+/** Verdict, what the file is, and links to the tabs that say more. */
+export function Summary({ answer: { facts, reports } }: { answer: OpenAnswer }) {
+  const { path, query } = usePlace();
+  const signals = signalsOf(reports);
+  const { kind, text } = verdictOf(facts, signals);
+  const what = whatItIs(reports);
+  return (
+    <>
+      <p class="verdict">
+        <span class={`badge ${kind}`}>
+          <span aria-hidden="true">{SIGNS[kind]}</span> {text}
+        </span>
+        {what !== undefined && <Stranger text={what} />}
+      </p>
+      {signals.length > 0 && (
+        <ul class="signals" aria-label="Findings">
+          {signals.map((signal) => (
+            <li key={signal.tab} class={signal.kind}>
+              <a href={hrefOf(path, changed(query, { tab: signal.tab }))}>
+                <span aria-hidden="true">{SIGNS[signal.kind]}</span> <Stranger text={signal.text} most={100} />
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
 export function Answer({ answer }: { answer: OpenAnswer }) {
-  return <Tabs label="Answer" tabs={tabsOf(answer)} />;
+  return (
+    <>
+      {answer.reports.report && <Tracks report={answer.reports.report} />}
+      <Tabs label="Answer" tabs={tabsOf(answer)} />
+    </>
+  );
 }

@@ -1,11 +1,9 @@
-/** Segment durations of a playlist against its target: a small picture, and one with a cursor. */
-import type { TargetedPointerEvent } from 'preact';
-import { useState } from 'preact/hooks';
+/** Segment durations of a playlist against its target: in a sentence, and as a chart with a cursor. */
+import { useMemo, useState } from 'preact/hooks';
 import type { HlsReport } from '../../api_types.ts';
+import { Chart, ChartTable, onKeys } from '../parts/chart.tsx';
+import type { ChartData } from '../parts/chart_data.ts';
 import { count, several } from '../parts/figures.ts';
-import { onKeys, pixelsOf, useWidth } from '../parts/picture.ts';
-
-// Durations of segments as places in a picture: pure.
 
 type Playlist = HlsReport['playlists'][number];
 
@@ -40,39 +38,6 @@ const isLongAt = (index: number, durations: Durations): boolean =>
 const longOf = (durations: Durations): number[] =>
   [...durations.declared.keys()].filter((index) => isLongAt(index, durations));
 
-interface Frame {
-  width: number;
-  height: number;
-}
-
-interface Places {
-  across: (index: number) => number;
-  up: (seconds: number) => number;
-}
-
-/** Room for half a dot at each edge. */
-const EDGE = 5;
-
-function placesOf({ declared, target, measured }: Durations, { width, height }: Frame): Places {
-  const most = Math.max(0.001, target ?? 0, ...measured.values()) * 1.2;
-  const top = declared.reduce((highest, seconds) => Math.max(highest, seconds * 1.05), most);
-  const step = (width - 2 * EDGE) / Math.max(1, declared.length - 1);
-  return {
-    across: (index) => (declared.length === 1 ? width / 2 : EDGE + index * step),
-    up: (seconds) => height - EDGE - (seconds / top) * (height - 2 * EDGE),
-  };
-}
-
-/** The segment that is nearest to a place across. */
-function indexAt(pixels: number, { declared }: Durations, { width }: Frame): number {
-  const share = (pixels - EDGE) / Math.max(1, width - 2 * EDGE);
-  return Math.min(declared.length - 1, Math.max(0, Math.round(share * (declared.length - 1))));
-}
-
-/** Points of a path that a round line cap makes dots. */
-const dotsOf = (indexes: readonly number[], { declared }: Durations, { across, up }: Places): string =>
-  indexes.map((index) => `M${across(index).toFixed(1)} ${up(declared[index]!).toFixed(1)}h0`).join('');
-
 const seconds = (value: number): string => `${value.toFixed(3).replace(/\.?0+$/, '')} s`;
 
 export function durationsSaid(durations: Durations): string {
@@ -87,57 +52,36 @@ export function durationsSaid(durations: Durations): string {
   return `${several(declared.length, 'segment')} ${range}, ${against}${long === 0 ? '' : `, ${count(long)} too long`}`;
 }
 
-function Dots({ durations, frame }: { durations: Durations; frame: Frame }) {
+/** Declared and measured durations over the target; those that are too long in a series of their own. */
+function dataOf(durations: Durations): ChartData {
   const { declared, target, measured } = durations;
-  const places = placesOf(durations, frame);
-  const long = longOf(durations);
-  const isTooLong = new Set(long);
-  const others = [...declared.keys()].filter((index) => !isTooLong.has(index));
-  const size = declared.length > frame.width / 4 ? 2 : 5;
-  const line = target === null ? null : places.up(target);
-  return (
-    <>
-      <rect class="ground" x="0" y="0" width={frame.width} height={frame.height} />
-      {line !== null && <line class="target" x1="0" x2={frame.width} y1={line} y2={line} />}
-      <path class="declared" stroke-width={size} d={dotsOf(others, durations, places)} />
-      {/* From the target up: their shape differs, not only their colour. */}
-      {line !== null && (
-        <path
-          class="beyond bar"
-          d={long
-            .map((index) => `M${places.across(index).toFixed(1)} ${line}V${places.up(declared[index]!).toFixed(1)}`)
-            .join('')}
-        />
-      )}
-      <path class="beyond" stroke-width={size + 2} d={dotsOf(long, durations, places)} />
-      {[...measured]
-        .filter(([index]) => index < declared.length)
-        .map(([index, value]) => (
-          <circle key={index} class="measured-one" cx={places.across(index)} cy={places.up(value)} r="4" />
-        ))}
-    </>
-  );
+  const only = (wanted: boolean): (number | null)[] =>
+    declared.map((value, index) => (isLongAt(index, durations) === wanted ? value : null));
+  const isMeasured = measured.size > 0;
+  return {
+    x: [...declared.keys()],
+    series: [
+      { label: 'Declared', values: only(false), color: 'series-1', as: 'dots' },
+      { label: 'Too long', values: only(true), color: 'bad', as: 'bars' },
+      ...(isMeasured
+        ? [
+            {
+              label: 'Measured',
+              values: declared.map((_, index) => measured.get(index) ?? null),
+              color: 'series-2',
+              as: 'dots',
+            } as const,
+          ]
+        : []),
+      ...(target === null
+        ? []
+        : [{ label: 'Target', values: declared.map(() => target), color: 'text', as: 'line' } as const]),
+    ],
+  };
 }
 
-const SMALL: Frame = { width: 144, height: 40 };
-
-export function SmallDurations({ durations }: { durations: Durations }) {
-  const { width, height } = SMALL;
-  return (
-    <svg
-      class="durations"
-      viewBox={`0 0 ${width} ${height}`}
-      width={width}
-      height={height}
-      role="img"
-      aria-label={durationsSaid(durations)}
-    >
-      <Dots durations={durations} frame={SMALL} />
-    </svg>
-  );
-}
-
-const HEIGHT = 120;
+const LABEL = 'Durations of segments';
+const numberOf = (index: number): string => count(index + 1);
 
 interface DurationsFigureProps {
   durations: Durations;
@@ -155,11 +99,11 @@ function said(index: number, durations: Durations): string {
 }
 
 export function DurationsFigure({ durations, goToSegment }: DurationsFigureProps) {
-  const { place, width } = useWidth();
   const [chosen, setAt] = useState(0);
   const last = durations.declared.length - 1;
   const at = Math.min(chosen, last);
-  const frame = { width, height: HEIGHT };
+  const data = useMemo(() => dataOf(durations), [durations.declared]);
+  const view = { from: -0.5, to: last + 0.5 };
   const long = longOf(durations);
   const move = (to: number): void => setAt(Math.min(last, Math.max(0, to)));
   const press = onKeys({
@@ -171,12 +115,9 @@ export function DurationsFigure({ durations, goToSegment }: DurationsFigureProps
     End: () => move(last),
     ...(goToSegment && { Enter: () => goToSegment(at) }),
   });
-  const point = (event: TargetedPointerEvent<HTMLDivElement>): void => move(indexAt(pixelsOf(event), durations, frame));
-  const cursor = placesOf(durations, frame).across(at);
   return (
     <>
       <div
-        ref={place}
         class="figure"
         role="slider"
         tabIndex={0}
@@ -186,14 +127,20 @@ export function DurationsFigure({ durations, goToSegment }: DurationsFigureProps
         aria-valuenow={at + 1}
         aria-valuetext={said(at, durations)}
         onKeyDown={press}
-        onPointerDown={point}
-        onPointerMove={point}
       >
-        <svg class="durations" viewBox={`0 0 ${width} ${HEIGHT}`} width={width} height={HEIGHT} aria-hidden="true">
-          <Dots durations={durations} frame={frame} />
-        </svg>
-        <div class="cursor" style={{ transform: `translateX(${cursor}px)` }} />
+        <Chart
+          label={LABEL}
+          data={data}
+          height={160}
+          xText={numberOf}
+          whole
+          yText={seconds}
+          view={view}
+          at={at}
+          move={(to) => move(Math.round(to))}
+        />
       </div>
+      <ChartTable label={LABEL} data={data} xText={numberOf} yText={seconds} />
       <p class="moment">{said(at, durations)}</p>
       <p class="actions">
         {goToSegment && (
@@ -208,8 +155,8 @@ export function DurationsFigure({ durations, goToSegment }: DurationsFigureProps
         )}
       </p>
       <p class="help">
-        Dots: EXTINF of each segment{durations.leftOut > 0 && ` (the first ${count(last + 1)})`}; dashes: the target
-        duration; bars: too long; rings: measured. Keys: arrows and Page keys move
+        Declared: EXTINF of each segment{durations.leftOut > 0 && ` (the first ${count(last + 1)})`}. Keys: arrows and
+        Page keys move
         {goToSegment && ', Enter goes to the line'}.
       </p>
     </>

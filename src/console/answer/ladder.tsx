@@ -1,13 +1,17 @@
 /** What an HLS presentation was declared to be, what was measured, and what the rules found. */
 import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
 import type { HlsReport } from '../../api_types.ts';
+import { Chart } from '../parts/chart.tsx';
+import type { ChartData } from '../parts/chart_data.ts';
 import { countColumn, statusColumn, strangerColumn } from '../parts/columns.tsx';
 import { count, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
+import { visible } from '../parts/visible.ts';
 import { changed, goWith, hrefOf, usePlace } from '../router.ts';
-import { durationsOf, durationsSaid, SmallDurations } from './durations.tsx';
+import { durationsOf, durationsSaid } from './durations.tsx';
 import { ShownPlaylist } from './playlist.tsx';
 
 type Variant = HlsReport['variants'][number];
@@ -18,26 +22,39 @@ type Listed = Playlist & { index: number };
 const kilobits = (value: number | null | undefined): string =>
   value === null || value === undefined ? '–' : `${count(Math.round(value / 1000))} kb/s`;
 
-/** From the declared average to the declared peak as a bar; the measured peak as a mark, inside or beyond. */
-function Rates({ variant, most }: { variant: Variant; most: number }) {
-  const { bandwidth, average_bandwidth: average, measured } = variant;
-  if (bandwidth === null) return <span class="unit">no BANDWIDTH</span>;
-  const at = (value: number) => (value / most) * 240;
-  const from = average ?? bandwidth * 0.98;
-  const beyond = measured !== null && measured.peak > bandwidth;
+/** What each variant declares beside what was measured of it. */
+const ratesOf = (variants: readonly Variant[]): ChartData => ({
+  x: [...variants.keys()],
+  series: [
+    { label: 'Declared peak', values: variants.map(({ bandwidth }) => bandwidth), color: 'series-1', as: 'left' },
+    {
+      label: 'Measured peak',
+      values: variants.map(({ measured }) => measured?.peak ?? null),
+      color: 'series-2',
+      as: 'right',
+    },
+    { label: 'Declared average', values: variants.map((row) => row.average_bandwidth), color: 'text', as: 'dots' },
+  ],
+});
+
+const nameOf = ({ resolution, url }: Variant): string =>
+  resolution?.split('x')[1] ?? visible(url).split('/').at(-1)!.slice(0, 12);
+
+function Rates({ variants }: { variants: readonly Variant[] }) {
+  const data = useMemo(() => ratesOf(variants), [variants]);
   return (
-    <svg class="rates" viewBox="0 0 248 16" width="248" height="16" role="img" aria-label={ratesOf(variant)}>
-      <rect class="track" x="0" y="7" width="240" height="2" />
-      <rect class="declared" x={at(from)} y="4" width={Math.max(2, at(bandwidth) - at(from))} height="8" />
-      {measured && <rect class={beyond ? 'mark beyond' : 'mark'} x={at(measured.peak)} y="0" width="3" height="16" />}
-    </svg>
+    <Chart
+      label="Declared and measured bit rates"
+      data={data}
+      xText={(index) => (variants[index] ? nameOf(variants[index]) : '')}
+      whole
+      yText={kilobits}
+      view={{ from: -0.6, to: variants.length - 0.4 }}
+    />
   );
 }
 
-const ratesOf = ({ bandwidth, average_bandwidth: average, measured }: Variant): string =>
-  `declared ${kilobits(average)} to ${kilobits(bandwidth)}, measured peak ${kilobits(measured?.peak)}`;
-
-const variantColumns = (most: number): readonly Column<Variant>[] => [
+const VARIANTS: readonly Column<Variant>[] = [
   {
     title: 'Variant',
     show: ({ url, iframes }) => (
@@ -77,11 +94,6 @@ const variantColumns = (most: number): readonly Column<Variant>[] => [
     text: ({ measured }) => String(measured?.peak ?? ''),
     right: true,
   },
-  {
-    title: 'Declared and measured',
-    show: (variant) => <Rates variant={variant} most={most} />,
-    text: ratesOf,
-  },
 ];
 
 /** Its place in the report stands in the address. */
@@ -119,13 +131,9 @@ const playlistColumns = (shown: number): readonly Column<Listed>[] => [
   countColumn('Segments', ({ segments }) => segments ?? undefined, { none: '–' }),
   {
     title: 'Segment durations',
-    show: (playlist) => {
-      const durations = durationsOf(playlist);
-      return durations ? <SmallDurations durations={durations} /> : <span class="unit">–</span>;
-    },
     text: (playlist) => {
       const durations = durationsOf(playlist);
-      return durations ? durationsSaid(durations) : '';
+      return durations ? durationsSaid(durations) : '–';
     },
   },
   {
@@ -190,7 +198,6 @@ interface LadderProps {
 export function Ladder({ report, again }: LadderProps) {
   const { query } = usePlace();
   const { variants, messages, summary, playlists } = report;
-  const rates = variants.flatMap(({ bandwidth, measured }) => [bandwidth ?? 0, measured?.peak ?? 0]);
   const shown = shownOf(playlists, query);
   const playlist = playlists[shown];
   const line = Number(query.get('line') ?? 0);
@@ -203,12 +210,15 @@ export function Ladder({ report, again }: LadderProps) {
         {summary.should_fix} should-fix, {summary.info} info.
       </p>
       {variants.length > 0 && (
-        <Table
-          caption="Variants"
-          columns={variantColumns(Math.max(1, ...rates))}
-          rows={variants}
-          keyOf={({ line: own, url }) => `${own} ${url}`}
-        />
+        <>
+          <Rates variants={variants} />
+          <Table
+            caption="Variants"
+            columns={VARIANTS}
+            rows={variants}
+            keyOf={({ line: own, url }) => `${own} ${url}`}
+          />
+        </>
       )}
       {messages.length === 0 ? (
         <Empty title="No rule found anything">

@@ -1,6 +1,7 @@
-/** A file in one sentence, from its report: pure. */
-import type { ProbeReport } from '../../api_types.ts';
+/** What a file is, and whether it is fine, each in one line: pure. */
+import type { HlsReport, ProbeReport } from '../../api_types.ts';
 import { several } from '../parts/figures.ts';
+import type { Facts, Reports } from '../worker/protocol.ts';
 
 type Stream = ProbeReport['streams'][number];
 
@@ -40,8 +41,7 @@ function audioOf({ codec, channels }: Stream): string {
   return joined(CODECS[name] ?? name, channels !== undefined && (CHANNELS[channels] ?? `${channels} channels`));
 }
 
-export function sentenceOf(report: ProbeReport): string {
-  const { container, streams, warnings, diff } = report;
+export function sentenceOf({ container, streams }: Pick<ProbeReport, 'container' | 'streams'>): string {
   const video = streams.filter(({ type, attached_picture: cover }) => type === 'video' && cover !== true);
   const audio = streams.filter(({ type }) => type === 'audio');
   const others = streams.length - Math.min(1, video.length) - Math.min(1, audio.length);
@@ -52,6 +52,84 @@ export function sentenceOf(report: ProbeReport): string {
     ...audio.slice(0, 1).map(audioOf),
     ...(others > 0 ? [several(others, 'further stream')] : []),
   ];
-  const found = [...(diff ? [several(diff.length, 'disagreement')] : []), several(warnings.length, 'warning')];
-  return `${parts.join(', ')}. ${found.join(', ')}.`;
+  return `${parts.join(', ')}.`;
+}
+
+const ladderOf = ({ summary: { variants, segments, live, duration } }: HlsReport): string =>
+  `HLS, ${several(variants, 'variant')}, ${several(segments, 'segment')}, ` +
+  `${live ? 'live' : `${duration.toFixed(1)} s`}.`;
+
+/** Undefined: nothing that was made of it says what it is. */
+export function whatItIs({ report, hls }: Reports): string | undefined {
+  return report ? sentenceOf(report) : hls ? ladderOf(hls) : undefined;
+}
+
+export type Kind = 'good' | 'warn' | 'bad' | 'none';
+
+/** Something that a tab of the answer shows in full. */
+export interface Signal {
+  kind: Kind;
+  text: string;
+  tab: string;
+}
+
+const OF_POLICY: Record<string, Kind> = { pass: 'good', fail: 'bad', 'not-applicable': 'none' };
+const OF_C2PA: Record<string, Kind> = { Valid: 'good', Trusted: 'good', Invalid: 'bad' };
+
+const toLookAt = (count: number): Kind => (count === 0 ? 'good' : 'warn');
+
+export function signalsOf({ report, hls, c2pa, policy, comparison }: Reports): Signal[] {
+  const signals: (Signal | false | null | undefined)[] = [
+    policy && {
+      kind: OF_POLICY[policy.outcome] ?? 'warn',
+      text: `Policy ${policy.name ?? 'of the request'}: ${policy.outcome}`,
+      tab: 'policy',
+    },
+    report?.diff && {
+      kind: toLookAt(report.diff.length),
+      text: several(report.diff.length, 'disagreement'),
+      tab: 'disagreements',
+    },
+    report && {
+      kind: toLookAt(report.warnings.length),
+      text: several(report.warnings.length, 'warning'),
+      tab: 'overview',
+    },
+    hls && {
+      kind: hls.summary.must_fix > 0 ? 'bad' : toLookAt(hls.summary.should_fix),
+      text: `${hls.summary.must_fix} must-fix, ${hls.summary.should_fix} should-fix`,
+      tab: 'ladder',
+    },
+    c2pa &&
+      c2pa.active_manifest !== null && {
+        kind: OF_C2PA[c2pa.validation_state ?? ''] ?? 'warn',
+        text: `C2PA: ${c2pa.validation_state ?? 'not validated'}`,
+        tab: 'provenance',
+      },
+    comparison && {
+      kind: toLookAt(comparison.summary.fields - comparison.summary.known),
+      text: `${several(comparison.summary.fields, 'field')} ${comparison.summary.fields === 1 ? 'changes' : 'change'}`,
+      tab: 'versions',
+    },
+  ];
+  return signals.filter((signal) => signal !== false && signal !== null && signal !== undefined);
+}
+
+export interface Verdict {
+  kind: Kind;
+  text: string;
+}
+
+/** The worst decides. What nobody looked at is not called fine. */
+export function verdictOf(
+  { status, 'tool-errors': errors }: Pick<Facts, 'status' | 'tool-errors'>,
+  signals: readonly Signal[],
+): Verdict {
+  const bad = signals.find(({ kind }) => kind === 'bad');
+  const open = signals.filter(({ kind }) => kind === 'warn').length;
+  if (status === 'error') return { kind: 'bad', text: 'Failed' };
+  if (bad) return { kind: 'bad', text: 'Not fine' };
+  if (status === 'with-errors' || Object.keys(errors).length > 0) return { kind: 'warn', text: 'Some of it failed' };
+  if (open > 0) return { kind: 'warn', text: `${several(open, 'thing')} to look at` };
+  return signals.length > 0 ? { kind: 'good', text: 'Fine' } : { kind: 'none', text: 'Not judged' };
 }

@@ -1,33 +1,16 @@
 /** Bit rate, key frames, gaps and jumps of every stream over time, with one cursor through all of them. */
-import type { TargetedPointerEvent } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { StreamTimeline, Timeline as TimelineAnswer } from '../../api_types.ts';
+import { Chart, ChartTable, onKeys } from '../parts/chart.tsx';
 import { count, several } from '../parts/figures.ts';
 import { Stranger } from '../parts/stranger.tsx';
-import {
-  type Area,
-  marksIn,
-  momentOf,
-  outlineOf,
-  peakOf,
-  placeOf,
-  type View,
-  wholeOf,
-  within,
-  zoomed,
-} from './timeline_scale.ts';
+import { gopsOf, momentOf, peakOf, ratesOf, type View, wholeOf, within, zoomed } from './timeline_scale.ts';
 import { call } from '../api/client.ts';
 import { asToken } from '../api/gateway.ts';
 import { useAsked } from '../api/use_call.ts';
 import { Await, Empty } from '../parts/states.tsx';
-import { onKeys, pixelsOf, useWidth } from '../parts/picture.ts';
 import { anyToken } from '../parts/with_token.tsx';
 import { goWith, usePlace } from '../router.ts';
-
-// One stream of a timeline: bit rate as an area, key frames as ticks, gaps and jumps as marks.
-
-const STREAM_HEIGHT = 72;
-const TICK = 8;
 
 const kilobits = (rate: number): string => `${count(Math.round(rate / 1_000))} kb/s`;
 const secondsOf = (at: number): string => `${at.toFixed(2)} s`;
@@ -85,30 +68,55 @@ function MomentLine({ stream, at }: { stream: StreamTimeline; at: number }) {
   );
 }
 
-function StreamPicture({ stream, area }: { stream: StreamTimeline; area: Area }) {
-  const { width, height } = area;
-  const all = height + TICK;
-  const edge = (at: number): number => Math.min(width, Math.max(0, placeOf(at, area)));
+const rateName = ({ index }: StreamTimeline): string => `Bit rate of stream ${index}`;
+const gopName = ({ index }: StreamTimeline): string => `GOPs of stream ${index}`;
+
+function StreamTables({ stream }: { stream: StreamTimeline }) {
+  const gops = gopsOf(stream);
   return (
-    <svg class="timeline" viewBox={`0 0 ${width} ${all}`} width={width} height={all} aria-hidden="true">
-      <rect class="ground" x="0" y="0" width={width} height={height} />
-      {stream.gaps.list.map(([at, length]) => {
-        const [from, to] = [edge(at!), edge(at! + length!)];
-        return to > from || (at! >= area.view.from && at! <= area.view.to) ? (
-          <rect key={`gap ${at}`} class="gap" x={from} y="0" width={Math.max(2, to - from)} height={height} />
-        ) : null;
-      })}
-      <path class="area" d={outlineOf(stream, area)} />
-      {marksIn(stream.keys.times, area).map((place) => (
-        <rect key={`key ${place}`} class="key" x={place} y={height} width="1" height={TICK} />
-      ))}
-      {marksIn(
-        stream.jumps.list.map(([at]) => at!),
-        area,
-      ).map((place) => (
-        <path key={`jump ${place}`} class="jump" d={`M${place - 5} 0h10l-5 9z`} />
-      ))}
-    </svg>
+    <>
+      <ChartTable label={rateName(stream)} data={ratesOf(stream)} xText={secondsOf} yText={kilobits} />
+      {gops && <ChartTable label={gopName(stream)} data={gops} xText={secondsOf} yText={secondsOf} />}
+    </>
+  );
+}
+
+interface StreamProps {
+  stream: StreamTimeline;
+  view: View;
+  at: number;
+  move: (to: number) => void;
+  choose: (from: number, to: number) => void;
+}
+
+function Stream({ stream, at, ...shared }: StreamProps) {
+  const rates = useMemo(() => ratesOf(stream), [stream]);
+  const gops = useMemo(() => gopsOf(stream), [stream]);
+  return (
+    <div class="stream">
+      <StreamFacts stream={stream} />
+      <Chart
+        label={rateName(stream)}
+        data={rates}
+        height={136}
+        xText={secondsOf}
+        yText={kilobits}
+        at={at}
+        {...shared}
+      />
+      {gops && (
+        <Chart
+          label={gopName(stream)}
+          data={gops}
+          height={96}
+          xText={secondsOf}
+          yText={secondsOf}
+          at={at}
+          {...shared}
+        />
+      )}
+      <MomentLine stream={stream} at={at} />
+    </div>
   );
 }
 
@@ -128,24 +136,15 @@ function useView(whole: View) {
   return { view, show };
 }
 
-/** A drag that is shorter was a click. */
-const SHORTEST_DRAG = 5;
-
 interface FigureProps {
   streams: readonly StreamTimeline[];
   whole: View;
 }
 
 function Figure({ streams, whole }: FigureProps) {
-  const { place, width } = useWidth();
   const { view, show } = useView(whole);
   const [at, setAt] = useState(view.from);
-  const [dragFrom, setDragFrom] = useState<number | null>(null);
-  const area = { width, height: STREAM_HEIGHT, view };
   const finest = Math.min(...streams.map(({ step }) => step));
-  const timeAt = (pixels: number) =>
-    Math.min(view.to, Math.max(view.from, view.from + (pixels / width) * (view.to - view.from)));
-
   const move = (to: number): void => {
     const next = Math.min(whole.to, Math.max(whole.from, to));
     setAt(next);
@@ -166,16 +165,8 @@ function Figure({ streams, whole }: FigureProps) {
     '-': () => show(zoomed(view, { at, by: 2, whole })),
     '0': () => show(null),
   });
-  const release = (event: TargetedPointerEvent<HTMLDivElement>): void => {
-    const to = timeAt(pixelsOf(event));
-    if (dragFrom !== null && Math.abs(placeOf(to, area) - placeOf(dragFrom, area)) >= SHORTEST_DRAG)
-      show(within({ from: Math.min(dragFrom, to), to: Math.max(dragFrom, to) }, whole));
-    setDragFrom(null);
-  };
-
-  const cursor = placeOf(at, area);
   const isZoomed = view.to - view.from < whole.to - whole.from;
-  const drag = dragFrom === null ? null : [placeOf(dragFrom, area), cursor].toSorted((a, b) => a - b);
+  const choose = (from: number, to: number): void => show(within({ from, to }, whole));
   return (
     <>
       <p class="actions">
@@ -193,7 +184,6 @@ function Figure({ streams, whole }: FigureProps) {
         </button>
       </p>
       <div
-        ref={place}
         class="figure"
         role="slider"
         tabIndex={0}
@@ -203,31 +193,17 @@ function Figure({ streams, whole }: FigureProps) {
         aria-valuenow={Math.round(at * 100) / 100}
         aria-valuetext={secondsOf(at)}
         onKeyDown={press}
-        onPointerDown={(event) => {
-          if (event.button !== 0) return;
-          event.currentTarget.setPointerCapture(event.pointerId);
-          setDragFrom(timeAt(pixelsOf(event)));
-          setAt(timeAt(pixelsOf(event)));
-        }}
-        onPointerMove={(event) => setAt(timeAt(pixelsOf(event)))}
-        onPointerUp={release}
-        onPointerCancel={() => setDragFrom(null)}
       >
         {streams.map((stream) => (
-          <div key={stream.index} class="stream">
-            <StreamFacts stream={stream} />
-            <StreamPicture stream={stream} area={area} />
-            <MomentLine stream={stream} at={at} />
-          </div>
+          <Stream key={stream.index} stream={stream} view={view} at={at} move={setAt} choose={choose} />
         ))}
-        {cursor >= 0 && cursor <= width && <div class="cursor" style={{ transform: `translateX(${cursor}px)` }} />}
-        {drag && (
-          <div class="drag" style={{ transform: `translateX(${drag[0]}px)`, width: `${drag[1]! - drag[0]!}px` }} />
-        )}
       </div>
+      {streams.map((stream) => (
+        <StreamTables key={stream.index} stream={stream} />
+      ))}
       <p class="help">
-        Drag to zoom. Keys: arrows and Page keys move, + and - zoom, 0 shows the whole length. Area: bit rate; ticks:
-        key frames; bars of full height: gaps; triangles: time that goes back.
+        Drag to zoom. Keys: arrows and Page keys move, + and - zoom, 0 shows the whole length. Steps: bit rate, and the
+        length of each GOP; ticks: key frames; bands: gaps, and time that goes back.
       </p>
     </>
   );

@@ -1,5 +1,6 @@
-/** Where things of a timeline stand, and what is there at a moment: pure. */
+/** What is in view of a timeline, and what is there at a moment: pure. */
 import type { StreamTimeline } from '../../api_types.ts';
+import type { ChartData } from '../parts/chart_data.ts';
 
 /** Seconds of the media. */
 export interface View {
@@ -33,43 +34,25 @@ export function zoomed({ from, to }: View, { at, by, whole }: { at: number; by: 
 
 export const peakOf = ({ bits, step }: StreamTimeline): number => bits.reduce((a, b) => Math.max(a, b), 0) / step;
 
-export interface Area {
-  width: number;
-  height: number;
-  view: View;
+/** Bits a second in steps, key frames as ticks, gaps and jumps as bands. The last step ends where the stream does. */
+export function ratesOf({ first, step, bits, keys, gaps, jumps }: StreamTimeline): ChartData {
+  const rates = bits.map((sum) => sum / step);
+  return {
+    x: Array.from({ length: bits.length + 1 }, (_, index) => first + index * step),
+    series: [{ label: 'Bit rate', values: [...rates, rates.at(-1) ?? null], color: 'series-1', as: 'steps' }],
+    bands: [...gaps.list, ...jumps.list].map(([from, length]) => ({ from: from!, to: from! + Math.max(0, length!) })),
+    ticks: keys.times,
+  };
 }
 
-const rounded = (value: number): number => Math.round(value * 10) / 10;
-export const placeOf = (at: number, { width, view }: Area): number =>
-  rounded(((at - view.from) / (view.to - view.from)) * width);
-
-/** Bit rate as the outline of an area: a step for each column in view. */
-export function outlineOf(stream: StreamTimeline, area: Area): string {
-  const { first, step, bits } = stream;
-  const { view, height } = area;
-  const peak = Math.max(1, peakOf(stream));
-  const begin = Math.max(0, Math.floor((view.from - first) / step));
-  const end = Math.min(bits.length, Math.ceil((view.to - first) / step));
-  if (begin >= end) return '';
-  const parts = [`M${placeOf(first + begin * step, area)} ${height}`];
-  for (let index = begin; index < end; index++) {
-    const top = rounded(height - (bits[index]! / step / peak) * height);
-    parts.push(`V${top}H${placeOf(first + (index + 1) * step, area)}`);
-  }
-  return `${parts.join('')}V${height}Z`;
-}
-
-/** Marks closer than this are one. */
-const CLOSEST_PIXELS = 2;
-
-export function marksIn(times: readonly number[], area: Area): number[] {
-  const places: number[] = [];
-  for (const at of times) {
-    if (at < area.view.from || at > area.view.to) continue;
-    const place = placeOf(at, area);
-    if (places.length === 0 || place - places.at(-1)! >= CLOSEST_PIXELS) places.push(place);
-  }
-  return places;
+/** The time from each key frame to the next; null: there are fewer than two. */
+export function gopsOf({ keys: { times, every } }: StreamTimeline): ChartData | null {
+  if (every || times.length < 2) return null;
+  const lengths = times.slice(1).map((time, index) => time - times[index]!);
+  return {
+    x: times,
+    series: [{ label: 'GOP', values: [...lengths, lengths.at(-1)!], color: 'series-2', as: 'steps' }],
+  };
 }
 
 export interface Moment {

@@ -1,0 +1,141 @@
+/** What a file is: its tracks, the container, the warnings. */
+import type { ProbeReport } from '../../api_types.ts';
+import { bytes, count, said, several } from '../parts/figures.ts';
+import { Stranger } from '../parts/stranger.tsx';
+import { Facts } from '../parts/table.tsx';
+import { rateOf } from './sentence.ts';
+
+type Stream = ProbeReport['streams'][number];
+
+const bitRate = (value: number | undefined): string =>
+  value === undefined || value === 0 ? '' : `${count(Math.round(value / 1000))} kb/s`;
+
+function pictureOrSound({ size, frame_rate: rate, scan_type: scan, sample_rate: samples, channels }: Stream): string {
+  return [
+    size?.width !== undefined && size.height !== undefined ? `${size.width}x${size.height}` : null,
+    rate !== undefined && rate.numerator > 0 ? `${rateOf(rate)} fps` : null,
+    scan ?? null,
+    samples === undefined ? null : `${count(samples)} Hz`,
+    channels === undefined ? null : `${channels} channel${channels === 1 ? '' : 's'}`,
+  ]
+    .filter((part) => part !== null)
+    .join(', ');
+}
+
+function pixels({ pixel_format: format, color, hdr, captions, bit_depth: depth }: Stream): string {
+  return [
+    format?.chroma_subsampling,
+    format?.bit_depth === undefined && depth === undefined ? undefined : `${format?.bit_depth ?? depth} bit`,
+    color?.primaries,
+    color?.transfer,
+    color?.range === undefined ? undefined : `range ${color.range}`,
+    ...(hdr?.formats ?? []),
+    hdr?.dolby_vision_profile === undefined ? undefined : `profile ${hdr.dolby_vision_profile}`,
+    hdr?.max_cll === undefined ? undefined : `at most ${hdr.max_cll} cd/m²`,
+    captions && ['captions', ...captions.flatMap(({ service }) => service ?? [])].join(' '),
+  ]
+    .filter((part) => part !== undefined)
+    .join(', ');
+}
+
+const codecOf = ({ codec }: Stream): string => [codec?.name, codec?.profile, codec?.level].filter(Boolean).join(' ');
+
+export function Overview({ report }: { report: ProbeReport }) {
+  const { container, warnings } = report;
+  const facts = [
+    ['Format', container.format],
+    ['Duration', container.duration === undefined ? undefined : `${container.duration} s`],
+    ['Size', container.size === undefined ? undefined : said(bytes(container.size))],
+    ['Bit rate', bitRate(container.bitrate?.average)],
+    ['Title', container.title],
+    ['Written by', container.encoder],
+    ['Brand', container.brand],
+    ['Time code', container.timecode],
+    ['Index before the media', container.streamable === undefined ? undefined : container.streamable ? 'yes' : 'no'],
+    ['Chapters', container.chapters === undefined ? undefined : String(container.chapters.length)],
+  ] as const;
+  return (
+    <>
+      {warnings.length > 0 && (
+        <ul class="warnings" aria-label="Warnings">
+          {warnings.map(({ code, message, path }) => (
+            <li key={`${code} ${path}`}>
+              <span aria-hidden="true">⚠</span> <Stranger text={message} />{' '}
+              <span class="unit">
+                {code}
+                {path !== '' && `, ${path}`}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Facts facts={facts} />
+    </>
+  );
+}
+
+// Tracks: a row for each, with a lane that shows when it begins and ends beside the others.
+
+const MOST_TRACKS = 12;
+
+interface Span {
+  from: number;
+  to: number;
+}
+
+function spanOf({ start_time: from = 0, duration, attached_picture: cover }: Stream): Span | null {
+  return duration === undefined || cover === true ? null : { from, to: from + duration };
+}
+
+const percent = (share: number): string => `${Math.round(share * 1_000) / 10}%`;
+
+function Lane({ span, whole }: { span: Span; whole: Span }) {
+  const length = Math.max(0.001, whole.to - whole.from);
+  return (
+    <span class="lane">
+      <span
+        style={{ left: percent((span.from - whole.from) / length), width: percent((span.to - span.from) / length) }}
+      />
+      <span class="unseen">
+        {span.from.toFixed(2)} s to {span.to.toFixed(2)} s
+      </span>
+    </span>
+  );
+}
+
+export function Tracks({ report: { streams, container } }: { report: ProbeReport }) {
+  const spans = streams.map(spanOf);
+  const timed = spans.filter((span) => span !== null);
+  const whole = {
+    from: Math.min(0, ...timed.map(({ from }) => from)),
+    to: Math.max(container.duration ?? 0, ...timed.map(({ to }) => to)),
+  };
+  if (streams.length === 0) return null;
+  return (
+    <ul class="tracks" aria-label="Tracks">
+      {streams.slice(0, MOST_TRACKS).map((stream, at) => (
+        <li key={stream.index} class={stream.type}>
+          <span>
+            <span class="unit">{stream.index}</span> {stream.attached_picture === true ? 'cover' : stream.type}
+          </span>
+          <strong>
+            <Stranger text={codecOf(stream)} most={60} />
+          </strong>
+          <span class="what">
+            <Stranger
+              text={[pictureOrSound(stream), pixels(stream), stream.language, stream.title].filter(Boolean).join(', ')}
+              most={120}
+            />
+          </span>
+          {spans[at] ? <Lane span={spans[at]} whole={whole} /> : <span />}
+          <span class="right">{bitRate(stream.bitrate?.average)}</span>
+        </li>
+      ))}
+      {streams.length > MOST_TRACKS && (
+        <li>
+          <span class="unit">{several(streams.length - MOST_TRACKS, 'further track')}</span>
+        </li>
+      )}
+    </ul>
+  );
+}
