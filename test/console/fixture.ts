@@ -1,10 +1,13 @@
 /** The console as people meet it: bundled, served by the API on its real servers, in a real browser. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { bundleConsole } from '../../images/console_bundle.ts';
+import { serveUploads } from '../../src/source/upload/serve.ts';
+import { openSpool } from '../../src/source/upload/spool.ts';
 import type { AccountSettings } from '../../src/service/accounts/settings.ts';
 import type { Settings } from '../../src/service/api/deps.ts';
 import { PASSWORD, startManagement, type Management } from '../api/accounts/fixture.ts';
@@ -156,13 +159,27 @@ export const startConsole = (settings: Partial<AccountSettings> = {}): Promise<C
     return { m, url: m.replicas[0].url, stop: () => m.stop() };
   });
 
+/** Nothing answers there: tests end the jobs themselves. */
+const SAMPLES_URL = 'http://samples.test';
+
+/** With room for files that are sent. */
 export const startProbingConsole = (
   accounts: Partial<AccountSettings> = {},
   settings: Partial<Settings> = {},
 ): Promise<ProbingConsole | undefined> =>
   startPages(async (consoleFolder) => {
-    const api = await startApi({ consoleFolder, ...settings }, { accounts });
-    return { api, url: api.url, stop: () => api.stop() };
+    const folder = await mkdtemp(join(tmpdir(), 'spool-'));
+    const spool = await openSpool({ folder, maxBytes: 20_000_000 });
+    const server = await serveUploads(spool, { host: '127.0.0.1', port: 0 });
+    const uploads = { spool, maxBytes: 8_000_000, host: '127.0.0.1', port: server.port };
+    const api = await startApi({ consoleFolder, samplesUrl: SAMPLES_URL, ...settings }, { accounts, uploads });
+    const stop = async (): Promise<void> => {
+      await api.stop();
+      await server.close();
+      await spool.close();
+      await rm(folder, { recursive: true, force: true });
+    };
+    return { api, url: api.url, stop };
   });
 
 /** Tests of a started console, which `c` is from the first of them on. Without a browser they are skipped. */

@@ -7,7 +7,9 @@ import {
   bodyOf,
   hasSecrets,
   isRedacted,
+  NO_SECRETS,
   queryOf,
+  secretsOf,
   withoutDefaults,
   withoutSecrets,
 } from '../../src/console/playground/form.ts';
@@ -109,8 +111,19 @@ describe('console: a request as form, body and copies', () => {
       query.toString(),
       'url=https%3A%2F%2Fa.test%2Fb%3Fsig%3DREDACTED&ffprobe.version=7.1&ffprobe.show_frames=true&policy=house',
     );
+    const latest = queryOf({ type: 'file', request: '{"url":"https://a.test/b","ffprobe":{"version":"latest"}}' });
+    assert.equal(latest.get('ffprobe.version'), null);
     const single = queryOf({ type: 'msv', request: '{"url":"https://a.test/b","inject_json":true}' });
     assert.equal(single.get('mediastreamvalidator.enabled'), 'true');
+  });
+
+  it('headers and cookies: a line for each, and only what was entered is sent', () => {
+    assert.deepEqual(secretsOf(NO_SECRETS), {});
+    assert.deepEqual(secretsOf({ headers: 'X-Key: a:b\n\nnone\n', cookies: 'sid=a=b', credential: ' masters ' }), {
+      headers: { 'X-Key': 'a:b', none: '' },
+      cookies: { sid: 'a=b' },
+      credential: 'masters',
+    });
   });
 
   it('curl: a quote in the address ends no argument, and no token is in it', () => {
@@ -219,7 +232,7 @@ probingConsoleTest('console: playground', {}, (c) => {
       assert.doesNotMatch(c.api.log.join('\n'), /hidden/);
       await page.getByRole('link', { name: 'The page of this request' }).click();
       await page.getByText(/^admitted after 0\.01 s, recorded after \d+\.\d\d s$/).waitFor();
-      await page.getByRole('link', { name: 'Read again at another version' }).click();
+      await page.getByRole('link', { name: 'Open in the playground' }).click();
       await page.getByRole('heading', { name: 'Playground' }).waitFor();
       assert.equal(await page.getByLabel('Version of ffprobe').inputValue(), '3.3');
       assert.match(await page.getByLabel('Address of the media').inputValue(), /play\.test\/a\.mp4/);
@@ -279,6 +292,48 @@ probingConsoleTest('console: playground', {}, (c) => {
       await page.getByLabel('Address of the media').fill('https://a.test/b?sig=REDACTED');
       await page.getByRole('button', { name: 'Run', exact: true }).click();
       await page.getByRole('alert').getByText('enter it again').waitFor();
+    });
+  });
+
+  it('a file of this machine is sent as a form with the options of the form, and can be taken back', async () => {
+    await visit('/playground?ffprobe.version=3.3', {}, async ({ page, accessible }) => {
+      const file = page.getByLabel('Or drop a file here:');
+      await file.setInputFiles({ name: '<b>a</b>.mp4', mimeType: 'video/mp4', buffer: Buffer.alloc(3_000_000, 'x') });
+      await page.getByText('<b>a</b>.mp4').waitFor();
+      assert.equal(await page.getByLabel('Address of the media').isDisabled(), true);
+      await accessible('playground file wide light');
+      await page.getByRole('button', { name: 'Remove the file' }).click();
+      await file.setInputFiles({ name: 'film.mp4', mimeType: 'video/mp4', buffer: Buffer.alloc(3_000_000, 'x') });
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      // A job of an upload has no host.
+      const { metadata, spec } = await c.api.job('');
+      assert.equal(spec.source.display, 'upload:///film.mp4');
+      assert.equal(spec.tools?.find(({ name }) => name === 'ffprobe')?.version, '3.3');
+      await c.api.end(metadata.name, { result: { tools: [ran('ffprobe', '{"x":"sent"}')], ioUsage: 9 } });
+      await page.getByText('"x":"sent"').waitFor();
+    });
+  });
+
+  it('a file that is too large is refused in the words of the API', async () => {
+    await visit('/playground', { expected: /\b400\b/ }, async ({ page }) => {
+      const buffer = Buffer.alloc(8_000_001, 'x');
+      await page.getByLabel('Or drop a file here:').setInputFiles({ name: 'a.mp4', mimeType: 'video/mp4', buffer });
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      await page.getByRole('alert').getByText('file: must have at most 8000000 bytes').waitFor();
+    });
+  });
+
+  it('headers and a credential are sent, and stand in no address and no copy', async () => {
+    await visit('/playground?url=https://headed.test/a.mp4', {}, async ({ page }) => {
+      await page.getByText('Headers, cookies and credential').click();
+      await page.getByLabel('Headers', { exact: true }).fill('X-Key: secret-value');
+      const sent = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/file'));
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      assert.deepEqual((await sent).postDataJSON().headers, { 'X-Key': 'secret-value' });
+      await c.api.job('headed.test');
+      assert.doesNotMatch(page.url(), /secret/);
+      await page.getByText('JSON', { exact: true }).click();
+      assert.doesNotMatch(await page.getByLabel('The request as JSON').innerText(), /secret/);
     });
   });
 

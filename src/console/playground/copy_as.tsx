@@ -49,6 +49,7 @@ export function CopyAs({ url, tools }: CopyAsProps) {
           </Copy>
         </details>
       ))}
+      <p class="help">Headers, cookies, credentials and files are in no copy.</p>
       <p class="actions">
         <Copy text={link}>Copy a link to this form</Copy>
       </p>

@@ -13,9 +13,11 @@ interface OnOffProps {
   label: string;
   on: boolean;
   help?: string;
+  /** The value says what is not done. */
+  negated?: true;
 }
 
-export function OnOff({ name, label, on, help }: OnOffProps) {
+export function OnOff({ name, label, on, help, negated }: OnOffProps) {
   const id = useId();
   const wrong = useWrong(name);
   return (
@@ -27,7 +29,7 @@ export function OnOff({ name, label, on, help }: OnOffProps) {
           checked={on}
           aria-invalid={wrong}
           aria-describedby={help === undefined ? undefined : id}
-          onChange={(event) => setValue(name, String(event.currentTarget.checked))}
+          onChange={(event) => setValue(name, String(event.currentTarget.checked !== (negated === true)))}
         />{' '}
         {label}
       </label>
@@ -185,11 +187,25 @@ function Options({ tool }: { tool: AvailableTool }) {
   );
 }
 
+const ONLY_PLAYLISTS = 'mediastreamvalidator.parse_playlist_only';
+
+/** A version of a link or of the log that is not here stays in view: the API would refuse it. */
+function versionChoices({ latest, versions }: AvailableTool, wanted: string) {
+  const known = versions.map(({ version }) => [version, version] as const);
+  const isKnown = wanted === '' || versions.some(({ version }) => version === wanted);
+  return [
+    ['', `latest (${latest})`],
+    ...(isKnown ? [] : [[wanted, `${wanted} (not here)`] as const]),
+    ...known,
+  ] as const;
+}
+
 export function Tool({ tool }: { tool: AvailableTool }) {
   const { query } = usePlace();
-  const { tool: name, latest, selectable, versions, help, options } = tool;
+  const { tool: name, latest, selectable, help, options } = tool;
   const on = runs(query, tool);
   const { chosen, known } = versionOf(query, tool);
+  const wanted = query.get(`${name}.version`) ?? '';
   return (
     <fieldset class="tool">
       <legend>{name}</legend>
@@ -199,8 +215,8 @@ export function Tool({ tool }: { tool: AvailableTool }) {
         <Choice
           name={`${name}.version`}
           label={`Version of ${name}`}
-          value={query.get(`${name}.version`) ?? ''}
-          values={[['', `latest (${latest})`], ...versions.map(({ version }) => [version, version] as const)]}
+          value={wanted}
+          values={versionChoices(tool, wanted)}
         />
       )}
       {on && known?.warning !== undefined && (
@@ -208,7 +224,16 @@ export function Tool({ tool }: { tool: AvailableTool }) {
           Version {chosen}: {known.warning}
         </p>
       )}
-      {on && selectable && options.length > 0 && <Options tool={tool} />}
+      {on && name === 'mediastreamvalidator' && (
+        <OnOff
+          name={ONLY_PLAYLISTS}
+          label="Measure segments"
+          on={query.get(ONLY_PLAYLISTS) === 'false'}
+          help="Reads segments, too: measured bit rates and durations beside the declared ones."
+          negated
+        />
+      )}
+      {on && options.length > 0 && <Options tool={tool} />}
     </fieldset>
   );
 }

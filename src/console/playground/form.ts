@@ -48,7 +48,7 @@ function sectionOf(query: URLSearchParams, tool: AvailableTool): Record<string, 
   };
 }
 
-type Sent = Calls['POST /v1/probe/file']['body'];
+export type Sent = Calls['POST /v1/probe/file']['body'];
 export type Body = Sent & { url: string };
 
 export function bodyOf(url: string, query: URLSearchParams, tools: readonly AvailableTool[]): Body {
@@ -81,12 +81,44 @@ export const withoutSecrets = (url: string): string =>
 /** It came from a link or the log: what is missing must be entered again. */
 export const isRedacted = (url: string): boolean => /[?&][^=&]*=REDACTED(?:&|$)/.test(url);
 
+/** What reads the source in the name of its owner: held by the page alone, in no address and no copy. */
+export interface Secrets {
+  /** A line for each: `Name: value`. */
+  headers: string;
+  /** A line for each: `name=value`. */
+  cookies: string;
+  /** Of the installation, by its name. */
+  credential: string;
+}
+export const NO_SECRETS: Secrets = { headers: '', cookies: '', credential: '' };
+
+function pairsIn(text: string, separator: string): Record<string, string> | null {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const pairs = lines.map((line): [string, string] => {
+    const at = line.indexOf(separator);
+    // A line without a separator is sent as a name: the API says what is wrong with it.
+    return at === -1 ? [line.trim(), ''] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+  });
+  return pairs.length === 0 ? null : Object.fromEntries(pairs);
+}
+
+export function secretsOf({ headers, cookies, credential }: Secrets): Pick<Sent, 'headers' | 'cookies' | 'credential'> {
+  const [ownHeaders, ownCookies] = [pairsIn(headers, ':'), pairsIn(cookies, '=')];
+  return {
+    ...(ownHeaders && { headers: ownHeaders }),
+    ...(ownCookies && { cookies: ownCookies }),
+    ...(credential.trim() === '' ? {} : { credential: credential.trim() }),
+  };
+}
+
 interface Asked {
   type: string;
   /** As the log has it: the request as JSON. */
   request: string;
   policy?: string;
 }
+
+const LATEST = 'latest';
 
 const isSection = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -104,7 +136,8 @@ export function queryOf({ type, request, policy }: Asked): URLSearchParams {
   for (const [section, members] of Object.entries(asked)) {
     if (!isSection(members) || section === 'policy' || single !== undefined) continue;
     for (const [name, value] of Object.entries(members))
-      if (value !== null && typeof value !== 'object' && name !== 'timeout')
+      // What `latest` stood for may have changed: the form says it by its first choice.
+      if (value !== null && typeof value !== 'object' && name !== 'timeout' && value !== LATEST)
         query.set(`${section}.${name}`, String(value));
   }
   if (typeof only === 'string')

@@ -1,25 +1,45 @@
 /** A request that was sent: its four steps with their times, the way to cancel it, then its answer. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { asToken, type HeldToken } from '../api/gateway.ts';
 import { ask, call, isFailure } from '../api/client.ts';
 import { type Failure, failureOf } from '../api/failure.ts';
+import { sendFile, type Upload } from '../api/upload.ts';
+import { queryPairs, targetOf } from '../../api_calls.ts';
 import type { Accepted, Standing } from '../../api_types.ts';
-import type { Body } from './form.ts';
-import { Answer } from '../answer/answer.tsx';
+import { Answer, Summary } from '../answer/answer.tsx';
 import { useAsked, useWork } from '../api/use_call.ts';
-import { Await, Refused } from '../parts/states.tsx';
+import { Await, Empty, Refused } from '../parts/states.tsx';
 import { Reason } from '../parts/stranger.tsx';
-import { hrefOf } from '../router.ts';
+import { hrefOf, usePlace } from '../router.ts';
 import { openAnswer } from '../worker/open_answer.ts';
 import { stepOf, Steps, timesOfRecord, timesOfStanding, titleOf } from './steps.tsx';
 
 // A request from its sending to its end, by the calls that any program with a token can make.
 
-/** Answered at once with the id of the request. */
-export async function send(body: Body, bearer: string): Promise<string> {
+/** With a file: as a form, its fields before the file. */
+function formOf(body: object, file: File): FormData {
+  const form = new FormData();
+  for (const [name, value] of queryPairs(body)) if (name !== 'url') form.append(name, value);
+  form.append('file', file);
+  return form;
+}
+
+const AT_ONCE = { Prefer: 'respond-async' };
+
+/** Answered at once with the id of the request; a file is sent first. */
+export async function send(
+  name: 'POST /v1/probe/file' | 'POST /v1/compare',
+  body: object,
+  bearer: string,
+  upload: Upload | null = null,
+): Promise<string> {
   const sending = async (): Promise<string> => {
     const text = { type: 'application/json', content: JSON.stringify(body) };
-    const response = await ask('POST /v1/probe/file', { bearer, text }, { Prefer: 'respond-async' });
+    const headers = { ...AT_ONCE, Authorization: `Bearer ${bearer}` };
+    const response = upload
+      ? await sendFile(targetOf(name).path, formOf(body, upload.file), headers, upload)
+      : await ask(name, { bearer, text }, AT_ONCE);
     if (!response.ok) throw await failureOf(response);
     const { metadata } = (await response.json()) as Accepted;
     return metadata.request_id;
@@ -136,7 +156,12 @@ function Ended({ id, failure, standing }: EndedProps) {
         <a href={hrefOf(`/requests/${id}`)}>The page of this request</a>
       </p>
       <Await asked={asked} what="the answer">
-        {(answer) => <Answer answer={answer} />}
+        {(answer) => (
+          <>
+            <Summary answer={answer} />
+            <Answer answer={answer} />
+          </>
+        )}
       </Await>
     </>
   );
@@ -165,7 +190,7 @@ function Cancel({ id, bearer }: { id: string; bearer: string }) {
   );
 }
 
-export function Run({ id, token }: { id: string; token: HeldToken }) {
+function Run({ id, token }: { id: string; token: HeldToken }) {
   const state = useRun(id, token.text);
   const { standing } = state;
   const heading = useRef<HTMLHeadingElement>(null);
@@ -198,5 +223,30 @@ export function Run({ id, token }: { id: string; token: HeldToken }) {
         </>
       )}
     </section>
+  );
+}
+
+interface BenchProps {
+  token: HeldToken;
+  /** Where the answer will be. */
+  hint: ComponentChildren;
+  title: string;
+  children: ComponentChildren;
+}
+
+/** The form, and beside it the answer of the request that the address names. */
+export function Bench({ token, hint, title, children }: BenchProps) {
+  const run = usePlace().query.get('run');
+  return (
+    <div class="bench">
+      <div>{children}</div>
+      {run === null ? (
+        <Empty title={title}>
+          <p>{hint}</p>
+        </Empty>
+      ) : (
+        <Run key={run} id={run} token={token} />
+      )}
+    </div>
   );
 }

@@ -4,74 +4,35 @@ import { call } from '../api/client.ts';
 import { broken, type Failure } from '../api/failure.ts';
 import { asToken, type HeldToken } from '../api/gateway.ts';
 import type { AvailableTool, PolicyRow, Sample } from '../../api_types.ts';
-import { useAsked } from '../api/use_call.ts';
-import { Form, Labelled } from '../parts/form.tsx';
+import { useAsked, useWork } from '../api/use_call.ts';
+import { Form } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { CopyAs } from '../playground/copy_as.tsx';
-import { Choice, OnOff, setValue, Tool } from '../playground/fields.tsx';
-import { Run, send } from '../playground/run.tsx';
+import { Choice, OnOff, Tool } from '../playground/fields.tsx';
+import { Bench, send } from '../playground/run.tsx';
+import { Address, Drop, OwnersSecrets, REDACTED, Samples } from '../playground/source.tsx';
 import {
   ADDRESS,
   bodyOf,
-  hasSecrets,
   isRedacted,
+  NO_SECRETS,
   reportIsOn,
+  secretsOf,
   timelineIsOn,
   withoutDefaults,
-  withoutSecrets,
 } from '../playground/form.ts';
-import { go, goWith, placeNow, usePlace } from '../router.ts';
+import { changed, go, placeNow, usePlace } from '../router.ts';
 
-interface AddressProps {
-  url: string;
-  change: (url: string) => void;
-  samples: readonly Sample[];
-}
-
-const REDACTED = 'Parts of this address are not kept on record: enter it again.';
 const redacted = (): Failure => ({ ...broken(REDACTED), kind: 'refused', field: ADDRESS });
 
-/** Its secrets stay in the page: the address of the page has what the log would show. */
-function Address({ url, change, samples }: AddressProps) {
-  const help = isRedacted(url)
-    ? REDACTED
-    : hasSecrets(url)
-      ? 'Credentials and values in the query are used to read the media, and appear in no log and no link.'
-      : 'HTTP(S), S3, FTP, HLS, DASH, RTMP, RTSP or SRT, with or without credentials.' +
-        (samples.length > 0 ? ' The field suggests samples.' : '');
-  return (
-    <Labelled name={ADDRESS} label="Address of the media" help={help}>
-      {(control) => (
-        <>
-          <input
-            {...control}
-            value={url}
-            required
-            inputMode="url"
-            placeholder="https://media.example.com/film.mp4"
-            spellcheck={false}
-            autoComplete="off"
-            list="samples"
-            onInput={(event) => {
-              change(event.currentTarget.value);
-              setValue(ADDRESS, withoutSecrets(event.currentTarget.value));
-            }}
-          />
-          <datalist id="samples">
-            {samples
-              .filter(({ endpoint }) => endpoint !== 'mediastreamvalidator')
-              .map((sample) => (
-                <option key={sample.url} value={sample.url}>
-                  {sample.shows}
-                </option>
-              ))}
-          </datalist>
-        </>
-      )}
-    </Labelled>
-  );
-}
+/** Only the tool that a sample is meant for runs beside those that run by default. */
+const ofSample = (query: URLSearchParams, { url, endpoint }: Sample): URLSearchParams =>
+  changed(query, {
+    [ADDRESS]: url,
+    'mediastreamvalidator.enabled': endpoint === 'mediastreamvalidator' ? 'true' : null,
+    'c2pa.enabled': endpoint === 'c2pa' ? 'true' : null,
+  });
 
 interface ReadyProps {
   token: HeldToken;
@@ -80,21 +41,48 @@ interface ReadyProps {
   samples: readonly Sample[];
 }
 
-function Ready({ token, tools, policies, samples }: ReadyProps) {
-  const { path, query } = usePlace();
-  const [url, setUrl] = useState(query.get(ADDRESS) ?? '');
-  const run = query.get('run');
-  useEffect(() => go(path, withoutDefaults(placeNow().query, tools), true), []);
+/** What is sent: the form, and what stands in no address. */
+function useSource({ token, tools }: ReadyProps) {
+  const [url, setUrl] = useState(placeNow().query.get(ADDRESS) ?? '');
+  const [file, setFile] = useState<File | null>(null);
+  const [sent, setSent] = useState<number | null>(null);
+  const [secrets, setSecrets] = useState(NO_SECRETS);
 
-  async function start(): Promise<void> {
-    if (isRedacted(url)) throw redacted();
-    const id = await send(bodyOf(url, query, tools), token.text);
-    goWith({ run: id, tab: null, find: null, output: null });
+  async function start(of: URLSearchParams, address: string, sending: File | null): Promise<void> {
+    if (!sending && isRedacted(address)) throw redacted();
+    const body = { ...bodyOf(address, of, tools), ...(sending ? {} : secretsOf(secrets)) };
+    const upload = sending && { file: sending, progress: setSent };
+    try {
+      const run = await send('POST /v1/probe/file', body, token.text, upload);
+      go('/playground', changed(of, { run, tab: null, find: null, output: null }), true);
+    } finally {
+      setSent(null);
+    }
   }
+  return { url, setUrl, file, setFile, sent, secrets, setSecrets, start };
+}
+
+function Composed(props: ReadyProps) {
+  const { tools, policies, samples } = props;
+  const { query } = usePlace();
+  const { url, setUrl, file, setFile, sent, secrets, setSecrets, start } = useSource(props);
+  const { busy, failure, start: work } = useWork();
+  const take = (sample: Sample): Promise<void> => {
+    setUrl(sample.url);
+    setFile(null);
+    return work(sample.url, () => start(ofSample(query, sample), sample.url, null));
+  };
   return (
     <>
-      <Form submit="Run" wide work={start}>
-        <Address url={url} change={setUrl} samples={samples} />
+      <Form submit="Run" wide work={() => start(query, url, file)}>
+        <Address name={ADDRESS} label="Address of the media" url={url} change={setUrl} off={file !== null} />
+        <Samples samples={samples} take={(sample) => void take(sample)} busy={busy !== null} />
+        {failure && (
+          <p class="wrong" role="alert">
+            {failure.text}
+          </p>
+        )}
+        <Drop file={file} choose={setFile} sent={sent} />
         <div class="tools">
           {tools.map((tool) => (
             <Tool key={tool.tool} tool={tool} />
@@ -120,10 +108,25 @@ function Ready({ token, tools, policies, samples }: ReadyProps) {
             values={[['', 'none'], ...policies.map(({ name }) => [name, name] as const)]}
           />
         </div>
+        {file === null && <OwnersSecrets secrets={secrets} change={setSecrets} />}
       </Form>
       <CopyAs url={url} tools={tools} />
-      {run !== null && <Run key={run} id={run} token={token} />}
     </>
+  );
+}
+
+function Ready(props: ReadyProps) {
+  const { token, tools, samples } = props;
+  useEffect(() => go('/playground', withoutDefaults(placeNow().query, tools), true), []);
+  const sample = samples.length > 0 ? ' or choose a sample' : '';
+  return (
+    <Bench
+      token={token}
+      title="The answer appears here"
+      hint={`Enter an address, drop a file${sample}, then choose Run.`}
+    >
+      <Composed {...props} />
+    </Bench>
   );
 }
 
