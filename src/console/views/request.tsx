@@ -1,5 +1,6 @@
-/** One request of the log: what was asked, what each tool said. */
-import { Answer } from '../answer/answer.tsx';
+/** One request of the log: whether the file is fine, what was asked, what each tool said. */
+import { Answer, Summary } from '../answer/answer.tsx';
+import { signalsOf, verdictOf } from '../answer/sentence.ts';
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { useAsked } from '../api/use_call.ts';
@@ -9,10 +10,12 @@ import { Dialog } from '../parts/dialog.tsx';
 import { Facts as FactList } from '../parts/table.tsx';
 import { Form } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
-import { Status } from '../parts/status.tsx';
+import { useTokenNames } from '../parts/names.ts';
+import { KIND_NAMES, Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Time } from '../parts/time.tsx';
-import { queryOf } from '../playground/form.ts';
+import { Again } from '../playground/again.tsx';
+import { ADDRESS, queryOf } from '../playground/form.ts';
 import { after, timesOfRecord } from '../playground/steps.tsx';
 import { hrefOf } from '../router.ts';
 import { may, session } from '../session.ts';
@@ -46,13 +49,23 @@ function Actions({ facts, again }: { facts: Facts; again: () => void }) {
   const { id, type, url } = facts;
   if (!user || !may(user, 'write:media') || url === '') return null;
   return (
-    <p class="actions">
-      {type !== 'compare' && <a href={hrefOf('/playground', queryOf(facts))}>Read again at another version</a>}
+    <div class="actions">
+      {type === 'file' && <Again facts={facts} />}
+      {type !== 'compare' && (
+        <a class="button small" href={hrefOf('/playground', queryOf(facts))}>
+          Open in the playground
+        </a>
+      )}
+      {type === 'file' && (
+        <a class="button small" href={hrefOf('/compare', new URLSearchParams({ [ADDRESS]: url }))}>
+          Compare versions
+        </a>
+      )}
       <button type="button" class="danger small" onClick={() => setErasing(true)}>
         Delete
       </button>
       {erasing && <Erase id={id} close={() => setErasing(false)} done={again} />}
-    </p>
+    </div>
   );
 }
 
@@ -70,49 +83,59 @@ function Failures({ facts }: { facts: Facts }) {
   );
 }
 
-function Shown({ answer, again }: { answer: OpenAnswer; again: () => void }) {
-  const { facts } = answer;
-  const { id, url, send, type, status } = facts;
+function Around({ facts }: { facts: Facts }) {
+  const { id, send, type } = facts;
+  const tokens = useTokenNames();
   const times = timesOfRecord(facts);
   const admitted = times.admitted === null ? 'never admitted' : `admitted ${after(times.admitted ?? 0)}`;
+  const token = facts['token-id'];
+  const rows = [
+    ['Sent', <Time iso={send} />],
+    ['Steps', `${admitted}, recorded ${after(times.recorded ?? 0)}`],
+    ['Kind', KIND_NAMES[type]],
+    [
+      'Token',
+      <a href={hrefOf(`/tokens/${token}`)}>{<Stranger text={tokens.get(token) ?? String(token)} most={60} />}</a>,
+    ],
+    ['Webhooks', <a href={hrefOf('/deliveries', new URLSearchParams({ request: id }))}>Deliveries of this request</a>],
+    [
+      'Id',
+      <>
+        <code>{id}</code>{' '}
+        <Copy text={() => id} label="Copy the id">
+          Copy
+        </Copy>
+      </>,
+    ],
+  ] as const;
+  return (
+    <dl class="around">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Shown({ answer, again }: { answer: OpenAnswer; again: () => void }) {
+  const { facts, reports } = answer;
+  const { url, status } = facts;
+  const { kind } = verdictOf(facts, signalsOf(reports));
   return (
     <>
-      <p class="lead">
-        <Status of={status} />{' '}
-        {url === '' ? <span class="unit">what was kept of it is deleted</span> : <Stranger text={url} />}
-      </p>
-      <Failures facts={facts} />
-      <FactList
-        facts={[
-          [
-            'Id',
-            <>
-              <code>{id}</code>{' '}
-              <Copy text={() => id} label="Copy the id">
-                Copy
-              </Copy>
-            </>,
-          ],
-          ['Sent', <Time iso={send} />],
-          ['Steps', `${admitted}, recorded ${after(times.recorded ?? 0)}`],
-          ['Kind', type],
-          [
-            'Tools',
-            type === 'file' && (
-              <>
-                ffprobe <Status of={facts['status-ffprobe']} /> · mediainfo <Status of={facts['status-mediainfo']} /> ·
-                report <Status of={facts['status-probe-report']} />
-              </>
-            ),
-          ],
-          ['Token', <a href={hrefOf(`/tokens/${facts['token-id']}`)}>{facts['token-id']}</a>],
-          [
-            'Webhooks',
-            <a href={hrefOf('/deliveries', new URLSearchParams({ request: id }))}>Deliveries of this request</a>,
-          ],
-        ]}
-      />
-      <Actions facts={facts} again={again} />
+      <section class={`head ${kind}`} aria-label="Summary">
+        <Summary answer={answer} />
+        <p>
+          <Status of={status} />{' '}
+          {url === '' ? <span class="unit">what was kept of it is deleted</span> : <Stranger text={url} />}
+        </p>
+        <Failures facts={facts} />
+        <Around facts={facts} />
+        <Actions facts={facts} again={again} />
+      </section>
       <Answer answer={answer} />
     </>
   );

@@ -1,0 +1,80 @@
+/** The request once more at another version of a tool: one click sends it. */
+import { useState } from 'preact/hooks';
+import type { AvailableTool } from '../../api_types.ts';
+import { call } from '../api/client.ts';
+import { asToken } from '../api/gateway.ts';
+import { useAsked, useWork } from '../api/use_call.ts';
+import { Await } from '../parts/states.tsx';
+import { anyToken } from '../parts/with_token.tsx';
+import { changed, go } from '../router.ts';
+import type { Facts } from '../worker/protocol.ts';
+import { ADDRESS, bodyOf, isRedacted, queryOf, runs } from './form.ts';
+import { send } from './run.tsx';
+
+interface OthersProps {
+  query: URLSearchParams;
+  tools: readonly AvailableTool[];
+  bearer: string;
+}
+
+function Others({ query, tools, bearer }: OthersProps) {
+  const { busy, failure, start } = useWork();
+  const url = query.get(ADDRESS) ?? '';
+  const again = (tool: string, version: string): Promise<void> =>
+    start(`${tool} ${version}`, async () => {
+      const other = changed(query, { [`${tool}.version`]: version });
+      // What is not on record must be entered first.
+      const run = isRedacted(url) ? null : await send('POST /v1/probe/file', bodyOf(url, other, tools), bearer);
+      go('/playground', changed(other, { run }));
+    });
+  const selectable = tools.filter((tool) => tool.selectable && runs(query, tool));
+  return (
+    <>
+      {selectable.map(({ tool, latest, versions }) => (
+        <p key={tool} class="actions">
+          {versions
+            .filter(({ version }) => version !== (query.get(`${tool}.version`) ?? latest))
+            .map(({ version }) => (
+              <button
+                key={version}
+                type="button"
+                class="small"
+                disabled={busy !== null}
+                onClick={() => void again(tool, version)}
+              >
+                {tool} {version}
+              </button>
+            ))}
+        </p>
+      ))}
+      {selectable.every(({ versions }) => versions.length < 2) && <p>No tool of it has another version here.</p>}
+      {failure && (
+        <p class="wrong" role="alert">
+          {failure.text}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Versions({ facts }: { facts: Facts }) {
+  const asked = useAsked('versions', async (signal) => {
+    const { text: bearer } = await anyToken();
+    return { bearer, ...(await asToken(call('GET /v1/versions', { bearer, signal }))) };
+  });
+  return (
+    <Await asked={asked} what="the tool versions">
+      {({ tools, bearer }) => <Others query={queryOf(facts)} tools={tools} bearer={bearer} />}
+    </Await>
+  );
+}
+
+export function Again({ facts }: { facts: Facts }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class="menu-of" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary class="button small">Again at another version</summary>
+      <div>{open && <Versions facts={facts} />}</div>
+    </details>
+  );
+}
