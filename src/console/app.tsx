@@ -1,6 +1,6 @@
 /** The frame around every page: who is signed in, the navigation, and where the focus goes. */
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { type ComponentChildren, Fragment } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { User } from '../api_types.ts';
 import { useCell } from './cell.ts';
 import { PAGES, type Page } from './pages.ts';
@@ -35,35 +35,97 @@ function Heading({ title }: { title: string }) {
   );
 }
 
-const isListed = (user: User, listed: Page['listed']): boolean =>
+const isListed = (user: User, { listed }: Page): boolean =>
   listed !== undefined && may(user, listed.permission) && (listed.unless === undefined || !may(user, listed.unless));
 
-function Navigation({ user, path }: { user: User; path: string }) {
+interface LinkProps {
+  href: string;
+  title: string;
+  icon: string;
+  here?: boolean;
+}
+
+const NavigationLink = ({ href, title, icon, here = false }: LinkProps) => (
+  <li>
+    <a href={href} aria-current={here ? 'page' : undefined}>
+      <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+        <path d={icon} fill="none" stroke="currentColor" stroke-width="1.4" stroke-linejoin="round" />
+      </svg>
+      {title}
+    </a>
+  </li>
+);
+
+/** On narrow screens a drawer: Escape and a press beside it close it. */
+function useDrawer(path: string) {
   const [open, setOpen] = useState(false);
+  const nav = useRef<HTMLElement>(null);
   useEffect(() => setOpen(false), [path]);
+  // An effect would wait for the next frame, and miss a press that comes before it.
+  useLayoutEffect(() => {
+    if (!open) return;
+    const press = ({ key }: KeyboardEvent): void => {
+      if (key !== 'Escape') return;
+      setOpen(false);
+      nav.current?.querySelector('button')?.focus();
+    };
+    const point = ({ target }: Event): void => {
+      if (!nav.current?.contains(target as Node)) setOpen(false);
+    };
+    addEventListener('keydown', press);
+    addEventListener('pointerdown', point);
+    return () => {
+      removeEventListener('keydown', press);
+      removeEventListener('pointerdown', point);
+    };
+  }, [open]);
+  return { open, setOpen, nav };
+}
+
+function Navigation({ user, path }: { user: User; path: string }) {
+  const { open, setOpen, nav } = useDrawer(path);
+  const groups = Map.groupBy(
+    PAGES.filter((page) => isListed(user, page)),
+    ({ listed }) => listed!.group,
+  );
   return (
-    <nav aria-label="Main">
+    <nav aria-label="Main" ref={nav}>
       <button type="button" class="menu" aria-expanded={open} aria-controls="pages" onClick={() => setOpen(!open)}>
         Menu
       </button>
-      <ul id="pages" class={open ? 'open' : undefined}>
-        {PAGES.filter(({ listed }) => isListed(user, listed)).map((page) => (
-          <li key={page.path}>
-            <a
-              href={hrefOf(page.path)}
-              aria-current={page.path === path || path.startsWith(`${page.path}/`) ? 'page' : undefined}
-            >
-              {page.title}
-            </a>
-          </li>
+      <div id="pages" class={open ? 'open' : undefined}>
+        {[...groups].map(([group, pages]) => (
+          <Fragment key={group}>
+            <span class="group" id={`group-${group}`}>
+              {group}
+            </span>
+            <ul aria-labelledby={`group-${group}`}>
+              {pages.map((page) => (
+                <NavigationLink
+                  key={page.path}
+                  href={hrefOf(page.path)}
+                  title={page.title}
+                  icon={page.listed!.icon}
+                  here={page.path === path || path.startsWith(`${page.path}/`)}
+                />
+              ))}
+            </ul>
+          </Fragment>
         ))}
-        <li>
-          <a href="/docs/">Documentation</a>
-        </li>
-      </ul>
+        <ul aria-label="Help">
+          <NavigationLink href="/docs/" title="Documentation" icon="M4 2h8v12H4zM6.5 5h3M6.5 8h3" />
+        </ul>
+      </div>
     </nav>
   );
 }
+
+const Icon = () => (
+  <svg viewBox="0 0 16 16" width="24" height="24" aria-hidden="true">
+    <rect width="16" height="16" rx="3" fill="#0b6b5c" />
+    <path d="M3 11V8M6 11V4M9 11V6M12 11V9" stroke="#fff" stroke-width="1.6" stroke-linecap="round" />
+  </svg>
+);
 
 function Frame({ user, path, children }: { user: User | null; path: string; children: ComponentChildren }) {
   return (
@@ -73,6 +135,7 @@ function Frame({ user, path, children }: { user: User | null; path: string; chil
       </a>
       <header>
         <a class="name" href={hrefOf('/')}>
+          <Icon />
           Probeyard
         </a>
         {user && <Navigation user={user} path={path} />}

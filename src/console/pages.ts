@@ -3,6 +3,7 @@ import type { ComponentType } from 'preact';
 import { Account } from './views/account.tsx';
 import { AllUsers, SubUsers } from './views/users.tsx';
 import { Cluster } from './views/cluster.tsx';
+import { Compare } from './views/compare.tsx';
 import { Deliveries } from './views/deliveries.tsx';
 import { Policies } from './views/policies.tsx';
 import { OwnPolicy, SharedPolicy } from './views/policy.tsx';
@@ -24,33 +25,64 @@ export interface Page {
   view: ComponentType<{ params: Record<string, string> }>;
   /** Without an account. */
   open?: true;
-  /** In the navigation, for those who may read what it shows; `unless` they also have another permission. */
-  listed?: { permission: string; unless?: string };
+  listed?: Listed;
 }
 
+/** In the navigation, for those who may read what it shows. */
+interface Listed {
+  group: 'Analyze' | 'Records' | 'Account' | 'Installation';
+  permission: string;
+  /** Not for those who have this permission, too. */
+  unless?: string;
+  /** A path of 16 by 16. */
+  icon: string;
+}
+
+const listed = (group: Listed['group'], permission: string, icon: string): Listed => ({ group, permission, icon });
+
+const ICONS = {
+  play: 'M4.5 3v10l8-5z',
+  compare: 'M2 3h5v10H2zM9 3h5v10H9z',
+  policy: 'M3 4l1.5 1.5L7 3M3 9.5L4.5 11 7 8.5M9 4.5h5M9 10h5',
+  list: 'M2 4h12M2 8h12M2 12h12',
+  send: 'M2 3l12 5-12 5 2.5-5zM4.5 8H9',
+  curve: 'M2 2v12h12M4.5 10.5l3-4 2.5 2 4-5.5',
+  key: 'M8 8h6v2.5M11.5 8v2M5 5.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z',
+  person: 'M8 2.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5zM3 13.5c0-6 10-6 10 0z',
+  people: 'M6 3a2 2 0 1 0 0 4 2 2 0 0 0 0-4zM2 13c0-5 8-5 8 0zM10.5 4a2 2 0 0 1 0 3.5M11.5 9.5c2 .5 2.5 2 2.5 3.5',
+  cluster: 'M2 2h5v5H2zM9 2h5v5H9zM2 9h5v5H2zM9 9h5v5H9z',
+};
+
+/** In the order of the navigation. */
 export const PAGES: readonly Page[] = [
   { path: '/', title: 'Start', view: Start },
-  { path: '/requests', title: 'Requests', view: Requests, listed: { permission: 'read:media' } },
-  { path: '/playground', title: 'Playground', view: Playground, listed: { permission: 'write:media' } },
-  { path: '/requests/:id', title: 'Request', view: Request },
-  { path: '/policies', title: 'Policies', view: Policies, listed: { permission: 'read:media' } },
+  {
+    path: '/playground',
+    title: 'Playground',
+    view: Playground,
+    listed: listed('Analyze', 'write:media', ICONS.play),
+  },
+  { path: '/compare', title: 'Compare', view: Compare, listed: listed('Analyze', 'write:media', ICONS.compare) },
+  { path: '/policies', title: 'Policies', view: Policies, listed: listed('Analyze', 'read:media', ICONS.policy) },
   { path: '/policies/:name', title: 'Policy', view: OwnPolicy },
   { path: '/policies/shared/:name', title: 'Policy', view: SharedPolicy },
-  { path: '/usage', title: 'Usage', view: Usage, listed: { permission: 'read:statistics' } },
-  { path: '/deliveries', title: 'Deliveries', view: Deliveries, listed: { permission: 'read:media' } },
-  { path: '/tokens', title: 'Tokens', view: Tokens, listed: { permission: 'read:profile' } },
+  { path: '/requests', title: 'Requests', view: Requests, listed: listed('Records', 'read:media', ICONS.list) },
+  { path: '/requests/:id', title: 'Request', view: Request },
+  { path: '/deliveries', title: 'Deliveries', view: Deliveries, listed: listed('Records', 'read:media', ICONS.send) },
+  { path: '/usage', title: 'Usage', view: Usage, listed: listed('Records', 'read:statistics', ICONS.curve) },
+  { path: '/tokens', title: 'Tokens', view: Tokens, listed: listed('Account', 'read:profile', ICONS.key) },
   { path: '/tokens/:id', title: 'Token', view: Token },
   // Of an administrator these are all users, which have a page of their own.
   {
     path: '/users',
     title: 'Sub-users',
     view: SubUsers,
-    listed: { permission: 'read:sub-user', unless: 'read:admin' },
+    listed: { ...listed('Account', 'read:sub-user', ICONS.people), unless: 'read:admin' },
   },
-  { path: '/cluster', title: 'Cluster', view: Cluster, listed: { permission: 'read:admin' } },
-  { path: '/all-users', title: 'Users', view: AllUsers, listed: { permission: 'read:admin' } },
+  { path: '/account', title: 'Account', view: Account, listed: listed('Account', 'read:profile', ICONS.person) },
+  { path: '/cluster', title: 'Cluster', view: Cluster, listed: listed('Installation', 'read:admin', ICONS.cluster) },
+  { path: '/all-users', title: 'Users', view: AllUsers, listed: listed('Installation', 'read:admin', ICONS.people) },
   { path: '/all-users/:id', title: 'User', view: UserPage },
-  { path: '/account', title: 'Account', view: Account, listed: { permission: 'read:profile' } },
   { path: '/sign-in', title: 'Sign in', view: SignIn, open: true },
   { path: '/sign-in-link', title: 'Sign in by a link', view: SignInLink, open: true },
   { path: '/sign-up', title: 'Sign up', view: SignUp, open: true },

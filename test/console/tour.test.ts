@@ -24,6 +24,7 @@ probingConsoleTest('console: a tour where tokens are not shown again', { tokensV
       const FIRST: Record<string, string | RegExp> = {
         Requests: 'No requests in this time',
         Playground: 'was made for this page',
+        Compare: 'The comparison appears here',
         Policies: 'There are no policies',
         Usage: 'Nothing was used in this time',
         Deliveries: 'There are no deliveries',
@@ -41,6 +42,35 @@ probingConsoleTest('console: a tour where tokens are not shown again', { tokensV
         await v.accessible(`tour ${name} empty`);
       }
     }));
+
+  it('navigation: on a phone it is a drawer, which Escape, a press beside it and a choice close', async () => {
+    const v = await c.visit({ width: 390, expected: /\b404\b/ });
+    await v.open('/account', 'Sign in');
+    await v.signIn(ADMIN.email, ADMIN.password);
+    const { page } = v;
+    const menu = page.getByRole('button', { name: 'Menu' });
+    const link = page.getByRole('link', { name: 'Requests', exact: true });
+    const closed = async () => {
+      await link.waitFor({ state: 'hidden' });
+      assert.equal(await menu.getAttribute('aria-expanded'), 'false');
+    };
+    await closed();
+    await menu.focus();
+    await page.keyboard.press('Enter');
+    await link.waitFor();
+    await v.accessible('navigation open 390 light');
+    await page.keyboard.press('Escape');
+    await closed();
+    assert.ok(await menu.evaluate((element) => element === element.ownerDocument.activeElement));
+    await menu.click();
+    await page.mouse.click(370, 500);
+    await closed();
+    await menu.click();
+    await link.click();
+    await page.getByRole('heading', { level: 1, name: 'Requests', exact: true }).waitFor();
+    await closed();
+    await v.end();
+  });
 
   it('a request by a token that the page made: run, read, judged, listed', () =>
     visit('/playground?url=https://tour.test/a.mp4', /\b404\b/, async (v) => {

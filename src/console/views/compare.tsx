@@ -1,0 +1,140 @@
+/** Several versions of the tools on one file, or two files at one version. */
+import { useState } from 'preact/hooks';
+import type { AvailableTool } from '../../api_types.ts';
+import { call } from '../api/client.ts';
+import { asToken, type HeldToken } from '../api/gateway.ts';
+import { useAsked } from '../api/use_call.ts';
+import { Form } from '../parts/form.tsx';
+import { Await } from '../parts/states.tsx';
+import { WithToken } from '../parts/with_token.tsx';
+import { Choice } from '../playground/fields.tsx';
+import { ADDRESS } from '../playground/form.ts';
+import { Bench, send } from '../playground/run.tsx';
+import { Address } from '../playground/source.tsx';
+import { changed, go, goWith, usePlace } from '../router.ts';
+
+const OTHER = 'other';
+
+/** Without a choice: the latest version of ffprobe and the one before. */
+function chosenOf(query: URLSearchParams, { tool, versions }: AvailableTool, isChosen: boolean): string[] {
+  if (!isChosen) return tool === 'ffprobe' ? versions.slice(0, 2).map(({ version }) => version) : [];
+  return versions.map(({ version }) => version).filter((version) => query.getAll(tool).includes(version));
+}
+
+interface VersionsProps {
+  tool: AvailableTool;
+  chosen: readonly string[];
+  choose: (versions: string[]) => void;
+}
+
+const VersionChecks = ({ tool: { tool, versions }, chosen, choose }: VersionsProps) => (
+  <fieldset>
+    <legend>Versions of {tool}</legend>
+    <div class="checks">
+      {versions.map(({ version }) => (
+        <label key={version} class="check">
+          <input
+            type="checkbox"
+            name={`${tool}.versions`}
+            checked={chosen.includes(version)}
+            onChange={({ currentTarget: { checked } }) =>
+              choose(checked ? [...chosen, version] : chosen.filter((one) => one !== version))
+            }
+          />{' '}
+          {tool} {version}
+        </label>
+      ))}
+    </div>
+  </fieldset>
+);
+
+interface ComposedProps {
+  token: HeldToken;
+  tools: readonly AvailableTool[];
+}
+
+function Composed({ token, tools }: ComposedProps) {
+  const { query } = usePlace();
+  const [url, setUrl] = useState(query.get(ADDRESS) ?? '');
+  const [other, setOther] = useState(query.get(OTHER) ?? '');
+  const ofFiles = query.get('of') === 'files';
+  const isChosen = tools.some(({ tool }) => query.has(tool));
+  const chosen = new Map(tools.map((one) => [one.tool, chosenOf(query, one, isChosen)]));
+  const choose = (tool: string, versions: string[]): void =>
+    goWith({ ...Object.fromEntries(chosen), [tool]: versions.length === 0 && isChosen ? null : versions });
+
+  async function start(): Promise<void> {
+    // In the order in which they are compared: the oldest first.
+    const versions = [...chosen].filter(([, some]) => some.length > 0);
+    const body = ofFiles
+      ? {
+          urls: [url.trim(), other.trim()],
+          ...Object.fromEntries(
+            tools.map(({ tool, latest }) => [tool, { version: query.get(`${tool}.at`) || latest }]),
+          ),
+        }
+      : {
+          url: url.trim(),
+          ...Object.fromEntries(versions.map(([tool, some]) => [tool, { versions: some.toReversed() }])),
+        };
+    const run = await send('POST /v1/compare', body, token.text);
+    go('/compare', changed(query, { run, tab: null, find: null, output: null }), true);
+  }
+  return (
+    <Form submit="Compare" wide work={start}>
+      <Choice
+        name="of"
+        label="What to compare"
+        value={ofFiles ? 'files' : ''}
+        values={[
+          ['', 'versions of the tools on one file'],
+          ['files', 'two files'],
+        ]}
+      />
+      <Address name={ADDRESS} label={ofFiles ? 'First address' : 'Address of the media'} url={url} change={setUrl} />
+      {ofFiles && <Address name={OTHER} label="Second address" url={other} change={setOther} />}
+      {tools.map((tool) =>
+        ofFiles ? (
+          <Choice
+            key={tool.tool}
+            name={`${tool.tool}.at`}
+            label={`Version of ${tool.tool}`}
+            value={query.get(`${tool.tool}.at`) ?? ''}
+            values={[
+              ['', `latest (${tool.latest})`],
+              ...tool.versions.map(({ version }) => [version, version] as const),
+            ]}
+          />
+        ) : (
+          <VersionChecks
+            key={tool.tool}
+            tool={tool}
+            chosen={chosen.get(tool.tool)!}
+            choose={(versions) => choose(tool.tool, versions)}
+          />
+        ),
+      )}
+    </Form>
+  );
+}
+
+function WithVersions({ token }: { token: HeldToken }) {
+  const asked = useAsked(`versions ${token.id}`, (signal) =>
+    asToken(call('GET /v1/versions', { bearer: token.text, signal })),
+  );
+  return (
+    <Await asked={asked} what="the tool versions">
+      {({ tools }) => (
+        <Bench
+          token={token}
+          title="The comparison appears here"
+          hint="Each field that differs is a row, each version or file a column."
+        >
+          <Composed token={token} tools={tools.filter(({ selectable, latest }) => selectable && latest !== null)} />
+        </Bench>
+      )}
+    </Await>
+  );
+}
+
+export const Compare = () => <WithToken>{(token) => <WithVersions token={token} />}</WithToken>;
