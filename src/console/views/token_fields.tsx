@@ -1,6 +1,8 @@
 /** What can be set of a token: in the dialog that makes one, and on its page. */
-import type { Calls, Limits, LimitsInForce, ListedApiToken } from '../../api_types.ts';
+import type { Calls, Limits, LimitsInForce, ListedApiToken, Permission } from '../../api_types.ts';
+import { useCell } from '../cell.ts';
 import { Field, numberIn, textIn } from '../parts/form.tsx';
+import { may, session } from '../session.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -64,7 +66,31 @@ export function limitsIn(values: FormData, prefix = '') {
 
 interface TokenFieldsProps {
   /** None: a new one. */
-  token?: Pick<ListedApiToken, 'name' | 'limits' | 'limits-in-force'>;
+  token?: Pick<ListedApiToken, 'name' | 'permissions' | 'limits' | 'limits-in-force'>;
+}
+
+const PERMISSIONS = 'permissions';
+
+/** A narrow token does what its program needs, and nothing else. */
+function PermissionFields({ given = [] }: { given: readonly string[] | undefined }) {
+  const { user } = useCell(session);
+  if (!user) return null;
+  return (
+    <fieldset>
+      <legend>Permissions</legend>
+      <p class="help">None chosen: all that you have.</p>
+      <div class="checks">
+        {Object.keys(user.permissions)
+          .filter((name) => may(user, name))
+          .toSorted()
+          .map((name) => (
+            <label key={name} class="check">
+              <input type="checkbox" name={PERMISSIONS} value={name} defaultChecked={given.includes(name)} /> {name}
+            </label>
+          ))}
+      </div>
+    </fieldset>
+  );
 }
 
 export function TokenFields({ token }: TokenFieldsProps) {
@@ -72,6 +98,7 @@ export function TokenFields({ token }: TokenFieldsProps) {
     <>
       <Field name="name" label="Name" value={token?.name} maxLength={100} />
       {!token && <Field name="days" label="Days until it ends" type="number" min={1} placeholder="never ends" />}
+      <PermissionFields given={token?.permissions} />
       <LimitFields
         prefix="limits."
         given={token?.limits}
@@ -84,8 +111,10 @@ export function TokenFields({ token }: TokenFieldsProps) {
 
 export function settingsIn(values: FormData): Body {
   const days = numberIn(values, 'days');
+  const permissions = values.getAll(PERMISSIONS) as Permission[];
   return {
     name: textIn(values, 'name'),
+    permissions: permissions.length === 0 ? null : permissions,
     ...(days === null ? {} : { ttl: days * DAY_MS }),
     limits: limitsIn(values, 'limits.'),
   };
