@@ -1,5 +1,9 @@
 /** The text of a policy in the editor: pure. */
 
+/** The store orders keys by their length; these come first, as people write them. */
+const FIRST_KEYS = ['description', 'uses', 'rules', 'name', 'level', 'each', 'field'];
+const rank = (key: string): number => (FIRST_KEYS.includes(key) ? FIRST_KEYS.indexOf(key) : FIRST_KEYS.length);
+
 /** As YAML: keys without quotes, every text in them. */
 function yamlOf(value: unknown, indent = ''): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -9,6 +13,7 @@ function yamlOf(value: unknown, indent = ''): string {
     return value.map((one) => `\n${indent}- ${yamlOf(one, `${indent}  `).trimStart()}`).join('');
   }
   return Object.entries(value)
+    .toSorted(([a], [b]) => rank(a) - rank(b))
     .map(([key, one]) => {
       const text = yamlOf(one, `${indent}  `);
       const name = /^[\w-]+$/.test(key) ? key : JSON.stringify(key);

@@ -27,6 +27,18 @@ const COLUMNS: readonly Column<PolicyRow>[] = [
   timeColumn('Saved', (row) => row.created_at),
 ];
 
+/** As the API accepts it, so that a wrong one is told before anything is written. */
+export const PolicyName = (field: { label: string; value?: string; placeholder?: string }) => (
+  <Field
+    name="name"
+    required
+    maxLength={64}
+    pattern="[a-z0-9]([a-z0-9._\-]*[a-z0-9])?"
+    help={'1 to 64 lower-case letters, digits, ".", "_" and "-", the first and the last a letter or digit.'}
+    {...field}
+  />
+);
+
 function List({ token }: { token: HeldToken }) {
   const asked = useAsked(`policies ${token.id}`, (signal) =>
     asToken(call('GET /v1/policy', { bearer: token.text, signal })),
@@ -39,7 +51,7 @@ function List({ token }: { token: HeldToken }) {
           go(`/policies/${encodeURIComponent(textIn(values, 'name').trim())}`);
         }}
       >
-        <Field name="name" label="Name of a new policy" required maxLength={64} placeholder="house-delivery" />
+        <PolicyName label="Name of a new policy" placeholder="house-delivery" />
       </Form>
       <Await asked={asked} what="the policies">
         {({ policies }) =>

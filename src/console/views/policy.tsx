@@ -6,7 +6,7 @@ import type { SavedPolicy } from '../../api_types.ts';
 import { useAsked, useWork } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { Dialog } from '../parts/dialog.tsx';
-import { Form } from '../parts/form.tsx';
+import { Form, textIn } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { Editor } from '../policies/editor.tsx';
@@ -14,6 +14,7 @@ import { policyText } from '../policies/text.ts';
 import { type Judged, Tried, tryOn } from '../policies/trial.tsx';
 import { go, hrefOf } from '../router.ts';
 import { may, session } from '../session.ts';
+import { PolicyName } from './policies.tsx';
 
 const SHARED = 'shared/';
 
@@ -63,16 +64,42 @@ function Remove({ name, bearer, close }: { name: string; bearer: string; close: 
   );
 }
 
+interface CopyProps {
+  name: string;
+  text: string;
+  bearer: string;
+  close: () => void;
+}
+
+/** A shared policy under a name of one's own, where it can be changed. */
+function CopyPolicy({ name, text, bearer, close }: CopyProps) {
+  return (
+    <Dialog title="Copy the policy" close={close}>
+      <Form
+        submit="Save the copy"
+        work={async (values) => {
+          const own = textIn(values, 'name').trim();
+          const content = { type: 'application/yaml', content: text };
+          await asToken(call('PUT /v1/policy/:name', { params: { name: own }, text: content, bearer }));
+          go(`/policies/${encodeURIComponent(own)}`);
+        }}
+      >
+        <PolicyName label="Name of the copy" value={name.replace(SHARED, '')} />
+      </Form>
+    </Dialog>
+  );
+}
+
 function Open({ name, saved, bearer }: OpenProps) {
   const { user } = useCell(session);
   const [text, setText] = useState(() => (saved ? policyText(saved.policy) : FIRST));
   const { busy, failure, start } = useWork();
   const [said, setSaid] = useState('');
   const [trial, setTrial] = useState<Judged[] | null>(null);
-  const [removing, setRemoving] = useState(false);
+  const [asking, setAsking] = useState<'delete' | 'copy' | null>(null);
   const [revision, setRevision] = useState(saved?.revision ?? null);
   const shared = name.startsWith(SHARED);
-  const mayWrite = !shared && user !== null && may(user, 'write:policy');
+  const mayWrite = user !== null && may(user, 'write:policy');
 
   const work = (what: 'try' | 'save', done: () => Promise<void>): Promise<void> => {
     setSaid('');
@@ -94,22 +121,25 @@ function Open({ name, saved, bearer }: OpenProps) {
       </p>
       <p class="lead">
         <code>{name}</code> <span class="unit">{revision === null ? 'a new policy' : `revision ${revision}`}</span>
-        {shared && (
-          <span class="unit">, shared by the installation: it can be tried, and copied under another name</span>
-        )}
+        {shared && <span class="unit">, shared by the installation: it can be tried and copied</span>}
       </p>
       <Editor text={text} change={setText} readOnly={shared} failure={failure} />
       <p class="actions">
         <button type="button" disabled={busy !== null} onClick={() => void attempt()}>
           {busy === 'try' ? 'Trying …' : 'Try on the last 50 results'}
         </button>
-        {mayWrite && (
+        {mayWrite && shared && (
+          <button type="button" class="primary" onClick={() => setAsking('copy')}>
+            Copy under another name
+          </button>
+        )}
+        {mayWrite && !shared && (
           <button type="button" class="primary" disabled={busy !== null} onClick={() => void save()}>
             {busy === 'save' ? 'Saving …' : 'Save'}
           </button>
         )}
-        {mayWrite && revision !== null && (
-          <button type="button" class="danger" onClick={() => setRemoving(true)}>
+        {mayWrite && !shared && revision !== null && (
+          <button type="button" class="danger" onClick={() => setAsking('delete')}>
             Delete
           </button>
         )}
@@ -118,7 +148,8 @@ function Open({ name, saved, bearer }: OpenProps) {
         </span>
       </p>
       {trial && <Tried judged={trial} />}
-      {removing && <Remove name={name} bearer={bearer} close={() => setRemoving(false)} />}
+      {asking === 'delete' && <Remove name={name} bearer={bearer} close={() => setAsking(null)} />}
+      {asking === 'copy' && <CopyPolicy {...{ name, text, bearer }} close={() => setAsking(null)} />}
     </>
   );
 }
