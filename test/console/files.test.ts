@@ -10,6 +10,7 @@ import { servePages } from '../api/serve_pages.ts';
 import { oncePerRun } from '../once_per_run.ts';
 
 const MOST_PACKED = 150_000;
+const MOST_CHART = 30_000;
 
 const serve = (consoleFolder: string | null): Promise<HttpServer> => servePages({ consoleFolder });
 
@@ -40,12 +41,20 @@ describe('console: its files', function () {
     }
   });
 
-  it('bundle: all of it is at most 150 kB compressed', async () => {
+  it('bundle: without the library of charts it is at most 150 kB compressed, and that one 30 kB', async () => {
     const packed = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.gz'));
     const sizes = await Promise.all(packed.map(async (name) => (await readFile(join(folder, name))).length));
-    const sum = sizes.reduce((a, b) => a + b, 0);
-    assert.ok(packed.length >= 4);
-    assert.ok(sum <= MOST_PACKED, `${sum} bytes`);
+    const chart = sizes[packed.findIndex((name) => /\bchart-/.test(name))]!;
+    const sum = sizes.reduce((a, b) => a + b, 0) - chart;
+    assert.ok(packed.length >= 5);
+    assert.ok(sum <= MOST_PACKED && chart <= MOST_CHART, `${sum} and ${chart} bytes`);
+  });
+
+  it('bundle: the page does not load the library of charts before a chart is shown', async () => {
+    const html = await (await get('/app/')).text();
+    assert.doesNotMatch(html, /chart-/);
+    const [main] = (await readdir(join(folder, 'assets'))).filter((name) => /^main-.*\.js$/.test(name));
+    assert.doesNotMatch(await readFile(join(folder, 'assets', main!), 'utf8'), /u-cursor-x/);
   });
 
   it('page: has no inline script or style, and names only assets of this server', async () => {

@@ -1,6 +1,6 @@
-/** The timeline of a request: scales and outlines as data, and the figure under keys and the pointer. */
+/** The timeline of a request: scales and charts as data, and the figure under keys and the pointer. */
 import assert from 'node:assert/strict';
-import { marksIn, momentOf, outlineOf, wholeOf, within, zoomed } from '../../src/console/answer/timeline_scale.ts';
+import { gopsOf, momentOf, ratesOf, wholeOf, within, zoomed } from '../../src/console/answer/timeline_scale.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
 import { consoleTest, visitAs } from './fixture.ts';
@@ -20,15 +20,22 @@ describe('console: the scale of a timeline', () => {
     assert.deepEqual(zoomed(whole, { at: 2, by: 0.5, whole }), { from: 1, to: 6 });
     assert.deepEqual(zoomed({ from: 1, to: 6 }, { at: 2, by: 4, whole }), whole);
   });
-  it('outline: a step for each column in view, as high as its share of the peak', () => {
-    const area = { width: 100, height: 10, view: { from: 0, to: 4 } };
-    assert.equal(outlineOf(stream(), area), 'M0 10V5H25V0H50V10H75V0H100V10Z');
-    assert.equal(outlineOf(stream(), { ...area, view: { from: 1, to: 2 } }), 'M0 10V0H100V10Z');
-    assert.equal(outlineOf(stream(), { ...area, view: { from: 8, to: 9 } }), '');
+  it('rates: bits a second in steps, the last one up to the end; gaps and jumps as bands', () => {
+    const { x, series, bands, ticks } = ratesOf(stream({ step: 2, jumps: { count: 1, list: [[3, -1]] } }));
+    assert.deepEqual(x, [0, 2, 4, 6, 8]);
+    assert.deepEqual(series[0]!.values, [4_000, 8_000, 0, 8_000, 8_000]);
+    assert.deepEqual(bands, [
+      { from: 2, to: 3 },
+      { from: 3, to: 3 },
+    ]);
+    assert.deepEqual(ticks, [0, 2]);
+    assert.deepEqual(ratesOf(stream({ bits: [] })).series[0]!.values, [null]);
   });
-  it('marks: those in view, and none on top of another', () => {
-    const area = { width: 100, height: 10, view: { from: 0, to: 10 } };
-    assert.deepEqual(marksIn([0, 0.1, 5, 11], area), [0, 50]);
+  it('GOPs: the time from each key frame to the next', () => {
+    const keys = (...times: number[]) => stream({ keys: { count: times.length, every: false, times } });
+    assert.deepEqual(gopsOf(keys(0, 2, 5))!.series[0]!.values, [2, 3, 3]);
+    assert.equal(gopsOf(keys(1)), null);
+    assert.equal(gopsOf(stream({ keys: { count: 9, every: true, times: [] } })), null);
   });
   it('moment: what is there, and where nothing is', () => {
     assert.deepEqual(momentOf(stream(), 1.5), { rate: 16_000, packets: 20, key: 0, nextKey: 2, gap: false });
@@ -66,6 +73,7 @@ consoleTest('console: timeline', (c) => {
       await visitAs(c, ann.email, { path: `/requests/${id}?tab=timeline`, look }, async ({ page, accessible }) => {
         const slider = page.getByRole('slider', { name: 'Time' });
         await slider.waitFor();
+        await page.locator('canvas').first().waitFor();
         await page.getByText('complete up to 590.00 s').waitFor();
         await page.getByText('<b>aac</b>[U+202E]').waitFor();
         await accessible(`timeline ${look.width ?? 1280}`);
@@ -79,12 +87,14 @@ consoleTest('console: timeline', (c) => {
         assert.equal(await page.getByText('128 kb/s in 23 packets').count(), 1);
         await page.keyboard.press('+');
         assert.match(page.url(), /from=16\.5&to=316\.5/);
-        const { x, y, width } = (await slider.boundingBox())!;
+        const { x, y, width } = (await page.locator('.u-over').first().boundingBox())!;
         await page.mouse.move(x + width * 0.25, y + 60);
         await page.mouse.down();
         await page.mouse.move(x + width * 0.5, y + 60, { steps: 4 });
         await page.mouse.up();
         await page.waitForURL(/from=91\./);
+        await page.getByText('Bit rate of stream 0, as a table').click();
+        await page.getByRole('table', { name: 'Bit rate of stream 0' }).waitFor();
         await accessible(`timeline zoomed ${look.width ?? 1280}`);
         await page.getByRole('button', { name: 'Whole length' }).click();
         assert.doesNotMatch(page.url(), /from=/);
