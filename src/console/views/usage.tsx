@@ -1,13 +1,21 @@
 /** What was used: figures of a time, in steps, and how near the limits are. */
-import { useCall } from '../api/use_call.ts';
+import { useMemo } from 'preact/hooks';
+import { useAsked, useCall } from '../api/use_call.ts';
+import { Chart } from '../parts/chart.tsx';
+import type { ChartData } from '../parts/chart_data.ts';
 import { amountColumn, countColumn, timeColumn } from '../parts/columns.tsx';
-import { FilterChoice, type Range, RangeFilter, rangeIn } from '../parts/filters.tsx';
-import { bytes, count, milliseconds } from '../parts/figures.ts';
+import { FilterChoice, FilterText, type Range, RangeFilter, rangeIn } from '../parts/filters.tsx';
+import { bytes, count, milliseconds, said } from '../parts/figures.ts';
+import { usersBy, useTokenNames } from '../parts/names.ts';
 import { Await, Empty } from '../parts/states.tsx';
 import { Sums, Table, type Column } from '../parts/table.tsx';
 import { Amount } from '../parts/time.tsx';
+import { visible } from '../parts/visible.ts';
+import { useCell } from '../cell.ts';
 import { hrefOf, usePlace } from '../router.ts';
+import { may, session } from '../session.ts';
 import { HeadRoom } from './head_room.tsx';
+import { UsageByUser } from './usage_by_user.tsx';
 import { addedUp, bucketsOf, summed, type Bucket } from './usage_figures.ts';
 
 const STEPS = [
@@ -26,20 +34,8 @@ interface Asked {
   date: Range;
   aggregation: Step;
   'token-id': number[];
+  'user-id': number[];
 }
-
-/** A figure, and a bar that shows its part of the most. */
-const barColumn = <Row,>(title: string, of: (row: Row) => number, most: number): Column<Row> => ({
-  title,
-  show: (row) => (
-    <span class="measured">
-      <span class="bar" style={{ width: `${(of(row) / most) * 96}px` }} />
-      {count(of(row))}
-    </span>
-  ),
-  text: (row) => String(of(row)),
-  right: true,
-});
 
 const figureOf =
   (name: string) =>
@@ -48,9 +44,9 @@ const figureOf =
 
 const longestIn = figureOf('queue-time-maximum');
 
-const columns = (most: number): readonly Column<Bucket>[] => [
+const COLUMNS: readonly Column<Bucket>[] = [
   timeColumn('From', ({ at }) => at),
-  barColumn('Requests', figureOf('request-count'), most),
+  countColumn('Requests', figureOf('request-count')),
   amountColumn('Processing time', figureOf('processing-time'), milliseconds),
   amountColumn('Data', figureOf('data-processed'), bytes),
   amountColumn('Queue, average', figureOf('queue-time-average'), milliseconds),
@@ -58,6 +54,47 @@ const columns = (most: number): readonly Column<Bucket>[] => [
   amountColumn('Queue, longest', longestIn, milliseconds),
   countColumn('Timed out', figureOf('timed-out')),
 ];
+
+/** Requests, then their queue times; buckets of several users are added up. */
+function chartsOf(buckets: readonly Bucket[]): { requests: ChartData; queue: ChartData } {
+  const byTime = [...Map.groupBy(buckets, ({ at }) => at)];
+  const x = byTime.map(([at]) => Date.parse(at) / 1_000);
+  const most = (name: string): number[] => byTime.map(([, some]) => Math.max(...some.map(figureOf(name))));
+  const sum = byTime.map(([, some]) => addedUp(some)['request-count'] ?? 0);
+  return {
+    requests: { x, series: [{ label: 'Requests', values: sum, color: 'series-1', as: 'bars' }] },
+    queue: {
+      x,
+      series: [
+        { label: 'Average', values: most('queue-time-average'), color: 'series-1', as: 'line' },
+        { label: 'p95', values: most('queue-time-p95'), color: 'series-2', as: 'line' },
+        { label: 'Longest', values: most('queue-time-maximum'), color: 'series-3', as: 'dots' },
+      ],
+    },
+  };
+}
+
+/** Over the whole time that was chosen, also where nothing was used. */
+function Curves({ buckets, date }: { buckets: readonly Bucket[]; date: Range }) {
+  const { requests, queue } = useMemo(() => chartsOf(buckets), [JSON.stringify(buckets)]);
+  const seconds = (iso: string): number => Date.parse(iso) / 1_000;
+  const view = {
+    from: Math.min(seconds(date.from), requests.x[0]!),
+    to: date.to === null ? Date.now() / 1_000 : seconds(date.to),
+  };
+  return (
+    <div class="columns">
+      <section>
+        <h2>Requests over time</h2>
+        <Chart label="Requests over time" data={requests} yText={count} view={view} />
+      </section>
+      <section>
+        <h2>Time in the queue</h2>
+        <Chart label="Time in the queue" data={queue} yText={(value) => said(milliseconds(value))} view={view} />
+      </section>
+    </div>
+  );
+}
 
 interface SharesProps {
   caption: string;
@@ -68,12 +105,11 @@ interface SharesProps {
 
 function Shares({ caption, figures, names = Object.keys(figures) }: SharesProps) {
   const shares = names.flatMap((name) => (figures[name] ? [{ name, requests: figures[name] }] : []));
-  const most = Math.max(1, ...shares.map(({ requests }) => requests));
-  const shareColumns: readonly Column<(typeof shares)[number]>[] = [
+  const columns: readonly Column<(typeof shares)[number]>[] = [
     { title: caption, text: ({ name }) => name },
-    barColumn('Requests', ({ requests }) => requests, most),
+    countColumn('Requests', ({ requests }) => requests),
   ];
-  return <Table caption={caption} columns={shareColumns} rows={shares} keyOf={({ name }) => name} />;
+  return <Table caption={caption} columns={columns} rows={shares} keyOf={({ name }) => name} />;
 }
 
 const OUTCOMES = ['success', 'with-errors', 'error'];
@@ -104,21 +140,6 @@ function BySourceAndTool({ asked }: { asked: Asked }) {
   );
 }
 
-/** Over all tokens, or of one. */
-function TokenChoice() {
-  const tokens = useCall('GET auth/api-token', { query: { pagination: { limit: 100 } } });
-  return (
-    <FilterChoice
-      name="token"
-      label="Token"
-      values={[
-        ['', 'all'],
-        ...(tokens.data?.['api-tokens'] ?? []).map(({ id, name }) => [String(id), `${id} ${name}`] as const),
-      ]}
-    />
-  );
-}
-
 function Figures({ asked }: { asked: Asked }) {
   const usage = useCall('GET statistics/usage', { query: asked });
   const queue = useCall('GET statistics/queue', { query: asked });
@@ -136,7 +157,6 @@ function Figures({ asked }: { asked: Asked }) {
                 </Empty>
               );
             const total = addedUp(buckets);
-            const most = Math.max(1, ...buckets.map(({ figures }) => figures['request-count'] ?? 0));
             return (
               <>
                 <Sums
@@ -147,12 +167,8 @@ function Figures({ asked }: { asked: Asked }) {
                     ['Longest in the queue', <Amount {...milliseconds(Math.max(...buckets.map(longestIn)))} />],
                   ]}
                 />
-                <Table
-                  caption="Usage"
-                  columns={columns(most)}
-                  rows={buckets}
-                  keyOf={({ at, user }) => `${at} ${user}`}
-                />
+                {asked.aggregation !== 'no-aggregation' && <Curves buckets={buckets} date={asked.date} />}
+                <Table caption="Usage" columns={COLUMNS} rows={buckets} keyOf={({ at, user }) => `${at} ${user}`} />
                 <BySourceAndTool asked={asked} />
               </>
             );
@@ -165,23 +181,48 @@ function Figures({ asked }: { asked: Asked }) {
 
 export function Usage() {
   const { query } = usePlace();
+  const { user } = useCell(session);
+  const tokens = useTokenNames();
   const date = rangeIn(query, 'week');
   const step = STEPS.find(([value]) => value === query.get('step'))?.[0] ?? '';
   const token = Number(query.get('token') ?? 0);
-  const asked: Asked = {
-    date,
-    aggregation: step === '' ? 'daily' : step,
-    'token-id': token > 0 ? [token] : [],
-  };
+  const by = query.get('user') ?? '';
+  const users = useAsked(`users by ${by}`, async () => (by === '' ? [] : usersBy(by)));
+  const isAdmin = user !== null && may(user, 'read:admin');
   return (
     <>
       <search class="filters">
         <RangeFilter byDefault="week" />
         <FilterChoice name="step" label="In steps of" values={STEPS} />
-        <TokenChoice />
+        <FilterChoice
+          name="token"
+          label="Token"
+          values={[['', 'all'], ...[...tokens].map(([id, name]) => [String(id), visible(name)] as const)]}
+        />
+        {user && may(user, 'read:sub-user') && (
+          <FilterText name="user" label="User" placeholder="part of an e-mail address" />
+        )}
       </search>
       {token > 0 && <HeadRoom token={token} />}
-      <Figures asked={asked} />
+      <Await asked={users} what="the users">
+        {(ids) =>
+          by !== '' && ids.length === 0 ? (
+            <Empty title="No user fits">
+              <p>Shorten the part of the address.</p>
+            </Empty>
+          ) : (
+            <Figures
+              asked={{
+                date,
+                aggregation: step === '' ? 'daily' : step,
+                'token-id': token > 0 ? [token] : [],
+                'user-id': ids,
+              }}
+            />
+          )
+        }
+      </Await>
+      {isAdmin && by === '' && token === 0 && <UsageByUser date={date} />}
     </>
   );
 }
