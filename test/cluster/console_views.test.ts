@@ -133,6 +133,11 @@ describe('console on the cluster', function () {
       heading: 'Playground',
       full: (page) => page.getByRole('button', { name: 'Run', exact: true }).waitFor(),
     }),
+    compare: () => ({
+      path: `/compare?url=${encodeURIComponent(film)}`,
+      heading: 'Compare',
+      full: (page) => page.getByRole('button', { name: 'Compare', exact: true }).waitFor(),
+    }),
     policies: () => ({ path: '/policies', heading: 'Policies', full: text('house') }),
     'one policy': () => ({
       path: '/policies/house',

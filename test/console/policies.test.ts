@@ -1,5 +1,7 @@
 /** Policies: written with completion, tried on what is on record, saved; what is wrong is shown at its place. */
 import assert from 'node:assert/strict';
+import { canonicalPolicy } from '../../src/media/policy/canonical.ts';
+import { SHARED } from '../../src/platform/store/policies.ts';
 import { completionAt, placeOf, policyText } from '../../src/console/policies/text.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { pageUntil } from '../browser/page_until.ts';
@@ -125,6 +127,27 @@ consoleTest('console: policies', (c) => {
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.getByRole('button', { name: 'Delete the policy' }).click();
       await page.getByText('There are no policies').waitFor();
+    });
+  });
+
+  it('a shared one is copied under a name of its own, in the order in which people write it', async () => {
+    const shared = { account: SHARED, name: 'web', userId: null };
+    const policy = { rules: [{ is: 'mp4', name: 'wrapper', field: 'container.format' }] };
+    const most = { policies: 10, revisions: 10, documents: 100, bytes: 1_000_000 };
+    await c.m.stored.store.putPolicy(shared, canonicalPolicy(policy as never), most);
+    await visitAs(c, ann.email, { path: '/policies/shared/web' }, async ({ page, accessible }) => {
+      const text = page.getByLabel('The policy as YAML or JSON');
+      assert.match(await text.inputValue(), /^ {2}- name: "wrapper"\n {4}field: "container\.format"\n {4}is: "mp4"$/m);
+      await page.getByRole('button', { name: 'Copy under another name' }).click();
+      await accessible('policy copy wide light');
+      await page.getByLabel('Name of the copy').fill('my house!');
+      await page.keyboard.press('Enter');
+      assert.equal(await page.getByLabel('Name of the copy').evaluate((field) => field.matches(':invalid')), true);
+      await page.getByLabel('Name of the copy').fill('my-web');
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Save', exact: true }).waitFor();
+      assert.match(page.url(), /\/policies\/my-web$/);
+      await text.waitFor();
     });
   });
 });

@@ -37,8 +37,10 @@ const ratesOf = (variants: readonly Variant[]): ChartData => ({
   ],
 });
 
-const nameOf = ({ resolution, url }: Variant): string =>
-  resolution?.split('x')[1] ?? visible(url).split('/').at(-1)!.slice(0, 12);
+function nameOf({ resolution, url }: Variant): string {
+  const height = resolution?.split('x')[1];
+  return height === undefined ? visible(url).split('/').at(-1)!.slice(0, 12) : `${height}p`;
+}
 
 function Rates({ variants }: { variants: readonly Variant[] }) {
   const data = useMemo(() => ratesOf(variants), [variants]);

@@ -27,27 +27,32 @@ function Others({ query, tools, bearer }: OthersProps) {
       const run = isRedacted(url) ? null : await send('POST /v1/probe/file', bodyOf(url, other, tools), bearer);
       go('/playground', changed(other, { run }));
     });
-  const selectable = tools.filter((tool) => tool.selectable && runs(query, tool));
+  const others = tools
+    .filter((tool) => tool.selectable && runs(query, tool))
+    .flatMap(({ tool, latest, versions }) =>
+      versions
+        .filter(({ version }) => version !== (query.get(`${tool}.version`) ?? latest))
+        .map(({ version }) => [tool, version] as const),
+    );
   return (
     <>
-      {selectable.map(({ tool, latest, versions }) => (
-        <p key={tool} class="actions">
-          {versions
-            .filter(({ version }) => version !== (query.get(`${tool}.version`) ?? latest))
-            .map(({ version }) => (
-              <button
-                key={version}
-                type="button"
-                class="small"
-                disabled={busy !== null}
-                onClick={() => void again(tool, version)}
-              >
-                {tool} {version}
-              </button>
-            ))}
+      {others.length === 0 ? (
+        <p>No tool of it has another version here.</p>
+      ) : (
+        <p class="actions">
+          {others.map(([tool, version]) => (
+            <button
+              key={`${tool} ${version}`}
+              type="button"
+              class="small"
+              disabled={busy !== null}
+              onClick={() => void again(tool, version)}
+            >
+              {tool} {version}
+            </button>
+          ))}
         </p>
-      ))}
-      {selectable.every(({ versions }) => versions.length < 2) && <p>No tool of it has another version here.</p>}
+      )}
       {failure && (
         <p class="wrong" role="alert">
           {failure.text}
