@@ -13,7 +13,7 @@ import { LADDER } from './sample_ladder.ts';
 import { storeAnswer } from './stored_answer.ts';
 
 const FOLDER = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
-const MOST_BYTES = 110_000;
+const MOST_BYTES = 100_000;
 
 /** Three jobs run, two wait, and one tool version is being proven. */
 function busyCluster(now: number, account: number): SnapshotView {
@@ -47,8 +47,8 @@ async function take(
   { email, password = PASSWORD }: { email: string; password?: string },
   views: readonly View[],
 ): Promise<void> {
-  await visitAs(c, email, { path: '/account', look: { width: 1200 }, password }, async ({ page }) => {
-    await page.setViewportSize({ width: 1200, height: 700 });
+  await visitAs(c, email, { path: '/account', look: { width: 1040 }, password }, async ({ page }) => {
+    await page.setViewportSize({ width: 1040, height: 600 });
     for (const [name, path, shown] of views) {
       await page.goto(`${c.url}/app${path}`);
       await page.getByText(shown).first().waitFor();

@@ -194,6 +194,7 @@ consoleTest('console: requests, deliveries and usage', (c) => {
       assert.match(shown, /\[U\+202E\]4pm\.\[U\+0007\]\[U\+200B\]/);
       for (const hidden of ['\u202e', '\u0007', '\u200b']) assert.ok(!shown.includes(hidden), JSON.stringify(shown));
       await v.accessible('requests 390 dark');
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, 'the list scrolls sideways');
       await row.getByRole('link').click();
       await page.getByRole('heading', { level: 1, name: 'Request' }).waitFor();
       const output = page.getByLabel('Output: ffprobe');
