@@ -14,6 +14,8 @@ import { goWith, usePlace } from '../router.ts';
 
 const kilobits = (rate: number): string => `${count(Math.round(rate / 1_000))} kb/s`;
 const secondsOf = (at: number): string => `${at.toFixed(2)} s`;
+/** On an axis there is no room for zeros. */
+const shortSeconds = (at: number): string => `${Math.round(at * 100) / 100} s`;
 
 function told({ gops, gaps, jumps, keys, untimed }: StreamTimeline): string {
   return [
@@ -75,8 +77,8 @@ function StreamTables({ stream }: { stream: StreamTimeline }) {
   const gops = gopsOf(stream);
   return (
     <>
-      <ChartTable label={rateName(stream)} data={ratesOf(stream)} xText={secondsOf} yText={kilobits} />
-      {gops && <ChartTable label={gopName(stream)} data={gops} xText={secondsOf} yText={secondsOf} />}
+      <ChartTable label={rateName(stream)} data={ratesOf(stream)} xText={shortSeconds} yText={kilobits} />
+      {gops && <ChartTable label={gopName(stream)} data={gops} xText={shortSeconds} yText={secondsOf} />}
     </>
   );
 }
@@ -99,7 +101,7 @@ function Stream({ stream, at, ...shared }: StreamProps) {
         label={rateName(stream)}
         data={rates}
         height={136}
-        xText={secondsOf}
+        xText={shortSeconds}
         yText={kilobits}
         at={at}
         {...shared}
@@ -109,7 +111,7 @@ function Stream({ stream, at, ...shared }: StreamProps) {
           label={gopName(stream)}
           data={gops}
           height={96}
-          xText={secondsOf}
+          xText={shortSeconds}
           yText={secondsOf}
           at={at}
           {...shared}

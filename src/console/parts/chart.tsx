@@ -136,6 +136,7 @@ function draw({ Plot, place, now }: Drawn): uPlot {
       {
         ...axis,
         size: 32,
+        space: 72,
         values: (_, all, _axis, _space, step) => all.map((value) => (xText ? xText(value) : timeText(value, step))),
         ...(whole && { incrs: INTEGERS }),
       },
