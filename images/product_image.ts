@@ -25,7 +25,9 @@ const dockerfile = join(checkout, 'images/probeyard/Dockerfile');
 /** What the console, the documentation and the samples are made from, with the packages. */
 const pageSources = [
   'src/console',
+  'src/api_calls.ts',
   'src/api_types.ts',
+  'src/base/visible.ts',
   'docs/site',
   'docs/pictures',
   ...PAGES.map(({ file }) => `docs/${file}`),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { queryPairs, targetOf } from '../../src/api_calls.ts';
 import { queryOf } from '../../src/console/api/client.ts';
 import { csv } from '../../src/console/parts/csv.ts';
-import { visible } from '../../src/console/parts/visible.ts';
+import { visible } from '../../src/base/visible.ts';
 import { addedUp, bucketsOf } from '../../src/console/views/usage_figures.ts';
 
 describe('console: parts', () => {

@@ -18,7 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'media/compare': ['base', 'media/report', 'media/tools'],
   'media/hls': ['base', 'source'],
   'media/policy': ['base', 'media/hls', 'media/report', 'media/tools'],
-  'media/report': ['media/tools'],
+  'media/report': ['base', 'media/tools'],
   'media/timeline': [],
   'media/tools': ['base'],
 
@@ -57,7 +57,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'service/setup': ['base', 'platform', 'service/accounts', 'service/backup'],
   'service/webhooks': ['base', 'source', 'platform', 'service/accounts', 'service/result'],
 
-  console: ['api_calls', 'api_types'],
+  console: ['base', 'api_calls', 'api_types'],
   cli: ['base', 'media', 'api_calls', 'api_types', 'service/doctor'],
   api_calls: ['api_types'],
   api_types: [],

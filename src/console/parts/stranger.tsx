@@ -3,7 +3,7 @@
  * are visible as symbols, and what is long is cut.
  */
 import { useState } from 'preact/hooks';
-import { inPieces } from './visible.ts';
+import { inPieces } from '../../base/visible.ts';
 
 const SHOWN = 300;
 

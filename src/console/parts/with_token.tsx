@@ -8,7 +8,7 @@ import { useCell } from '../cell.ts';
 import { hrefOf, usePlace } from '../router.ts';
 import { FilterChoice } from './filters.tsx';
 import { Await } from './states.tsx';
-import { visible } from './visible.ts';
+import { visible } from '../../base/visible.ts';
 
 type Work = (token: HeldToken) => ComponentChildren;
 

@@ -1,6 +1,6 @@
 /** Reads a request of the log beside the page: however long its outputs are, the page only gets the rows in view. */
 import { failureOf, offline, unreadable, type Failure } from '../api/failure.ts';
-import { visible } from '../parts/visible.ts';
+import { visible } from '../../base/visible.ts';
 import type { Asked, Detail, Facts, Opened, Output, Question, Reply, Reports, Told } from './protocol.ts';
 import { find, rowsOf, type Rows } from './rows.ts';
 
