@@ -1,10 +1,11 @@
 /** What is known of a file, for people. */
 import { placeOf, policyName } from '../../media/ci_formats/policy_rules.ts';
-import type { Envelope, PolicyResult, ProbeReport, ReportStream } from '../../api_types.ts';
+import { codecWords, containerWords, streamWords } from '../../media/report/words.ts';
+import type { Envelope, PolicyResult, ProbeReport } from '../../api_types.ts';
 import { reasonText } from '../exits.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { bytes } from '../../base/scaled.ts';
-import { bitRate, type Colour, duration, paint, several, tableText } from './text_table.ts';
+import { type Colour, duration, paint, several, tableText } from './text_table.ts';
 
 // The verdict of a policy, for people.
 
@@ -36,58 +37,14 @@ export function verdictText(terminal: Terminal, verdict: PolicyResult, by = poli
 
 const TOOLS = ['ffprobe', 'mediainfo', 'probe_report', 'mediastreamvalidator', 'c2pa'] as const;
 
-const listed = (parts: readonly (string | undefined)[]): string =>
-  parts.filter((part) => part !== undefined && part !== '').join(', ');
-
-function rate({ numerator, denominator }: { numerator: number; denominator: number }): string | undefined {
-  if (numerator === 0 || denominator === 0) return undefined;
-  const fps = numerator / denominator;
-  return `${Number.isInteger(fps) ? fps : fps.toFixed(3)} fps`;
-}
-
-function streamDetails(stream: ReportStream): string {
-  const { size, frame_rate: fps, pixel_format: pixels, scan_type: scan, bitrate, language } = stream;
-  const { sample_rate: sampling, channels, channel_layout: layout, bit_depth: depth } = stream;
-  return listed([
-    size?.width === undefined || size.height === undefined ? undefined : `${size.width}x${size.height}`,
-    fps && rate(fps),
-    pixels &&
-      [pixels.color_model, pixels.chroma_subsampling, pixels.bit_depth && `${pixels.bit_depth} bit`]
-        .filter(Boolean)
-        .join(' '),
-    scan === 'interlaced' ? 'interlaced' : undefined,
-    stream.hdr?.formats?.join(' '),
-    stream.captions && ['captions', ...stream.captions.flatMap(({ service }) => service ?? [])].join(' '),
-    sampling === undefined ? undefined : `${sampling / 1_000} kHz`,
-    channels === undefined ? undefined : several(channels, 'channel'),
-    layout,
-    depth === undefined ? undefined : `${depth} bit`,
-    bitrate?.average ? bitRate(bitrate.average) : undefined,
-    language,
-    stream.title,
-  ]);
-}
-
 function reportText(terminal: Terminal, { container, streams, warnings, diff = [] }: ProbeReport): string {
-  const { format, duration: seconds, size, bitrate } = container;
-  const about = listed([
-    format ?? 'unknown format',
-    seconds === undefined ? undefined : duration(seconds * 1_000),
-    size === undefined ? undefined : bytes(size),
-    bitrate?.average ? bitRate(bitrate.average) : undefined,
-  ]);
-  const parts = [`${oneLine(about)}\n`];
+  const parts = [`${oneLine(containerWords(container))}\n`];
   if (streams.length > 0)
     parts.push(
       tableText(
         terminal,
         ['STREAM', 'TYPE', 'CODEC', 'DETAILS'],
-        streams.map((stream) => [
-          String(stream.index),
-          stream.type,
-          listed([stream.codec?.name ?? '', stream.codec?.profile]),
-          streamDetails(stream),
-        ]),
+        streams.map((stream) => [String(stream.index), stream.type, codecWords(stream), streamWords(stream)]),
       ),
     );
   if (diff.length > 0)

@@ -1,18 +1,7 @@
 /** Columns and figures for people. Cells come from media and servers: no control character gets through. */
-import { scaled } from '../../base/scaled.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
-// Figures as people read them.
-
-export const bitRate = (value: number): string => scaled(value, ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s'], 1_000);
-
-export function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  const seconds = ms / 1_000;
-  if (seconds < 120) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
-  const minutes = seconds / 60;
-  return minutes < 120 ? `${minutes.toFixed(1)} min` : `${(minutes / 60).toFixed(1)} h`;
-}
+export { bitRate, duration, several } from '../../base/scaled.ts';
 
 /** How long ago, as kubectl says it. */
 export function age(since: string, now = Date.now()): string {
@@ -22,8 +11,6 @@ export function age(since: string, now = Date.now()): string {
   if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`;
   return seconds < 172_800 ? `${Math.floor(seconds / 3_600)}h` : `${Math.floor(seconds / 86_400)}d`;
 }
-
-export const several = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** The value of a field. */
 export const valueText = (value: unknown): string =>

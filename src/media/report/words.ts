@@ -1,0 +1,45 @@
+/** A file and its streams in a few words each. What is not known is left out. */
+import { bitRate, bytes, duration, several } from '../../base/scaled.ts';
+import type { ContainerReport, StreamReport } from './schema.ts';
+
+const listed = (parts: readonly (string | undefined)[]): string =>
+  parts.filter((part) => part !== undefined && part !== '').join(', ');
+
+function rate({ numerator, denominator }: { numerator: number; denominator: number }): string | undefined {
+  if (numerator === 0 || denominator === 0) return undefined;
+  const fps = numerator / denominator;
+  return `${Number.isInteger(fps) ? fps : fps.toFixed(3)} fps`;
+}
+
+export function streamWords(stream: StreamReport): string {
+  const { size, frame_rate: fps, pixel_format: pixels, scan_type: scan, bitrate, language } = stream;
+  const { sample_rate: sampling, channels, channel_layout: layout, bit_depth: depth } = stream;
+  return listed([
+    size?.width === undefined || size.height === undefined ? undefined : `${size.width}x${size.height}`,
+    fps && rate(fps),
+    pixels &&
+      [pixels.color_model, pixels.chroma_subsampling, pixels.bit_depth && `${pixels.bit_depth} bit`]
+        .filter(Boolean)
+        .join(' '),
+    scan === 'interlaced' ? 'interlaced' : undefined,
+    stream.hdr?.formats?.join(' '),
+    stream.captions && ['captions', ...stream.captions.flatMap(({ service }) => service ?? [])].join(' '),
+    sampling === undefined ? undefined : `${sampling / 1_000} kHz`,
+    channels === undefined ? undefined : several(channels, 'channel'),
+    layout,
+    depth === undefined ? undefined : `${depth} bit`,
+    bitrate?.average ? bitRate(bitrate.average) : undefined,
+    language,
+    stream.title,
+  ]);
+}
+
+export const codecWords = ({ codec }: StreamReport): string => listed([codec?.name, codec?.profile]);
+
+export const containerWords = ({ format, duration: seconds, size, bitrate }: ContainerReport): string =>
+  listed([
+    format ?? 'unknown format',
+    seconds === undefined ? undefined : duration(seconds * 1_000),
+    size === undefined ? undefined : bytes(size),
+    bitrate?.average ? bitRate(bitrate.average) : undefined,
+  ]);
