@@ -1,0 +1,152 @@
+/** What was found in a file: tracks, disagreements, policy, provenance, a comparison. */
+import { several } from '../../../base/scaled.ts';
+import { placeOf, policyName } from '../../../media/ci_formats/policy_rules.ts';
+import type { Comparison } from '../../../media/compare/schema.ts';
+import type { PolicyResult, RuleResult } from '../../../media/policy/schema.ts';
+import type { Difference, ProbeReport } from '../../../media/report/schema.ts';
+import { codecWords, streamWords } from '../../../media/report/words.ts';
+import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
+import { type Content, facts, html, quiet, section, stranger, table, told, type Tone } from './html.ts';
+
+/** The worst first. */
+export const TONES: Readonly<Record<RuleResult['outcome'], Tone>> = {
+  fail: 'bad',
+  unknown: 'warn',
+  warn: 'warn',
+  pass: 'good',
+  'not-applicable': 'none',
+};
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+export const tracks = ({ container, streams, warnings }: ProbeReport): Content =>
+  section(
+    'Tracks',
+    table('Tracks', streams, [
+      { title: '#', cell: ({ index }) => index, right: true },
+      { title: 'Type', cell: ({ type, attached_picture: cover }) => (cover ? 'cover' : stranger(type)) },
+      { title: 'Codec', cell: (stream) => stranger(codecWords(stream)) },
+      { title: 'Details', cell: (stream) => stranger(streamWords(stream)) },
+      { title: 'Duration', cell: ({ duration }) => (duration === undefined ? null : `${duration} s`), right: true },
+    ]),
+    facts([
+      ['Title', stranger(container.title)],
+      ['Written by', stranger(container.encoder)],
+      ['Brand', stranger(container.brand)],
+      ['Time code', stranger(container.timecode)],
+      ['Chapters', container.chapters?.length],
+    ]),
+    table('Warnings', warnings, [
+      { title: 'Warning', cell: ({ message }) => told('warn', stranger(message)) },
+      { title: 'Code', cell: ({ code }) => stranger(code) },
+      { title: 'About', cell: ({ path }) => stranger(path) },
+    ]),
+  );
+
+const WITNESSES = ['ffprobe', 'mediainfo', 'bitstream'] as const;
+type Witness = (typeof WITNESSES)[number];
+
+/** Of the pictures, nothing that is absent is denied. */
+function saidBy(witness: Witness, row: Difference): Content {
+  const value = stranger(row[witness], 120) ?? (witness === 'bitstream' ? null : quiet('does not see it'));
+  return row.chosen === witness ? html`<b>${told('good', value)}</b> <span class="unseen">(chosen)</span>` : value;
+}
+
+function sure({ chosen, confidence }: Difference): string {
+  if (chosen === null) return 'not known';
+  return confidence === undefined ? 'not measured' : percent(confidence);
+}
+
+export function disagreements({ diff = [] }: ProbeReport): Content {
+  if (diff.length === 0) return null;
+  const witnesses = WITNESSES.filter((one) => one !== 'bitstream' || diff.some((row) => row[one] !== undefined));
+  return section(
+    'Disagreements',
+    table('Fields on which the tools disagree', diff, [
+      { title: 'Field', cell: ({ path }) => html`<code>${stranger(path)}</code>` },
+      ...witnesses.map((title) => ({ title, cell: (row: Difference) => saidBy(title, row) })),
+      { title: 'Sure', cell: sure },
+      { title: 'Why', cell: ({ reason }) => stranger(reason) },
+    ]),
+  );
+}
+
+function found({ actual, from, confidence, also = [], more }: RuleResult): Content {
+  if (actual === undefined && also.length === 0) return null;
+  const origin = [from, confidence === undefined ? undefined : `${percent(confidence)} sure`].filter(Boolean);
+  const others = also.map((one) => html`<br />${quiet(stranger(one.stream))} ${stranger(one.actual, 80)}`);
+  return [
+    stranger(actual, 120),
+    ' ',
+    quiet(stranger(origin.join(', '))),
+    others,
+    more !== undefined && html`<br />${quiet(several(more, 'further stream'))}`,
+  ];
+}
+
+const WORST_FIRST = Object.keys(TONES);
+
+export const policy = (verdict: PolicyResult): Content =>
+  section(
+    'Policy',
+    html`<p>${told(TONES[verdict.outcome], verdict.outcome)}: ${stranger(policyName(verdict))}</p>`,
+    table(
+      'Rules',
+      verdict.rules.toSorted((a, b) => WORST_FIRST.indexOf(a.outcome) - WORST_FIRST.indexOf(b.outcome)),
+      [
+        { title: 'Outcome', cell: ({ outcome }) => told(TONES[outcome], outcome) },
+        { title: 'Rule', cell: ({ name, level }) => [stranger(name, 100), level === 'warn' && quiet(' (warns)')] },
+        { title: 'Where', cell: (rule) => stranger(placeOf(rule)) },
+        { title: 'Found', cell: found },
+        { title: 'Wanted', cell: ({ expected }) => stranger(expected, 120) },
+        { title: 'In words', cell: ({ message }) => stranger(message) },
+      ],
+    ),
+  );
+
+const CHECKS = [
+  ['bad', 'failed', 'failure'],
+  ['none', 'remark', 'informational'],
+  ['good', 'passed', 'success'],
+] as const;
+
+export function provenance({ active_manifest: active, manifests, validation_results: results }: C2paReport): Content {
+  if (active === null) return null;
+  const { title, claim_generator: generator, signature_info: signature } = manifests[active]!;
+  const checks = CHECKS.flatMap(([tone, outcome, member]) =>
+    (results?.activeManifest?.[member] ?? []).map((check) => ({ ...check, tone, outcome })),
+  );
+  return section(
+    'Provenance (C2PA)',
+    facts([
+      ['Title', stranger(title)],
+      ['Made with', stranger(generator)],
+      ['Signed by', stranger(signature?.issuer)],
+      ['Certificate of', stranger(signature?.common_name)],
+      ['Time', stranger(signature?.time)],
+    ]),
+    table('Checks', checks, [
+      { title: 'Outcome', cell: ({ tone, outcome }) => told(tone, outcome) },
+      { title: 'Check', cell: ({ code }) => stranger(code) },
+      { title: 'In words', cell: ({ explanation }) => stranger(explanation) },
+    ]),
+  );
+}
+
+export const comparison = ({ fields, summary }: Comparison): Content =>
+  section(
+    'Comparison',
+    table('Fields that change', fields, [
+      { title: 'Tool', cell: ({ tool }) => stranger(tool) },
+      { title: 'Field', cell: ({ path, to }) => [stranger(path), to !== undefined && [' → ', stranger(to)]] },
+      { title: 'Change', cell: ({ change, known }) => [stranger(change), known && quiet(' (intended)')] },
+      {
+        title: 'Values',
+        cell: ({ values }) =>
+          Object.entries(values).map(
+            ([run, value]) => html`<div>${quiet(stranger(run))} ${stranger(value, 100)}</div>`,
+          ),
+      },
+    ]),
+    summary.not_compared.map(({ tool, run, why }) => html`<p>${stranger(`${tool} ${run}`)}: ${stranger(why)}</p>`),
+  );
