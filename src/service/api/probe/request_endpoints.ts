@@ -14,12 +14,11 @@ import type { Reason } from '../../../platform/kube/probe_job.ts';
 import { TEXTS } from '../../result/texts.ts';
 import { deleteJob, recordOwnEnd } from './job.ts';
 import { JSON_TYPE } from '../../result/answer.ts';
-import { bytesOf, wholeOf } from '../../result/pieces.ts';
 import { unpackResult } from '../../result/unpack.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
 import { MOST_BYTES } from '../../../media/timeline/limits.ts';
 import { TimelineSchema } from '../../../media/timeline/schema.ts';
-import { answer, ownRequest, resultFor } from './stored_result.ts';
+import { answer, outputTexts, ownRequest, resultFor } from './stored_result.ts';
 
 const READ_BACK: Described = {
   id: 'readProbe',
@@ -123,16 +122,14 @@ async function storedTimeline(deps: Deps, ctx: Context, record: RequestRecord): 
   const missing = () => none(wasAsked(record) ? 'the runner made no timeline' : 'no timeline was requested');
   if (!record.hasBody) throw wasAsked(record) ? none(`no timeline: ${record.error ?? 'no result'}`) : missing();
   const stored = await resultFor(deps, ctx, record, async (packed) => {
-    const { result, outputs } = await unpackResult(packed);
-    const { timeline } = result;
+    const unpacked = await unpackResult(packed);
+    const { timeline } = unpacked.result;
     if (!timeline) throw missing();
     if (timeline.output === null) throw none(`the timeline failed: ${timeline.error ?? 'no result'}`);
     const { from, to } = timeline.output;
     if (to - from > MOST_BYTES) throw none('the timeline cannot be read');
-    if (outputs) return outputs.toString('utf8', from, to);
-    const slices: Buffer[] = [];
-    for await (const slice of bytesOf([wholeOf(timeline.output)], packed)) slices.push(Buffer.from(slice));
-    return Buffer.concat(slices).toString();
+    const [text] = await outputTexts(unpacked, packed, [timeline.output]);
+    return text!;
   });
   if (!stored) throw expired();
   return stored.value;

@@ -1,15 +1,15 @@
 /** Stored results: read within the memory budget, and the answer that is made from the end of a request. */
 import { Readable } from 'node:stream';
 import type { Ended } from '../../../platform/bus/messages.ts';
-import type { ResultBody } from '../../../platform/bus/result_body.ts';
+import type { Output, ResultBody } from '../../../platform/bus/result_body.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
 import { answerOf, hasEnvelope, JSON_TYPE, skippedSections, type ResponseForm } from '../../result/answer.ts';
 import { UnreadableResult, type Packed } from '../../result/inflate.ts';
 import { OverBudget, type Place } from '../../result/memory_budget.ts';
-import { bytesOf, lengthOf, type Piece } from '../../result/pieces.ts';
+import { bytesOf, lengthOf, wholeOf, type Piece } from '../../result/pieces.ts';
 import { textOf } from '../../result/texts.ts';
-import { openResult, readTexts, unpackResult, type ResultRef, type Texts } from '../../result/unpack.ts';
+import { openResult, readTexts, unpackResult, type ResultRef, type Texts, type Unpacked } from '../../result/unpack.ts';
 import { verdictOf } from '../../result/verdict.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, expired, inside, notFound } from '../errors.ts';
@@ -112,6 +112,20 @@ export async function ownRequest({ store }: Pick<Deps, 'store'>, ctx: Context): 
   return record;
 }
 
+/** These outputs as texts: in the order of the body they are read in one pass. */
+export async function outputTexts(
+  { outputs }: Pick<Unpacked, 'outputs'>,
+  packed: Packed,
+  wanted: readonly Output[],
+): Promise<string[]> {
+  if (outputs) return wanted.map(({ from, to }) => outputs.toString('utf8', from, to));
+  const slices: Buffer[] = [];
+  for await (const slice of bytesOf(wanted.map(wholeOf), packed)) slices.push(Buffer.from(slice));
+  const all = Buffer.concat(slices);
+  let at = 0;
+  return wanted.map(({ from, to }) => all.toString('utf8', at, (at += to - from)));
+}
+
 /** What a policy is judged on. */
 export const judged = ({ result: { tools, report }, texts, record: { display } }: StoredResult) => ({
   result: { tools, ...(report ? { report } : {}) },
@@ -132,16 +146,17 @@ export function untilClosed(ctx: Context): AbortSignal {
 // there is no room.
 
 /**
- * The place is released when the socket has taken the whole response, or is closed. Null: the result is no longer
- * stored.
+ * The place is released when the socket has taken the whole response, or is closed. `account`: who pays. Null: the
+ * result is no longer stored.
  */
 export async function resultFor<T>(
   deps: Pick<Deps, 'store' | 'memory'>,
   ctx: Context,
   stored: ResultRef,
   read: Read<T>,
+  account = callerOf(ctx).rootUserId,
 ): Promise<Opened<T> | null> {
-  const result = await readWithin(deps, stored, callerOf(ctx).rootUserId, read, {
+  const result = await readWithin(deps, stored, account, read, {
     signal: untilClosed(ctx),
     hint: `read this one later at /v1/probe/${stored.id}`,
   }).catch((error: unknown) => {
