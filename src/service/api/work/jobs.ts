@@ -2,7 +2,6 @@
  * Work that can hold an event loop for more than 5 ms, as functions of plain data. The pool runs them in its threads,
  * and those that are known to be short in place.
  */
-import { Ajv } from 'ajv';
 import { compareRuns, type ComparedRun } from '../../../media/compare/compare.ts';
 import { canonicalPolicy } from '../../../media/policy/canonical.ts';
 import { PolicyError } from '../../../media/policy/error.ts';
@@ -12,12 +11,13 @@ import { readPolicyText } from '../../../media/policy/read.ts';
 import type { Facts, Policy, Verdict } from '../../../media/policy/types.ts';
 import { report as makeReport, type Told } from '../../../media/report/report.ts';
 import { sides } from '../../../media/report/side.ts';
-import { TimelineSchema, type Timeline } from '../../../media/timeline/schema.ts';
 import { probeReport, REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
 import type { ResultBody, ToolResult } from '../../../platform/bus/result_body.ts';
 import { extensionOf } from '../../../source/playlist/mapping.ts';
 import type { Texts } from '../../result/unpack.ts';
 import { say } from '../mcp/tools/result_summary.ts';
+import { reportPage } from '../report_page/report_page.ts';
+import { readTimeline } from '../report_page/stream_sections.ts';
 
 export type ReadPolicy =
   | { document: string; digest: string; description: string | undefined; untranslated: string[] }
@@ -112,20 +112,13 @@ const compare = (runs: readonly TextRun[]) =>
     })),
   );
 
-const isTimeline = new Ajv({ strict: false }).compile<Timeline>(TimelineSchema);
-
-/** The answer to a caller. Null: a runner reads hostile media, and what it stored may be anything. */
+/** The answer to a caller. Null: it cannot be read. */
 function timeline({ requestId, stored }: { requestId: string; stored: string }): string | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(stored);
-  } catch {
-    return null;
-  }
-  return isTimeline(value) ? JSON.stringify({ success: true, request_id: requestId, ...value }) : null;
+  const value = readTimeline(stored);
+  return value && JSON.stringify({ success: true, request_id: requestId, ...value });
 }
 
-export const JOBS = { readPolicy, judge, compare, say, timeline };
+export const JOBS = { readPolicy, judge, compare, say, timeline, reportPage };
 export type Jobs = typeof JOBS;
 export type JobName = keyof Jobs;
 export type Input<N extends JobName> = Parameters<Jobs[N]>[0];
@@ -144,4 +137,5 @@ export const IS_SHORT: { [N in JobName]: (input: Input<N>) => boolean } = {
   compare: () => false,
   say: ({ text }) => text.length <= SHORT_ANSWER,
   timeline: ({ stored }) => stored.length <= SHORT_ANSWER,
+  reportPage: () => false,
 };

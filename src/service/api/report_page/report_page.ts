@@ -1,0 +1,226 @@
+/** A request as a page to hand on: first whether it is fine, then what was found. Pure. */
+import { several } from '../../../base/scaled.ts';
+import { policyName } from '../../../media/ci_formats/policy_rules.ts';
+import type { Comparison } from '../../../media/compare/schema.ts';
+import type { HlsReport } from '../../../media/hls/schema.ts';
+import type { PolicyResult } from '../../../media/policy/schema.ts';
+import type { ProbeReport } from '../../../media/report/schema.ts';
+import { containerWords } from '../../../media/report/words.ts';
+import type { Timeline } from '../../../media/timeline/schema.ts';
+import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
+import { type Content, facts, html, section, stranger, table, told, type Tone } from './html.ts';
+import { comparison, disagreements, policy, provenance, TONES, tracks } from './media_sections.ts';
+import { hls, readTimeline, timeline } from './stream_sections.ts';
+
+export interface PageInput {
+  id: string;
+  kind: string;
+  state: 'success' | 'with-errors' | 'error';
+  /** As the log shows them. */
+  addresses: readonly string[];
+  sent: string;
+  ended: string;
+  error: string | null;
+  tools: readonly {
+    name: string;
+    version: string;
+    success: boolean;
+    error?: string;
+    code?: string;
+    durationMs: number;
+  }[];
+  policy: PolicyResult | null;
+  /** As JSON. Null: too long for a page. */
+  outputs: { readonly [N in keyof Outputs]?: string | null };
+  /** Why there is no result. */
+  gone: string | null;
+  /** Of a link. */
+  shared: { by: string; until: string } | null;
+}
+
+interface Outputs {
+  report: ProbeReport;
+  hls: HlsReport;
+  c2pa: C2paReport;
+  timeline: Timeline;
+  comparison: Comparison;
+}
+
+type Statement = readonly [tone: Tone, content: Content];
+
+const counted = (tone: Tone, count: number, one: string): Statement =>
+  count === 0 ? ['good', `no ${one}`] : [tone, several(count, one)];
+/** Said only where there is one. */
+const ifAny = (tone: Tone, count: number, one: string): Statement[] => (count === 0 ? [] : [counted(tone, count, one)]);
+
+/** A manifest that is valid may be of anybody. */
+const PROVENANCE: Readonly<Record<string, Statement>> = {
+  Trusted: ['good', 'the C2PA manifest holds, and its signer is trusted'],
+  Valid: ['warn', 'the C2PA manifest holds, but its signer is not on a list of trust'],
+  Invalid: ['bad', 'the C2PA manifest does not hold'],
+};
+
+interface Part<T> {
+  title: string;
+  read?: (text: string) => T | null;
+  /** What it is, in a few words. */
+  lead?: (value: T) => string;
+  statements: (value: T) => readonly Statement[];
+  content: (value: T) => Content;
+}
+
+/** In the order of the page. */
+const PARTS: { readonly [N in keyof Outputs]: Part<Outputs[N]> } = {
+  report: {
+    title: 'The report of the file',
+    lead: ({ container }) => containerWords(container),
+    statements: ({ diff, warnings }) => [
+      diff ? counted('warn', diff.length, 'disagreement') : ['none', 'disagreements were left out'],
+      ...ifAny('warn', diff?.filter(({ chosen }) => chosen === null).length ?? 0, 'undecided field'),
+      counted('warn', warnings.length, 'warning'),
+    ],
+    content: (report) => [tracks(report), disagreements(report)],
+  },
+  hls: {
+    title: 'The HLS report',
+    statements: ({ summary }) => [
+      counted('bad', summary.must_fix, 'must-fix finding'),
+      ...ifAny('warn', summary.should_fix, 'should-fix finding'),
+    ],
+    content: hls,
+  },
+  c2pa: {
+    title: 'The C2PA report',
+    statements: ({ active_manifest: active, validation_state: state }) => [
+      active === null
+        ? ['none', 'there is no C2PA manifest']
+        : (PROVENANCE[String(state)] ?? ['warn', 'the C2PA manifest was not validated']),
+    ],
+    content: provenance,
+  },
+  timeline: {
+    title: 'The timeline',
+    read: readTimeline,
+    statements: ({ streams, until }) => [
+      counted(
+        'warn',
+        streams.reduce((sum, { gaps }) => sum + gaps.count, 0),
+        'timeline gap',
+      ),
+      ...ifAny(
+        'warn',
+        streams.reduce((sum, { jumps }) => sum + jumps.count, 0),
+        'backward time jump',
+      ),
+      ...(until === undefined ? [] : [['warn', 'the timeline was cut short'] as const]),
+    ],
+    content: timeline,
+  },
+  comparison: {
+    title: 'The comparison',
+    statements: ({ summary }) => [counted('warn', summary.fields, 'changed field')],
+    content: comparison,
+  },
+};
+
+interface Drawn {
+  lead?: Content;
+  statements: readonly Statement[];
+  content: Content;
+}
+
+/** A runner reads hostile media, and what it stored may have any form: a part that cannot be read harms no other. */
+function drawn<T>({ title, read = JSON.parse, lead, statements, content }: Part<T>, text: string | null): Drawn {
+  const failed = (why: string): Drawn => ({ statements: [['warn', `${title} ${why}`]], content: null });
+  if (text === null) return failed('is too long for this page');
+  try {
+    const value = read(text) as T;
+    return { lead: stranger(lead?.(value)), statements: statements(value), content: content(value) };
+  } catch {
+    return failed('cannot be shown');
+  }
+}
+
+const VERDICTS: Readonly<Record<PolicyResult['outcome'], string>> = {
+  fail: 'fails the policy',
+  unknown: 'could not be judged by the policy',
+  warn: 'passes, with warnings, the policy',
+  pass: 'passes the policy',
+  'not-applicable': 'no rule applies of the policy',
+};
+
+const ofRequest = ({ state, error, tools, policy: verdict, gone }: PageInput): readonly Statement[] => [
+  ...(state === 'error' ? [['bad', ['the request failed: ', stranger(error) ?? 'see the tools']] as const] : []),
+  ...(verdict
+    ? [[TONES[verdict.outcome], [VERDICTS[verdict.outcome], ' ', stranger(policyName(verdict))]] as const]
+    : []),
+  ...(state === 'with-errors' ? tools : [])
+    .filter(({ success, code }) => !success && code !== 'must-fix')
+    .map(({ name }) => ['warn', [stranger(name), ' failed']] as const),
+  ...(gone === null ? [] : [['warn', gone] as const]),
+];
+
+const ORDER: readonly Tone[] = ['bad', 'warn', 'good', 'none'];
+const utc = (iso: string): string => `${iso.slice(0, 19).replace('T', ' ')} UTC`;
+
+const about = ({ id, kind, addresses, sent, ended, tools }: PageInput): Content =>
+  section(
+    'About this report',
+    facts([
+      ...addresses.map((address) => ['Address', stranger(address, 2_000)] as const),
+      ['Request', html`<code>${id}</code>`],
+      ['Kind', kind],
+      ['Sent', utc(sent)],
+      ['Ended', utc(ended)],
+    ]),
+    table('Tools', tools, [
+      { title: 'Tool', cell: ({ name }) => stranger(name) },
+      { title: 'Version', cell: ({ version }) => stranger(version) },
+      {
+        title: 'Outcome',
+        cell: ({ success, error, code }) =>
+          success ? told('good', 'success') : told('bad', [stranger(error) ?? 'failed', ' ', stranger(code)]),
+      },
+      { title: 'Time', cell: ({ durationMs }) => `${Math.round(durationMs)} ms`, right: true },
+    ]),
+  );
+
+/** The last part of an address. */
+function nameOf(address: string): string {
+  const parts = address.replace(/[?#].*$/s, '').split('/');
+  const name = parts.findLast((part) => part !== '') ?? address;
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+export const titleOf = (addresses: readonly string[]): string => addresses.map(nameOf).join(' and ') || 'erased';
+
+/** The content of `<body>`. */
+export function reportPage(input: PageInput): string {
+  const { addresses, outputs, policy: verdict, shared } = input;
+  const parts = (Object.keys(PARTS) as (keyof Outputs)[]).flatMap((name) => {
+    const text = outputs[name];
+    return text === undefined ? [] : [drawn(PARTS[name] as Part<unknown>, text)];
+  });
+  const statements = [...ofRequest(input), ...parts.flatMap((part) => part.statements)];
+  const sorted = statements.toSorted(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b));
+  return html`<main>
+    <header>
+      <p class="quiet">Media report by Probeyard</p>
+      <h1>${stranger(titleOf(addresses))}</h1>
+      <p class="lead">${parts.map(({ lead }) => lead)}</p>
+      <ul>
+        ${sorted.map(([tone, content]) => html`<li>${told(tone, content)}</li>`)}
+      </ul>
+      ${
+        shared &&
+        html`<p class="shared">
+          Shared by ${stranger(shared.by)} until ${utc(shared.until)}: whoever has the address of this page can read it.
+        </p>`
+      }
+    </header>
+    ${verdict && policy(verdict)} ${parts.map(({ content }) => content)} ${about(input)}
+  </main>`.text;
+}

@@ -1,0 +1,90 @@
+/** The page of a report: what it says of each kind of result, and that text of media stays text. */
+import assert from 'node:assert/strict';
+import { outline, readTimeline } from '../../../src/service/api/report_page/stream_sections.ts';
+import { html, stranger } from '../../../src/service/api/report_page/html.ts';
+import { reportPage } from '../../../src/service/api/report_page/report_page.ts';
+import { aStream } from '../../console/sample_answers.ts';
+import { HOSTILE, PAGES } from './page_samples.ts';
+
+/** As a reader sees it: without tags, entities as their characters. */
+const textOf = (page: string): string =>
+  page
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&apos;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&')
+    .replaceAll(/\s+/g, ' ');
+const headOf = (page: string): string => textOf(/<header>.*<\/header>/s.exec(page)![0]).trim();
+
+describe('report page: templates', () => {
+  const CASES: readonly [name: string, content: unknown, text: string][] = [
+    ['markup of a text is text', '<b>"\'&', '&lt;b&gt;&quot;&apos;&amp;'],
+    ['controls and directions are named', 'a\u202eb\u0000', 'a[U+202E]b[U+0000]'],
+    ['a template is markup', html`<i>${'<'}</i>`, '<i>&lt;</i>'],
+    ['what looks like a template is none', { text: '<b>' }, '[object Object]'],
+    ['nothing', [null, undefined, false, ''], ''],
+    ['zero', 0, '0'],
+  ];
+  for (const [name, content, text] of CASES) it(name, () => assert.equal(html`${content as string}`.text, text));
+
+  it('a long text is cut, also where its characters take more room by their names', () => {
+    assert.match(stranger('x'.repeat(301))!.text, /^<bdi>x{300}… \(301 characters\)<\/bdi>$/);
+    assert.ok(stranger('\u202e'.repeat(300))!.text.length < 340);
+    assert.equal(stranger(null), null);
+  });
+});
+
+describe('report page', () => {
+  const HEADS: Record<keyof typeof PAGES, RegExp> = {
+    good: /a film\.mp4 mp4, 60\.0 s, 22\.5 MB ✓ passes the policy house-delivery revision 3 ✓ no disagreement ✓ no warning$/,
+    disagreement:
+      /✕ fails the policy house-delivery revision 3 ⚠ 2 disagreements ⚠ 1 warning ⚠ 1 timeline gap ⚠ 1 backward time jump ⚠ the timeline was cut short Shared by Ann Smith until 2026-12-03 10:00:00 UTC/,
+    hls: /✕ 2 must-fix findings$/,
+    failed: /✕ the request failed: the source is not accessible: the name media\.example\.com does not exist$/,
+    expired: /✕ fails the policy house-delivery revision 3 ⚠ the result is no longer kept$/,
+    hostile: /✕ the request failed: "><img src=x onerror=alert\(1\)>\[U\+202E\]gnp\[U\+0000\]/,
+    comparison: /a\.mp4 and b\.mp4 ⚠ 1 changed field$/,
+    provenance: /⚠ the C2PA manifest holds, but its signer is not on a list of trust$/,
+    unreadable:
+      /⚠ The report of the file cannot be shown ⚠ The HLS report cannot be shown ⚠ The C2PA report is too long for this page ⚠ The timeline cannot be shown$/,
+  };
+  for (const [name, head] of Object.entries(HEADS) as [keyof typeof PAGES, RegExp][])
+    it(`${name}: says first whether it is fine`, () => assert.match(headOf(reportPage(PAGES[name])), head));
+
+  it('disagreement: tracks, both values with the chosen one, rules with the failed first, remedies', () => {
+    const text = textOf(reportPage(PAGES.disagreement));
+    for (const part of [
+      '0 video h264, high 1280x720, 25 fps, 2.9 Mbit/s',
+      'streams[1].channels 1 ✓ 2 (chosen) 70 % in test files mediainfo was right in 7 of 10 such cases',
+      'does not see it',
+      '⚠ audio begins 0.2 s after the file late-start streams[1]',
+      'Complete up to 590.00 s',
+    ])
+      assert.ok(text.includes(part), `${part} in ${text}`);
+    assert.ok(text.indexOf('✕ fail title') < text.indexOf('✓ pass wrapper'), text);
+    assert.ok(textOf(reportPage(PAGES.hls)).includes('Raise the target duration'), 'the remedy of a finding');
+  });
+
+  it('text of media is never markup, and a page is bounded whatever is in it', () => {
+    for (const [name, input] of Object.entries(PAGES)) {
+      const page = reportPage(input);
+      assert.doesNotMatch(page, /<(?:img|script|style|title|iframe|link|a)\b/i, name);
+      // oxlint-disable-next-line no-control-regex
+      assert.doesNotMatch(page, /[\u0000-\u0008\u202a-\u202e\u2066-\u2069]/, name);
+      assert.ok(page.length < 1_000_000, `${name}: ${page.length} characters`);
+    }
+    const text = textOf(reportPage(PAGES.hostile));
+    assert.ok(text.includes('and 150 more, which are not listed here'), text.slice(0, 2_000));
+    assert.ok(text.includes(HOSTILE.slice(0, 30)), 'it is shown');
+  });
+
+  it('a timeline of many columns is drawn with few points, and keeps its peak', () => {
+    const bits = Array.from({ length: 2_000 }, (_, at) => (at === 1_234 ? 9_000 : 10));
+    const stored = { version: '9.0', streams_left_out: 0, streams: [aStream({ bits })] };
+    const path = outline(readTimeline(JSON.stringify(stored))!.streams[0]!, { from: 0, to: 2_000 });
+    assert.equal(path.match(/V0H/g)?.length, 1);
+    assert.ok(path.match(/H/g)!.length <= 360);
+  });
+});
