@@ -148,6 +148,7 @@ export async function forgetAccountRemains(database: Database): Promise<void> {
   for (const [name, text] of Object.entries({
     forget_codes: `delete from account_codes where expires_at < now() - interval '7 days'`,
     forget_sessions: `delete from sessions where least(expires_at, ended_at) < now() - interval '30 days'`,
+    forget_report_links: 'delete from report_links where expires_at < now()',
     forget_signing_keys: 'delete from signing_keys where verifies_until < now()',
     forget_attempts: `delete from attempts where tat < now() - interval '1 hour'`,
     forget_unverified: `delete from users u

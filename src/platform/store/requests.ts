@@ -185,12 +185,12 @@ export async function releaseKey(database: Database, tokenId: number, key: strin
 }
 
 /**
- * Counts a call that opens no request: an invalid probe call (scope `token`), a management call (scope `user`, with
- * the root user of its account), or a policy that is saved (scope `policy`, of the account).
+ * Counts a call that opens no request: an invalid probe call (scope `token`), or by the root user of an account a
+ * management call (`user`), a policy that is saved (`policy`), or a reader of one of its links (`link`).
  */
 export async function takeRate(
   database: Database,
-  scope: 'token' | 'user' | 'policy',
+  scope: 'token' | 'user' | 'policy' | 'link',
   id: number,
   perMinute: number,
 ): Promise<{ allowed: boolean; rate: Rate; retryAfterMs: number }> {

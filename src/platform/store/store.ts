@@ -12,6 +12,7 @@ import { listen, type Listener, listenTokens, type TokenChange } from './listen.
 import * as log from './log.ts';
 import * as mails from './mails.ts';
 import * as policies from './policies.ts';
+import * as reportLinks from './report_links.ts';
 import * as requests from './requests.ts';
 import * as retention from './retention.ts';
 import * as sessions from './sessions.ts';
@@ -43,6 +44,7 @@ const CALLS = {
   ...log,
   ...mails,
   ...policies,
+  ...reportLinks,
   ...requests,
   ...retention,
   ...sessions,

@@ -105,6 +105,25 @@ create index sessions_parent on sessions (parent_id) where parent_id is not null
 create index sessions_token on sessions (token_id) where token_id is not null;
 alter table tokens add foreign key (made_in) references sessions on delete set null;
 
+-- Links to the report of a request, each readable without an account for as long as its maker may read the request.
+-- Made by a token, or in a session that is no sign-in, it ends with that.
+create table report_links (
+  id uuid primary key,
+  -- The address holds the secret; this is all that is kept of it.
+  sha256 bytea not null check (length(sha256) = 32),
+  request_id uuid not null,
+  user_id bigint not null references users on delete cascade,
+  token_id bigint references tokens on delete cascade,
+  session_id uuid references sessions on delete cascade,
+  created_at timestamptz not null,
+  expires_at timestamptz not null
+);
+create unique index report_links_sha256 on report_links (sha256);
+create index report_links_user on report_links (user_id);
+create index report_links_expired on report_links (expires_at);
+create index report_links_token on report_links (token_id) where token_id is not null;
+create index report_links_session on report_links (session_id) where session_id is not null;
+
 -- A credential ends with the one that made it: a JWT with the session or token that requested it, an API token with the
 -- token or JWT that made it. These are triggers, so that every reader of tokens and sessions sees them ended. They work
 -- by statement and set, because a user may have very many sessions; a chain of live tokens has 100 links.
@@ -123,6 +142,7 @@ begin
   update sessions s set ended_at = now() from below b where s.id = b.id and s.ended_at is null;
   update tokens set revoked_at = now(), updated_at = now(), sealed = null
     where made_in = any(ended) and revoked_at is null;
+  delete from report_links where session_id = any(ended);
   return null;
 end $$;
 create trigger sessions_end_made after update on sessions referencing new table as changed
@@ -142,6 +162,7 @@ begin
     update tokens t set revoked_at = now(), updated_at = now(), sealed = null
       from below b where t.id = b.id and t.revoked_at is null;
     update sessions set ended_at = now() where token_id = any(ended) and ended_at is null;
+    delete from report_links where token_id = any(ended);
   end if;
   if exists (select from changed n join before o on o.id = n.id
       where n.expires_at is not null and n.expires_at is distinct from o.expires_at) then
@@ -155,6 +176,8 @@ begin
       from (select id, min(ends) ends from below group by id) b where t.id = b.id;
     update sessions s set expires_at = n.expires_at from changed n
       where s.token_id = n.id and s.ended_at is null and s.expires_at > n.expires_at;
+    update report_links l set expires_at = n.expires_at from changed n
+      where l.token_id = n.id and l.expires_at > n.expires_at;
   end if;
   return null;
 end $$;
@@ -211,6 +234,14 @@ begin
     return 'tokens';
   end if;
   return null;
+end $$;
+
+-- Whether an account has as many links as it may. Counted one after the other, too.
+create function report_links_full(p_root bigint, p_most integer) returns boolean language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(hashtext('probeyard.account'), hashint8(p_root));
+  return p_most <= (select count(*) from users u join report_links l on l.user_id = u.id
+    where (u.id = p_root or u.root_id = p_root) and l.expires_at > now());
 end $$;
 
 -- Keys that sign JWTs.

@@ -1,0 +1,110 @@
+/** Links to reports: of the secret in their address the hash alone is kept. */
+import type { Maker } from './api_tokens.ts';
+import { listed, type Columns } from './columns.ts';
+import type { Database } from './connection.ts';
+import { ABOVE, effectivePermissions, effectiveStatus, type Above } from './limits.ts';
+import { named } from './named.ts';
+
+export interface ReportLink {
+  id: string;
+  requestId: string;
+  userId: number;
+  createdAt: Date;
+  expiresAt: Date;
+}
+
+export interface NewReportLink extends ReportLink {
+  sha256: Buffer;
+  /** The credential that it ends with. Both null: it was made by a person who signed in. */
+  madeBy: Maker;
+}
+
+const COLUMNS: Columns<ReportLink> = {
+  id: 'l.id',
+  requestId: 'l.request_id',
+  userId: 'l.user_id',
+  createdAt: 'l.created_at',
+  expiresAt: 'l.expires_at',
+};
+
+interface MakerRow extends ReportLink {
+  name: string;
+  status: Parameters<typeof effectiveStatus>[0];
+  permissions: string[];
+  restrictions: string[];
+  above: Above[];
+}
+
+/** The maker's credential is locked, so that it does not end while the link is written. */
+const MAKE = `
+  with by_token as (select from tokens where id = :tokenId and revoked_at is null for share),
+  by_session as (select from sessions where id = :sessionId and ended_at is null for share)
+  insert into report_links (id, sha256, request_id, user_id, token_id, session_id, created_at, expires_at)
+    select :id, :sha256, :requestId, :userId, :tokenId, :sessionId, :createdAt, :expiresAt from users u
+      where u.id = :userId
+        and (:tokenId::bigint is null or exists (select from by_token))
+        and (:sessionId::uuid is null or exists (select from by_session))
+        and (not report_links_full(coalesce(u.root_id, u.id), :most)
+          or exists (select from report_links where id = :id))
+    on conflict (id) do update set id = excluded.id returning id`;
+
+/** False: the account has as many as it may, or the credential has ended meanwhile. */
+export async function makeReportLink(
+  database: Database,
+  { madeBy, ...link }: NewReportLink,
+  most: number,
+): Promise<boolean> {
+  const made = await database.first({ name: 'make_report_link', ...named(MAKE, { ...link, ...madeBy, most }) });
+  return made !== null;
+}
+
+/** Null: there is no such link (any more). `maker`: as they are now. */
+export async function readReportLink(database: Database, sha256: Buffer) {
+  const row = await database.first<MakerRow>({
+    name: 'read_report_link',
+    text: `select ${listed(COLUMNS)}, u.status, u.permissions, u.restrictions, ${ABOVE} above,
+      coalesce(nullif(trim(concat_ws(' ', u.first_name, u.last_name)), ''), u.email) as name
+      from report_links l join users u on u.id = l.user_id where l.sha256 = $1 and l.expires_at > now()`,
+    values: [sha256],
+  });
+  if (!row) return null;
+  const { name, status, permissions, restrictions, above, ...link } = row;
+  const shared = above.map((one) => one.permissions);
+  return {
+    ...link,
+    rootUserId: above[0]?.id ?? link.userId,
+    maker: {
+      name,
+      status: effectiveStatus(status, above),
+      permissions: effectivePermissions(null, permissions, restrictions, shared),
+    },
+  };
+}
+
+/** Made by these users, the newest first; null: by anyone. */
+export const listReportLinks = (
+  database: Database,
+  userIds: readonly number[] | null,
+  requestId: string | null,
+): Promise<ReportLink[]> =>
+  database.rows<ReportLink>({
+    name: 'list_report_links',
+    text: `select ${listed(COLUMNS)} from report_links l where l.expires_at > now()
+      and ($1::bigint[] is null or l.user_id = any($1)) and ($2::uuid is null or l.request_id = $2)
+      order by l.created_at desc, l.id limit 1000`,
+    values: [userIds, requestId],
+  });
+
+/** Whether there was one. */
+export async function endReportLink(
+  database: Database,
+  id: string,
+  userIds: readonly number[] | null,
+): Promise<boolean> {
+  const ended = await database.first({
+    name: 'end_report_link',
+    text: `delete from report_links where id = $1 and ($2::bigint[] is null or user_id = any($2)) returning id`,
+    values: [id, userIds],
+  });
+  return ended !== null;
+}
