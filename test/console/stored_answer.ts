@@ -19,11 +19,12 @@ export async function storeAnswer(
   result: TextBody,
   { policy, ended, ...options }: Asked & Record<string, unknown> = {},
 ): Promise<string> {
-  const response = { shown: ['ffprobe'], policy, injectOutput: false, injectJson: false };
-  const request = { options, response };
+  const response = { shown: ['ffprobe'], injectOutput: false, injectJson: false };
+  const request = { options, response, ...(policy ? { policy } : {}) };
   const open = anOpenInput(store, { kind, tokenId, userId: id, waiter: null, request });
   await store.openRequest(open);
   const { packed, size } = packText(result);
-  await store.closeRequest(aCloseInput(open, { body: packed, inflatedBytes: size, ...ended }));
+  const policyOutcome = result.policy?.outcome;
+  await store.closeRequest(aCloseInput(open, { body: packed, inflatedBytes: size, policy: policyOutcome, ...ended }));
   return open.id;
 }

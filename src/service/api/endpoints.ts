@@ -22,6 +22,8 @@ import { SINGLES } from './probe/single_endpoints.ts';
 import * as versions from './probe/versions_endpoint.ts';
 import * as logDetail from './records/log_detail.ts';
 import * as log from './records/log_endpoints.ts';
+import * as report from './report_page/report_endpoints.ts';
+import * as shared from './report_page/shared_report.ts';
 import * as statistics from './records/statistics_endpoints.ts';
 import * as webhooks from './records/webhook_endpoints.ts';
 
@@ -38,8 +40,21 @@ function endpointsIn(files: object, table: object): Endpoint[] {
 
 const OF_TOOLS = SINGLES.map(({ endpoints }) => endpoints);
 // By name, and not in a list: knip then knows that what these files export is used.
-const PROBE = { file, requests, versions, samples, compare, compareReport, verdicts, policies };
-const OTHERS = { signUp, signIn, passwords, sessions, tokens, users, cluster, log, logDetail, statistics, webhooks };
+const PROBE = { file, requests, versions, samples, compare, compareReport, verdicts, policies, shared };
+const OTHERS = {
+  signUp,
+  signIn,
+  passwords,
+  sessions,
+  tokens,
+  users,
+  cluster,
+  log,
+  logDetail,
+  report,
+  statistics,
+  webhooks,
+};
 
 export const MANAGEMENT: readonly Endpoint[] = endpointsIn(OTHERS, ACCESS);
 export const ENDPOINTS: readonly Endpoint[] = [...endpointsIn({ ...OF_TOOLS, ...PROBE }, PROBE_ACCESS), ...MANAGEMENT];

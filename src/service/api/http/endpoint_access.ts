@@ -82,6 +82,11 @@ export const ACCESS = {
   'GET media/log': having('read:media'),
   'GET media/log/:id': having('read:media'),
   'DELETE media/log/:id': having('write:media'),
+  'GET media/log/:id/report': having('read:media'),
+  /** A link shows what its maker may read, to whoever has it. */
+  'POST media/log/:id/link': having('read:media'),
+  'GET media/link': having('read:media'),
+  'DELETE media/link/:id': having('read:media'),
   'GET statistics/usage': having('read:statistics'),
   'GET statistics/queue': having('read:statistics'),
   'GET statistics/requests': having('read:statistics'),
@@ -119,6 +124,8 @@ export const PROBE_ACCESS = {
   'PUT /v1/policy/:name': having('write:policy'),
   'DELETE /v1/policy/:name': having('write:policy'),
   'POST /v1/policy/:name/evaluate': having('read:media'),
+  /** The secret in its address is the credential. */
+  'GET /r/:secret': anyone,
   /** Its tools call other endpoints, which check their own permissions. */
   'POST /mcp': authenticated,
 } as const satisfies Record<string, Access>;

@@ -25,6 +25,7 @@ export const TAGS = {
   policy: { of: /\/policy\b/, text: 'Policies: rules that a file is judged by.' },
   mcp: { of: /^\/mcp$/, text: 'The Model Context Protocol.' },
   log: { of: /\/media\/log\b/, text: 'The log of requests.' },
+  reports: { of: /^\/r\/|\/media\/(?:link\b|log\/:id\/)/, text: 'Reports of requests to hand on, and links to them.' },
   statistics: { of: /\/statistics\//, text: 'Usage by user and time.' },
   webhooks: { of: /\/media\/webhook\b/, text: 'Deliveries of results to webhook addresses.' },
   auth: { of: /\/auth\//, text: 'Accounts, sessions and tokens.' },

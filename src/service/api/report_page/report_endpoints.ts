@@ -1,0 +1,244 @@
+/** The report of a request as one HTML file, and the links that show it to others. */
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import Type, { type Static } from 'typebox';
+import { requestFields } from '../../../base/log.ts';
+import { shownName } from '../../../media/tools/table.ts';
+import type { LogDetail } from '../../../platform/store/log.ts';
+import type { ReportLink } from '../../../platform/store/report_links.ts';
+import { tokenSha256 } from '../../../platform/store/token_text.ts';
+import { latestEnd } from '../../accounts/caller.ts';
+import { addressesIn, readKeptRequest } from '../../result/kept_request.ts';
+import { unpackResult } from '../../result/unpack.ts';
+import type { Packed } from '../../result/inflate.ts';
+import { verdictOf } from '../../result/verdict.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { visibleUsers } from '../http/endpoint_access.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { callerOf, type Context, uuidOf } from '../http/request_context.ts';
+import { closed, component, orNull, UUID } from '../http/request_fields.ts';
+import { pageHeaders } from '../pages/static_files.ts';
+import { outputTexts, resultFor } from '../probe/stored_result.ts';
+import { html } from './html.ts';
+import { type PageInput, titleOf } from './report_page.ts';
+
+const STYLE = readFileSync(new URL('report_page.css', import.meta.url), 'utf8');
+const POLICY = {
+  'style-src': `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+  'img-src': 'data:',
+};
+/** A file has no headers: the same policy stands in it. */
+const IN_FILE = Object.entries({ 'default-src': `'none'`, ...POLICY }).map((parts) => parts.join(' '));
+
+/** `body` is HTML already. No script runs in it, wherever it is opened. */
+export function sendHtml(ctx: Context, title: string, body: string): void {
+  ctx.set({ ...pageHeaders({ ...POLICY, sandbox: '' }), 'X-Robots-Tag': 'noindex, nofollow' });
+  ctx.type = 'text/html; charset=utf-8';
+  const head = html`<meta charset="utf-8" />
+    <meta http-equiv="Content-Security-Policy" content="${IN_FILE.join('; ')}" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="referrer" content="no-referrer" />
+    <meta name="robots" content="noindex, nofollow" />
+    <link rel="icon" href="data:," />
+    <title>${title}</title>`.text;
+  ctx.body = `<!doctype html><html lang="en"><head>${head}<style>${STYLE}</style></head><body>${body}</body></html>\n`;
+}
+
+/** Of all outputs together: what is longer is for a program. */
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/** What the page needs of a result. */
+async function partsOf(packed: Packed) {
+  const unpacked = await unpackResult(packed);
+  const { result } = unpacked;
+  const { tools, report, timeline, comparison } = result;
+  const ofTool = (tool: string) => tools.find(({ name, format }) => name === tool && format === 'json')?.output;
+  const found = { report: report?.output, hls: ofTool('msv'), c2pa: ofTool('c2pa'), timeline: timeline?.output };
+  const outputs: Record<string, string | null> = comparison ? { comparison: comparison.output } : {};
+  let left = MOST_BYTES;
+  const wanted = Object.entries(found).flatMap(([name, output]) => {
+    if (!output) return [];
+    outputs[name] = null;
+    if (output.to - output.from > left) return [];
+    left -= output.to - output.from;
+    return [{ name, output }];
+  });
+  wanted.sort((a, b) => a.output.from - b.output.from);
+  const texts = await outputTexts(
+    unpacked,
+    packed,
+    wanted.map(({ output }) => output),
+  );
+  for (const [at, { name }] of wanted.entries()) outputs[name] = texts[at]!;
+  return { result, outputs: outputs as PageInput['outputs'] };
+}
+
+const goneOf = ({ display, hasBody }: LogDetail): string => {
+  if (display === '') return 'what was kept of this request is deleted';
+  return hasBody ? 'the result is no longer kept' : 'the request ended without a result';
+};
+
+/** `account`: who pays. */
+export async function sendReport(
+  deps: Pick<Deps, 'store' | 'memory' | 'work'>,
+  ctx: Context,
+  row: LogDetail,
+  { account, shared = null }: { account: number; shared?: PageInput['shared'] },
+): Promise<void> {
+  const { id, kind, state, error, display } = row;
+  const stored = row.hasBody ? await resultFor(deps, ctx, row, partsOf, account) : null;
+  const { result, outputs = {} } = stored?.value ?? {};
+  const addresses = addressesIn(display);
+  const verdict = result && verdictOf(result, readKeptRequest(row).response.policy);
+  const policy =
+    row.policy === 'skipped'
+      ? null
+      : { name: row.policyName, revision: row.policyRevision, outcome: row.policy, rules: [] };
+  const tools = (result?.tools ?? []).map(({ name, side, ...tool }) => ({
+    ...tool,
+    name: side === undefined ? shownName(name) : `${shownName(name)} of ${side}`,
+  }));
+  const input: PageInput = {
+    ...{ id, kind, state, error, addresses, outputs, shared },
+    sent: row.submittedAt.toISOString(),
+    ended: row.endedAt.toISOString(),
+    tools: [...tools, ...(result?.report ? [result.report] : [])],
+    policy: verdict ?? policy,
+    gone: result ? null : goneOf(row),
+  };
+  sendHtml(ctx, titleOf(addresses), await deps.work.run('reportPage', input, { account, what: 'the report' }));
+}
+
+const ID = { id: Type.String({ format: 'uuid', description: 'The request id.' }) };
+const HTML = { mediaType: 'text/html', schema: Type.String() };
+
+async function readReport(deps: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const row = await deps.store.readLog(uuidOf(ctx), (await visibleUsers(deps, caller)) ?? 'everyone');
+  if (!row) throw notFound();
+  ctx.set('Content-Disposition', `attachment; filename="report-${row.id}.html"`);
+  await sendReport(deps, ctx, row, { account: caller.rootUserId });
+}
+
+export const reportOf = endpoint(
+  'GET media/log/:id/report',
+  {
+    id: 'readReport',
+    summary: 'Read the report of a request as one HTML file',
+    description:
+      'To hand on and to print: the verdict, tracks, disagreements, HLS findings with their remedies, the timeline. ' +
+      'The file needs nothing else: no script, no request elsewhere. It has no credentials: addresses are those of ' +
+      'the log. Tables and drawings are bounded, and say how much more there is. Where the result has expired, the ' +
+      'file says so.',
+    params: ID,
+    answer: { description: 'The report.', ...HTML },
+    errors: { 404: 'The caller has no such request, or it has not ended.' },
+  },
+  readReport,
+);
+
+/** Of an account, over all its users. */
+const MOST_LINKS = 100;
+const HOUR_MS = 3_600_000;
+
+const LINK = {
+  id: Type.String({ format: 'uuid' }),
+  request: Type.String({ format: 'uuid' }),
+  'user-id': Type.Integer({ description: 'Who made it.' }),
+  created: Type.String({ format: 'date-time' }),
+  expires: Type.String({ format: 'date-time' }),
+};
+const MadeLink = component('MadeReportLink', {
+  ...LINK,
+  url: Type.String({ description: 'Its address, shown this once; without `publicUrl` the path of it.' }),
+});
+const ListedLink = component('ReportLink', LINK);
+
+const shownLink = ({ id, requestId, userId, createdAt, expiresAt }: ReportLink): Static<typeof ListedLink> => ({
+  id,
+  request: requestId,
+  'user-id': userId,
+  created: createdAt.toISOString(),
+  expires: expiresAt.toISOString(),
+});
+
+const MakeBody = closed({
+  hours: Type.Integer({ minimum: 1, maximum: 720, default: 168, description: 'How long it works, in hours.' }),
+});
+
+/** Administrators, too, share only what is of themselves and their sub-users. */
+async function makeLink({ store, accounts, log }: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const { userId, signedIn, tokenId, sessionId } = caller;
+  const { hours } = checkedBy(MakeBody, ctx);
+  const row = await store.readLog(uuidOf(ctx), await store.usersUnder(userId));
+  if (!row || row.display === '') throw notFound();
+  const [id, secret, now] = [randomUUID(), randomBytes(32).toString('base64url'), Math.floor(store.clock.now())];
+  const expiresAt = new Date(Math.min(now + hours * HOUR_MS, latestEnd(caller)?.getTime() ?? Infinity));
+  const madeBy = signedIn ? { tokenId: null, sessionId: null } : { tokenId, sessionId };
+  const link = { id, requestId: row.id, userId, createdAt: new Date(now), expiresAt };
+  if (!(await store.makeReportLink({ ...link, madeBy, sha256: tokenSha256(secret) }, MOST_LINKS)))
+    throw new ApiError('too-many-links');
+  log.info({ ...requestFields({ id: row.id }), link: id, user: userId, expires: expiresAt }, 'link to a report made');
+  ctx.status = 201;
+  const url = `${accounts.settings.publicUrl.replace(/\/$/, '')}/r/${secret}`;
+  ctx.body = { ...shownLink(link), url } satisfies Static<typeof MadeLink>;
+}
+
+export const makeReportLink = endpoint(
+  'POST media/log/:id/link',
+  {
+    id: 'makeReportLink',
+    summary: 'Make a link to the report of a request',
+    description:
+      'Whoever has the address reads the report without an account, until the link expires or is ended, or its maker ' +
+      'may no longer read the request. Of the requests of the caller and their sub-users. A link that is made with an ' +
+      `API token, or with a JWT from \`auth/jwt\`, ends with that credential. An account has at most ${MOST_LINKS}.`,
+    params: ID,
+    body: MakeBody,
+    also: [409],
+    answer: { status: 201, description: 'The link.', schema: MadeLink },
+  },
+  makeLink,
+);
+
+const ListQuery = closed({
+  request: orNull(Type.String({ pattern: UUID, default: null, description: 'Of this request.' })),
+});
+
+async function list(deps: Deps, ctx: Context): Promise<void> {
+  const users = await visibleUsers(deps, callerOf(ctx));
+  ctx.body = { links: (await deps.store.listReportLinks(users, checkedBy(ListQuery, ctx).request)).map(shownLink) };
+}
+
+export const listReportLinks = endpoint(
+  'GET media/link',
+  {
+    id: 'listReportLinks',
+    summary: 'List links to reports',
+    description: 'Those that work, of the caller and their sub-users, newest first; for administrators of everyone.',
+    query: ListQuery,
+    answer: { description: 'The links.', schema: closed({ links: Type.Array(ListedLink) }) },
+  },
+  list,
+);
+
+async function end(deps: Deps, ctx: Context): Promise<void> {
+  const [id, caller] = [uuidOf(ctx), callerOf(ctx)];
+  if (!(await deps.store.endReportLink(id, await visibleUsers(deps, caller)))) throw notFound();
+  deps.log.info({ link: id, user: caller.userId }, 'link to a report ended');
+  ctx.status = 204;
+}
+
+export const endReportLink = endpoint(
+  'DELETE media/link/:id',
+  {
+    id: 'endReportLink',
+    summary: 'End a link to a report',
+    params: { id: Type.String({ format: 'uuid', description: 'The id of the link.' }) },
+    answer: { status: 204, description: 'It no longer works.' },
+  },
+  end,
+);
