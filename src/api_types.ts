@@ -1253,6 +1253,23 @@ export interface LoggedRequest {
   'comparison-response'?: string;
 }
 
+export interface MadeReportLink {
+  id: string;
+  request: string;
+  'user-id': number;
+  created: string;
+  expires: string;
+  url: string;
+}
+
+export interface ReportLink {
+  id: string;
+  request: string;
+  'user-id': number;
+  created: string;
+  expires: string;
+}
+
 export type DeliveryState = 'pending' | 'delivered' | 'failed';
 
 export interface DeliveryAttempt {
@@ -1983,6 +2000,26 @@ export interface Calls {
     answer: LoggedRequest;
   };
   'DELETE media/log/:id': {
+    answer: undefined;
+  };
+  'GET media/log/:id/report': {
+    answer: string;
+  };
+  'POST media/log/:id/link': {
+    body: {
+      hours?: number;
+    };
+    answer: MadeReportLink;
+  };
+  'GET media/link': {
+    query: {
+      request?: string | null;
+    };
+    answer: {
+      links: Array<ReportLink>;
+    };
+  };
+  'DELETE media/link/:id': {
     answer: undefined;
   };
   'GET media/webhook': {
