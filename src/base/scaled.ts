@@ -1,5 +1,5 @@
 /** Figures as people read them: 2.1 kB, 5.4 Mbit/s, 1.50 s, 3 streams. */
-export const scaled = (value: number, units: readonly string[], step: number): string => {
+const scaled = (value: number, units: readonly string[], step: number): string => {
   let [figure, place] = [value, 0];
   while (figure >= step && place < units.length - 1) {
     figure /= step;

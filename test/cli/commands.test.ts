@@ -299,6 +299,21 @@ describe('probeyard', function () {
     assert.match(await fails(1, 'timeline', metadata.request_id), /no timeline was requested/);
   });
 
+  it('result and probe: the report as one HTML file; result: as a link that works without a token', async () => {
+    const page = await printed(0, 'probe', film, '-o', 'html');
+    assert.match(page, /^<!doctype html>.*<h1><bdi>tiny\.mp4<\/bdi><\/h1>/s);
+    const [, id] = /<code>([0-9a-f-]{36})<\/code>/.exec(page)!;
+    assert.equal(await printed(0, 'result', id!, '-o', 'html'), page);
+    const { stdout, stderr } = await here.probeyard(['result', id!, '--link', '90m']);
+    assert.match(stderr, /^whoever has this address can read the report until \S+; it is shown this once\n$/);
+    assert.match(stdout.toString(), /^http:\/\/127\.0\.0\.1:\d+\/r\/[\w-]{43}\n$/);
+    const shared = await fetch(stdout.toString().trim());
+    assert.equal(shared.status, 200);
+    assert.match(await shared.text(), /Shared by/);
+    assert.match(await fails(2, 'result', id!, '--link', '31d'), /hours/);
+    assert.match(await fails(2, 'probe', film, film, '-o', 'html'), /-o html prints the report of one source/);
+  });
+
   /** An origin that never answers, so that a request goes on. */
   const hanging = () => here.origin(() => new Promise<void>(() => {}));
   const cancelled = (url: string) =>

@@ -32,6 +32,7 @@ export interface Call<N extends CallName> {
 }
 
 export interface Api {
+  server: URL;
   /** An answer of a status below 300. Everything else is thrown as a Failure. */
   ask<N extends CallName>(name: N, call?: Call<N>): Promise<Answered>;
   /** Its body. */
@@ -180,6 +181,7 @@ export function makeApi(options: ApiOptions): Api {
   }
 
   return {
+    server: access.url,
     ask,
     async call(name, given) {
       const answered = await ask(name, given);

@@ -65,7 +65,7 @@ export const COMMANDS: readonly Command[] = [
       ...TIMES,
       PARALLEL,
     ],
-    formats: ['table', 'json', 'yaml', 'raw'],
+    formats: ['table', 'json', 'yaml', 'html', 'raw'],
     examples: [
       { does: 'what is in a file', line: 'probeyard probe https://media.example.com/film.mp4' },
       { does: 'what is in a file of this machine', line: 'probeyard probe film.mp4' },
@@ -239,9 +239,24 @@ export const COMMANDS: readonly Command[] = [
     name: 'result',
     summary: 'Read a result back',
     positionals: [{ name: 'ID', help: 'id of a request' }],
-    formats: ['table', 'json', 'yaml'],
+    options: [
+      {
+        name: 'link',
+        value: 'TIME',
+        help: 'print a link to the report that works for so long, without an account: 1h to 30d',
+      },
+    ],
+    formats: ['table', 'json', 'yaml', 'html'],
     examples: [
       { does: 'the whole answer of a request', line: 'probeyard result 019a5f3e-8a00-7000-8000-000000000001 -o json' },
+      {
+        does: 'a report to hand on: one file that needs nothing else, and prints',
+        line: 'probeyard result 019a5f3e-8a00-7000-8000-000000000001 -o html > report.html',
+      },
+      {
+        does: 'the same as a link that ends',
+        line: 'probeyard result 019a5f3e-8a00-7000-8000-000000000001 --link 7d',
+      },
     ],
     run: async () => (await import('./result_command.ts')).default,
   },

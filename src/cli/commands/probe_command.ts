@@ -8,7 +8,7 @@ import type { Envelope } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
 import { submit, type Limits } from '../follow_request.ts';
 import { givenSource, type GivenSource, givenSources, memberOf } from '../given_source.ts';
-import { writeAnswer, yamlText } from '../output/write_answer.ts';
+import { writeAnswer, writeReport, yamlText } from '../output/write_answer.ts';
 import { envelopeText } from '../output/envelope_text.ts';
 import { times, versions, withFields } from './request_options.ts';
 import { inOrder, worst, type Outcome } from './several.ts';
@@ -106,6 +106,7 @@ const run: Run = async (invocation) => {
   const raw = format === 'raw';
   if (raw && (sources.length > 1 || invocation.text('only') === undefined))
     throw usage('-o raw prints the output of one tool about one address', 'add --only ffprobe or another tool');
+  if (format === 'html' && sources.length > 1) throw usage('-o html prints the report of one source');
   const fields = await fileRequest(invocation);
   if (raw) fields['inject_output'] = true;
   const api = await invocation.api();
@@ -145,6 +146,7 @@ async function printOne(
   }
   const envelope = envelopeOf(value);
   if (format === 'table') await terminal.data(await tableOf(invocation, source.shown, envelope));
+  else if (format === 'html') await writeReport(invocation, envelope.metadata.request_id);
   else await writeAnswer(invocation, value.body);
   return exitOf(envelope);
 }

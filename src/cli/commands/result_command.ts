@@ -1,10 +1,11 @@
 /** `result`, `timeline` and `versions`: what is read back, and what there is to run. */
 import type { Envelope, Standing, Timeline } from '../../api_types.ts';
 import type { Api } from '../api/api_client.ts';
-import type { Run } from '../command.ts';
+import { milliseconds } from '../args.ts';
+import type { Invocation, Run } from '../command.ts';
 import { EXIT, Failure } from '../exits.ts';
 import { standingLine } from '../follow_request.ts';
-import { writeAnswer } from '../output/write_answer.ts';
+import { writeAnswer, writeReport } from '../output/write_answer.ts';
 import { requestOf, tableOf } from './probe_command.ts';
 import { oneLine } from '../terminal.ts';
 import { tableText } from '../output/text_table.ts';
@@ -19,10 +20,26 @@ async function readBack(api: Api, name: 'GET /v1/probe/:id' | 'GET /v1/probe/:id
   throw new Failure(`the request has not ended: ${line}`, EXIT.unknown);
 }
 
+const HOUR_MS = 3_600_000;
+
+/** Prints the address alone, for a script or a clipboard. */
+async function printLink({ terminal }: Invocation, api: Api, id: string, lasts: string): Promise<void> {
+  const body = { hours: Math.ceil(milliseconds('link', lasts) / HOUR_MS) };
+  const { url, expires } = await api.call('POST media/log/:id/link', { params: { id }, body });
+  const under = api.server.pathname.replace(/\/$/, '');
+  await terminal.data(`${new URL(url.startsWith('/') ? `${under}${url}` : url, api.server).href}\n`);
+  terminal.note(`whoever has this address can read the report until ${expires}; it is shown this once`);
+}
+
 const run: Run = async (invocation) => {
   const { positionals, format, terminal } = invocation;
   const id = positionals[0]!;
-  const body = await readBack(await invocation.api(), 'GET /v1/probe/:id', id);
+  const api = await invocation.api();
+  const lasts = invocation.text('link');
+  if (lasts !== undefined) await printLink(invocation, api, id, lasts);
+  else if (format === 'html') await writeReport(invocation, id);
+  if (lasts !== undefined || format === 'html') return EXIT.done;
+  const body = await readBack(api, 'GET /v1/probe/:id', id);
   const answer = JSON.parse(body.toString()) as Envelope;
   if (format === 'table' && answer.metadata !== undefined && !('runs' in answer) && !('output' in answer))
     await terminal.data(await tableOf(invocation, oneLine(id), answer));

@@ -1,4 +1,4 @@
-/** Answers as JSON, unchanged, or as YAML. */
+/** Answers as JSON, unchanged, or as YAML; and the report of a request as HTML. */
 import type { Invocation } from '../command.ts';
 
 const newline = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
@@ -18,3 +18,9 @@ export async function writeAnswer({ format, terminal }: Invocation, body: Buffer
 /** A value of our own. */
 export const writeValue = async ({ format, terminal }: Invocation, value: unknown): Promise<void> =>
   terminal.data(format === 'yaml' ? await yamlText(value) : newline(JSON.stringify(value, null, 2)));
+
+/** A page that needs nothing else. */
+export async function writeReport({ api, terminal }: Invocation, id: string): Promise<void> {
+  const { body } = await (await api()).ask('GET media/log/:id/report', { params: { id } });
+  await terminal.data(body);
+}
