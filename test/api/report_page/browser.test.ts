@@ -73,8 +73,8 @@ describe('report page in a browser', function () {
       const ofTable = pages.filter((page) => /streams\[\d+\]\.duration/.test(page));
       assert.ok(ofTable.length > 1, `${ofTable.length} pages of the table`);
       for (const page of ofTable) assert.match(page, /Field.*probe.*mediainfo.*Sure.*Why/);
-      for (let at = 0; at < 100; at++)
-        assert.equal(pages.filter((page) => page.includes(`streams[${at}].duration${at}`)).length, 1, `row ${at}`);
+      for (let row = 0; row < 100; row++)
+        assert.equal(pages.filter((page) => page.includes(`streams[${row}].duration${row}`)).length, 1, `row ${row}`);
       await v.page.emulateMedia({ media: 'print' });
       assert.equal(
         await v.page.evaluate('getComputedStyle(document.documentElement).backgroundColor'),

@@ -101,7 +101,13 @@ export async function sendReport(
     name: side === undefined ? shownName(name) : `${shownName(name)} of ${side}`,
   }));
   const input: PageInput = {
-    ...{ id, kind, state, error, addresses, outputs, shared },
+    id,
+    kind,
+    state,
+    error,
+    addresses,
+    outputs,
+    shared,
     sent: row.submittedAt.toISOString(),
     ended: row.endedAt.toISOString(),
     tools: [...tools, ...(result?.report ? [result.report] : [])],
