@@ -16,9 +16,11 @@ const ALONE: Part = [['all but what follows', 'test/**/*.test.ts']];
 export const SLOW_ALONE: Part = [
   [
     'a browser (115)',
-    'test/console/{account,answer,cluster,playground,policies,raw,records,start,states,timeline,tour,verdict}.test.ts',
+    'test/console/{account,answer,cluster,hand_on,playground,policies,raw,records,start,states}.test.ts',
+    'test/console/{tasks,timeline,tour,verdict}.test.ts',
     'test/docs/browser.test.ts',
     'test/api/docs/reference.test.ts',
+    'test/api/report_page/browser.test.ts',
   ],
   [
     'a command line as a process of its own, beside an installation (87)',

@@ -1,5 +1,6 @@
 /** One request of the log: whether the file is fine, what was asked, what each tool said. */
 import { Answer, Summary } from '../answer/answer.tsx';
+import { HandOn } from '../answer/hand_on.tsx';
 import { signalsOf, verdictOf } from '../answer/sentence.ts';
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
@@ -135,6 +136,7 @@ function Shown({ answer, again }: { answer: OpenAnswer; again: () => void }) {
         <Failures facts={facts} />
         <Around facts={facts} />
         <Actions facts={facts} again={again} />
+        {url !== '' && <HandOn id={facts.id} />}
       </section>
       <Answer answer={answer} />
     </>
