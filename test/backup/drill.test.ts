@@ -216,6 +216,11 @@ describe('backup: the drill', function () {
     try {
       const elsewhere = folder(place2.path);
       const database = { url: fixture.urls.owner };
+      await fixture.sql(
+        `insert into report_links (id, sha256, request_id, user_id, created_at, expires_at)
+          values (gen_random_uuid(), sha256('secret'), gen_random_uuid(), $1, now(), now() + interval '1 day')`,
+        [users[1]],
+      );
       const made = await makeBackup({ database, recipients: [pair.recipient], keys, destination: elsewhere });
       const [request] = await fixture.sql<{ id: string }>(
         `select id from requests where user_id = $1 and state <> 'open' order by submitted_at desc limit 1`,
@@ -242,6 +247,7 @@ describe('backup: the drill', function () {
       ]);
       assert.deepEqual(erased, { display: '', gone: true });
       assert.deepEqual(await target.sql('select 1 from tokens where id = $1 and revoked_at is null', [token.id]), []);
+      assert.deepEqual(await target.sql('select 1 from report_links'), []);
       const [next] = await target.sql<{ id: string }>(
         `insert into users (email) values ('n@example.org') returning id`,
       );

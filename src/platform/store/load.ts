@@ -170,6 +170,8 @@ function loading(client: pg.Client, content: DumpContent, rules: () => Promise<v
     },
     async commit(name) {
       await completed();
+      // One that was ended after the backup must not work again, and no list has it.
+      await client.query('delete from report_links');
       for (const { name: sequence, value } of content.sequences)
         await client.query(
           `select setval(c.oid::regclass, greatest($2::bigint, coalesce(pg_sequence_last_value(c.oid::regclass), 0)))
