@@ -19,7 +19,7 @@ const TILES: readonly Tile[] = [
   {
     title: 'Judge files before they go out',
     text: 'Rules as data turn a result into a verdict, for one file or in CI, with the reason of each failure.',
-    files: ['policies.md', 'guides/ci.md', 'c2pa.md'],
+    files: ['policies.md', 'guides/ci.md', 'guides/hand-on.md', 'c2pa.md'],
   },
   {
     title: 'Validate HLS',

@@ -67,6 +67,7 @@ export const SECTIONS: readonly Section[] = [
       'ffprobe without hangs, zombies, leaks and orphans: what ends it, and how long a call may take.',
     'guides/hls.md': 'Validate HLS by its playlists or with segments, understand a finding, and do so in CI.',
     'guides/webhooks.md': 'Get results without waiting, and verify the signature in Node, Python, Go and PHP.',
+    'guides/hand-on.md': 'Hand a result on as one HTML file that prints, or by a link that ends and needs no account.',
     'guides/errors.md': 'Which statuses to retry, a client that retries without running twice, and all limits.',
     'guides/ci.md': 'Judge media in GitHub Actions, GitLab and Jenkins, with JUnit and SARIF reports.',
     'guides/clients.md': 'Generate a typed client from OpenAPI for TypeScript, Python and other languages.',
