@@ -30,7 +30,8 @@ nothing.
 
 A user reaches their own data and that of all accounts below them; an administrator reaches everyone's. An object of
 another account is a 404. Only the root user changes administrators. Nobody changes their own permissions, and only the
-root user sets their own limits. Links to reports are made of the own requests and those of accounts below alone. The probe endpoints need \`write:media\`; reading a request back needs \`read:media\`.
+root user sets their own limits. Administrators, too, make links to reports only of their own requests and of those of
+accounts below them. The probe endpoints need \`write:media\`; reading a request back needs \`read:media\`.
 Saving and deleting policies needs \`write:policy\`, which a new token has only if its permissions name it or are null.
 
 | endpoint | requires | no credential | ${COLUMNS.map(([title]) => title).join(' | ')} |

@@ -1,4 +1,4 @@
-/** A report is handed on from the page of its request: as a file, and by a link that somebody without an account reads. */
+/** A report is handed on from the page of its request: as a file, and by a link that needs no account. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { Person } from '../api/accounts/fixture.ts';

@@ -1,4 +1,4 @@
-/** The page of a report in a browser: from a file, without a request elsewhere, readable by all, narrow, and printed. */
+/** The page of a report in a browser: from a file alone, readable by all, narrow, and printed. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

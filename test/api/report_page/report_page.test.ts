@@ -37,21 +37,41 @@ describe('report page: templates', () => {
 });
 
 describe('report page', () => {
-  const HEADS: Record<keyof typeof PAGES, RegExp> = {
-    good: /a film\.mp4 mp4, 60\.0 s, 22\.5 MB ✓ passes the policy house-delivery revision 3 ✓ no disagreement ✓ no warning$/,
-    disagreement:
-      /✕ fails the policy house-delivery revision 3 ⚠ 2 disagreements ⚠ 1 warning ⚠ 1 timeline gap ⚠ 1 backward time jump ⚠ the timeline was cut short Shared by Ann Smith until 2026-12-03 10:00:00 UTC/,
-    hls: /✕ 2 must-fix findings$/,
-    failed: /✕ the request failed: the source is not accessible: the name media\.example\.com does not exist$/,
-    expired: /✕ fails the policy house-delivery revision 3 ⚠ the result is no longer kept$/,
-    hostile: /✕ the request failed: "><img src=x onerror=alert\(1\)>\[U\+202E\]gnp\[U\+0000\]/,
-    comparison: /a\.mp4 and b\.mp4 ⚠ 1 changed field$/,
-    provenance: /⚠ the C2PA manifest holds, but its signer is not on a list of trust$/,
-    unreadable:
-      /⚠ The report of the file cannot be shown ⚠ The HLS report cannot be shown ⚠ The C2PA report is too long for this page ⚠ The timeline cannot be shown$/,
+  /** How the head of each page ends: the parts in their order. */
+  const HEADS: Record<keyof typeof PAGES, readonly string[]> = {
+    good: [
+      'a film.mp4 mp4, 60.0 s, 22.5 MB',
+      '✓ passes the policy house-delivery revision 3',
+      '✓ no disagreement',
+      '✓ no warning',
+    ],
+    disagreement: [
+      '✕ fails the policy house-delivery revision 3',
+      '⚠ 2 disagreements',
+      '⚠ 1 warning',
+      '⚠ 1 timeline gap',
+      '⚠ 1 backward time jump',
+      '⚠ the timeline was cut short',
+      'Shared by Ann Smith until 2026-12-03 10:00:00 UTC: whoever has the address of this page can read it.',
+    ],
+    hls: ['✕ 2 must-fix findings'],
+    failed: ['✕ the request failed: the source is not accessible: the name media.example.com does not exist'],
+    expired: ['✕ fails the policy house-delivery revision 3', '⚠ the result is no longer kept'],
+    hostile: [`until 2026-12-03 10:00:00 UTC: whoever has the address of this page can read it.`],
+    comparison: ['a.mp4 and b.mp4', '⚠ 1 changed field'],
+    provenance: ['⚠ the C2PA manifest holds, but its signer is not on a list of trust'],
+    unreadable: [
+      '⚠ The report of the file cannot be shown',
+      '⚠ The HLS report cannot be shown',
+      '⚠ The C2PA report is too long for this page',
+      '⚠ The timeline cannot be shown',
+    ],
   };
-  for (const [name, head] of Object.entries(HEADS) as [keyof typeof PAGES, RegExp][])
-    it(`${name}: says first whether it is fine`, () => assert.match(headOf(reportPage(PAGES[name])), head));
+  for (const [name, parts] of Object.entries(HEADS) as [keyof typeof PAGES, readonly string[]][])
+    it(`${name}: says first whether it is fine`, () => {
+      const head = headOf(reportPage(PAGES[name]));
+      assert.ok(head.endsWith(parts.join(' ')), head);
+    });
 
   it('disagreement: tracks, both values with the chosen one, rules with the failed first, remedies', () => {
     const text = textOf(reportPage(PAGES.disagreement));

@@ -28,7 +28,7 @@ export const html = (strings: TemplateStringsArray, ...contents: Content[]): Mar
 
 const LONGEST = 300;
 
-/** Text of media: in its own direction, and cut as it is shown. What is no text is shown as JSON; null: there is none. */
+/** Text of media: in its own direction, and cut as it is shown. Other values are shown as JSON. Null: there is none. */
 export function stranger(value: unknown, most = LONGEST): Markup | null {
   if (value === undefined || value === null || value === '') return null;
   const whole = typeof value === 'string' ? value : JSON.stringify(value);

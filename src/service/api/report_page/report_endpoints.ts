@@ -199,9 +199,10 @@ export const makeReportLink = endpoint(
     id: 'makeReportLink',
     summary: 'Make a link to the report of a request',
     description:
-      'Whoever has the address reads the report without an account, until the link expires or is ended, or its maker ' +
-      'may no longer read the request. Of the requests of the caller and their sub-users. A link that is made with an ' +
-      `API token, or with a JWT from \`auth/jwt\`, ends with that credential. An account has at most ${MOST_LINKS}.`,
+      'Whoever has the address reads the report without an account, until the link expires or is ended, or its ' +
+      'maker may no longer read the request. Of the requests of the caller and their sub-users. A link that is made ' +
+      'with an API token, or with a JWT from `auth/jwt`, ends with that credential. An account has at most ' +
+      `${MOST_LINKS} links.`,
     params: ID,
     body: MakeBody,
     also: [409],
