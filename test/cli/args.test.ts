@@ -45,7 +45,7 @@ describe('arguments', () => {
     [['probe'], /^probe: SOURCE is missing$/, /probe --help/],
     [['versions', 'x'], /^versions: 1 arguments, and it takes none$/],
     [['c2pa', 'a', 'b'], /^c2pa: 2 arguments, and it takes 1$/],
-    [['probe', 'u', '-o', 'junit'], /^--output: accepted: table, json, yaml, raw$/],
+    [['probe', 'u', '-o', 'junit'], /^--output: accepted: table, json, yaml, html, raw$/],
     [['probe', 'u', '-o'], /^-o: a value is missing/],
     [['probe', 'u', '--policy', 'a', '--policy', 'b'], /^--policy: given twice$/],
     [['probe', 'u', '--timeline=yes'], /^--timeline: takes no value$/],

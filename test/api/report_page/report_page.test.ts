@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { outline, readTimeline } from '../../../src/service/api/report_page/stream_sections.ts';
 import { html, stranger } from '../../../src/service/api/report_page/html.ts';
-import { reportPage } from '../../../src/service/api/report_page/report_page.ts';
+import { type PageInput, reportPage } from '../../../src/service/api/report_page/report_page.ts';
 import { aStream } from '../../console/sample_answers.ts';
+import { random as makeRandom } from '../../source/random.ts';
 import { HOSTILE, PAGES } from './page_samples.ts';
 
 /** As a reader sees it: without tags, entities as their characters. */
@@ -98,6 +99,29 @@ describe('report page', () => {
     const text = textOf(reportPage(PAGES.hostile));
     assert.ok(text.includes('and 150 more, which are not listed here'), text.slice(0, 2_000));
     assert.ok(text.includes(HOSTILE.slice(0, 30)), 'it is shown');
+  });
+
+  it('whatever a runner stored, there is a page, and no markup of it (1,000 changed results)', () => {
+    const JUNK: readonly unknown[] = [null, -1, 1e308, true, '', HOSTILE, [], {}, [[HOSTILE]], { length: 9e9 }];
+    const random = makeRandom(7);
+    const changed = (value: unknown): unknown => {
+      if (random() < 0.02) return JUNK[Math.floor(random() * JUNK.length)];
+      if (Array.isArray(value)) return value.slice(0, 20).map(changed);
+      if (typeof value !== 'object' || value === null) return value;
+      return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, changed(member)]));
+    };
+    const samples: readonly PageInput[] = Object.values(PAGES);
+    for (let at = 0; at < 1_000; at++) {
+      const sample = samples[at % samples.length]!;
+      const outputs = Object.entries(sample.outputs).map(([name, text]) => {
+        const value: unknown = name === 'report' && sample === PAGES.unreadable ? {} : JSON.parse(text ?? 'null');
+        return [name, JSON.stringify(changed(value))];
+      });
+      const page = reportPage({ ...sample, outputs: Object.fromEntries(outputs) as PageInput['outputs'] });
+      assert.match(page, /^<main>.*<h2>About this report<\/h2>.*<\/main>$/s);
+      assert.doesNotMatch(page, /<(?:img|script|style|title)\b/i);
+      assert.ok(page.length < 1_000_000, `${page.length} characters`);
+    }
   });
 
   it('a timeline of many columns is drawn with few points, and keeps its peak', () => {
