@@ -9,7 +9,7 @@ import { count, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { visible } from '../parts/visible.ts';
+import { visible } from '../../base/visible.ts';
 import { changed, goWith, hrefOf, usePlace } from '../router.ts';
 import { durationsOf, durationsSaid } from './durations.tsx';
 import { ShownPlaylist } from './playlist.tsx';

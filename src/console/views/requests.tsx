@@ -13,7 +13,7 @@ import { KIND_NAMES, Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, useListing, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { visible } from '../parts/visible.ts';
+import { visible } from '../../base/visible.ts';
 import { hrefOf, usePlace } from '../router.ts';
 import { may, session } from '../session.ts';
 import { startAhead } from '../worker/open_answer.ts';

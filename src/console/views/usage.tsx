@@ -10,7 +10,7 @@ import { usersBy, useTokenNames } from '../parts/names.ts';
 import { Await, Empty } from '../parts/states.tsx';
 import { Sums, Table, type Column } from '../parts/table.tsx';
 import { Amount } from '../parts/time.tsx';
-import { visible } from '../parts/visible.ts';
+import { visible } from '../../base/visible.ts';
 import { useCell } from '../cell.ts';
 import { hrefOf, usePlace } from '../router.ts';
 import { may, session } from '../session.ts';
