@@ -3,18 +3,17 @@
  * image.
  */
 import { spawnSync } from 'node:child_process';
-import { chmod, readdir, rm } from 'node:fs/promises';
+import { chmod, readdir, readFile, rm } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
 
-const source = '/app/src';
-for (const entry of await readdir(source, { withFileTypes: true })) {
-  if (entry.isDirectory()) await load(`${source}/${entry.name}/main.ts`);
-}
-await load(`${source}/runner/verify.ts`);
+const entry = '/app/src/main.ts';
+// A role that cannot be loaded fails the build.
+const roles = [...(await readFile(entry, 'utf8')).matchAll(/import\('\.\/(.+)'\)/g)];
+if (roles.length === 0) throw new Error(`${entry} names no role`);
+for (const [, file] of roles) await import(`/app/src/${file}`);
 flushCompileCache();
 // The ways in are compiled as well: they end with their usage or for want of settings, and what they compiled stays.
-for (const entry of [`${source}/main.ts`, '/app/agent/main.cjs'])
-  spawnSync(process.execPath, [entry], { stdio: 'ignore' });
+for (const program of [entry, '/app/agent/main.cjs']) spawnSync(process.execPath, [program], { stdio: 'ignore' });
 // It stands in the folder of the cache, which has to be this user's while it is filled; in the image it has no
 // business.
 await rm(import.meta.filename);
@@ -28,14 +27,5 @@ async function readable(folder) {
     const path = `${folder}/${entry.name}`;
     if (entry.isDirectory()) await readable(path);
     else await chmod(path, 0o644);
-  }
-}
-
-async function load(file) {
-  try {
-    await import(file);
-  } catch (error) {
-    if (error.code !== 'ERR_MODULE_NOT_FOUND' || !error.message.includes(file))
-      console.error(`${file}: ${error.message}`);
   }
 }
