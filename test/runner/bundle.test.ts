@@ -111,7 +111,7 @@ describe('agent: in one file', function () {
 
   it('is what runner pods start, and what is compiled when the image is built', () => {
     assert.equal(AGENT_PROGRAM, `/app/agent/${AGENT_FILE}`);
-    assert.match(readFileSync(join(IMAGE, 'Dockerfile'), 'utf8'), /^COPY --from=agent \/agent\/ \/app\/agent\/$/m);
+    assert.match(readFileSync(join(IMAGE, 'Dockerfile'), 'utf8'), /^COPY --from=bundles \/agent\/ \/app\/agent\/$/m);
     assert.ok(readFileSync(join(IMAGE, 'warm.mjs'), 'utf8').includes(`'${AGENT_PROGRAM}'`));
   });
 
