@@ -87,6 +87,26 @@ probingConsoleTest(
         await v.open('/', 'Requests');
         await page.getByText('samples.example/h264-aac.mp4').waitFor();
       }));
+
+    it('one who goes on at once stays there, when the start has found out where it would have led', () =>
+      visitAs(c, ADMIN.email, { path: '/account', password: ADMIN.password }, async ({ page }) => {
+        const [asked, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+        await page.route(/\/media\/log\?/, async (route) => {
+          asked.resolve();
+          await gone.promise;
+          await route.continue();
+        });
+        await page.getByRole('link', { name: 'Probeyard', exact: true }).click();
+        await asked.promise;
+        await page.getByRole('link', { name: 'Usage', exact: true }).click();
+        await page.getByRole('heading', { level: 1, name: 'Usage', exact: true }).waitFor();
+        const answered = page.waitForResponse(/\/media\/log\?/);
+        gone.resolve();
+        await (await answered).finished();
+        // What the answer leads to has been drawn.
+        await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+        assert.match(page.url(), /\/app\/usage/);
+      }));
   },
   { samplesUrl: 'http://samples.example' },
 );

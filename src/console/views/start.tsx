@@ -6,8 +6,14 @@ import { anyToken } from '../parts/with_token.tsx';
 import { go, placeNow } from '../router.ts';
 import { may, session } from '../session.ts';
 
+/** Unless the reader has gone elsewhere meanwhile. */
+const goFrom = (from: string, path: string, query: URLSearchParams): void => {
+  if (placeNow().path === from) go(path, query, true);
+};
+
 /** The playground with a sample in it: one click leads to an answer. */
 export async function goToFirstProbe(): Promise<void> {
+  const from = placeNow().path;
   const query = new URLSearchParams();
   try {
     const { text } = await anyToken();
@@ -18,7 +24,7 @@ export async function goToFirstProbe(): Promise<void> {
     // The playground asks for the same, and says what was wrong.
     if (!isFailure(error)) throw error;
   }
-  go('/playground', query, true);
+  goFrom(from, '/playground', query);
 }
 
 async function hasSent(): Promise<boolean> {
@@ -34,7 +40,7 @@ export function Start() {
   const { user } = useCell(session);
   useEffect(() => {
     const start = async (): Promise<void> => {
-      if (!user || !may(user, 'write:media') || (await hasSent())) go('/requests', placeNow().query, true);
+      if (!user || !may(user, 'write:media') || (await hasSent())) goFrom('/', '/requests', placeNow().query);
       else await goToFirstProbe();
     };
     void start();
