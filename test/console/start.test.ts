@@ -1,8 +1,10 @@
 /** The first minutes in the console: the sign-in link, a sample with one click, and where later visits begin. */
 import assert from 'node:assert/strict';
 import { tool as ran } from '../api/fixture.ts';
+import { body, good } from '../result/result_samples.ts';
 import { ADMIN } from '../store/fixture.ts';
 import { during, probingConsoleTest, visitAs, type Look, type Visit } from './fixture.ts';
+import { storeAnswer } from './stored_answer.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -88,8 +90,10 @@ probingConsoleTest(
         await page.getByText('samples.example/h264-aac.mp4').waitFor();
       }));
 
-    it('one who goes on at once stays there, when the start has found out where it would have led', () =>
-      visitAs(c, ADMIN.email, { path: '/account', password: ADMIN.password }, async ({ page }) => {
+    it('one who goes on at once stays there, when the start has found out where it would have led', async () => {
+      const { stored, userId: id, tokenId } = c.api;
+      await storeAnswer(stored.store, { id, tokenId }, 'file', body([good('ffprobe', '{"format":{}}')]));
+      await visitAs(c, ADMIN.email, { path: '/account', password: ADMIN.password }, async ({ page }) => {
         const [asked, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
         await page.route(/\/media\/log\?/, async (route) => {
           asked.resolve();
@@ -103,10 +107,11 @@ probingConsoleTest(
         const answered = page.waitForResponse(/\/media\/log\?/);
         gone.resolve();
         await (await answered).finished();
-        // What the answer leads to has been drawn.
-        await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+        // By the answer to a later call, and another frame, the page has done what that answer leads to.
+        await page.evaluate(`fetch('/healthz').then(() => new Promise((done) => requestAnimationFrame(done)))`);
         assert.match(page.url(), /\/app\/usage/);
-      }));
+      });
+    });
   },
   { samplesUrl: 'http://samples.example' },
 );
