@@ -6,14 +6,14 @@ import { spawnSync } from 'node:child_process';
 import { chmod, readdir, readFile, rm } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
 
-const entry = '/app/src/main.ts';
+const main = '/app/src/main.ts';
 // A role that cannot be loaded fails the build.
-const roles = [...(await readFile(entry, 'utf8')).matchAll(/import\('\.\/(.+)'\)/g)];
-if (roles.length === 0) throw new Error(`${entry} names no role`);
+const roles = [...(await readFile(main, 'utf8')).matchAll(/import\('\.\/(.+)'\)/g)];
+if (roles.length === 0) throw new Error(`${main} names no role`);
 for (const [, file] of roles) await import(`/app/src/${file}`);
 flushCompileCache();
 // The ways in are compiled as well: they end with their usage or for want of settings, and what they compiled stays.
-for (const program of [entry, '/app/agent/main.cjs']) spawnSync(process.execPath, [program], { stdio: 'ignore' });
+for (const program of [main, '/app/agent/main.cjs']) spawnSync(process.execPath, [program], { stdio: 'ignore' });
 // It stands in the folder of the cache, which has to be this user's while it is filled; in the image it has no
 // business.
 await rm(import.meta.filename);
