@@ -1,5 +1,6 @@
 /** The page of a report: what it says of each kind of result, and that text of media stays text. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { outline, readTimeline } from '../../../src/service/api/report_page/stream_sections.ts';
 import { html, stranger } from '../../../src/service/api/report_page/html.ts';
 import { type PageInput, reportPage } from '../../../src/service/api/report_page/report_page.ts';
@@ -34,6 +35,18 @@ describe('report page: templates', () => {
     assert.match(stranger('x'.repeat(301))!.text, /^<bdi>x{300}… \(301 characters\)<\/bdi>$/);
     assert.ok(stranger('\u202e'.repeat(300))!.text.length < 340);
     assert.equal(stranger(null), null);
+  });
+});
+
+describe('report page: style', () => {
+  it('its tokens are those of the console', () => {
+    const tokensIn = (file: string) => {
+      const text = readFileSync(new URL(`../../../src/${file}`, import.meta.url), 'utf8');
+      return new Map([...text.matchAll(/(--[\w-]+):\s*([^;]+);/g)].map(([, name, value]) => [name, value]));
+    };
+    const [console, page] = [tokensIn('console/style/base.css'), tokensIn('service/api/report_page/report_page.css')];
+    assert.ok(page.size > 5);
+    for (const [name, value] of page) assert.equal(value, console.get(name), name);
   });
 });
 
