@@ -1,6 +1,8 @@
 /** The first minutes of an operator: the commands of helm's notes, as they stand, in a shell. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { NAMESPACE, cluster, type Cluster } from './fixture.ts';
@@ -11,9 +13,11 @@ describe('the first minutes', function () {
   this.timeout(120_000);
   let c: Cluster;
   let commands: string[];
+  /** Of the shells: kubectl keeps a cache at home. */
+  let home: string;
 
   const shell = async (command: string): Promise<string> => {
-    const env = { PATH: `${BIN}:${process.env['PATH']}`, KUBECONFIG: c.kubeconfig, PROBEYARD_URL: c.url };
+    const env = { PATH: `${BIN}:${process.env['PATH']}`, HOME: home, KUBECONFIG: c.kubeconfig, PROBEYARD_URL: c.url };
     return (await promisify(execFile)('bash', ['-c', command], { env })).stdout.trim();
   };
   const command = (part: string): string => {
@@ -32,10 +36,14 @@ describe('the first minutes', function () {
 
   before(async () => {
     c = await cluster();
+    home = await mkdtemp(join(tmpdir(), 'first-minutes-'));
     const notes = await shell(`helm -n ${NAMESPACE} get notes probeyard`);
     commands = notes.split('\n').filter((line) => /^ {2}(?:kubectl|export|curl|helm) /.test(line));
   });
-  after(() => c.close());
+  after(async () => {
+    await c.close();
+    await rm(home, { recursive: true, force: true });
+  });
 
   it('the sign-in link works once, and is in no log of the API', async () => {
     const link = new URL(await shell(command('sign-in-link')));
