@@ -1,6 +1,7 @@
 /** A question in front of the page. The browser keeps the focus inside, and Escape closes it. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { Form } from './form.tsx';
 
 interface DialogProps {
   title: string;
@@ -37,5 +38,44 @@ export function Dialog({ title, close, children }: DialogProps) {
         </p>
       )}
     </dialog>
+  );
+}
+
+interface AskFirstProps {
+  /** What it says; the question repeats it where nothing else is given. */
+  button: string;
+  kind?: string | undefined;
+  title?: string;
+  submit?: string;
+  danger?: boolean;
+  work: (values: FormData) => Promise<void>;
+  children: ComponentChildren;
+}
+
+/** A button that asks before it works. The question closes when the work is done. */
+export function AskFirst(props: AskFirstProps) {
+  const { button, kind, title = `${button}?`, submit = button, danger = false, work, children } = props;
+  const [open, setOpen] = useState(false);
+  const close = (): void => setOpen(false);
+  return (
+    <>
+      <button type="button" class={kind} onClick={() => setOpen(true)}>
+        {button}
+      </button>
+      {open && (
+        <Dialog title={title} close={close}>
+          <Form
+            submit={submit}
+            danger={danger}
+            work={async (values) => {
+              await work(values);
+              close();
+            }}
+          >
+            {children}
+          </Form>
+        </Dialog>
+      )}
+    </>
   );
 }

@@ -5,7 +5,7 @@ import type { Session, User } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { strangerColumn, timeColumn } from '../parts/columns.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { AskFirst, Dialog } from '../parts/dialog.tsx';
 import { Check, Field, Form, isChecked, NewPassword, textsIn } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
@@ -78,7 +78,7 @@ function Password({ email }: { email: string }) {
 
 function Sessions() {
   const asked = useCall('GET auth/session');
-  const [ending, setEnding] = useState<Session | 'all' | null>(null);
+  const [ending, setEnding] = useState<Session | null>(null);
   const close = () => setEnding(null);
   const columns: readonly Column<Session>[] = [
     timeColumn('Signed in', ({ created }) => created),
@@ -109,20 +109,14 @@ function Sessions() {
           <>
             <Table caption="Sessions" columns={columns} rows={sessions} keyOf={({ id }) => id} />
             <p class="actions">
-              <button type="button" onClick={() => setEnding('all')}>
-                Sign out everywhere
-              </button>
+              <AskFirst button="Sign out everywhere" danger work={() => signOut(true)}>
+                <p>Every session ends, this one too. API tokens stay valid.</p>
+              </AskFirst>
             </p>
           </>
         )}
       </Await>
-      {ending === 'all' && (
-        <Dialog title="Sign out everywhere?" close={close}>
-          <p>Every session ends, this one too. API tokens stay valid.</p>
-          <Form submit="Sign out everywhere" danger work={() => signOut(true)} />
-        </Dialog>
-      )}
-      {ending !== null && ending !== 'all' && (
+      {ending && (
         <Dialog title="End this session?" close={close}>
           <p>
             It was opened on <Time iso={ending.created} /> from <Stranger text={ending['remote-ip']} />.

@@ -2,14 +2,12 @@
 import { Answer, Summary } from '../answer/answer.tsx';
 import { HandOn } from '../answer/hand_on.tsx';
 import { signalsOf, verdictOf } from '../answer/sentence.ts';
-import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { useAsked } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { Copy } from '../parts/copy.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { AskFirst } from '../parts/dialog.tsx';
 import { Facts as FactList } from '../parts/table.tsx';
-import { Form } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
 import { useTokenNames } from '../parts/names.ts';
 import { KIND_NAMES, Status } from '../parts/status.tsx';
@@ -23,30 +21,9 @@ import { may, session } from '../session.ts';
 import { openAnswer, type OpenAnswer } from '../worker/open_answer.ts';
 import type { Facts } from '../worker/protocol.ts';
 
-function Erase({ id, close, done }: { id: string; close: () => void; done: () => void }) {
-  return (
-    <Dialog title="Delete what is kept of this request?" close={close}>
-      <p>
-        Its result, address, options, error and webhooks are erased for good. The row stays in the log and in the
-        statistics.
-      </p>
-      <Form
-        submit="Delete"
-        danger
-        work={async () => {
-          await call('DELETE media/log/:id', { params: { id } });
-          close();
-          done();
-        }}
-      />
-    </Dialog>
-  );
-}
-
 /** What can be done with an ended request. */
 function Actions({ facts, again }: { facts: Facts; again: () => void }) {
   const { user } = useCell(session);
-  const [erasing, setErasing] = useState(false);
   const { id, type, url } = facts;
   if (!user || !may(user, 'write:media') || url === '') return null;
   return (
@@ -62,10 +39,21 @@ function Actions({ facts, again }: { facts: Facts; again: () => void }) {
           Compare versions
         </a>
       )}
-      <button type="button" class="danger small" onClick={() => setErasing(true)}>
-        Delete
-      </button>
-      {erasing && <Erase id={id} close={() => setErasing(false)} done={again} />}
+      <AskFirst
+        button="Delete"
+        kind="danger small"
+        title="Delete what is kept of this request?"
+        danger
+        work={async () => {
+          await call('DELETE media/log/:id', { params: { id } });
+          again();
+        }}
+      >
+        <p>
+          Its result, address, options, error and webhooks are erased for good. The row stays in the log and in the
+          statistics.
+        </p>
+      </AskFirst>
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { call, type Given } from '../api/client.ts';
 import type { ApiToken } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
-import { Dialog } from '../parts/dialog.tsx';
+import { AskFirst } from '../parts/dialog.tsx';
 import { Form } from '../parts/form.tsx';
 import { Secret } from '../parts/copy.tsx';
 import { Await } from '../parts/states.tsx';
@@ -15,62 +15,17 @@ import { may, session } from '../session.ts';
 import { settingsIn, TokenFields } from './token_fields.tsx';
 
 type Change = NonNullable<Given<'PUT auth/api-token/:id'>['body']>;
-type Question = 'rotate' | 'rotate-secret' | 'revoke';
-
-interface QuestionProps {
-  question: Question;
-  close: () => void;
-  work: (question: Question) => Promise<void>;
-}
-
-const QUESTIONS: Record<Question, { title: string; submit: string; text: string }> = {
-  rotate: {
-    title: 'Replace the token?',
-    submit: 'Replace the token',
-    text: 'The old one stops working at once, with the tokens and JWTs that were made with it.',
-  },
-  'rotate-secret': {
-    title: 'Replace the webhook secret?',
-    submit: 'Replace the secret',
-    text: 'Deliveries from now on are signed with the new secret, those that are being tried again too.',
-  },
-  revoke: {
-    title: 'Revoke the token?',
-    submit: 'Revoke the token',
-    text: 'It stops working at once and for good. Its requests stay in the log.',
-  },
-};
-
-function Ask({ question, close, work }: QuestionProps) {
-  const { title, submit, text } = QUESTIONS[question];
-  return (
-    <Dialog title={title} close={close}>
-      <p>{text}</p>
-      <Form submit={submit} danger work={() => work(question)} />
-    </Dialog>
-  );
-}
 
 function Shown({ token: read }: { token: ApiToken }) {
   const { user } = useCell(session);
-  const [question, setQuestion] = useState<Question | null>(null);
   /** As the last change answered: the only time that a replaced token is told where tokens are not viewable. */
   const [changed, setChanged] = useState<ApiToken | null>(null);
   const token = changed ?? read;
   const own = user?.id === token['user-id'];
   const mayChange = user !== null && may(user, 'write:user');
-
-  const change = async (body: Change): Promise<void> => {
-    setChanged(await call('PUT auth/api-token/:id', { params: { id: token.id }, body }));
-  };
-  const work = async (asked: Question): Promise<void> => {
-    if (asked === 'revoke') {
-      await call('DELETE auth/api-token/:id', { params: { id: token.id } });
-      return go('/tokens');
-    }
-    await change(asked === 'rotate' ? { rotate: true } : { 'rotate-webhook-secret': true });
-    setQuestion(null);
-  };
+  const params = { id: token.id };
+  const change = async (body: Change): Promise<void> =>
+    setChanged(await call('PUT auth/api-token/:id', { params, body }));
 
   return (
     <>
@@ -93,19 +48,32 @@ function Shown({ token: read }: { token: ApiToken }) {
         <>
           <p class="actions">
             {own && (
-              <button type="button" onClick={() => setQuestion('rotate')}>
-                Replace the token
-              </button>
-            )}
-            {own && (
-              <button type="button" onClick={() => setQuestion('rotate-secret')}>
-                Replace the webhook secret
-              </button>
+              <>
+                <AskFirst button="Replace the token" danger work={() => change({ rotate: true })}>
+                  <p>The old one stops working at once, with the tokens and JWTs that were made with it.</p>
+                </AskFirst>
+                <AskFirst
+                  button="Replace the webhook secret"
+                  submit="Replace the secret"
+                  danger
+                  work={() => change({ 'rotate-webhook-secret': true })}
+                >
+                  <p>Deliveries from now on are signed with the new secret, those that are being tried again too.</p>
+                </AskFirst>
+              </>
             )}
             {!token.default && (
-              <button type="button" class="danger" onClick={() => setQuestion('revoke')}>
-                Revoke the token
-              </button>
+              <AskFirst
+                button="Revoke the token"
+                kind="danger"
+                danger
+                work={async () => {
+                  await call('DELETE auth/api-token/:id', { params });
+                  go('/tokens');
+                }}
+              >
+                <p>It stops working at once and for good. Its requests stay in the log.</p>
+              </AskFirst>
             )}
           </p>
           <section>
@@ -116,7 +84,6 @@ function Shown({ token: read }: { token: ApiToken }) {
           </section>
         </>
       )}
-      {question && <Ask question={question} close={() => setQuestion(null)} work={work} />}
     </>
   );
 }
