@@ -5,8 +5,8 @@ import { asToken, type HeldToken } from '../api/gateway.ts';
 import type { SavedPolicy } from '../../api_types.ts';
 import { useAsked, useWork } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
-import { Dialog } from '../parts/dialog.tsx';
-import { Form, textIn } from '../parts/form.tsx';
+import { AskFirst } from '../parts/dialog.tsx';
+import { textIn } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { Editor } from '../policies/editor.tsx';
@@ -48,45 +48,21 @@ interface OpenProps {
   bearer: string;
 }
 
-function Remove({ name, bearer, close }: { name: string; bearer: string; close: () => void }) {
+function Remove({ name, bearer }: { name: string; bearer: string }) {
   return (
-    <Dialog title={`Delete the policy ${name}?`} close={close}>
+    <AskFirst
+      button="Delete"
+      kind="danger"
+      title={`Delete the policy ${name}?`}
+      submit="Delete the policy"
+      danger
+      work={async () => {
+        await asToken(call('DELETE /v1/policy/:name', { params: { name }, bearer }));
+        go('/policies');
+      }}
+    >
       <p>Its revisions are deleted. Those that requests on record were judged by stay readable by their number.</p>
-      <Form
-        submit="Delete the policy"
-        danger
-        work={async () => {
-          await asToken(call('DELETE /v1/policy/:name', { params: { name }, bearer }));
-          go('/policies');
-        }}
-      />
-    </Dialog>
-  );
-}
-
-interface CopyProps {
-  name: string;
-  text: string;
-  bearer: string;
-  close: () => void;
-}
-
-/** A shared policy under a name of one's own, where it can be changed. */
-function CopyPolicy({ name, text, bearer, close }: CopyProps) {
-  return (
-    <Dialog title="Copy the policy" close={close}>
-      <Form
-        submit="Save the copy"
-        work={async (values) => {
-          const own = textIn(values, 'name').trim();
-          const content = { type: 'application/yaml', content: text };
-          await asToken(call('PUT /v1/policy/:name', { params: { name: own }, text: content, bearer }));
-          go(`/policies/${encodeURIComponent(own)}`);
-        }}
-      >
-        <PolicyName label="Name of the copy" value={name.replace(SHARED, '')} />
-      </Form>
-    </Dialog>
+    </AskFirst>
   );
 }
 
@@ -96,7 +72,6 @@ function Open({ name, saved, bearer }: OpenProps) {
   const { busy, failure, start } = useWork();
   const [said, setSaid] = useState('');
   const [trial, setTrial] = useState<Judged[] | null>(null);
-  const [asking, setAsking] = useState<'delete' | 'copy' | null>(null);
   const [revision, setRevision] = useState(saved?.revision ?? null);
   const shared = name.startsWith(SHARED);
   const mayWrite = user !== null && may(user, 'write:policy');
@@ -105,12 +80,15 @@ function Open({ name, saved, bearer }: OpenProps) {
     setSaid('');
     return start(what, done);
   };
+  const put = (own: string) => {
+    const content = { type: 'application/yaml', content: text };
+    return asToken(call('PUT /v1/policy/:name', { params: { name: own }, text: content, bearer }));
+  };
   const save = () =>
     work('save', async () => {
-      const content = { type: 'application/yaml', content: text };
-      const put = await asToken(call('PUT /v1/policy/:name', { params: { name }, text: content, bearer }));
-      setRevision(put.revision);
-      setSaid(put.changed ? `Saved as revision ${put.revision}` : `Revision ${put.revision} is the same`);
+      const { revision: made, changed } = await put(name);
+      setRevision(made);
+      setSaid(changed ? `Saved as revision ${made}` : `Revision ${made} is the same`);
     });
   const attempt = () => work('try', async () => setTrial(await tryOn({ name, text, bearer, userId: user!.id })));
 
@@ -129,27 +107,31 @@ function Open({ name, saved, bearer }: OpenProps) {
           {busy === 'try' ? 'Trying …' : 'Try on the last 50 results'}
         </button>
         {mayWrite && shared && (
-          <button type="button" class="primary" onClick={() => setAsking('copy')}>
-            Copy under another name
-          </button>
+          <AskFirst
+            button="Copy under another name"
+            kind="primary"
+            title="Copy the policy"
+            submit="Save the copy"
+            work={async (values) => {
+              const own = textIn(values, 'name').trim();
+              await put(own);
+              go(`/policies/${encodeURIComponent(own)}`);
+            }}
+          >
+            <PolicyName label="Name of the copy" value={name.replace(SHARED, '')} />
+          </AskFirst>
         )}
         {mayWrite && !shared && (
           <button type="button" class="primary" disabled={busy !== null} onClick={() => void save()}>
             {busy === 'save' ? 'Saving …' : 'Save'}
           </button>
         )}
-        {mayWrite && !shared && revision !== null && (
-          <button type="button" class="danger" onClick={() => setAsking('delete')}>
-            Delete
-          </button>
-        )}
+        {mayWrite && !shared && revision !== null && <Remove name={name} bearer={bearer} />}
         <span role="status" class="said">
           {said}
         </span>
       </p>
       {trial && <Tried judged={trial} />}
-      {asking === 'delete' && <Remove name={name} bearer={bearer} close={() => setAsking(null)} />}
-      {asking === 'copy' && <CopyPolicy {...{ name, text, bearer }} close={() => setAsking(null)} />}
     </>
   );
 }

@@ -5,9 +5,8 @@ import type { ApiToken, ListedApiToken } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { amountColumn, countColumn, timeColumn } from '../parts/columns.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { AskFirst } from '../parts/dialog.tsx';
 import { bytes, milliseconds } from '../parts/figures.ts';
-import { Form } from '../parts/form.tsx';
 import { Secret } from '../parts/copy.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
@@ -38,21 +37,6 @@ const COLUMNS: readonly Column<ListedApiToken>[] = [
   timeColumn('Created', ({ created }) => created, { sort: 'created' }),
 ];
 
-function Make({ close, done }: { close: () => void; done: (token: ApiToken) => void }) {
-  return (
-    <Dialog title="Make a token" close={close}>
-      <Form
-        submit="Make the token"
-        work={async (values) => {
-          done(await call('POST auth/api-token', { body: settingsIn(values) }));
-        }}
-      >
-        <TokenFields />
-      </Form>
-    </Dialog>
-  );
-}
-
 /** Where tokens cannot be seen again, this is the only time. */
 function Made({ token, close }: { token: ApiToken; close: () => void }) {
   return (
@@ -72,7 +56,6 @@ function Made({ token, close }: { token: ApiToken; close: () => void }) {
 
 export function Tokens() {
   const { user } = useCell(session);
-  const [making, setMaking] = useState(false);
   const [made, setMade] = useState<ApiToken | null>(null);
   const listing = useListing(['id', 'name', 'created'], 'id', 'asc');
   const asked = useCall('GET auth/api-token', { query: listing });
@@ -80,9 +63,18 @@ export function Tokens() {
     <>
       {user && may(user, 'write:user') && (
         <p class="actions">
-          <button type="button" class="primary" onClick={() => setMaking(true)}>
-            Make a token
-          </button>
+          <AskFirst
+            button="Make a token"
+            kind="primary"
+            title="Make a token"
+            submit="Make the token"
+            work={async (values) => {
+              setMade(await call('POST auth/api-token', { body: settingsIn(values) }));
+              asked.again();
+            }}
+          >
+            <TokenFields />
+          </AskFirst>
         </p>
       )}
       {made && <Made token={made} close={() => setMade(null)} />}
@@ -97,16 +89,6 @@ export function Tokens() {
           )
         }
       </Await>
-      {making && (
-        <Make
-          close={() => setMaking(false)}
-          done={(token) => {
-            setMaking(false);
-            setMade(token);
-            asked.again();
-          }}
-        />
-      )}
     </>
   );
 }

@@ -1,10 +1,9 @@
 /** One user, for administrators: limits and head-room, and whether they may do anything at all. */
-import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import type { User, UserLimits } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
-import { Dialog } from '../parts/dialog.tsx';
+import { AskFirst } from '../parts/dialog.tsx';
 import { count } from '../parts/figures.ts';
 import { Field, Form, numberIn } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
@@ -40,11 +39,19 @@ function UserFacts({ user }: { user: User }) {
   );
 }
 
-function AskStatus({ user, close, done }: { user: User; close: () => void; done: () => void }) {
+function Suspend({ user, done }: { user: User; done: () => void }) {
   const isActive = user.status === 'active';
-  const submit = isActive ? 'Suspend the user' : 'Reactivate the user';
   return (
-    <Dialog title={`${submit}?`} close={close}>
+    <AskFirst
+      button={isActive ? 'Suspend the user' : 'Reactivate the user'}
+      kind={isActive ? 'danger' : undefined}
+      danger={isActive}
+      work={async () => {
+        const body = { status: isActive ? ('suspended' as const) : ('active' as const) };
+        await call('PUT user/:id/status', { params: { id: user.id }, body });
+        done();
+      }}
+    >
       <p>
         <Stranger text={user.email} />
       </p>
@@ -54,17 +61,7 @@ function AskStatus({ user, close, done }: { user: User; close: () => void; done:
             'Nothing of theirs is deleted.'
           : 'They and the accounts below them can sign in and call the API again.'}
       </p>
-      <Form
-        submit={submit}
-        danger={isActive}
-        work={async () => {
-          const body = { status: isActive ? ('suspended' as const) : ('active' as const) };
-          await call('PUT user/:id/status', { params: { id: user.id }, body });
-          close();
-          done();
-        }}
-      />
-    </Dialog>
+    </AskFirst>
   );
 }
 
@@ -129,7 +126,6 @@ function LimitsForm({ user, limits, done }: { user: User; limits: UserLimits; do
 
 export function UserPage({ params }: { params: Record<string, string> }) {
   const { user: viewer } = useCell(session);
-  const [asking, setAsking] = useState(false);
   const given = { params: { id: params['id']! } };
   const user = useCall('GET user/:id', given);
   const limits = useCall('GET user/:id/limits', given);
@@ -145,13 +141,7 @@ export function UserPage({ params }: { params: Record<string, string> }) {
             <UserFacts user={shown} />
             {mayChange && shown.id !== viewer.id && shown.role !== 'root' && (
               <p class="actions">
-                <button
-                  type="button"
-                  class={shown.status === 'active' ? 'danger' : undefined}
-                  onClick={() => setAsking(true)}
-                >
-                  {shown.status === 'active' ? 'Suspend the user' : 'Reactivate the user'}
-                </button>
+                <Suspend user={shown} done={user.again} />
               </p>
             )}
             <Await asked={limits} what="the limits">
@@ -162,7 +152,6 @@ export function UserPage({ params }: { params: Record<string, string> }) {
                 </>
               )}
             </Await>
-            {asking && <AskStatus user={shown} close={() => setAsking(false)} done={user.again} />}
           </>
         )}
       </Await>

@@ -1,11 +1,10 @@
 /** Accounts below the caller's; for an administrator everybody's. */
-import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import type { ListedUser } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
-import { Dialog } from '../parts/dialog.tsx';
-import { Field, Form, textsIn } from '../parts/form.tsx';
+import { AskFirst } from '../parts/dialog.tsx';
+import { Field, textsIn } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { type Column, Table, useListing } from '../parts/table.tsx';
@@ -34,33 +33,12 @@ const columnsOf = (all: boolean): readonly Column<ListedUser>[] => [
   timeColumn('Created', ({ created }) => created, { sort: 'created' }),
 ];
 
-function Invite({ close, done }: { close: () => void; done: () => void }) {
-  return (
-    <Dialog title="Add a sub-user" close={close}>
-      <p>The new user gets a mail, and chooses a password. Their requests count to your account.</p>
-      <Form
-        submit="Add the sub-user"
-        work={async (values) => {
-          await call('POST user/current', { body: textsIn(values, 'email', 'first-name', 'last-name') });
-          close();
-          done();
-        }}
-      >
-        <Field name="email" label="E-mail address" type="email" required />
-        <Field name="first-name" label="First name" maxLength={100} />
-        <Field name="last-name" label="Last name" maxLength={100} />
-      </Form>
-    </Dialog>
-  );
-}
-
 const STATUSES = ['active', 'suspended', 'pending', 'anonymous'] as const;
 
 /** `all`: of the installation, to find one, and to see who may do anything at all. */
 function Users({ all }: { all: boolean }) {
   const { user } = useCell(session);
   const { query } = usePlace();
-  const [inviting, setInviting] = useState(false);
   const listing = useListing(['id', 'email', 'status', 'created'], 'id', 'asc');
   const filter = all ? { email: query.get('email'), status: oneOf(query.get('status'), STATUSES) } : {};
   const asked = useCall('GET user', { query: { ...listing, ...filter } });
@@ -74,9 +52,21 @@ function Users({ all }: { all: boolean }) {
       )}
       {user && may(user, 'write:sub-user') && (
         <p class="actions">
-          <button type="button" class={all ? undefined : 'primary'} onClick={() => setInviting(true)}>
-            Add a sub-user
-          </button>
+          <AskFirst
+            button="Add a sub-user"
+            kind={all ? undefined : 'primary'}
+            title="Add a sub-user"
+            submit="Add the sub-user"
+            work={async (values) => {
+              await call('POST user/current', { body: textsIn(values, 'email', 'first-name', 'last-name') });
+              asked.again();
+            }}
+          >
+            <p>The new user gets a mail, and chooses a password. Their requests count to your account.</p>
+            <Field name="email" label="E-mail address" type="email" required />
+            <Field name="first-name" label="First name" maxLength={100} />
+            <Field name="last-name" label="Last name" maxLength={100} />
+          </AskFirst>
         </p>
       )}
       <Await asked={asked} what="the users">
@@ -94,7 +84,6 @@ function Users({ all }: { all: boolean }) {
           )
         }
       </Await>
-      {inviting && <Invite close={() => setInviting(false)} done={asked.again} />}
     </>
   );
 }
