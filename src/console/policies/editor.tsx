@@ -12,30 +12,24 @@ interface EditorProps {
   failure: Failure | null;
 }
 
-export function Editor({ text, change, readOnly, failure }: EditorProps) {
-  const id = useId();
+/** Names for the word at the caret, the keys that choose one of them, and what writes it into the text. */
+function useCompletion({ text, change }: Pick<EditorProps, 'text' | 'change'>) {
   const area = useRef<HTMLTextAreaElement>(null);
   const [completion, setCompletion] = useState<Completion | null>(null);
   const [at, setAt] = useState(0);
   /** Where the caret goes once the text is drawn. */
   const caret = useRef<number | null>(null);
-  const place = failure?.field ? placeOf(text, failure.field) : null;
-
-  useEffect(() => {
-    if (!place || !area.current) return;
-    area.current.focus();
-    area.current.setSelectionRange(place.from, place.to);
-  }, [failure]);
   useLayoutEffect(() => {
     if (caret.current === null) return;
     area.current?.setSelectionRange(caret.current, caret.current);
     caret.current = null;
   }, [text]);
 
+  const close = (): void => setCompletion(null);
   const complete = (name: string): void => {
     const { from, to } = completion!;
     caret.current = from + name.length;
-    setCompletion(null);
+    close();
     change(`${text.slice(0, from)}${name}${text.slice(to)}`);
     area.current?.focus();
   };
@@ -46,13 +40,57 @@ export function Editor({ text, change, readOnly, failure }: EditorProps) {
       ArrowDown: () => setAt(at === last ? 0 : at + 1),
       ArrowUp: () => setAt(at === 0 ? last : at - 1),
       Enter: () => complete(completion.names[at]!),
-      Escape: () => setCompletion(null),
+      Escape: close,
     };
     const work = keys[event.key];
     if (!work) return;
     event.preventDefault();
     work();
   };
+  const type = ({ value, selectionStart }: HTMLTextAreaElement): void => {
+    change(value);
+    setCompletion(completionAt(value, selectionStart, POLICY_FIELDS));
+    setAt(0);
+  };
+  return { area, names: completion?.names ?? null, at, complete, press, type, close };
+}
+
+interface NamesProps {
+  id: string;
+  names: readonly string[];
+  at: number;
+  choose: (name: string) => void;
+}
+
+const Names = ({ id, names, at, choose }: NamesProps) => (
+  <ul id={`${id}-names`} role="listbox" aria-label="Fields" class="names">
+    {names.map((name, index) => (
+      <li
+        key={name}
+        id={`${id}-${index}`}
+        role="option"
+        aria-selected={index === at}
+        // The text keeps the focus.
+        onMouseDown={(event) => {
+          event.preventDefault();
+          choose(name);
+        }}
+      >
+        {name}
+      </li>
+    ))}
+  </ul>
+);
+
+export function Editor({ text, change, readOnly, failure }: EditorProps) {
+  const id = useId();
+  const { area, names, at, complete, press, type, close } = useCompletion({ text, change });
+  const place = failure?.field ? placeOf(text, failure.field) : null;
+  useEffect(() => {
+    if (!place || !area.current) return;
+    area.current.focus();
+    area.current.setSelectionRange(place.from, place.to);
+  }, [failure]);
   return (
     <div class="field editor">
       <label for={id}>The policy as YAML or JSON</label>
@@ -67,36 +105,13 @@ export function Editor({ text, change, readOnly, failure }: EditorProps) {
         aria-invalid={failure !== null}
         aria-describedby={failure ? `${id}-wrong` : `${id}-help`}
         aria-autocomplete="list"
-        aria-controls={completion ? `${id}-names` : undefined}
-        aria-activedescendant={completion ? `${id}-${at}` : undefined}
-        onInput={(event) => {
-          const { value, selectionStart } = event.currentTarget;
-          change(value);
-          setCompletion(completionAt(value, selectionStart, POLICY_FIELDS));
-          setAt(0);
-        }}
+        aria-controls={names ? `${id}-names` : undefined}
+        aria-activedescendant={names ? `${id}-${at}` : undefined}
+        onInput={(event) => type(event.currentTarget)}
         onKeyDown={press}
-        onBlur={() => setCompletion(null)}
+        onBlur={close}
       />
-      {completion && (
-        <ul id={`${id}-names`} role="listbox" aria-label="Fields" class="names">
-          {completion.names.map((name, index) => (
-            <li
-              key={name}
-              id={`${id}-${index}`}
-              role="option"
-              aria-selected={index === at}
-              // The text keeps the focus.
-              onMouseDown={(event) => {
-                event.preventDefault();
-                complete(name);
-              }}
-            >
-              {name}
-            </li>
-          ))}
-        </ul>
-      )}
+      {names && <Names id={id} names={names} at={at} choose={complete} />}
       {failure && (
         <p class="wrong" role="alert" id={`${id}-wrong`}>
           {place && `Line ${place.line}: `}
