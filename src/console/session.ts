@@ -3,7 +3,7 @@ import { call, isFailure, whenSignedOut } from './api/client.ts';
 import { forgetTokens } from './api/gateway.ts';
 import type { Failure } from './api/failure.ts';
 import type { User } from '../api_types.ts';
-import { makeCell } from './cell.ts';
+import { makeCell, useCell } from './cell.ts';
 
 export interface SessionState {
   /** `ended`: in the middle of work. The page stays, and a new sign-in continues it. */
@@ -16,6 +16,9 @@ export interface SessionState {
 }
 
 export const session = makeCell<SessionState>({ state: 'unknown', user: null, failure: null, signIns: 0 });
+
+/** Of the views that only those with an account get to. */
+export const useUser = (): User => useCell(session).user!;
 
 export async function readSession(): Promise<void> {
   const before = session.get();

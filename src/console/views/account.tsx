@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import type { Session, User } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
-import { useCell } from '../cell.ts';
 import { strangerColumn, timeColumn } from '../parts/columns.tsx';
 import { AskFirst, Dialog } from '../parts/dialog.tsx';
 import { Check, Field, Form, isChecked, NewPassword, textsIn } from '../parts/form.tsx';
@@ -11,7 +10,7 @@ import { Await } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Facts, Table, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { may, readSession, session, signOut } from '../session.ts';
+import { may, readSession, signOut, useUser } from '../session.ts';
 
 function Names({ user }: { user: User }) {
   const names = (
@@ -137,8 +136,7 @@ function Sessions() {
 }
 
 export function Account() {
-  const { user } = useCell(session);
-  if (!user) return null;
+  const user = useUser();
   return (
     <>
       <Names user={user} />

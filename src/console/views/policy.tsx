@@ -4,7 +4,6 @@ import { call, isFailure } from '../api/client.ts';
 import { asToken, type HeldToken } from '../api/gateway.ts';
 import type { SavedPolicy } from '../../api_types.ts';
 import { useAsked, useWork } from '../api/use_call.ts';
-import { useCell } from '../cell.ts';
 import { AskFirst } from '../parts/dialog.tsx';
 import { textIn } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
@@ -13,7 +12,7 @@ import { Editor } from '../policies/editor.tsx';
 import { policyText } from '../policies/text.ts';
 import { type Judged, Tried, tryOn } from '../policies/trial.tsx';
 import { go, hrefOf } from '../router.ts';
-import { may, session } from '../session.ts';
+import { may, useUser } from '../session.ts';
 import { PolicyName } from './policies.tsx';
 
 const SHARED = 'shared/';
@@ -67,14 +66,14 @@ function Remove({ name, bearer }: { name: string; bearer: string }) {
 }
 
 function Open({ name, saved, bearer }: OpenProps) {
-  const { user } = useCell(session);
+  const user = useUser();
   const [text, setText] = useState(() => (saved ? policyText(saved.policy) : FIRST));
   const { busy, failure, start } = useWork();
   const [said, setSaid] = useState('');
   const [trial, setTrial] = useState<Judged[] | null>(null);
   const [revision, setRevision] = useState(saved?.revision ?? null);
   const shared = name.startsWith(SHARED);
-  const mayWrite = user !== null && may(user, 'write:policy');
+  const mayWrite = may(user, 'write:policy');
 
   const work = (what: 'try' | 'save', done: () => Promise<void>): Promise<void> => {
     setSaid('');
@@ -90,7 +89,7 @@ function Open({ name, saved, bearer }: OpenProps) {
       setRevision(made);
       setSaid(changed ? `Saved as revision ${made}` : `Revision ${made} is the same`);
     });
-  const attempt = () => work('try', async () => setTrial(await tryOn({ name, text, bearer, userId: user!.id })));
+  const attempt = () => work('try', async () => setTrial(await tryOn({ name, text, bearer, userId: user.id })));
 
   return (
     <>

@@ -4,7 +4,6 @@ import { HandOn } from '../answer/hand_on.tsx';
 import { signalsOf, verdictOf } from '../answer/sentence.ts';
 import { call } from '../api/client.ts';
 import { useAsked } from '../api/use_call.ts';
-import { useCell } from '../cell.ts';
 import { Copy } from '../parts/copy.tsx';
 import { AskFirst } from '../parts/dialog.tsx';
 import { Facts as FactList } from '../parts/table.tsx';
@@ -17,15 +16,15 @@ import { Again } from '../playground/again.tsx';
 import { ADDRESS, queryOf } from '../playground/form.ts';
 import { after, timesOfRecord } from '../playground/steps.tsx';
 import { hrefOf } from '../router.ts';
-import { may, session } from '../session.ts';
+import { may, useUser } from '../session.ts';
 import { openAnswer, type OpenAnswer } from '../worker/open_answer.ts';
 import type { Facts } from '../worker/protocol.ts';
 
 /** What can be done with an ended request. */
 function Actions({ facts, again }: { facts: Facts; again: () => void }) {
-  const { user } = useCell(session);
+  const user = useUser();
   const { id, type, url } = facts;
-  if (!user || !may(user, 'write:media') || url === '') return null;
+  if (!may(user, 'write:media') || url === '') return null;
   return (
     <div class="actions">
       {type === 'file' && <Again facts={facts} />}

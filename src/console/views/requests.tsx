@@ -4,7 +4,6 @@ import { call, changesMade, isFailure } from '../api/client.ts';
 import type { Answer, Query } from '../../api_calls.ts';
 import { type Asked, useAsked } from '../api/use_call.ts';
 import { KINDS, LOG_STATES, POLICY_STATES, TOOL_STATES, type ToolState } from '../../api_types.ts';
-import { useCell } from '../cell.ts';
 import { statusColumn, strangerColumn } from '../parts/columns.tsx';
 import { choices, FilterChoice, FilterText, oneOf, RangeFilter, rangeIn } from '../parts/filters.tsx';
 import { type Names, usersBy, useTokenNames, useUserNames } from '../parts/names.ts';
@@ -15,7 +14,7 @@ import { Table, useListing, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { visible } from '../../base/visible.ts';
 import { hrefOf, usePlace } from '../router.ts';
-import { may, session } from '../session.ts';
+import { may, useUser } from '../session.ts';
 import { startAhead } from '../worker/open_answer.ts';
 
 /** `by`: part of the address of the users who sent them. */
@@ -235,7 +234,7 @@ function filterIn(query: URLSearchParams) {
 
 export function Requests() {
   const { query } = usePlace();
-  const { user } = useCell(session);
+  const user = useUser();
   const { pagination, sort } = useListing(SORTS, 'send', 'desc');
   const pageOf = (filter: LogQuery, page: number): LogQuery => ({
     ...filter,
@@ -250,7 +249,7 @@ export function Requests() {
   const filtered = FILTERS.some((name) => query.has(name));
   const ahead = useRef(askForPage);
   ahead.current = askForPage;
-  const own = user?.id ?? 0;
+  const own = user.id;
   const tokens = useTokenNames();
   const users = useUserNames(asked.data?.log.map((row) => row['user-id']).filter((id) => id !== own) ?? []);
   // Drawn once for each answer, and not each time that the call changes its state.
@@ -289,9 +288,7 @@ export function Requests() {
           label="Token"
           values={[['', 'any'], ...[...tokens].map(([id, name]) => [String(id), visible(name)] as const)]}
         />
-        {user && may(user, 'read:sub-user') && (
-          <FilterText name="user" label="User" placeholder="part of an e-mail address" />
-        )}
+        {may(user, 'read:sub-user') && <FilterText name="user" label="User" placeholder="part of an e-mail address" />}
         {filtered && <a href={hrefOf('/requests')}>Clear all</a>}
       </search>
       <Await asked={asked} what="the requests">

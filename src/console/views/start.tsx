@@ -1,10 +1,9 @@
 /** Where `/app/` leads to: the requests, or a first one in the playground for those who have sent none. */
 import { useEffect } from 'preact/hooks';
 import { call, isFailure } from '../api/client.ts';
-import { useCell } from '../cell.ts';
 import { anyToken } from '../parts/with_token.tsx';
 import { go, placeNow } from '../router.ts';
-import { may, session } from '../session.ts';
+import { may, useUser } from '../session.ts';
 
 /** Unless the reader has gone elsewhere meanwhile. */
 const goFrom = (from: string, path: string, query: URLSearchParams): void => {
@@ -37,10 +36,10 @@ async function hasSent(): Promise<boolean> {
 }
 
 export function Start() {
-  const { user } = useCell(session);
+  const user = useUser();
   useEffect(() => {
     const start = async (): Promise<void> => {
-      if (!user || !may(user, 'write:media') || (await hasSent())) goFrom('/', '/requests', placeNow().query);
+      if (!may(user, 'write:media') || (await hasSent())) goFrom('/', '/requests', placeNow().query);
       else await goToFirstProbe();
     };
     void start();

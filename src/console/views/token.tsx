@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks';
 import { call, type Given } from '../api/client.ts';
 import type { ApiToken } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
-import { useCell } from '../cell.ts';
 import { AskFirst } from '../parts/dialog.tsx';
 import { Form } from '../parts/form.tsx';
 import { Secret } from '../parts/copy.tsx';
@@ -11,18 +10,18 @@ import { Await } from '../parts/states.tsx';
 import { Facts } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { go, hrefOf } from '../router.ts';
-import { may, session } from '../session.ts';
+import { may, useUser } from '../session.ts';
 import { settingsIn, TokenFields } from './token_fields.tsx';
 
 type Change = NonNullable<Given<'PUT auth/api-token/:id'>['body']>;
 
 function Shown({ token: read }: { token: ApiToken }) {
-  const { user } = useCell(session);
+  const user = useUser();
   /** As the last change answered: the only time that a replaced token is told where tokens are not viewable. */
   const [changed, setChanged] = useState<ApiToken | null>(null);
   const token = changed ?? read;
-  const own = user?.id === token['user-id'];
-  const mayChange = user !== null && may(user, 'write:user');
+  const own = user.id === token['user-id'];
+  const mayChange = may(user, 'write:user');
   const params = { id: token.id };
   const change = async (body: Change): Promise<void> =>
     setChanged(await call('PUT auth/api-token/:id', { params, body }));

@@ -1,8 +1,7 @@
 /** What can be set of a token: in the dialog that makes one, and on its page. */
 import type { Calls, Limits, LimitsInForce, ListedApiToken, Permission } from '../../api_types.ts';
-import { useCell } from '../cell.ts';
 import { Field, numberIn, textIn } from '../parts/form.tsx';
-import { may, session } from '../session.ts';
+import { may, useUser } from '../session.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -73,8 +72,7 @@ const PERMISSIONS = 'permissions';
 
 /** A narrow token does what its program needs, and nothing else. */
 function PermissionFields({ given = [] }: { given: readonly string[] | undefined }) {
-  const { user } = useCell(session);
-  if (!user) return null;
+  const user = useUser();
   return (
     <fieldset>
       <legend>Permissions</legend>

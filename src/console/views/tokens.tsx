@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import type { ApiToken, ListedApiToken } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
-import { useCell } from '../cell.ts';
 import { amountColumn, countColumn, timeColumn } from '../parts/columns.tsx';
 import { AskFirst } from '../parts/dialog.tsx';
 import { bytes, milliseconds } from '../parts/figures.ts';
@@ -12,7 +11,7 @@ import { Await, Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, useListing, type Column } from '../parts/table.tsx';
 import { hrefOf } from '../router.ts';
-import { may, session } from '../session.ts';
+import { may, useUser } from '../session.ts';
 import { settingsIn, TokenFields } from './token_fields.tsx';
 
 const COLUMNS: readonly Column<ListedApiToken>[] = [
@@ -55,13 +54,13 @@ function Made({ token, close }: { token: ApiToken; close: () => void }) {
 }
 
 export function Tokens() {
-  const { user } = useCell(session);
+  const user = useUser();
   const [made, setMade] = useState<ApiToken | null>(null);
   const listing = useListing(['id', 'name', 'created'], 'id', 'asc');
   const asked = useCall('GET auth/api-token', { query: listing });
   return (
     <>
-      {user && may(user, 'write:user') && (
+      {may(user, 'write:user') && (
         <p class="actions">
           <AskFirst
             button="Make a token"

@@ -11,9 +11,8 @@ import { Await, Empty } from '../parts/states.tsx';
 import { Sums, Table, type Column } from '../parts/table.tsx';
 import { Amount } from '../parts/time.tsx';
 import { visible } from '../../base/visible.ts';
-import { useCell } from '../cell.ts';
 import { hrefOf, usePlace } from '../router.ts';
-import { may, session } from '../session.ts';
+import { may, useUser } from '../session.ts';
 import { HeadRoom } from './head_room.tsx';
 import { UsageByUser } from './usage_by_user.tsx';
 import { addedUp, bucketsOf, summed, type Bucket } from './usage_figures.ts';
@@ -181,14 +180,13 @@ function Figures({ asked }: { asked: Asked }) {
 
 export function Usage() {
   const { query } = usePlace();
-  const { user } = useCell(session);
+  const user = useUser();
   const tokens = useTokenNames();
   const date = rangeIn(query, 'week');
   const step = STEPS.find(([value]) => value === query.get('step'))?.[0] ?? '';
   const token = Number(query.get('token') ?? 0);
   const by = query.get('user') ?? '';
   const users = useAsked(`users by ${by}`, async () => (by === '' ? [] : usersBy(by)));
-  const isAdmin = user !== null && may(user, 'read:admin');
   return (
     <>
       <search class="filters">
@@ -199,9 +197,7 @@ export function Usage() {
           label="Token"
           values={[['', 'all'], ...[...tokens].map(([id, name]) => [String(id), visible(name)] as const)]}
         />
-        {user && may(user, 'read:sub-user') && (
-          <FilterText name="user" label="User" placeholder="part of an e-mail address" />
-        )}
+        {may(user, 'read:sub-user') && <FilterText name="user" label="User" placeholder="part of an e-mail address" />}
       </search>
       {token > 0 && <HeadRoom token={token} />}
       <Await asked={users} what="the users">
@@ -222,7 +218,7 @@ export function Usage() {
           )
         }
       </Await>
-      {isAdmin && by === '' && token === 0 && <UsageByUser date={date} />}
+      {may(user, 'read:admin') && by === '' && token === 0 && <UsageByUser date={date} />}
     </>
   );
 }

@@ -2,7 +2,6 @@
 import { call } from '../api/client.ts';
 import type { User, UserLimits } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
-import { useCell } from '../cell.ts';
 import { AskFirst } from '../parts/dialog.tsx';
 import { count } from '../parts/figures.ts';
 import { Field, Form, numberIn } from '../parts/form.tsx';
@@ -12,7 +11,7 @@ import { Stranger } from '../parts/stranger.tsx';
 import { Facts } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOf } from '../router.ts';
-import { may, session } from '../session.ts';
+import { may, useUser } from '../session.ts';
 import { Room, Rooms } from './head_room.tsx';
 import { LimitFields, limitsIn } from './token_fields.tsx';
 
@@ -125,11 +124,11 @@ function LimitsForm({ user, limits, done }: { user: User; limits: UserLimits; do
 }
 
 export function UserPage({ params }: { params: Record<string, string> }) {
-  const { user: viewer } = useCell(session);
+  const viewer = useUser();
   const given = { params: { id: params['id']! } };
   const user = useCall('GET user/:id', given);
   const limits = useCall('GET user/:id/limits', given);
-  const mayChange = viewer !== null && may(viewer, 'write:admin');
+  const mayChange = may(viewer, 'write:admin');
   return (
     <>
       <p>

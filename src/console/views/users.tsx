@@ -2,14 +2,13 @@
 import { call } from '../api/client.ts';
 import type { ListedUser } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
-import { useCell } from '../cell.ts';
 import { AskFirst } from '../parts/dialog.tsx';
 import { Field, textsIn } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { type Column, Table, useListing } from '../parts/table.tsx';
 import { timeColumn } from '../parts/columns.tsx';
-import { may, session } from '../session.ts';
+import { may, useUser } from '../session.ts';
 import { choices, FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
 import { Status } from '../parts/status.tsx';
 import { usePlace } from '../router.ts';
@@ -37,7 +36,7 @@ const STATUSES = ['active', 'suspended', 'pending', 'anonymous'] as const;
 
 /** `all`: of the installation, to find one, and to see who may do anything at all. */
 function Users({ all }: { all: boolean }) {
-  const { user } = useCell(session);
+  const user = useUser();
   const { query } = usePlace();
   const listing = useListing(['id', 'email', 'status', 'created'], 'id', 'asc');
   const filter = all ? { email: query.get('email'), status: oneOf(query.get('status'), STATUSES) } : {};
@@ -50,7 +49,7 @@ function Users({ all }: { all: boolean }) {
           <FilterChoice name="status" label="Status" values={choices(STATUSES, 'all')} />
         </search>
       )}
-      {user && may(user, 'write:sub-user') && (
+      {may(user, 'write:sub-user') && (
         <p class="actions">
           <AskFirst
             button="Add a sub-user"
