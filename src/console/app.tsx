@@ -174,7 +174,8 @@ export function App() {
   const { path, query } = usePlace();
   const { state, user, failure } = useCell(session);
   const found = pageAt(path);
-  const needsAccount = !found?.page.open;
+  const page = found?.page;
+  const needsAccount = !page?.open;
 
   useEffect(() => {
     if (!needsAccount || state !== 'signed-out') return;
@@ -182,31 +183,23 @@ export function App() {
     go('/sign-in', new URLSearchParams(back === '/' ? {} : { to: back }), true);
   }, [needsAccount, state, path]);
 
-  if (!found)
-    return (
-      <Frame user={user} path={path}>
-        <Heading title="Not found" />
+  const list = PAGES.find((one) => path.startsWith(`${one.path}/`));
+  return (
+    <Frame user={page?.open ? null : user} path={path}>
+      <Heading title={page?.title ?? 'Not found'} />
+      {!page && (
         <Empty title="There is no such page">
           <a href={hrefOf('/')}>Go to the start</a>
         </Empty>
-      </Frame>
-    );
-
-  const { page, params } = found;
-  const View = page.view;
-  if (page.open)
-    return (
-      <Frame user={null} path={path}>
-        <Heading title={page.title} />
-        <View key={path} params={params} />
-      </Frame>
-    );
-  return (
-    <Frame user={user} path={path}>
-      <Heading title={page.title} />
-      {!user && failure && <Refused failure={failure} again={() => void readSession()} />}
-      {user && <View key={path} params={params} />}
-      {user && state === 'ended' && <SignInAgain user={user} />}
+      )}
+      {page && needsAccount && !user && failure && <Refused failure={failure} again={() => void readSession()} />}
+      {page && user && list && (
+        <p>
+          <a href={hrefOf(list.path)}>All {list.title.toLowerCase()}</a>
+        </p>
+      )}
+      {found && (found.page.open || user) && <found.page.view key={path} params={found.params} />}
+      {page && needsAccount && user && state === 'ended' && <SignInAgain user={user} />}
     </Frame>
   );
 }

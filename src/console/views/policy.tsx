@@ -11,7 +11,7 @@ import { WithToken } from '../parts/with_token.tsx';
 import { Editor } from '../policies/editor.tsx';
 import { policyText } from '../policies/text.ts';
 import { type Judged, Tried, tryOn } from '../policies/trial.tsx';
-import { go, hrefOf } from '../router.ts';
+import { go } from '../router.ts';
 import { may, useUser } from '../session.ts';
 import { PolicyName } from './policies.tsx';
 
@@ -93,9 +93,6 @@ function Open({ name, saved, bearer }: OpenProps) {
 
   return (
     <>
-      <p>
-        <a href={hrefOf('/policies')}>All policies</a>
-      </p>
       <p class="lead">
         <code>{name}</code> <span class="unit">{revision === null ? 'a new policy' : `revision ${revision}`}</span>
         {shared && <span class="unit">, shared by the installation: it can be tried and copied</span>}

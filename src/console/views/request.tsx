@@ -134,13 +134,8 @@ export function Request({ params }: { params: Record<string, string> }) {
   const id = params['id']!;
   const asked = useAsked(id, (signal) => openAnswer(id, signal));
   return (
-    <>
-      <p>
-        <a href={hrefOf('/requests')}>All requests</a>
-      </p>
-      <Await asked={asked} what="the request">
-        {(answer) => <Shown answer={answer} again={asked.again} />}
-      </Await>
-    </>
+    <Await asked={asked} what="the request">
+      {(answer) => <Shown answer={answer} again={asked.again} />}
+    </Await>
   );
 }

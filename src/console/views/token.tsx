@@ -9,7 +9,7 @@ import { Secret } from '../parts/copy.tsx';
 import { Await } from '../parts/states.tsx';
 import { Facts } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { go, hrefOf } from '../router.ts';
+import { go } from '../router.ts';
 import { may, useUser } from '../session.ts';
 import { settingsIn, TokenFields } from './token_fields.tsx';
 
@@ -28,9 +28,6 @@ function Shown({ token: read }: { token: ApiToken }) {
 
   return (
     <>
-      <p>
-        <a href={hrefOf('/tokens')}>All tokens</a>
-      </p>
       <Facts
         facts={[
           ['Id', token.id],

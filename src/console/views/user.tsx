@@ -130,30 +130,25 @@ export function UserPage({ params }: { params: Record<string, string> }) {
   const limits = useCall('GET user/:id/limits', given);
   const mayChange = may(viewer, 'write:admin');
   return (
-    <>
-      <p>
-        <a href={hrefOf('/all-users')}>All users</a>
-      </p>
-      <Await asked={user} what="the user">
-        {(shown) => (
-          <>
-            <UserFacts user={shown} />
-            {mayChange && shown.id !== viewer.id && shown.role !== 'root' && (
-              <p class="actions">
-                <Suspend user={shown} done={user.again} />
-              </p>
+    <Await asked={user} what="the user">
+      {(shown) => (
+        <>
+          <UserFacts user={shown} />
+          {mayChange && shown.id !== viewer.id && shown.role !== 'root' && (
+            <p class="actions">
+              <Suspend user={shown} done={user.again} />
+            </p>
+          )}
+          <Await asked={limits} what="the limits">
+            {(read) => (
+              <>
+                <HeadRoomOfUser user={shown} limits={read} />
+                {mayChange && <LimitsForm user={shown} limits={read} done={limits.again} />}
+              </>
             )}
-            <Await asked={limits} what="the limits">
-              {(read) => (
-                <>
-                  <HeadRoomOfUser user={shown} limits={read} />
-                  {mayChange && <LimitsForm user={shown} limits={read} done={limits.again} />}
-                </>
-              )}
-            </Await>
-          </>
-        )}
-      </Await>
-    </>
+          </Await>
+        </>
+      )}
+    </Await>
   );
 }
