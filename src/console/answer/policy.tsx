@@ -1,7 +1,6 @@
 /** The verdict of a policy: what each rule asks for, and what was found. Failed rules come first. */
 import { ask } from '../api/client.ts';
 import { failureOf } from '../api/failure.ts';
-import { asToken } from '../api/gateway.ts';
 import { useWork } from '../api/use_call.ts';
 import type { PolicyResult } from '../../api_types.ts';
 import { statusColumn, strangerColumn } from '../parts/columns.tsx';
@@ -10,7 +9,7 @@ import { several } from '../parts/figures.ts';
 import { Mark, Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { anyToken } from '../parts/with_token.tsx';
+import { withAnyToken } from '../parts/with_token.tsx';
 
 type Rule = PolicyResult['rules'][number];
 type Outcome = Rule['outcome'];
@@ -104,9 +103,8 @@ function Downloads({ id }: { id: string }) {
   const { failure, start } = useWork();
   const get = ([format, , extension]: (typeof FORMATS)[number]): Promise<void> =>
     start(format, async () => {
-      const { text: bearer } = await anyToken();
-      const given = { params: { id }, query: { format }, bearer };
-      const response = await asToken(ask('GET /v1/probe/:id/policy', given));
+      const given = { params: { id }, query: { format } };
+      const response = await withAnyToken((bearer) => ask('GET /v1/probe/:id/policy', { ...given, bearer }));
       if (!response.ok) throw await failureOf(response);
       download(`${id}.${extension}`, await response.blob());
     });

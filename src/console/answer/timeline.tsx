@@ -6,10 +6,9 @@ import { count, several } from '../parts/figures.ts';
 import { Stranger } from '../parts/stranger.tsx';
 import { gopsOf, momentOf, peakOf, ratesOf, type View, wholeOf, within, zoomed } from './timeline_scale.ts';
 import { call } from '../api/client.ts';
-import { asToken } from '../api/gateway.ts';
 import { useAsked } from '../api/use_call.ts';
 import { Await, Empty } from '../parts/states.tsx';
-import { anyToken } from '../parts/with_token.tsx';
+import { withAnyToken } from '../parts/with_token.tsx';
 import { goWith, usePlace } from '../router.ts';
 
 const kilobits = (rate: number): string => `${count(Math.round(rate / 1_000))} kb/s`;
@@ -240,10 +239,9 @@ function Drawn({ timeline }: { timeline: TimelineAnswer }) {
 }
 
 export function Timeline({ id }: { id: string }) {
-  const asked = useAsked(`timeline ${id}`, async (signal) => {
-    const { text: bearer } = await anyToken();
-    return asToken(call('GET /v1/probe/:id/timeline', { params: { id }, bearer, signal }));
-  });
+  const asked = useAsked(`timeline ${id}`, (signal) =>
+    withAnyToken((bearer) => call('GET /v1/probe/:id/timeline', { params: { id }, bearer, signal })),
+  );
   return (
     <Await asked={asked} what="the timeline">
       {(timeline) => <Drawn timeline={timeline} />}

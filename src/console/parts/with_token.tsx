@@ -1,7 +1,7 @@
 /** What is under this calls probe endpoints: with the token that the address names, else the user's first. */
 import { Fragment, type ComponentChildren } from 'preact';
 import { call } from '../api/client.ts';
-import { forgotten, MADE_NAME, tokenFor, type HeldToken } from '../api/gateway.ts';
+import { asToken, forgotten, MADE_NAME, tokenFor, type HeldToken } from '../api/gateway.ts';
 import type { ListedApiToken } from '../../api_types.ts';
 import { useAsked, useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
@@ -10,7 +10,12 @@ import { FilterChoice } from './filters.tsx';
 import { Await } from './states.tsx';
 import { visible } from '../../base/visible.ts';
 
-type Work = (token: HeldToken) => ComponentChildren;
+interface WithTokenProps<T> {
+  /** What is read with the token before anything is shown. */
+  what: string;
+  read: (bearer: string, signal: AbortSignal) => Promise<T>;
+  children: (answer: T, token: HeldToken) => ComponentChildren;
+}
 
 /** Neither that of jobs made with kubectl nor one that this page made. */
 const isUsable = ({ default: ofKubectl, name }: ListedApiToken): boolean => !ofKubectl && name !== MADE_NAME;
@@ -18,7 +23,16 @@ const isUsable = ({ default: ofKubectl, name }: ListedApiToken): boolean => !ofK
 /** As many as a user may have. */
 const ALL = { page: 1, limit: 100 };
 
-function Chosen({ tokens, children }: { tokens: readonly ListedApiToken[]; children: Work }) {
+function ReadWith<T>({ token, what, read, children }: WithTokenProps<T> & { token: HeldToken }) {
+  const asked = useAsked(`${what} ${token.id}`, (signal) => asToken(read(token.text, signal)));
+  return (
+    <Await asked={asked} what={what}>
+      {(answer) => children(answer, token)}
+    </Await>
+  );
+}
+
+function Chosen<T>({ tokens, ...given }: WithTokenProps<T> & { tokens: readonly ListedApiToken[] }) {
   const { query } = usePlace();
   const usable = tokens.filter(isUsable);
   const wanted = Number(query.get('token') ?? Number.NaN);
@@ -45,7 +59,9 @@ function Chosen({ tokens, children }: { tokens: readonly ListedApiToken[]; child
               </p>
             )}
             {/* What was typed stays where one that was made is made again. */}
-            <Fragment key={token.made ? 'made' : token.id}>{children(token)}</Fragment>
+            <Fragment key={token.made ? 'made' : token.id}>
+              <ReadWith {...given} token={token} />
+            </Fragment>
           </>
         )}
       </Await>
@@ -53,17 +69,18 @@ function Chosen({ tokens, children }: { tokens: readonly ListedApiToken[]; child
   );
 }
 
-export function WithToken({ children }: { children: Work }) {
+export function WithToken<T>(given: WithTokenProps<T>) {
   const asked = useCall('GET auth/api-token', { query: { pagination: ALL } });
   return (
     <Await asked={asked} what="your tokens">
-      {({ 'api-tokens': tokens }) => <Chosen tokens={tokens}>{children}</Chosen>}
+      {({ 'api-tokens': tokens }) => <Chosen {...given} tokens={tokens} />}
     </Await>
   );
 }
 
-/** Of a button on a page that needs no token otherwise. */
-export async function anyToken(): Promise<HeldToken> {
+/** Of a button on a page that needs no token otherwise: with the user's first one. */
+export async function withAnyToken<T>(work: (bearer: string) => Promise<T>): Promise<T> {
   const { 'api-tokens': tokens } = await call('GET auth/api-token', { query: { pagination: ALL } });
-  return tokenFor(tokens.find(isUsable)?.id ?? null);
+  const { text } = await tokenFor(tokens.find(isUsable)?.id ?? null);
+  return asToken(work(text));
 }

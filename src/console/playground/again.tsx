@@ -2,10 +2,9 @@
 import { useState } from 'preact/hooks';
 import type { AvailableTool } from '../../api_types.ts';
 import { call } from '../api/client.ts';
-import { asToken } from '../api/gateway.ts';
 import { useAsked, useWork } from '../api/use_call.ts';
 import { Await } from '../parts/states.tsx';
-import { anyToken } from '../parts/with_token.tsx';
+import { withAnyToken } from '../parts/with_token.tsx';
 import { changed, go } from '../router.ts';
 import type { Facts } from '../worker/protocol.ts';
 import { ADDRESS, bodyOf, isRedacted, queryOf, runs } from './form.ts';
@@ -63,10 +62,9 @@ function Others({ query, tools, bearer }: OthersProps) {
 }
 
 function Versions({ facts }: { facts: Facts }) {
-  const asked = useAsked('versions', async (signal) => {
-    const { text: bearer } = await anyToken();
-    return { bearer, ...(await asToken(call('GET /v1/versions', { bearer, signal }))) };
-  });
+  const asked = useAsked('versions', (signal) =>
+    withAnyToken(async (bearer) => ({ bearer, ...(await call('GET /v1/versions', { bearer, signal })) })),
+  );
   return (
     <Await asked={asked} what="the tool versions">
       {({ tools, bearer }) => <Others query={queryOf(facts)} tools={tools} bearer={bearer} />}

@@ -2,10 +2,8 @@
 import { useState } from 'preact/hooks';
 import type { AvailableTool } from '../../api_types.ts';
 import { call } from '../api/client.ts';
-import { asToken, type HeldToken } from '../api/gateway.ts';
-import { useAsked } from '../api/use_call.ts';
+import type { HeldToken } from '../api/gateway.ts';
 import { Form } from '../parts/form.tsx';
-import { Await } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { Choice } from '../playground/fields.tsx';
 import { ADDRESS } from '../playground/form.ts';
@@ -118,23 +116,18 @@ function Composed({ token, tools }: ComposedProps) {
   );
 }
 
-function WithVersions({ token }: { token: HeldToken }) {
-  const asked = useAsked(`versions ${token.id}`, (signal) =>
-    asToken(call('GET /v1/versions', { bearer: token.text, signal })),
-  );
-  return (
-    <Await asked={asked} what="the tool versions">
-      {({ tools }) => (
-        <Bench
-          token={token}
-          title="The comparison appears here"
-          hint="Each field that differs is a row, each version or file a column."
-        >
-          <Composed token={token} tools={tools.filter(({ selectable, latest }) => selectable && latest !== null)} />
-        </Bench>
-      )}
-    </Await>
-  );
-}
+const read = (bearer: string, signal: AbortSignal) => call('GET /v1/versions', { bearer, signal });
 
-export const Compare = () => <WithToken>{(token) => <WithVersions token={token} />}</WithToken>;
+export const Compare = () => (
+  <WithToken what="the tool versions" read={read}>
+    {({ tools }, token) => (
+      <Bench
+        token={token}
+        title="The comparison appears here"
+        hint="Each field that differs is a row, each version or file a column."
+      >
+        <Composed token={token} tools={tools.filter(({ selectable, latest }) => selectable && latest !== null)} />
+      </Bench>
+    )}
+  </WithToken>
+);

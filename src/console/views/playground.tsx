@@ -2,11 +2,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { broken, type Failure } from '../api/failure.ts';
-import { asToken, type HeldToken } from '../api/gateway.ts';
+import type { HeldToken } from '../api/gateway.ts';
 import type { AvailableTool, PolicyRow, Sample } from '../../api_types.ts';
-import { useAsked, useWork } from '../api/use_call.ts';
+import { useWork } from '../api/use_call.ts';
 import { Form } from '../parts/form.tsx';
-import { Await, Empty } from '../parts/states.tsx';
+import { Empty } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { CopyAs } from '../playground/copy_as.tsx';
 import { Choice, OnOff, Tool } from '../playground/fields.tsx';
@@ -130,30 +130,23 @@ function Ready(props: ReadyProps) {
   );
 }
 
-function WithVersions({ token }: { token: HeldToken }) {
-  const bearer = token.text;
-  const asked = useAsked(`versions ${token.id}`, (signal) =>
-    asToken(
-      Promise.all([
-        call('GET /v1/versions', { bearer, signal }),
-        call('GET /v1/policy', { bearer, signal }),
-        call('GET /v1/samples', { bearer, signal }),
-      ] as const),
-    ),
-  );
-  return (
-    <Await asked={asked} what="the tool versions">
-      {([{ tools }, { policies }, { samples }]) =>
-        tools.every(({ latest }) => latest === null) ? (
-          <Empty title="No tool is ready">
-            <p>The cluster is still proving the tool versions, or has none.</p>
-          </Empty>
-        ) : (
-          <Ready token={token} tools={tools} policies={policies} samples={samples} />
-        )
-      }
-    </Await>
-  );
-}
+const read = (bearer: string, signal: AbortSignal) =>
+  Promise.all([
+    call('GET /v1/versions', { bearer, signal }),
+    call('GET /v1/policy', { bearer, signal }),
+    call('GET /v1/samples', { bearer, signal }),
+  ] as const);
 
-export const Playground = () => <WithToken>{(token) => <WithVersions token={token} />}</WithToken>;
+export const Playground = () => (
+  <WithToken what="the tool versions" read={read}>
+    {([{ tools }, { policies }, { samples }], token) =>
+      tools.every(({ latest }) => latest === null) ? (
+        <Empty title="No tool is ready">
+          <p>The cluster is still proving the tool versions, or has none.</p>
+        </Empty>
+      ) : (
+        <Ready token={token} tools={tools} policies={policies} samples={samples} />
+      )
+    }
+  </WithToken>
+);

@@ -1,11 +1,9 @@
 /** Policies: those of the account, and the shared ones of the installation. */
 import { call } from '../api/client.ts';
-import { asToken, type HeldToken } from '../api/gateway.ts';
 import type { PolicyRow } from '../../api_types.ts';
-import { useAsked } from '../api/use_call.ts';
 import { strangerColumn, timeColumn } from '../parts/columns.tsx';
 import { Field, Form, textIn } from '../parts/form.tsx';
-import { Await, Empty } from '../parts/states.tsx';
+import { Empty } from '../parts/states.tsx';
 import { Mark } from '../parts/status.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { WithToken } from '../parts/with_token.tsx';
@@ -39,33 +37,28 @@ export const PolicyName = (field: { label: string; value?: string; placeholder?:
   />
 );
 
-function List({ token }: { token: HeldToken }) {
-  const asked = useAsked(`policies ${token.id}`, (signal) =>
-    asToken(call('GET /v1/policy', { bearer: token.text, signal })),
-  );
-  return (
-    <>
-      <Form
-        submit="Write a policy"
-        work={async (values) => {
-          go(`/policies/${encodeURIComponent(textIn(values, 'name').trim())}`);
-        }}
-      >
-        <PolicyName label="Name of a new policy" placeholder="house-delivery" />
-      </Form>
-      <Await asked={asked} what="the policies">
-        {({ policies }) =>
-          policies.length === 0 ? (
-            <Empty title="There are no policies">
-              <p>A policy is a list of rules about a file. A request that names it is judged by it.</p>
-            </Empty>
-          ) : (
-            <Table caption="Policies" columns={COLUMNS} rows={policies} keyOf={({ name }) => name} />
-          )
-        }
-      </Await>
-    </>
-  );
-}
+const read = (bearer: string, signal: AbortSignal) => call('GET /v1/policy', { bearer, signal });
 
-export const Policies = () => <WithToken>{(token) => <List token={token} />}</WithToken>;
+export const Policies = () => (
+  <>
+    <Form
+      submit="Write a policy"
+      work={async (values) => {
+        go(`/policies/${encodeURIComponent(textIn(values, 'name').trim())}`);
+      }}
+    >
+      <PolicyName label="Name of a new policy" placeholder="house-delivery" />
+    </Form>
+    <WithToken what="the policies" read={read}>
+      {({ policies }) =>
+        policies.length === 0 ? (
+          <Empty title="There are no policies">
+            <p>A policy is a list of rules about a file. A request that names it is judged by it.</p>
+          </Empty>
+        ) : (
+          <Table caption="Policies" columns={COLUMNS} rows={policies} keyOf={({ name }) => name} />
+        )
+      }
+    </WithToken>
+  </>
+);

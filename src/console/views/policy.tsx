@@ -1,12 +1,11 @@
 /** One policy: read, changed, tried on what is on record, saved. */
 import { useState } from 'preact/hooks';
 import { call, isFailure } from '../api/client.ts';
-import { asToken, type HeldToken } from '../api/gateway.ts';
+import { asToken } from '../api/gateway.ts';
 import type { SavedPolicy } from '../../api_types.ts';
-import { useAsked, useWork } from '../api/use_call.ts';
+import { useWork } from '../api/use_call.ts';
 import { AskFirst } from '../parts/dialog.tsx';
 import { textIn } from '../parts/form.tsx';
-import { Await } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { Editor } from '../policies/editor.tsx';
 import { policyText } from '../policies/text.ts';
@@ -29,14 +28,13 @@ rules:
 `;
 
 /** Null: there is none of this name yet. */
-async function read(name: string, bearer: string, signal: AbortSignal): Promise<SavedPolicy | null> {
+async function readPolicy(name: string, bearer: string, signal: AbortSignal): Promise<SavedPolicy | null> {
   const given = { params: { name: name.replace(SHARED, '') }, bearer, signal };
+  if (name.startsWith(SHARED)) return call('GET /v1/policy/shared/:name', given);
   try {
-    return await asToken(
-      name.startsWith(SHARED) ? call('GET /v1/policy/shared/:name', given) : call('GET /v1/policy/:name', given),
-    );
+    return await call('GET /v1/policy/:name', given);
   } catch (error) {
-    if (isFailure(error) && error.status === 404 && !name.startsWith(SHARED)) return null;
+    if (isFailure(error) && error.status === 404) return null;
     throw error;
   }
 }
@@ -132,18 +130,16 @@ function Open({ name, saved, bearer }: OpenProps) {
   );
 }
 
-function Read({ name, token }: { name: string; token: HeldToken }) {
-  const asked = useAsked(`policy ${name} ${token.id}`, (signal) => read(name, token.text, signal));
+function PolicyPage({ name }: { name: string }) {
+  const read = (bearer: string, signal: AbortSignal) => readPolicy(name, bearer, signal);
   return (
-    <Await asked={asked} what="the policy">
-      {(saved) => <Open name={name} saved={saved} bearer={token.text} />}
-    </Await>
+    <WithToken what="the policy" read={read}>
+      {(saved, { text }) => <Open name={name} saved={saved} bearer={text} />}
+    </WithToken>
   );
 }
 
-export const OwnPolicy = ({ params }: { params: Record<string, string> }) => (
-  <WithToken>{(token) => <Read name={params['name']!} token={token} />}</WithToken>
-);
+export const OwnPolicy = ({ params }: { params: Record<string, string> }) => <PolicyPage name={params['name']!} />;
 export const SharedPolicy = ({ params }: { params: Record<string, string> }) => (
-  <WithToken>{(token) => <Read name={`${SHARED}${params['name']!}`} token={token} />}</WithToken>
+  <PolicyPage name={`${SHARED}${params['name']!}`} />
 );

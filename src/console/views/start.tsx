@@ -1,7 +1,7 @@
 /** Where `/app/` leads to: the requests, or a first one in the playground for those who have sent none. */
 import { useEffect } from 'preact/hooks';
 import { call, isFailure } from '../api/client.ts';
-import { anyToken } from '../parts/with_token.tsx';
+import { withAnyToken } from '../parts/with_token.tsx';
 import { go, placeNow } from '../router.ts';
 import { may, useUser } from '../session.ts';
 
@@ -15,8 +15,7 @@ export async function goToFirstProbe(): Promise<void> {
   const from = placeNow().path;
   const query = new URLSearchParams();
   try {
-    const { text } = await anyToken();
-    const { samples } = await call('GET /v1/samples', { bearer: text });
+    const { samples } = await withAnyToken((bearer) => call('GET /v1/samples', { bearer }));
     const [first] = samples;
     if (first) query.set('url', first.url);
   } catch (error) {
