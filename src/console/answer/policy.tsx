@@ -1,11 +1,10 @@
 /** The verdict of a policy: what each rule asks for, and what was found. Failed rules come first. */
-import { ask } from '../api/client.ts';
-import { failureOf } from '../api/failure.ts';
-import { useWork } from '../api/use_call.ts';
+import { answered } from '../api/client.ts';
 import type { PolicyResult } from '../../api_types.ts';
 import { statusColumn, strangerColumn } from '../parts/columns.tsx';
 import { download } from '../parts/copy.tsx';
 import { several } from '../parts/figures.ts';
+import { WorkButton } from '../parts/form.tsx';
 import { Mark, Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
@@ -99,30 +98,23 @@ const FORMATS = [
 ] as const;
 
 /** As CI systems read it. Only a token of the user who made the request gets it. */
-function Downloads({ id }: { id: string }) {
-  const { failure, start } = useWork();
-  const get = ([format, , extension]: (typeof FORMATS)[number]): Promise<void> =>
-    start(format, async () => {
-      const given = { params: { id }, query: { format } };
-      const response = await withAnyToken((bearer) => ask('GET /v1/probe/:id/policy', { ...given, bearer }));
-      if (!response.ok) throw await failureOf(response);
-      download(`${id}.${extension}`, await response.blob());
-    });
-  return (
-    <p class="actions">
-      {FORMATS.map((format) => (
-        <button key={format[0]} type="button" class="small" onClick={() => void get(format)}>
-          Download as {format[1]}
-        </button>
-      ))}
-      {failure && (
-        <span class="wrong" role="alert">
-          {failure.text}
-        </span>
-      )}
-    </p>
-  );
-}
+const Downloads = ({ id }: { id: string }) => (
+  <p class="actions">
+    {FORMATS.map(([format, name, extension]) => (
+      <WorkButton
+        key={format}
+        kind="small"
+        work={async () => {
+          const given = { params: { id }, query: { format } };
+          const response = await withAnyToken((bearer) => answered('GET /v1/probe/:id/policy', { ...given, bearer }));
+          download(`${id}.${extension}`, await response.blob());
+        }}
+      >
+        {`Download as ${name}`}
+      </WorkButton>
+    ))}
+  </p>
+);
 
 export function Policy({ verdict, id }: { verdict: PolicyResult; id: string }) {
   const { name, revision, outcome, rules } = verdict;

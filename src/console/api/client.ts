@@ -84,15 +84,19 @@ export async function ask<N extends CallName>(
   }
 }
 
-/** Throws a Failure; an abort is thrown as it is. */
-export async function call<N extends CallName>(name: N, given: Given<N> = {}): Promise<Answer<N>> {
+/** The response of a call that succeeded. Throws a Failure; an abort is thrown as it is. */
+export async function answered<N extends CallName>(name: N, given: Given<N> = {}): Promise<Response> {
   const response = await ask(name, given);
-  if (!response.ok) {
-    const failure = await failureOf(response);
-    // A wrong password is a 401, too, and ends no session; nor does a token that has ended.
-    if (failure.kind === 'signed-out' && given.bearer === undefined && name !== 'POST auth/sign-in') signedOut();
-    throw failure;
-  }
+  if (response.ok) return response;
+  const failure = await failureOf(response);
+  // A wrong password is a 401, too, and ends no session; nor does a token that has ended.
+  if (failure.kind === 'signed-out' && given.bearer === undefined && name !== 'POST auth/sign-in') signedOut();
+  throw failure;
+}
+
+/** What it answered. Throws as `answered` does. */
+export async function call<N extends CallName>(name: N, given: Given<N> = {}): Promise<Answer<N>> {
+  const response = await answered(name, given);
   if (response.status === 204) return undefined as Answer<N>;
   return response.json().catch((error: unknown) => {
     throw error instanceof SyntaxError ? unreadable() : given.signal?.aborted ? error : offline();

@@ -3,6 +3,7 @@ import { type ComponentChildren, createContext, type TargetedSubmitEvent } from 
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Failure } from '../api/failure.ts';
 import { useWork } from '../api/use_call.ts';
+import { Wrong } from './states.tsx';
 
 const FailureOfForm = createContext<Failure | null>(null);
 
@@ -56,6 +57,25 @@ export function Form({ submit, work, children, danger = false, done, wide = fals
         </span>
       </p>
     </form>
+  );
+}
+
+interface WorkButtonProps {
+  kind?: string;
+  work: () => Promise<void>;
+  children: string;
+}
+
+/** A button that works at once, without a form. */
+export function WorkButton({ kind, work, children }: WorkButtonProps) {
+  const { busy, failure, start } = useWork();
+  return (
+    <>
+      <button type="button" class={kind} disabled={busy !== null} onClick={() => void start(children, work)}>
+        {children}
+      </button>
+      <Wrong failure={failure} />
+    </>
   );
 }
 

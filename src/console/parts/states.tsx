@@ -107,3 +107,11 @@ export function Await<T>({ asked, what, children }: AwaitProps<T>) {
     </>
   );
 }
+
+/** Why the work of a button came to nothing, beside it. */
+export const Wrong = ({ failure }: { failure: Failure | null }) =>
+  failure && (
+    <span class="wrong" role="alert">
+      {failure.text}
+    </span>
+  );

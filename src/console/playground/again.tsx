@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { AvailableTool } from '../../api_types.ts';
 import { call } from '../api/client.ts';
 import { useAsked, useWork } from '../api/use_call.ts';
-import { Await } from '../parts/states.tsx';
+import { Await, Wrong } from '../parts/states.tsx';
 import { withAnyToken } from '../parts/with_token.tsx';
 import { changed, go } from '../router.ts';
 import type { Facts } from '../worker/protocol.ts';
@@ -52,11 +52,7 @@ function Others({ query, tools, bearer }: OthersProps) {
           ))}
         </p>
       )}
-      {failure && (
-        <p class="wrong" role="alert">
-          {failure.text}
-        </p>
-      )}
+      <Wrong failure={failure} />
     </>
   );
 }

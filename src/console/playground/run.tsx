@@ -9,7 +9,7 @@ import { queryPairs, targetOf } from '../../api_calls.ts';
 import type { Accepted, Standing } from '../../api_types.ts';
 import { Answer, Summary } from '../answer/answer.tsx';
 import { useAsked, useWork } from '../api/use_call.ts';
-import { Await, Empty, Refused } from '../parts/states.tsx';
+import { Await, Empty, Refused, Wrong } from '../parts/states.tsx';
 import { Reason } from '../parts/stranger.tsx';
 import { hrefOf, usePlace } from '../router.ts';
 import { openAnswer } from '../worker/open_answer.ts';
@@ -181,11 +181,7 @@ function Cancel({ id, bearer }: { id: string; bearer: string }) {
       <button type="button" class="danger" disabled={asked} onClick={() => void work()}>
         {asked ? 'Cancelling …' : 'Cancel'}
       </button>
-      {failure && (
-        <span class="wrong" role="alert">
-          {failure.text}
-        </span>
-      )}
+      <Wrong failure={failure} />
     </>
   );
 }

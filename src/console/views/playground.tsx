@@ -6,7 +6,7 @@ import type { HeldToken } from '../api/gateway.ts';
 import type { AvailableTool, PolicyRow, Sample } from '../../api_types.ts';
 import { useWork } from '../api/use_call.ts';
 import { Form } from '../parts/form.tsx';
-import { Empty } from '../parts/states.tsx';
+import { Empty, Wrong } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { CopyAs } from '../playground/copy_as.tsx';
 import { Choice, OnOff, Tool } from '../playground/fields.tsx';
@@ -77,11 +77,7 @@ function Composed(props: ReadyProps) {
       <Form submit="Run" wide work={() => start(query, url, file)}>
         <Address name={ADDRESS} label="Address of the media" url={url} change={setUrl} off={file !== null} />
         <Samples samples={samples} take={(sample) => void take(sample)} busy={busy !== null} />
-        {failure && (
-          <p class="wrong" role="alert">
-            {failure.text}
-          </p>
-        )}
+        <Wrong failure={failure} />
         <Drop file={file} choose={setFile} sent={sent} />
         <div class="tools">
           {tools.map((tool) => (
