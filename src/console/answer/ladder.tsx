@@ -7,7 +7,7 @@ import type { ChartData } from '../parts/chart_data.ts';
 import { countColumn, statusColumn, strangerColumn } from '../parts/columns.tsx';
 import { count, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Below, Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { visible } from '../../base/visible.ts';
 import { changed, goWith, hrefOf, usePlace } from '../router.ts';
@@ -152,11 +152,7 @@ const messageColumns = (indexOf: (url: string) => number): readonly Column<Messa
     show: ({ message, remedy }) => (
       <>
         <Stranger text={message} />
-        {remedy !== undefined && (
-          <div class="unit">
-            <Stranger text={remedy} />
-          </div>
-        )}
+        <Below text={remedy} />
       </>
     ),
     text: ({ message, remedy = '' }) => `${message}. ${remedy}`.trim(),

@@ -3,6 +3,7 @@ import type { C2paReport } from '../../api_types.ts';
 import { statusColumn, strangerColumn } from '../parts/columns.tsx';
 import { Facts, Table, type Column } from '../parts/table.tsx';
 import { Empty } from '../parts/states.tsx';
+import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 
 type Manifest = C2paReport['manifests'][string];
@@ -56,9 +57,7 @@ export function Provenance({ report }: { report: C2paReport }) {
   return (
     <>
       <p class="lead">
-        <span class={`status ${state === 'Invalid' ? 'bad' : 'good'}`}>
-          <span aria-hidden="true">{state === 'Invalid' ? '✕' : '✓'}</span> {state ?? 'not validated'}
-        </span>
+        <Status of={state ?? 'not validated'} />
         {state === 'Valid' && ': the manifest holds, but its signer is not on a list of trust.'}
         {state === 'Trusted' && ': the manifest holds, and its signer is trusted.'}
       </p>

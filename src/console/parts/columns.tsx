@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { count, type Figure } from './figures.ts';
 import { Status } from './status.tsx';
-import { Stranger } from './stranger.tsx';
+import { Below, Stranger } from './stranger.tsx';
 import type { Column } from './table.tsx';
 import { Amount, Time } from './time.tsx';
 
@@ -21,14 +21,14 @@ interface Options {
 function column<Row, T>(
   title: string,
   of: Of<Row, T>,
-  show: (value: T) => ComponentChildren,
+  show: (value: T, row: Row) => ComponentChildren,
   { none = NOTHING, ...options }: Options,
 ): Column<Row> {
   return {
     title,
     show(row) {
       const value = of(row);
-      return value === undefined ? none : show(value);
+      return value === undefined ? none : show(value, row);
     },
     text: (row) => String(of(row) ?? ''),
     ...options,
@@ -38,11 +38,27 @@ function column<Row, T>(
 export const timeColumn = <Row,>(title: string, of: Of<Row, string>, options: Options = {}): Column<Row> =>
   column(title, of, (iso) => <Time iso={iso} />, options);
 
-export const statusColumn = <Row,>(title: string, of: Of<Row, string>, options: Options = {}): Column<Row> =>
-  column(title, of, (status) => <Status of={status} />, options);
-
 interface StrangerOptions extends Options {
   most?: number;
+}
+
+interface StatusOptions<Row> extends StrangerOptions {
+  /** Stands under it, in the words of whatever decided it. */
+  why?: Of<Row, string>;
+}
+
+export function statusColumn<Row>(
+  title: string,
+  of: Of<Row, string>,
+  { why, most, ...options }: StatusOptions<Row> = {},
+): Column<Row> {
+  const show = (status: string, row: Row) => (
+    <>
+      <Status of={status} />
+      <Below text={why?.(row)} most={most} />
+    </>
+  );
+  return { ...column(title, of, show, options), text: (row) => `${of(row) ?? ''} ${why?.(row) ?? ''}`.trim() };
 }
 
 export const strangerColumn = <Row,>(

@@ -33,6 +33,14 @@ export function Stranger({ text, most = SHOWN }: { text: string; most?: number |
   );
 }
 
+/** Under a value: why it is so. */
+export const Below = ({ text, most }: { text: string | undefined; most?: number | undefined }) =>
+  text === undefined ? null : (
+    <div class="unit">
+      <Stranger text={text} most={most} />
+    </div>
+  );
+
 /** An error of a tool, with its code for programs beside it. */
 export function Reason({ text, code }: { text: string; code?: string | undefined }) {
   return (

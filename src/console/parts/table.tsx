@@ -27,7 +27,7 @@ interface Echo {
   sort: { field: string; order: string };
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
@@ -170,10 +170,15 @@ export function Facts({ facts }: { facts: readonly Fact[] }) {
   );
 }
 
-/** Figures that are read first. */
-export function Sums({ sums }: { sums: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+interface SumsProps {
+  kind?: 'sums' | 'around';
+  sums: readonly (readonly [name: string, value: ComponentChildren])[];
+}
+
+/** Figures that are read first, or what stands around a thing. */
+export function Sums({ kind = 'sums', sums }: SumsProps) {
   return (
-    <dl class="sums">
+    <dl class={kind}>
       {sums.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

@@ -29,20 +29,13 @@ export function Part({ title, leftOut, children }: { title: string; leftOut: num
 const wallsOf = ({ isolation }: ClusterPool): string =>
   isolation.map(({ wall, status, required }) => `${wall}: ${status}${required ? ' (required)' : ''}`).join('; ');
 
+const stateOf = ({ condition, short }: ClusterPool): string =>
+  condition?.status === 'True' ? (short === undefined ? 'serving' : 'short') : 'not serving';
+
 const POOLS: readonly Column<ClusterPool>[] = [
   strangerColumn('Pool', ({ name }) => name),
   {
-    title: 'State',
-    show: ({ condition, short }) => (
-      <>
-        <Status of={condition?.status === 'True' ? (short === undefined ? 'serving' : 'short') : 'not serving'} />
-        {short !== undefined && (
-          <div class="unit">
-            <Stranger text={short} />
-          </div>
-        )}
-      </>
-    ),
+    ...statusColumn('State', stateOf, { why: ({ short }) => short }),
     text: ({ condition, short }) => `${condition?.reason ?? ''} ${short ?? ''}`.trim(),
   },
   countColumn('Waiting', ({ waiting }) => waiting),
@@ -187,20 +180,7 @@ const TOOLS: readonly Column<ClusterTool>[] = [
     ),
     text: ({ tool, version }) => `${tool} ${version}`,
   },
-  {
-    title: 'State',
-    show: ({ state, why }) => (
-      <>
-        <Status of={state} />
-        {why !== undefined && (
-          <div class="unit">
-            <Stranger text={why} />
-          </div>
-        )}
-      </>
-    ),
-    text: ({ state, why }) => `${state} ${why ?? ''}`.trim(),
-  },
+  statusColumn('State', ({ state }) => state, { why: ({ why }) => why }),
   timeColumn('Since', ({ since }) => since),
   strangerColumn('Reports itself as', ({ reported }) => reported, { most: 80 }),
   amountColumn('Starts in', (row) => row['startup-ms'], milliseconds),

@@ -6,7 +6,7 @@ import { call } from '../api/client.ts';
 import { useAsked } from '../api/use_call.ts';
 import { Copy } from '../parts/copy.tsx';
 import { AskFirst } from '../parts/dialog.tsx';
-import { Facts as FactList } from '../parts/table.tsx';
+import { Facts as FactList, Sums } from '../parts/table.tsx';
 import { Await } from '../parts/states.tsx';
 import { useTokenNames } from '../parts/names.ts';
 import { KIND_NAMES, Status } from '../parts/status.tsx';
@@ -96,16 +96,7 @@ function Around({ facts }: { facts: Facts }) {
       </>,
     ],
   ] as const;
-  return (
-    <dl class="around">
-      {rows.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <Sums kind="around" sums={rows} />;
 }
 
 function Shown({ answer, again }: { answer: OpenAnswer; again: () => void }) {

@@ -9,7 +9,6 @@ import { choices, FilterChoice, FilterText, oneOf, RangeFilter, rangeIn } from '
 import { type Names, usersBy, useTokenNames, useUserNames } from '../parts/names.ts';
 import { Await, Empty } from '../parts/states.tsx';
 import { KIND_NAMES, Status } from '../parts/status.tsx';
-import { Stranger } from '../parts/stranger.tsx';
 import { Table, useListing, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { visible } from '../../base/visible.ts';
@@ -93,18 +92,6 @@ interface NamesOfRows {
   own: number;
 }
 
-/** Why it failed, in the words that its caller was told. */
-const Outcome = ({ row: { status, error } }: { row: Row }) => (
-  <>
-    <Status of={status} />
-    {error !== undefined && (
-      <div class="unit">
-        <Stranger text={error} most={160} />
-      </div>
-    )}
-  </>
-);
-
 const TOOLS = (['ffprobe', 'mediainfo', 'probe-report'] as const).map(
   (name) => [name === 'probe-report' ? 'report' : name, (row: Row): ToolState => row[`status-${name}`]] as const,
 );
@@ -131,12 +118,7 @@ const columnsOf = (rows: readonly Row[], { tokens, users, own }: NamesOfRows): r
     text: ({ send }) => send,
     sort: 'send',
   },
-  {
-    title: 'Outcome',
-    show: (row) => <Outcome row={row} />,
-    text: ({ status, error = '' }) => `${status} ${error}`.trim(),
-    sort: 'status',
-  },
+  statusColumn('Outcome', ({ status }) => status, { why: ({ error }) => error, most: 160, sort: 'status' }),
   strangerColumn('Address', ({ url }) => url, { most: 120, sort: 'url', wide: true }),
   { title: 'Kind', text: ({ type }) => KIND_NAMES[type] },
   {
