@@ -10,7 +10,7 @@ import { Elapsed, Time } from '../parts/time.tsx';
 import { usePolled, type Polled } from '../api/use_call.ts';
 import { Await } from '../parts/states.tsx';
 import { type Names, useUserNames } from '../parts/names.ts';
-import { Part, Pools, Queue, Runners, Tools } from './cluster_tables.tsx';
+import { ClusterTables, Part, TablePart } from './cluster_tables.tsx';
 
 // The state of the cluster in one sentence, and what somebody has to look at. Pure.
 
@@ -151,12 +151,7 @@ const COLUMNS: readonly Column<Row>[] = [
 function Terms({ state: { terms } }: { state: ClusterState }) {
   if (terms.length === 0) return null;
   const rows = terms.map((term, index): Row => ({ ...term, until: terms[index - 1]?.since }));
-  return (
-    <section>
-      <h2>Leaders</h2>
-      <Table caption="Leaders" columns={COLUMNS} rows={rows} keyOf={({ epoch }) => epoch} />
-    </section>
-  );
+  return <TablePart title="Leaders" columns={COLUMNS} rows={rows} keyOf={({ epoch }) => epoch} />;
 }
 
 const accountsOf = ({ queue, runners }: ClusterState): number[] => [
@@ -205,10 +200,7 @@ function Shown({ state, polled, names }: ShownProps) {
           <Stranger text={leader.release} />.
         </span>
       </p>
-      <Pools state={state} />
-      <Queue state={state} names={names} />
-      <Runners state={state} names={names} />
-      <Tools state={state} />
+      <ClusterTables state={state} names={names} />
       <Faults state={state} />
       <Terms state={state} />
     </>

@@ -6,15 +6,8 @@ import { count, milliseconds, several } from '../parts/figures.ts';
 import type { Names } from '../parts/names.ts';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { Table, type Column } from '../parts/table.tsx';
+import { Table, type Column, type TableProps } from '../parts/table.tsx';
 import { hrefOf } from '../router.ts';
-
-interface PartProps {
-  state: ClusterState;
-}
-interface NamedProps extends PartProps {
-  names: Names;
-}
 
 export function Part({ title, leftOut, children }: { title: string; leftOut: number; children: ComponentChildren }) {
   return (
@@ -23,6 +16,22 @@ export function Part({ title, leftOut, children }: { title: string; leftOut: num
       {children}
       {leftOut > 0 && <p class="unit">{several(leftOut, 'more row')} did not fit.</p>}
     </section>
+  );
+}
+
+interface TablePartProps<Row> extends Pick<TableProps<Row>, 'columns' | 'rows' | 'keyOf'> {
+  title: string;
+  leftOut?: number;
+  /** Said where there are no rows. */
+  none?: string;
+}
+
+/** A table under a heading of the same name. */
+export function TablePart<Row>({ title, leftOut = 0, none, ...table }: TablePartProps<Row>) {
+  return (
+    <Part title={title} leftOut={leftOut}>
+      {none !== undefined && table.rows.length === 0 ? <p>{none}</p> : <Table caption={title} {...table} />}
+    </Part>
   );
 }
 
@@ -67,14 +76,6 @@ const POOLS: readonly Column<ClusterPool>[] = [
   },
 ];
 
-export function Pools({ state }: PartProps) {
-  return (
-    <Part title="Pools" leftOut={state['left-out'].pools}>
-      <Table caption="Pools" columns={POOLS} rows={state.pools} keyOf={({ name }) => name} />
-    </Part>
-  );
-}
-
 function Account({ id, names }: { id: number; names: Names }) {
   const name = names.get(id);
   return (
@@ -114,24 +115,6 @@ const queueColumns = (names: Names): readonly Column<ClusterAccount>[] => [
   amountColumn('Oldest wait', (row) => row['oldest-wait-ms'], milliseconds),
 ];
 
-export function Queue({ state, names }: NamedProps) {
-  const { accounts } = state.queue;
-  return (
-    <Part title="Queue by account" leftOut={state['left-out'].accounts}>
-      {accounts.length === 0 ? (
-        <p>No account has a job.</p>
-      ) : (
-        <Table
-          caption="Queue by account"
-          columns={queueColumns(names)}
-          rows={accounts}
-          keyOf={({ account }) => account}
-        />
-      )}
-    </Part>
-  );
-}
-
 const runnerColumns = (names: Names): readonly Column<ClusterRunner>[] => [
   strangerColumn('Runner', ({ pod }) => pod),
   strangerColumn('Pool', ({ pool }) => pool),
@@ -157,18 +140,6 @@ const runnerColumns = (names: Names): readonly Column<ClusterRunner>[] => [
   countColumn('Jobs done', (runner) => runner['jobs-done']),
 ];
 
-export function Runners({ state, names }: NamedProps) {
-  return (
-    <Part title="Runners" leftOut={state['left-out'].runners}>
-      {state.runners.length === 0 ? (
-        <p>There are no runners.</p>
-      ) : (
-        <Table caption="Runners" columns={runnerColumns(names)} rows={state.runners} keyOf={({ pod }) => pod} />
-      )}
-    </Part>
-  );
-}
-
 const TOOLS: readonly Column<ClusterTool>[] = [
   {
     title: 'Tool',
@@ -191,10 +162,39 @@ const TOOLS: readonly Column<ClusterTool>[] = [
   },
 ];
 
-export function Tools({ state }: PartProps) {
+interface ClusterTablesProps {
+  state: ClusterState;
+  names: Names;
+}
+
+export function ClusterTables({ state, names }: ClusterTablesProps) {
+  const { pools, queue, runners, tools, 'left-out': leftOut } = state;
   return (
-    <Part title="Tools" leftOut={state['left-out'].tools}>
-      <Table caption="Tools" columns={TOOLS} rows={state.tools} keyOf={({ tool, version }) => `${tool} ${version}`} />
-    </Part>
+    <>
+      <TablePart title="Pools" columns={POOLS} rows={pools} keyOf={({ name }) => name} leftOut={leftOut.pools} />
+      <TablePart
+        title="Queue by account"
+        columns={queueColumns(names)}
+        rows={queue.accounts}
+        keyOf={({ account }) => account}
+        leftOut={leftOut.accounts}
+        none="No account has a job."
+      />
+      <TablePart
+        title="Runners"
+        columns={runnerColumns(names)}
+        rows={runners}
+        keyOf={({ pod }) => pod}
+        leftOut={leftOut.runners}
+        none="There are no runners."
+      />
+      <TablePart
+        title="Tools"
+        columns={TOOLS}
+        rows={tools}
+        keyOf={({ tool, version }) => `${tool} ${version}`}
+        leftOut={leftOut.tools}
+      />
+    </>
   );
 }
