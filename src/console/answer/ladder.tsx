@@ -4,8 +4,8 @@ import { useMemo } from 'preact/hooks';
 import type { HlsReport } from '../../api_types.ts';
 import { Chart } from '../parts/chart.tsx';
 import type { ChartData } from '../parts/chart_data.ts';
-import { countColumn, statusColumn, strangerColumn } from '../parts/columns.tsx';
-import { count, several } from '../parts/figures.ts';
+import { amountColumn, countColumn, statusColumn, strangerColumn } from '../parts/columns.tsx';
+import { bitRate, count, kilobits, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Below, Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
@@ -18,9 +18,6 @@ type Variant = HlsReport['variants'][number];
 type Message = HlsReport['messages'][number];
 type Playlist = HlsReport['playlists'][number];
 type Listed = Playlist & { index: number };
-
-const kilobits = (value: number | null | undefined): string =>
-  value === null || value === undefined ? '–' : `${count(Math.round(value / 1000))} kb/s`;
 
 /** What each variant declares beside what was measured of it. */
 const ratesOf = (variants: readonly Variant[]): ChartData => ({
@@ -73,23 +70,13 @@ const VARIANTS: readonly Column<Variant>[] = [
     text: ({ resolution }) => resolution ?? '',
   },
   strangerColumn('Codecs', ({ codecs }) => codecs ?? ''),
-  {
-    title: 'Average',
-    show: (row) => kilobits(row.average_bandwidth),
-    text: (row) => String(row.average_bandwidth ?? ''),
-    right: true,
-  },
-  {
-    title: 'Peak',
-    show: ({ bandwidth }) => kilobits(bandwidth),
-    text: ({ bandwidth }) => String(bandwidth),
-    right: true,
-  },
+  amountColumn('Average', (row) => row.average_bandwidth ?? undefined, bitRate),
+  amountColumn('Peak', ({ bandwidth }) => bandwidth ?? undefined, bitRate),
   {
     title: 'Measured peak',
     show: ({ bandwidth, measured }) => (
       <span class={measured && bandwidth !== null && measured.peak > bandwidth ? 'near' : undefined}>
-        {kilobits(measured?.peak)}
+        {measured ? kilobits(measured.peak) : '–'}
         {measured && bandwidth !== null && measured.peak > bandwidth && ' (above)'}
       </span>
     ),

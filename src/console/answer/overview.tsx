@@ -1,14 +1,13 @@
 /** What a file is: its tracks, the container, the warnings. */
 import type { ProbeReport } from '../../api_types.ts';
-import { bytes, count, said, several } from '../parts/figures.ts';
+import { bytes, count, kilobits, said, several } from '../parts/figures.ts';
 import { Stranger } from '../parts/stranger.tsx';
 import { Facts } from '../parts/table.tsx';
 import { rateOf } from './sentence.ts';
 
 type Stream = ProbeReport['streams'][number];
 
-const bitRate = (value: number | undefined): string =>
-  value === undefined || value === 0 ? '' : `${count(Math.round(value / 1000))} kb/s`;
+const rateIn = ({ average = 0 }: { average?: number } = {}): string => (average === 0 ? '' : kilobits(average));
 
 function pictureOrSound({ size, frame_rate: rate, scan_type: scan, sample_rate: samples, channels }: Stream): string {
   return [
@@ -46,7 +45,7 @@ export function Overview({ report }: { report: ProbeReport }) {
     ['Format', container.format],
     ['Duration', container.duration === undefined ? undefined : `${container.duration} s`],
     ['Size', container.size === undefined ? undefined : said(bytes(container.size))],
-    ['Bit rate', bitRate(container.bitrate?.average)],
+    ['Bit rate', rateIn(container.bitrate)],
     ['Title', container.title],
     ['Written by', container.encoder],
     ['Brand', container.brand],
@@ -128,7 +127,7 @@ export function Tracks({ report: { streams, container } }: { report: ProbeReport
             />
           </span>
           {spans[at] ? <Lane span={spans[at]} whole={whole} /> : <span />}
-          <span class="right">{bitRate(stream.bitrate?.average)}</span>
+          <span class="right">{rateIn(stream.bitrate)}</span>
         </li>
       ))}
       {streams.length > MOST_TRACKS && (

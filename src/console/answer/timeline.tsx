@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { StreamTimeline, Timeline as TimelineAnswer } from '../../api_types.ts';
 import { Chart, ChartTable, onKeys } from '../parts/chart.tsx';
-import { count, several } from '../parts/figures.ts';
+import { kilobits, several } from '../parts/figures.ts';
 import { Stranger } from '../parts/stranger.tsx';
 import { gopsOf, momentOf, peakOf, ratesOf, type View, wholeOf, within, zoomed } from './timeline_scale.ts';
 import { call } from '../api/client.ts';
@@ -11,7 +11,6 @@ import { Await, Empty } from '../parts/states.tsx';
 import { withAnyToken } from '../parts/with_token.tsx';
 import { goWith, usePlace } from '../router.ts';
 
-const kilobits = (rate: number): string => `${count(Math.round(rate / 1_000))} kb/s`;
 const secondsOf = (at: number): string => `${at.toFixed(2)} s`;
 /** On an axis there is no room for zeros. */
 const shortSeconds = (at: number): string => `${Math.round(at * 100) / 100} s`;
@@ -69,57 +68,33 @@ function MomentLine({ stream, at }: { stream: StreamTimeline; at: number }) {
   );
 }
 
-const rateName = ({ index }: StreamTimeline): string => `Bit rate of stream ${index}`;
-const gopName = ({ index }: StreamTimeline): string => `GOPs of stream ${index}`;
-
-function StreamTables({ stream }: { stream: StreamTimeline }) {
+/** What is drawn of a stream. */
+function chartsOf(stream: StreamTimeline) {
   const gops = gopsOf(stream);
-  return (
-    <>
-      <ChartTable label={rateName(stream)} data={ratesOf(stream)} xText={shortSeconds} yText={kilobits} />
-      {gops && <ChartTable label={gopName(stream)} data={gops} xText={shortSeconds} yText={secondsOf} />}
-    </>
-  );
+  return [
+    { label: `Bit rate of stream ${stream.index}`, data: ratesOf(stream), height: 136, yText: kilobits },
+    ...(gops ? [{ label: `GOPs of stream ${stream.index}`, data: gops, height: 96, yText: secondsOf }] : []),
+  ];
 }
 
 interface StreamProps {
   stream: StreamTimeline;
+  charts: ReturnType<typeof chartsOf>;
   view: View;
   at: number;
   move: (to: number) => void;
   choose: (from: number, to: number) => void;
 }
 
-function Stream({ stream, at, ...shared }: StreamProps) {
-  const rates = useMemo(() => ratesOf(stream), [stream]);
-  const gops = useMemo(() => gopsOf(stream), [stream]);
-  return (
-    <div class="stream">
-      <StreamFacts stream={stream} />
-      <Chart
-        label={rateName(stream)}
-        data={rates}
-        height={136}
-        xText={shortSeconds}
-        yText={kilobits}
-        at={at}
-        {...shared}
-      />
-      {gops && (
-        <Chart
-          label={gopName(stream)}
-          data={gops}
-          height={96}
-          xText={shortSeconds}
-          yText={secondsOf}
-          at={at}
-          {...shared}
-        />
-      )}
-      <MomentLine stream={stream} at={at} />
-    </div>
-  );
-}
+const Stream = ({ stream, charts, at, ...shared }: StreamProps) => (
+  <div class="stream">
+    <StreamFacts stream={stream} />
+    {charts.map((chart) => (
+      <Chart key={chart.label} {...chart} xText={shortSeconds} at={at} {...shared} />
+    ))}
+    <MomentLine stream={stream} at={at} />
+  </div>
+);
 
 /** What is in view stands in the address. */
 function useView(whole: View) {
@@ -145,6 +120,7 @@ interface FigureProps {
 function Figure({ streams, whole }: FigureProps) {
   const { view, show } = useView(whole);
   const [at, setAt] = useState(view.from);
+  const charts = useMemo(() => streams.map(chartsOf), [streams]);
   const finest = Math.min(...streams.map(({ step }) => step));
   const move = (to: number): void => {
     const next = Math.min(whole.to, Math.max(whole.from, to));
@@ -195,12 +171,12 @@ function Figure({ streams, whole }: FigureProps) {
         aria-valuetext={secondsOf(at)}
         onKeyDown={press}
       >
-        {streams.map((stream) => (
-          <Stream key={stream.index} stream={stream} view={view} at={at} move={setAt} choose={choose} />
+        {streams.map((stream, index) => (
+          <Stream key={stream.index} {...{ stream, view, at, choose }} charts={charts[index]!} move={setAt} />
         ))}
       </div>
-      {streams.map((stream) => (
-        <StreamTables key={stream.index} stream={stream} />
+      {charts.flat().map(({ label, data, yText }) => (
+        <ChartTable key={label} label={label} data={data} xText={shortSeconds} yText={yText} />
       ))}
       <p class="help">
         Drag to zoom. Keys: arrows and Page keys move, + and - zoom, 0 shows the whole length. Steps: bit rate, and the

@@ -47,3 +47,6 @@ export const bytes = (value: number): Figure =>
   ]);
 
 export const said = ({ value, unit }: Figure): string => `${value} ${unit}`;
+
+export const bitRate = (value: number): Figure => ({ value: count(Math.round(value / 1_000)), unit: 'kb/s' });
+export const kilobits = (value: number): string => said(bitRate(value));
