@@ -1,9 +1,8 @@
 /** Where the tools disagree, and who is right. Fields on which they agree are one line. */
 import type { ProbeReport } from '../../api_types.ts';
-import { strangerColumn } from '../parts/columns.tsx';
+import { strangerColumn, Table, type Column } from '../parts/table.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { Table, type Column } from '../parts/table.tsx';
 
 type Difference = NonNullable<ProbeReport['diff']>[number];
 

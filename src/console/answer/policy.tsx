@@ -1,13 +1,12 @@
 /** The verdict of a policy: what each rule asks for, and what was found. Failed rules come first. */
 import { answered } from '../api/client.ts';
 import type { PolicyResult } from '../../api_types.ts';
-import { statusColumn, strangerColumn } from '../parts/columns.tsx';
+import { statusColumn, strangerColumn, Table, type Column } from '../parts/table.tsx';
 import { download } from '../parts/copy.tsx';
 import { several } from '../parts/figures.ts';
 import { WorkButton } from '../parts/form.tsx';
 import { Mark, Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { Table, type Column } from '../parts/table.tsx';
 import { withAnyToken } from '../parts/with_token.tsx';
 
 type Rule = PolicyResult['rules'][number];

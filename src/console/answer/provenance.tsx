@@ -1,7 +1,6 @@
 /** What C2PA manifests say of a file, and whether they hold. Thumbnails are not shown. */
 import type { C2paReport } from '../../api_types.ts';
-import { statusColumn, strangerColumn } from '../parts/columns.tsx';
-import { Facts, Table, type Column } from '../parts/table.tsx';
+import { statusColumn, strangerColumn, Facts, Table, type Column } from '../parts/table.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';

@@ -1,11 +1,10 @@
 /** What several runs of a tool say differently: a field in each row, a version or a source in each column. */
-import { amountColumn } from '../parts/columns.tsx';
+import { amountColumn, Table, type Column } from '../parts/table.tsx';
 import { FilterChoice } from '../parts/filters.tsx';
 import { milliseconds, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Mark, Status } from '../parts/status.tsx';
 import { Reason, Stranger } from '../parts/stranger.tsx';
-import { Table, type Column } from '../parts/table.tsx';
 import { usePlace } from '../router.ts';
 import {
   cellsOf,

@@ -3,8 +3,7 @@ import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import type { ChartData, Series } from './chart_data.ts';
-import { strangerColumn } from './columns.tsx';
-import { Parts, Table, type Column } from './table.tsx';
+import { strangerColumn, Parts, Table, type Column } from './table.tsx';
 import { dateTime } from './figures.ts';
 
 /** The bundle puts the address of uPlot here. */

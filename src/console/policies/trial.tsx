@@ -4,11 +4,10 @@ import { call } from '../api/client.ts';
 import type { Answer } from '../../api_calls.ts';
 import { asToken } from '../api/gateway.ts';
 import { KINDS, type PolicyEvaluation } from '../../api_types.ts';
-import { statusColumn } from '../parts/columns.tsx';
+import { statusColumn, Table, type Column } from '../parts/table.tsx';
 import { several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { Table, type Column } from '../parts/table.tsx';
 import { hrefOf } from '../router.ts';
 
 const LAST = 50;

@@ -3,12 +3,11 @@ import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import type { Session, User } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
-import { strangerColumn, timeColumn } from '../parts/columns.tsx';
+import { strangerColumn, timeColumn, Facts, Table, type Column } from '../parts/table.tsx';
 import { AskFirst, Dialog } from '../parts/dialog.tsx';
 import { Check, Field, Form, isChecked, NewPassword, textsIn } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { Facts, Table, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { may, readSession, signOut, useUser } from '../session.ts';
 

@@ -1,11 +1,10 @@
 /** What the cluster is doing: one sentence, what somebody has to look at, and then every part in a table. */
 import { useMemo } from 'preact/hooks';
 import type { ClusterEvent, ClusterState, ClusterTerm } from '../../api_types.ts';
-import { amountColumn, countColumn, strangerColumn, timeColumn } from '../parts/columns.tsx';
+import { amountColumn, countColumn, strangerColumn, timeColumn, type Column, Sums, Table } from '../parts/table.tsx';
 import { count, milliseconds, said, several } from '../parts/figures.ts';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { type Column, Sums, Table } from '../parts/table.tsx';
 import { Elapsed, Time } from '../parts/time.tsx';
 import { usePolled, type Polled } from '../api/use_call.ts';
 import { Await } from '../parts/states.tsx';

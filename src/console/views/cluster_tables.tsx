@@ -1,12 +1,21 @@
 /** Pools, queue, runners and tools of the cluster, each a table. */
 import type { ComponentChildren } from 'preact';
 import type { ClusterAccount, ClusterPool, ClusterRunner, ClusterState, ClusterTool } from '../../api_types.ts';
-import { amountColumn, countColumn, NOTHING, statusColumn, strangerColumn, timeColumn } from '../parts/columns.tsx';
+import {
+  amountColumn,
+  countColumn,
+  NOTHING,
+  statusColumn,
+  strangerColumn,
+  timeColumn,
+  Table,
+  type Column,
+  type TableProps,
+} from '../parts/table.tsx';
 import { count, milliseconds, several } from '../parts/figures.ts';
 import type { Names } from '../parts/names.ts';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { Table, type Column, type TableProps } from '../parts/table.tsx';
 import { hrefOf } from '../router.ts';
 
 export function Part({ title, leftOut, children }: { title: string; leftOut: number; children: ComponentChildren }) {

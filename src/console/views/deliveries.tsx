@@ -2,12 +2,11 @@
 import { call } from '../api/client.ts';
 import type { Answer } from '../../api_calls.ts';
 import { useCall, useWork } from '../api/use_call.ts';
-import { statusColumn, strangerColumn, timeColumn } from '../parts/columns.tsx';
+import { statusColumn, strangerColumn, timeColumn, Table, useListing, type Column } from '../parts/table.tsx';
 import { choices, FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
 import { milliseconds, said } from '../parts/figures.ts';
 import { Await, Empty, Refused } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { Table, useListing, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOf, usePlace } from '../router.ts';
 

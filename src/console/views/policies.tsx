@@ -1,11 +1,10 @@
 /** Policies: those of the account, and the shared ones of the installation. */
 import { call } from '../api/client.ts';
 import type { PolicyRow } from '../../api_types.ts';
-import { strangerColumn, timeColumn } from '../parts/columns.tsx';
+import { strangerColumn, timeColumn, Table, type Column } from '../parts/table.tsx';
 import { Field, Form, textIn } from '../parts/form.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Mark } from '../parts/status.tsx';
-import { Table, type Column } from '../parts/table.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { go, hrefOf } from '../router.ts';
 

@@ -1,12 +1,11 @@
 /** Who uses most, for administrators: the users of the installation by their requests. */
 import { call } from '../api/client.ts';
 import { useAsked } from '../api/use_call.ts';
-import { amountColumn, countColumn } from '../parts/columns.tsx';
+import { amountColumn, countColumn, Table, type Column } from '../parts/table.tsx';
 import type { Range } from '../parts/filters.tsx';
 import { bytes, count, milliseconds } from '../parts/figures.ts';
 import { Await } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { Table, type Column } from '../parts/table.tsx';
 import { changed, hrefOf, usePlace } from '../router.ts';
 import { bucketsOf } from './usage_figures.ts';
 
