@@ -6,7 +6,7 @@ import { useCell } from './cell.ts';
 import { PAGES, type Page } from './pages.ts';
 import { Dialog } from './parts/dialog.tsx';
 import { Empty, Refused } from './parts/states.tsx';
-import { Stranger } from './parts/stranger.tsx';
+import { Stranger } from './parts/values.tsx';
 import { go, hrefOf, match, usePlace } from './router.ts';
 import { may, readSession, session, signOut } from './session.ts';
 import { SignInForm } from './views/sign_in.tsx';

@@ -2,7 +2,7 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
 import { changed, goWith, hrefOf, usePlace } from '../router.ts';
-import { Stranger } from '../parts/stranger.tsx';
+import { Stranger } from '../parts/values.tsx';
 import { signalsOf, verdictOf, whatItIs, type Kind } from './sentence.ts';
 import { queryOf } from '../playground/form.ts';
 import type { OpenAnswer } from '../worker/open_answer.ts';

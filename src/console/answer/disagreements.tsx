@@ -2,7 +2,7 @@
 import type { ProbeReport } from '../../api_types.ts';
 import { strangerColumn, Table, type Column } from '../parts/table.tsx';
 import { Empty } from '../parts/states.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Stranger } from '../parts/values.tsx';
 
 type Difference = NonNullable<ProbeReport['diff']>[number];
 

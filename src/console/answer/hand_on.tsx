@@ -6,7 +6,7 @@ import { Copy, download } from '../parts/copy.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Form, Labelled, textIn, WorkButton } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
-import { Time } from '../parts/time.tsx';
+import { Time } from '../parts/values.tsx';
 
 const LASTS = [
   [24, 'a day'],

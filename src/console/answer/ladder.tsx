@@ -7,7 +7,7 @@ import type { ChartData } from '../parts/chart_data.ts';
 import { amountColumn, countColumn, statusColumn, strangerColumn, Table, type Column } from '../parts/table.tsx';
 import { bitRate, count, kilobits, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
-import { Below, Stranger } from '../parts/stranger.tsx';
+import { Below, Stranger } from '../parts/values.tsx';
 import { visible } from '../../base/visible.ts';
 import { changed, goWith, hrefOf, usePlace } from '../router.ts';
 import { durationsOf, durationsSaid } from './durations.tsx';

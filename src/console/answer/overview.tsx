@@ -1,7 +1,7 @@
 /** What a file is: its tracks, the container, the warnings. */
 import type { ProbeReport } from '../../api_types.ts';
 import { bytes, count, kilobits, said, several } from '../parts/figures.ts';
-import { Stranger } from '../parts/stranger.tsx';
+import { Stranger } from '../parts/values.tsx';
 import { Facts } from '../parts/table.tsx';
 import { rateOf } from './sentence.ts';
 

@@ -2,8 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { HlsReport } from '../../api_types.ts';
 import { count, several } from '../parts/figures.ts';
-import { Status } from '../parts/status.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Status, Stranger } from '../parts/values.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Parts } from '../parts/table.tsx';
 import { DurationsFigure, durationsOf, durationsSaid } from './durations.tsx';

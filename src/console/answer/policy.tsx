@@ -5,8 +5,7 @@ import { statusColumn, strangerColumn, Table, type Column } from '../parts/table
 import { download } from '../parts/copy.tsx';
 import { several } from '../parts/figures.ts';
 import { WorkButton } from '../parts/form.tsx';
-import { Mark, Status } from '../parts/status.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Mark, Status, Stranger } from '../parts/values.tsx';
 import { withAnyToken } from '../parts/with_token.tsx';
 
 type Rule = PolicyResult['rules'][number];

@@ -2,8 +2,7 @@
 import type { C2paReport } from '../../api_types.ts';
 import { statusColumn, strangerColumn, Facts, Table, type Column } from '../parts/table.tsx';
 import { Empty } from '../parts/states.tsx';
-import { Status } from '../parts/status.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Status, Stranger } from '../parts/values.tsx';
 
 type Manifest = C2paReport['manifests'][string];
 interface Check {

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { StreamTimeline, Timeline as TimelineAnswer } from '../../api_types.ts';
 import { Chart, ChartTable, onKeys } from '../parts/chart.tsx';
 import { kilobits, several } from '../parts/figures.ts';
-import { Stranger } from '../parts/stranger.tsx';
+import { Stranger } from '../parts/values.tsx';
 import { gopsOf, momentOf, peakOf, ratesOf, type View, wholeOf, within, zoomed } from './timeline_scale.ts';
 import { call } from '../api/client.ts';
 import { useAsked } from '../api/use_call.ts';

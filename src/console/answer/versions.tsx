@@ -3,8 +3,7 @@ import { amountColumn, Table, type Column } from '../parts/table.tsx';
 import { FilterChoice } from '../parts/filters.tsx';
 import { milliseconds, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
-import { Mark, Status } from '../parts/status.tsx';
-import { Reason, Stranger } from '../parts/stranger.tsx';
+import { Mark, Status, Reason, Stranger } from '../parts/values.tsx';
 import { usePlace } from '../router.ts';
 import {
   cellsOf,

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Failure } from '../api/failure.ts';
 import type { Asked } from '../api/use_call.ts';
-import { Elapsed } from './time.tsx';
+import { Elapsed } from './values.tsx';
 
 const TITLES: Record<Failure['kind'], string> = {
   'signed-out': 'You are signed out',

@@ -4,9 +4,7 @@ import { changed, goWith, hrefOf, usePlace } from '../router.ts';
 import { Copy } from './copy.tsx';
 import { csv } from './csv.ts';
 import { count, type Figure } from './figures.ts';
-import { Reason, Below, Stranger } from './stranger.tsx';
-import { Status } from './status.tsx';
-import { Amount, Time } from './time.tsx';
+import { Reason, Below, Stranger, Status, Amount, Time } from './values.tsx';
 
 export interface Column<Row> {
   title: string;

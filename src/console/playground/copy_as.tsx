@@ -1,7 +1,7 @@
 /** The request as a command, as JSON and as a resource: to be taken elsewhere. */
 import type { AvailableTool } from '../../api_types.ts';
 import { Copy } from '../parts/copy.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Stranger } from '../parts/values.tsx';
 import { hrefOf, usePlace } from '../router.ts';
 import { curlOf, jsonOf, yamlOf } from './copies.ts';
 import { ADDRESS, bodyOf, hasSecrets, withoutDefaults, withoutSecrets } from './form.ts';

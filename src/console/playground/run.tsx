@@ -10,7 +10,7 @@ import type { Accepted, Standing } from '../../api_types.ts';
 import { Answer, Summary } from '../answer/answer.tsx';
 import { useAsked, useWork } from '../api/use_call.ts';
 import { Await, Empty, Refused, Wrong } from '../parts/states.tsx';
-import { Reason } from '../parts/stranger.tsx';
+import { Reason } from '../parts/values.tsx';
 import { hrefOf, usePlace } from '../router.ts';
 import { openAnswer } from '../worker/open_answer.ts';
 import { stepOf, Steps, timesOfRecord, timesOfStanding, titleOf } from './steps.tsx';

@@ -3,7 +3,7 @@ import { useId, useState } from 'preact/hooks';
 import type { Sample } from '../../api_types.ts';
 import { bytes, said } from '../parts/figures.ts';
 import { Labelled } from '../parts/form.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Stranger } from '../parts/values.tsx';
 import { setValue } from './fields.tsx';
 import { hasSecrets, isRedacted, withoutSecrets, type Secrets } from './form.ts';
 

@@ -1,6 +1,6 @@
 /** The four steps of a request, each with its time since it was queued. */
 import type { Standing } from '../../api_types.ts';
-import { Elapsed } from '../parts/time.tsx';
+import { Elapsed } from '../parts/values.tsx';
 import type { Facts } from '../worker/protocol.ts';
 
 const STEPS = [

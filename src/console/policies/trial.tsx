@@ -7,7 +7,7 @@ import { KINDS, type PolicyEvaluation } from '../../api_types.ts';
 import { statusColumn, Table, type Column } from '../parts/table.tsx';
 import { several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Stranger } from '../parts/values.tsx';
 import { hrefOf } from '../router.ts';
 
 const LAST = 50;

@@ -7,8 +7,7 @@ import { strangerColumn, timeColumn, Facts, Table, type Column } from '../parts/
 import { AskFirst, Dialog } from '../parts/dialog.tsx';
 import { Check, Field, Form, isChecked, NewPassword, textsIn } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
-import { Stranger } from '../parts/stranger.tsx';
-import { Time } from '../parts/time.tsx';
+import { Stranger, Time } from '../parts/values.tsx';
 import { may, readSession, signOut, useUser } from '../session.ts';
 
 function Names({ user }: { user: User }) {

@@ -14,8 +14,7 @@ import {
 } from '../parts/table.tsx';
 import { count, milliseconds, several } from '../parts/figures.ts';
 import type { Names } from '../parts/names.ts';
-import { Status } from '../parts/status.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Status, Stranger } from '../parts/values.tsx';
 import { hrefOf } from '../router.ts';
 
 export function Part({ title, leftOut, children }: { title: string; leftOut: number; children: ComponentChildren }) {

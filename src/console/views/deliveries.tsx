@@ -6,8 +6,7 @@ import { statusColumn, strangerColumn, timeColumn, Table, useListing, type Colum
 import { choices, FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
 import { milliseconds, said } from '../parts/figures.ts';
 import { Await, Empty, Refused } from '../parts/states.tsx';
-import { Stranger } from '../parts/stranger.tsx';
-import { Time } from '../parts/time.tsx';
+import { Stranger, Time } from '../parts/values.tsx';
 import { hrefOf, usePlace } from '../router.ts';
 
 type Row = Answer<'GET media/webhook'>['webhooks'][number];

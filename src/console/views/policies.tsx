@@ -4,7 +4,7 @@ import type { PolicyRow } from '../../api_types.ts';
 import { strangerColumn, timeColumn, Table, type Column } from '../parts/table.tsx';
 import { Field, Form, textIn } from '../parts/form.tsx';
 import { Empty } from '../parts/states.tsx';
-import { Mark } from '../parts/status.tsx';
+import { Mark } from '../parts/values.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { go, hrefOf } from '../router.ts';
 

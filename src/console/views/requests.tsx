@@ -8,8 +8,7 @@ import { statusColumn, strangerColumn, Table, useListing, type Column } from '..
 import { choices, FilterChoice, FilterText, oneOf, RangeFilter, rangeIn } from '../parts/filters.tsx';
 import { type Names, usersBy, useTokenNames, useUserNames } from '../parts/names.ts';
 import { Await, Empty } from '../parts/states.tsx';
-import { KIND_NAMES, Status } from '../parts/status.tsx';
-import { Time } from '../parts/time.tsx';
+import { KIND_NAMES, Status, Time } from '../parts/values.tsx';
 import { visible } from '../../base/visible.ts';
 import { hrefOf, usePlace } from '../router.ts';
 import { may, useUser } from '../session.ts';

@@ -6,7 +6,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { useCell } from '../cell.ts';
 import { Form } from '../parts/form.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Stranger } from '../parts/values.tsx';
 import { go, hrefOf, usePlace } from '../router.ts';
 import { readSession, session } from '../session.ts';
 import { goToFirstProbe } from './start.tsx';

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { Field, Form, NewPassword, textIn, textsIn } from '../parts/form.tsx';
 import { Empty } from '../parts/states.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Stranger } from '../parts/values.tsx';
 import { hrefOf, usePlace } from '../router.ts';
 
 export function SignUp() {

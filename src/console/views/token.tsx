@@ -8,7 +8,7 @@ import { Form } from '../parts/form.tsx';
 import { Secret } from '../parts/copy.tsx';
 import { Await } from '../parts/states.tsx';
 import { Facts } from '../parts/table.tsx';
-import { Time } from '../parts/time.tsx';
+import { Time } from '../parts/values.tsx';
 import { go } from '../router.ts';
 import { may, useUser } from '../session.ts';
 import { settingsIn, TokenFields } from './token_fields.tsx';

@@ -8,7 +8,7 @@ import { AskFirst } from '../parts/dialog.tsx';
 import { bytes, milliseconds } from '../parts/figures.ts';
 import { Secret } from '../parts/copy.tsx';
 import { Await, Empty } from '../parts/states.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Stranger } from '../parts/values.tsx';
 import { hrefOf } from '../router.ts';
 import { may, useUser } from '../session.ts';
 import { settingsIn, TokenFields } from './token_fields.tsx';

@@ -8,7 +8,7 @@ import { FilterChoice, FilterText, type Range, RangeFilter, rangeIn } from '../p
 import { bytes, count, milliseconds, said } from '../parts/figures.ts';
 import { usersBy, useTokenNames } from '../parts/names.ts';
 import { Await, Empty } from '../parts/states.tsx';
-import { Amount } from '../parts/time.tsx';
+import { Amount } from '../parts/values.tsx';
 import { visible } from '../../base/visible.ts';
 import { hrefOf, usePlace } from '../router.ts';
 import { may, useUser } from '../session.ts';

@@ -5,7 +5,7 @@ import { amountColumn, countColumn, Table, type Column } from '../parts/table.ts
 import type { Range } from '../parts/filters.tsx';
 import { bytes, count, milliseconds } from '../parts/figures.ts';
 import { Await } from '../parts/states.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Stranger } from '../parts/values.tsx';
 import { changed, hrefOf, usePlace } from '../router.ts';
 import { bucketsOf } from './usage_figures.ts';
 

@@ -5,11 +5,10 @@ import { useCall } from '../api/use_call.ts';
 import { AskFirst } from '../parts/dialog.tsx';
 import { Field, textsIn } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Stranger, Status } from '../parts/values.tsx';
 import { type Column, Table, useListing, timeColumn } from '../parts/table.tsx';
 import { may, useUser } from '../session.ts';
 import { choices, FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
-import { Status } from '../parts/status.tsx';
 import { usePlace } from '../router.ts';
 import { UserLink } from './user.tsx';
 

@@ -1,0 +1,122 @@
+/** Values on a page: outcomes, each a sign and a word, so that the colour is never alone; text of strangers; times. */
+import { useState, useEffect } from 'preact/hooks';
+import { inPieces } from '../../base/visible.ts';
+import { dateTime, type Figure } from './figures.ts';
+
+const SIGNS: readonly (readonly [sign: string, kind: string, words: readonly string[]])[] = [
+  ['✓', 'good', ['success', 'delivered', 'pass', 'passed', 'up', 'serving', 'ready', 'active', 'Valid', 'Trusted']],
+  ['✕', 'bad', ['error', 'failed', 'fail', 'down', 'not serving', 'refused', 'suspended', 'must-fix', 'Invalid']],
+  ['◐', 'warn', ['with-errors', 'short', 'degraded']],
+  ['…', 'warn', ['pending', 'proving', 'starting']],
+  ['⚠', 'warn', ['warn', 'should-fix']],
+  ['?', 'warn', ['unknown']],
+  ['●', 'good', ['busy']],
+  ['○', 'none', ['idle']],
+  ['i', 'none', ['info', 'remark']],
+];
+
+/** Kinds of requests, as the navigation and the tabs call them. */
+export const KIND_NAMES = { file: 'file', msv: 'HLS', c2pa: 'C2PA', compare: 'comparison' } as const;
+
+interface StatusProps {
+  of: string;
+  /** Stands in place of the word, which is still read out. */
+  name?: string;
+}
+
+export function Status({ of, name }: StatusProps) {
+  const [sign, kind] = SIGNS.find(([, , words]) => words.includes(of)) ?? ['–', 'none'];
+  return (
+    <span class={`status ${kind}`}>
+      <span aria-hidden="true">{sign}</span> {name ?? of}
+      {name !== undefined && <span class="unseen">: {of}</span>}
+    </span>
+  );
+}
+
+/** A word behind a name or a value. */
+export const Mark = ({ text }: { text: string }) => (
+  <>
+    {' '}
+    <span class="mark">{text}</span>
+  </>
+);
+
+// Text of a stranger: names, tags, addresses. It stands in a box of its own direction, control and direction characters
+// are visible as symbols, and what is long is cut.
+
+const SHOWN = 300;
+
+export function Stranger({ text, most = SHOWN }: { text: string; most?: number | undefined }) {
+  const [whole, showWhole] = useState(false);
+  const cut = !whole && text.length > most;
+  return (
+    <bdi class="stranger">
+      {inPieces(cut ? text.slice(0, most) : text).map((piece) =>
+        piece.name === null ? (
+          piece.text
+        ) : (
+          <span class="sign" title={piece.name}>
+            {piece.text}
+          </span>
+        ),
+      )}
+      {cut && (
+        <>
+          …{' '}
+          <button type="button" class="link" onClick={() => showWhole(true)}>
+            show all ({text.length.toLocaleString()} characters)
+          </button>
+        </>
+      )}
+    </bdi>
+  );
+}
+
+/** Under a value: why it is so. */
+export const Below = ({ text, most }: { text: string | undefined; most?: number | undefined }) =>
+  text === undefined ? null : (
+    <div class="unit">
+      <Stranger text={text} most={most} />
+    </div>
+  );
+
+/** An error of a tool, with its code for programs beside it. */
+export function Reason({ text, code }: { text: string; code?: string | undefined }) {
+  return (
+    <>
+      <Stranger text={text} />
+      {code !== undefined && <code> {code}</code>}
+    </>
+  );
+}
+
+// Times in the reader's zone; the exact one, in UTC, is one hover away.
+
+export function Time({ iso }: { iso: string }) {
+  return (
+    <time dateTime={iso} title={iso}>
+      {dateTime(iso)}
+    </time>
+  );
+}
+
+export function Amount({ value, unit }: Figure) {
+  return (
+    <span class="amount">
+      {value} <span class="unit">{unit}</span>
+    </span>
+  );
+}
+
+/** How long something has gone on. `whole`: tenths would run beside other figures without a pause. */
+export function Elapsed({ since, whole = false }: { since: number; whole?: boolean }) {
+  const [now, setNow] = useState(() => performance.now());
+  useEffect(() => {
+    setNow(performance.now());
+    const timer = setInterval(() => setNow(performance.now()), whole ? 1_000 : 200);
+    return () => clearInterval(timer);
+  }, [since, whole]);
+  const seconds = Math.max(0, now - since) / 1_000;
+  return <span class="amount">{whole ? Math.round(seconds) : seconds.toFixed(1)} s</span>;
+}
