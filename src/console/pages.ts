@@ -1,7 +1,7 @@
 /** Every page: its address, its name, and who finds it in the navigation. */
 import type { ComponentType } from 'preact';
 import { Account } from './views/account.tsx';
-import { AllUsers, SubUsers } from './views/users.tsx';
+import { AllUsers, SubUsers, UserPage } from './views/users.tsx';
 import { Cluster } from './views/cluster.tsx';
 import { Compare } from './views/compare.tsx';
 import { Deliveries } from './views/deliveries.tsx';
@@ -14,9 +14,7 @@ import { Reset, SignUp, Verify } from './views/sign_up.tsx';
 import { SignIn } from './views/sign_in.tsx';
 import { SignInLink } from './views/sign_in_link.tsx';
 import { Start } from './views/start.tsx';
-import { Token } from './views/token.tsx';
-import { Tokens } from './views/tokens.tsx';
-import { UserPage } from './views/user.tsx';
+import { Token, Tokens } from './views/tokens.tsx';
 import { Usage } from './views/usage.tsx';
 
 export interface Page {
