@@ -1,4 +1,4 @@
-/** What was used: figures of a time, in steps, and how near the limits are. */
+/** What was used: figures of a time, in steps, how near the limits are, and for administrators who uses most. */
 import { useMemo } from 'preact/hooks';
 import { useAsked, useCall } from '../api/use_call.ts';
 import { Chart } from '../parts/chart.tsx';
@@ -8,13 +8,13 @@ import { FilterChoice, FilterText, type Range, RangeFilter, rangeIn } from '../p
 import { bytes, count, milliseconds, said } from '../parts/figures.ts';
 import { usersBy, useTokenNames } from '../parts/names.ts';
 import { Await, Empty } from '../parts/states.tsx';
-import { Amount } from '../parts/values.tsx';
+import { Amount, Stranger } from '../parts/values.tsx';
 import { visible } from '../../base/visible.ts';
-import { hrefOf, usePlace } from '../router.ts';
+import { hrefOf, usePlace, changed } from '../router.ts';
 import { may, useUser } from '../session.ts';
 import { HeadRoom } from './head_room.tsx';
-import { UsageByUser } from './usage_by_user.tsx';
 import { addedUp, bucketsOf, summed, type Bucket } from './usage_figures.ts';
+import { call } from '../api/client.ts';
 
 const STEPS = [
   ['', 'days'],
@@ -219,5 +219,70 @@ export function Usage() {
       </Await>
       {may(user, 'read:admin') && by === '' && token === 0 && <UsageByUser date={date} />}
     </>
+  );
+}
+
+// Who uses most, for administrators: the users of the installation by their requests.
+
+const MOST_USERS = 1_000;
+/** Their ids stand in the address of a call. */
+const IN_ONE_CALL = 200;
+const SHOWN = 20;
+
+interface Row {
+  email: string;
+  figures: Record<string, number>;
+}
+
+async function read(date: Range, signal: AbortSignal): Promise<{ rows: Row[]; users: number }> {
+  const { users, pagination } = await call('GET user', { query: { pagination: { limit: MOST_USERS } }, signal });
+  const parts = Array.from({ length: Math.ceil(users.length / IN_ONE_CALL) }, (_, part) =>
+    users.slice(part * IN_ONE_CALL, (part + 1) * IN_ONE_CALL).map(({ id }) => id),
+  );
+  const answers = await Promise.all(
+    parts.map((ids) =>
+      call('GET statistics/usage', { query: { date, aggregation: 'no-aggregation', 'user-id': ids }, signal }),
+    ),
+  );
+  const emails = new Map(users.map(({ id, email }) => [id, email]));
+  const rows = bucketsOf(...answers).map(({ user, figures }) => ({ email: emails.get(user) ?? String(user), figures }));
+  const requests = ({ figures }: Row): number => figures['request-count'] ?? 0;
+  return { rows: rows.sort((a, b) => requests(b) - requests(a)), users: pagination.total };
+}
+
+function UserCell({ email }: Row) {
+  const { path, query } = usePlace();
+  return (
+    <a href={hrefOf(path, changed(query, { user: email }))}>
+      <Stranger text={email} most={60} />
+    </a>
+  );
+}
+
+const BY_USER: readonly Column<Row>[] = [
+  { title: 'User', show: (row) => <UserCell {...row} />, text: ({ email }) => email },
+  countColumn('Requests', ({ figures }) => figures['request-count']),
+  amountColumn('Processing time', ({ figures }) => figures['processing-time'], milliseconds),
+  amountColumn('Data', ({ figures }) => figures['data-processed'], bytes),
+];
+
+function UsageByUser({ date }: { date: Range }) {
+  const asked = useAsked(`users ${JSON.stringify(date)}`, (signal) => read(date, signal));
+  return (
+    <section>
+      <h2>Who uses most</h2>
+      <Await asked={asked} what="the users">
+        {({ rows, users }) => (
+          <>
+            <Table caption="By user" columns={BY_USER} rows={rows.slice(0, SHOWN)} keyOf={({ email }) => email} />
+            {users > MOST_USERS && (
+              <p class="unit">
+                Of the first {count(MOST_USERS)} of {count(users)} users.
+              </p>
+            )}
+          </>
+        )}
+      </Await>
+    </section>
   );
 }
