@@ -9,7 +9,7 @@ import { Empty, Refused } from './parts/states.tsx';
 import { Stranger } from './parts/values.tsx';
 import { go, hrefOf, match, usePlace } from './router.ts';
 import { may, readSession, session, signOut } from './session.ts';
-import { SignInForm } from './views/sign_in.tsx';
+import { SignInForm } from './views/entrance.tsx';
 
 function pageAt(path: string): { page: Page; params: Record<string, string> } | null {
   for (const page of PAGES) {

@@ -9,10 +9,7 @@ import { Policies, OwnPolicy, SharedPolicy } from './views/policies.tsx';
 import { Playground } from './views/playground.tsx';
 import { Request } from './views/request.tsx';
 import { Requests } from './views/requests.tsx';
-import { Reset, SignUp, Verify } from './views/sign_up.tsx';
-import { SignIn } from './views/sign_in.tsx';
-import { SignInLink } from './views/sign_in_link.tsx';
-import { Start } from './views/start.tsx';
+import { Reset, SignUp, Verify, SignIn, SignInLink, Start } from './views/entrance.tsx';
 import { Token, Tokens } from './views/tokens.tsx';
 import { Usage } from './views/usage.tsx';
 
