@@ -3,8 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { asToken, type HeldToken } from '../api/gateway.ts';
 import { ask, call, isFailure } from '../api/client.ts';
-import { type Failure, failureOf } from '../api/failure.ts';
-import { sendFile, type Upload } from '../api/upload.ts';
+import { type Failure, failureOf, offline } from '../api/failure.ts';
 import { queryPairs, targetOf } from '../../api_calls.ts';
 import type { Accepted, Standing } from '../../api_types.ts';
 import { Answer, Summary } from '../answer/answer.tsx';
@@ -245,4 +244,31 @@ export function Bench({ token, hint, title, children }: BenchProps) {
       )}
     </div>
   );
+}
+
+// A form with a file. `fetch` does not say how much of it has been sent; the older interface of browsers does.
+
+interface Upload {
+  file: File;
+  /** Between 0 and 1. */
+  progress: (share: number) => void;
+}
+
+/** The response as it is, of whatever status. Throws a Failure where there is none. */
+function sendFile(path: string, form: FormData, headers: Record<string, string>, { progress }: Upload) {
+  return new Promise<Response>((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('POST', path);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    request.upload.addEventListener('progress', ({ loaded, total }) => progress(total > 0 ? loaded / total : 0));
+    request.addEventListener('error', () => reject(offline()));
+    request.addEventListener('load', () => {
+      const got = ['Retry-After', 'X-Request-Id'].flatMap((name) => {
+        const value = request.getResponseHeader(name);
+        return value === null ? [] : [[name, value] as [string, string]];
+      });
+      resolve(new Response(request.responseText, { status: request.status, headers: got }));
+    });
+    request.send(form);
+  });
 }

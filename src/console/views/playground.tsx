@@ -8,7 +8,6 @@ import { useWork } from '../api/use_call.ts';
 import { Form } from '../parts/form.tsx';
 import { Empty, Wrong } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
-import { CopyAs } from '../playground/copy_as.tsx';
 import { Choice, OnOff, Tool } from '../playground/fields.tsx';
 import { Bench, send } from '../playground/run.tsx';
 import { Address, Drop, OwnersSecrets, REDACTED, Samples } from '../playground/source.tsx';
@@ -21,8 +20,13 @@ import {
   secretsOf,
   timelineIsOn,
   withoutDefaults,
+  hasSecrets,
+  withoutSecrets,
 } from '../playground/form.ts';
-import { changed, go, placeNow, usePlace } from '../router.ts';
+import { changed, go, placeNow, usePlace, hrefOf } from '../router.ts';
+import { Copy } from '../parts/copy.tsx';
+import { Stranger } from '../parts/values.tsx';
+import { curlOf, jsonOf, yamlOf } from '../playground/copies.ts';
 
 const redacted = (): Failure => ({ ...broken(REDACTED), kind: 'refused', field: ADDRESS });
 
@@ -146,3 +150,56 @@ export const Playground = () => (
     }
   </WithToken>
 );
+
+// The request as a command, as JSON and as a resource: to be taken elsewhere.
+
+interface CopyAsProps {
+  url: string;
+  tools: readonly AvailableTool[];
+}
+
+function CopyAs({ url, tools }: CopyAsProps) {
+  const { path, query } = usePlace();
+  const body = bodyOf(url, query, tools);
+  const forms = [
+    ['curl', curlOf(location.origin, body)],
+    ['JSON', jsonOf(body)],
+    ['ProbeJob', yamlOf(url, query, tools)],
+  ] as const;
+  const link = () => {
+    const own = withoutDefaults(query, tools);
+    for (const name of ['run', 'tab', 'find', 'output', 'token']) own.delete(name);
+    own.set(ADDRESS, withoutSecrets(url));
+    return `${location.origin}${hrefOf(path, own)}`;
+  };
+  return (
+    <section class="copy-as">
+      <h2>Copy as</h2>
+      {hasSecrets(url) && (
+        <p class="wrong">
+          The address has credentials or values in its query. curl and JSON hold them; the link and the resource do not.
+        </p>
+      )}
+      {forms.map(([name, text]) => (
+        <details key={name}>
+          <summary>{name}</summary>
+          <pre class="output" tabIndex={0} aria-label={`The request as ${name}`}>
+            {text.split('\n').map((line, index) => (
+              <span key={index}>
+                <Stranger text={line} most={2_000} />
+                {'\n'}
+              </span>
+            ))}
+          </pre>
+          <Copy text={() => text} label={`Copy as ${name}`}>
+            Copy
+          </Copy>
+        </details>
+      ))}
+      <p class="help">Headers, cookies, credentials and files are in no copy.</p>
+      <p class="actions">
+        <Copy text={link}>Copy a link to this form</Copy>
+      </p>
+    </section>
+  );
+}

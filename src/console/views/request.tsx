@@ -1,22 +1,25 @@
-/** One request of the log: whether the file is fine, what was asked, what each tool said. */
+/** One request of the log: whether the file is fine, what each tool said, and what can be done with it. */
 import { Answer, Summary } from '../answer/answer.tsx';
-import { HandOn } from '../answer/hand_on.tsx';
 import { signalsOf, verdictOf } from '../answer/sentence.ts';
-import { call } from '../api/client.ts';
-import { useAsked } from '../api/use_call.ts';
-import { Copy } from '../parts/copy.tsx';
-import { AskFirst } from '../parts/dialog.tsx';
+import { call, answered } from '../api/client.ts';
+import { useAsked, useWork, useCall } from '../api/use_call.ts';
+import { Copy, download } from '../parts/copy.tsx';
+import { AskFirst, Dialog } from '../parts/dialog.tsx';
 import { Facts as FactList, Sums } from '../parts/table.tsx';
-import { Await } from '../parts/states.tsx';
+import { Await, Wrong } from '../parts/states.tsx';
 import { useTokenNames } from '../parts/names.ts';
 import { KIND_NAMES, Status, Stranger, Time } from '../parts/values.tsx';
-import { Again } from '../playground/again.tsx';
-import { ADDRESS, queryOf } from '../playground/form.ts';
+import { ADDRESS, queryOf, bodyOf, isRedacted, runs } from '../playground/form.ts';
 import { after, timesOfRecord } from '../playground/steps.tsx';
-import { hrefOf } from '../router.ts';
+import { hrefOf, changed, go } from '../router.ts';
 import { may, useUser } from '../session.ts';
 import { openAnswer, type OpenAnswer } from '../worker/open_answer.ts';
 import type { Facts } from '../worker/protocol.ts';
+import { useState } from 'preact/hooks';
+import type { AvailableTool } from '../../api_types.ts';
+import { withAnyToken } from '../parts/with_token.tsx';
+import { send } from '../playground/run.tsx';
+import { Form, Labelled, textIn, WorkButton } from '../parts/form.tsx';
 
 /** What can be done with an ended request. */
 function Actions({ facts, again }: { facts: Facts; again: () => void }) {
@@ -70,13 +73,13 @@ function Failures({ facts }: { facts: Facts }) {
 }
 
 function Around({ facts }: { facts: Facts }) {
-  const { id, send, type } = facts;
+  const { id, send: sent, type } = facts;
   const tokens = useTokenNames();
   const times = timesOfRecord(facts);
   const admitted = times.admitted === null ? 'never admitted' : `admitted ${after(times.admitted ?? 0)}`;
   const token = facts['token-id'];
   const rows = [
-    ['Sent', <Time iso={send} />],
+    ['Sent', <Time iso={sent} />],
     ['Steps', `${admitted}, recorded ${after(times.recorded ?? 0)}`],
     ['Kind', KIND_NAMES[type]],
     [
@@ -126,5 +129,158 @@ export function Request({ params }: { params: Record<string, string> }) {
     <Await asked={asked} what="the request">
       {(answer) => <Shown answer={answer} again={asked.again} />}
     </Await>
+  );
+}
+
+// The request once more at another version of a tool: one click sends it.
+
+interface OthersProps {
+  query: URLSearchParams;
+  tools: readonly AvailableTool[];
+  bearer: string;
+}
+
+function Others({ query, tools, bearer }: OthersProps) {
+  const { busy, failure, start } = useWork();
+  const url = query.get(ADDRESS) ?? '';
+  const again = (tool: string, version: string): Promise<void> =>
+    start(`${tool} ${version}`, async () => {
+      const other = changed(query, { [`${tool}.version`]: version });
+      // What is not on record must be entered first.
+      const run = isRedacted(url) ? null : await send('POST /v1/probe/file', bodyOf(url, other, tools), bearer);
+      go('/playground', changed(other, { run }));
+    });
+  const others = tools
+    .filter((tool) => tool.selectable && runs(query, tool))
+    .flatMap(({ tool, latest, versions }) =>
+      versions
+        .filter(({ version }) => version !== (query.get(`${tool}.version`) ?? latest))
+        .map(({ version }) => [tool, version] as const),
+    );
+  return (
+    <>
+      {others.length === 0 ? (
+        <p>No tool of it has another version here.</p>
+      ) : (
+        <p class="actions">
+          {others.map(([tool, version]) => (
+            <button
+              key={`${tool} ${version}`}
+              type="button"
+              class="small"
+              disabled={busy !== null}
+              onClick={() => void again(tool, version)}
+            >
+              {tool} {version}
+            </button>
+          ))}
+        </p>
+      )}
+      <Wrong failure={failure} />
+    </>
+  );
+}
+
+function Versions({ facts }: { facts: Facts }) {
+  const asked = useAsked('versions', (signal) =>
+    withAnyToken(async (bearer) => ({ bearer, ...(await call('GET /v1/versions', { bearer, signal })) })),
+  );
+  return (
+    <Await asked={asked} what="the tool versions">
+      {({ tools, bearer }) => <Others query={queryOf(facts)} tools={tools} bearer={bearer} />}
+    </Await>
+  );
+}
+
+function Again({ facts }: { facts: Facts }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class="menu-of" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary class="button small">Again at another version</summary>
+      <div>{open && <Versions facts={facts} />}</div>
+    </details>
+  );
+}
+
+// The report of a request to hand on: as a file, and by links that end.
+
+const LASTS = [
+  [24, 'a day'],
+  [168, 'a week'],
+  [720, '30 days'],
+] as const;
+
+/** Links of this request that work; their addresses are not kept. */
+function Links({ id, close }: { id: string; close: () => void }) {
+  const [made, setMade] = useState<string | null>(null);
+  const asked = useCall('GET media/link', { query: { request: id } });
+  const make = async (values: FormData): Promise<void> => {
+    const body = { hours: Number(textIn(values, 'hours')) };
+    const { url } = await call('POST media/log/:id/link', { params: { id }, body });
+    setMade(new URL(url, location.href).href);
+    asked.again();
+  };
+  const end = async (link: string): Promise<void> => {
+    await call('DELETE media/link/:id', { params: { id: link } });
+    setMade(null);
+    asked.again();
+  };
+  return (
+    <Dialog title="Share this report" close={close}>
+      <p>Whoever has the link reads the report without an account, until the link expires or is ended.</p>
+      <Form submit="Make a link" work={make}>
+        <Labelled name="hours" label="It works for" help={undefined}>
+          {(control) => (
+            <select {...control} defaultValue="168">
+              {LASTS.map(([hours, text]) => (
+                <option key={hours} value={hours}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          )}
+        </Labelled>
+      </Form>
+      {made !== null && (
+        <p class="secret">
+          <code>{made}</code>{' '}
+          <Copy text={() => made} label="Copy the link">
+            Copy
+          </Copy>{' '}
+          It is shown this once.
+        </p>
+      )}
+      <Await asked={asked} what="the links">
+        {({ links }) => (
+          <ul class="also">
+            {links.map(({ id: link, expires }) => (
+              <li key={link}>
+                Works until <Time iso={expires} />{' '}
+                <WorkButton kind="small" work={() => end(link)}>
+                  End this link
+                </WorkButton>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Await>
+    </Dialog>
+  );
+}
+
+function HandOn({ id }: { id: string }) {
+  const [sharing, setSharing] = useState(false);
+  const get = async (): Promise<void> => {
+    const response = await answered('GET media/log/:id/report', { params: { id } });
+    download(`report-${id}.html`, await response.blob());
+  };
+  return (
+    <p class="actions">
+      <WorkButton work={get}>Download report</WorkButton>
+      <button type="button" onClick={() => setSharing(true)}>
+        Share a link
+      </button>
+      {sharing && <Links id={id} close={() => setSharing(false)} />}
+    </p>
   );
 }
