@@ -48,7 +48,7 @@ function PlaylistLines({ url, lines, leftOut, findings, at, show }: LinesProps) 
       <Parts what="Lines" total={lines.length} most={MOST_DRAWN} part={part} choose={choose} />
       <div class="scroll lines" role="region" aria-label="Lines of the playlist" tabIndex={0}>
         <table>
-          <caption>Lines of the playlist</caption>
+          <caption class="unseen">Lines of the playlist</caption>
           <thead>
             <tr>
               <th scope="col" class="right">

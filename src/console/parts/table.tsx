@@ -113,7 +113,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead }: Table
     <section class="listing">
       <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
         <table>
-          <caption>{caption}</caption>
+          <caption class="unseen">{caption}</caption>
           <thead>
             <tr>
               {shown.map((column) => (
