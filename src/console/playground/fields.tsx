@@ -3,7 +3,7 @@ import { useId, useState } from 'preact/hooks';
 import type { AvailableTool, ToolOption } from '../../api_types.ts';
 import { Labelled, useWrong } from '../parts/form.tsx';
 import { goWith, usePlace } from '../router.ts';
-import { runs, setOptions } from './form.ts';
+import { isOn, runs, setOptions } from './form.ts';
 
 /** A run that is shown stays until the next one. */
 export const setValue = (name: string, value: string | null): void => goWith({ [name]: value });
@@ -11,25 +11,26 @@ export const setValue = (name: string, value: string | null): void => goWith({ [
 interface OnOffProps {
   name: string;
   label: string;
-  on: boolean;
+  byDefault: boolean;
   help?: string;
   /** The value says what is not done. */
-  negated?: true;
+  negated?: boolean;
 }
 
-export function OnOff({ name, label, on, help, negated }: OnOffProps) {
+export function OnOff({ name, label, byDefault, help, negated = false }: OnOffProps) {
   const id = useId();
   const wrong = useWrong(name);
+  const { query } = usePlace();
   return (
     <div class="on-off">
       <label>
         <input
           type="checkbox"
           name={name}
-          checked={on}
+          checked={isOn(query, name, byDefault !== negated) !== negated}
           aria-invalid={wrong}
           aria-describedby={help === undefined ? undefined : id}
-          onChange={(event) => setValue(name, String(event.currentTarget.checked !== (negated === true)))}
+          onChange={(event) => setValue(name, String(event.currentTarget.checked !== negated))}
         />{' '}
         {label}
       </label>
@@ -45,13 +46,13 @@ export function OnOff({ name, label, on, help, negated }: OnOffProps) {
 interface ChoiceProps {
   name: string;
   label: string;
-  value: string;
   /** The empty value is left out of the request. */
   values: readonly (readonly [value: string, title: string])[];
   help?: string | undefined;
 }
 
-export function Choice({ name, label, value, values, help }: ChoiceProps) {
+export function Choice({ name, label, values, help }: ChoiceProps) {
+  const value = usePlace().query.get(name) ?? '';
   return (
     <Labelled name={name} label={label} help={help}>
       {(control) => (
@@ -70,10 +71,10 @@ export function Choice({ name, label, value, values, help }: ChoiceProps) {
 interface TypedProps {
   name: string;
   option: ToolOption;
-  value: string;
 }
 
-function Typed({ name, option: { name: label, type, default: byDefault, help, minimum, maximum }, value }: TypedProps) {
+function Typed({ name, option: { name: label, type, default: byDefault, help, minimum, maximum } }: TypedProps) {
+  const { query } = usePlace();
   const attributes: object =
     type === 'string'
       ? { type: 'text' }
@@ -83,7 +84,7 @@ function Typed({ name, option: { name: label, type, default: byDefault, help, mi
       {(control) => (
         <input
           {...control}
-          value={value}
+          value={query.get(name) ?? ''}
           placeholder={byDefault === null ? '' : String(byDefault)}
           spellcheck={false}
           autoComplete="off"
@@ -98,37 +99,20 @@ function Typed({ name, option: { name: label, type, default: byDefault, help, mi
 interface OptionProps {
   tool: string;
   option: ToolOption;
-  /** As the address has it; null: it does not. */
-  value: string | null;
   /** Fewer than all, where the chosen version has fewer. */
   values: readonly string[];
 }
 
-function OptionField({ tool, option, value, values }: OptionProps) {
+function OptionField({ tool, option, values }: OptionProps) {
   const name = `${tool}.${option.name}`;
   if (option.type === 'boolean')
-    return (
-      <OnOff
-        name={name}
-        label={option.name}
-        on={value === null ? option.default === true : value === 'true'}
-        help={option.help}
-      />
-    );
+    return <OnOff name={name} label={option.name} byDefault={option.default === true} help={option.help} />;
   if (option.type === 'enum') {
     const byDefault = option.default === null ? 'not passed' : `${String(option.default)} (default)`;
     const others = values.filter((one) => one !== option.default).map((one) => [one, one] as const);
-    return (
-      <Choice
-        name={name}
-        label={option.name}
-        value={value ?? ''}
-        values={[['', byDefault], ...others]}
-        help={option.help}
-      />
-    );
+    return <Choice name={name} label={option.name} values={[['', byDefault], ...others]} help={option.help} />;
   }
-  return <Typed name={name} option={option} value={value ?? ''} />;
+  return <Typed name={name} option={option} />;
 }
 
 // A tool of the playground: whether it runs, at which version, with which options.
@@ -176,7 +160,6 @@ function Options({ tool }: { tool: AvailableTool }) {
             <OptionField
               tool={tool.tool}
               option={option}
-              value={query.get(`${tool.tool}.${option.name}`)}
               values={version?.values?.[option.name] ?? option.values ?? []}
             />
             {!accepted.has(option.name) && <p class="wrong">version {chosen} does not have it</p>}
@@ -189,15 +172,21 @@ function Options({ tool }: { tool: AvailableTool }) {
 
 const ONLY_PLAYLISTS = 'mediastreamvalidator.parse_playlist_only';
 
+interface VersionChoiceProps {
+  tool: AvailableTool;
+  name: string;
+}
+
 /** A version of a link or of the log that is not here stays in view: the API would refuse it. */
-function versionChoices({ latest, versions }: AvailableTool, wanted: string) {
-  const known = versions.map(({ version }) => [version, version] as const);
+export function VersionChoice({ tool: { tool, latest, versions }, name }: VersionChoiceProps) {
+  const wanted = usePlace().query.get(name) ?? '';
   const isKnown = wanted === '' || versions.some(({ version }) => version === wanted);
-  return [
+  const choices = [
     ['', `latest (${latest})`],
     ...(isKnown ? [] : [[wanted, `${wanted} (not here)`] as const]),
-    ...known,
+    ...versions.map(({ version }) => [version, version] as const),
   ] as const;
+  return <Choice name={name} label={`Version of ${tool}`} values={choices} />;
 }
 
 export function Tool({ tool }: { tool: AvailableTool }) {
@@ -205,20 +194,17 @@ export function Tool({ tool }: { tool: AvailableTool }) {
   const { tool: name, latest, selectable, help, options } = tool;
   const on = runs(query, tool);
   const { chosen, known } = versionOf(query, tool);
-  const wanted = query.get(`${name}.version`) ?? '';
   return (
     <fieldset class="tool">
       <legend>{name}</legend>
-      <OnOff name={`${name}.enabled`} label={`Run ${name}`} on={on} {...(selectable ? {} : { help })} />
+      <OnOff
+        name={`${name}.enabled`}
+        label={`Run ${name}`}
+        byDefault={tool.default}
+        {...(selectable ? {} : { help })}
+      />
       {latest === null && <p class={on ? 'wrong' : 'help'}>no version is ready in this cluster</p>}
-      {on && selectable && latest !== null && (
-        <Choice
-          name={`${name}.version`}
-          label={`Version of ${name}`}
-          value={wanted}
-          values={versionChoices(tool, wanted)}
-        />
-      )}
+      {on && selectable && latest !== null && <VersionChoice tool={tool} name={`${name}.version`} />}
       {on && known?.warning !== undefined && (
         <p class="help">
           Version {chosen}: {known.warning}
@@ -228,7 +214,7 @@ export function Tool({ tool }: { tool: AvailableTool }) {
         <OnOff
           name={ONLY_PLAYLISTS}
           label="Measure segments"
-          on={query.get(ONLY_PLAYLISTS) === 'false'}
+          byDefault={false}
           help="Reads segments, too: measured bit rates and durations beside the declared ones."
           negated
         />

@@ -8,7 +8,7 @@ export const ADDRESS = 'url';
 const REPORT = 'probe_report.enabled';
 const TIMELINE = 'timeline.enabled';
 
-const isOn = (query: URLSearchParams, name: string, byDefault: boolean): boolean =>
+export const isOn = (query: URLSearchParams, name: string, byDefault: boolean): boolean =>
   query.has(name) ? query.get(name) === 'true' : byDefault;
 export const reportIsOn = (query: URLSearchParams): boolean => isOn(query, REPORT, true);
 export const timelineIsOn = (query: URLSearchParams): boolean => isOn(query, TIMELINE, false);

@@ -130,15 +130,15 @@ function Faults({ state: { faults, 'left-out': leftOut } }: { state: ClusterStat
 
 // Who led the cluster: the last terms, kept by the Lease.
 
-interface Row extends ClusterTerm {
+interface Term extends ClusterTerm {
   /** When the next one began; absent: it leads now. */
   until: string | undefined;
 }
 
-const lasted = ({ since, until }: Row): number | undefined =>
+const lasted = ({ since, until }: Term): number | undefined =>
   until === undefined ? undefined : Math.max(0, Date.parse(until) - Date.parse(since));
 
-const COLUMNS: readonly Column<Row>[] = [
+const COLUMNS: readonly Column<Term>[] = [
   timeColumn('Since', ({ since }) => since),
   strangerColumn('Leader', ({ pod }) => pod),
   { title: 'Epoch', text: ({ epoch }) => String(epoch), right: true },
@@ -147,7 +147,7 @@ const COLUMNS: readonly Column<Row>[] = [
 
 function Terms({ state: { terms } }: { state: ClusterState }) {
   if (terms.length === 0) return null;
-  const rows = terms.map((term, index): Row => ({ ...term, until: terms[index - 1]?.since }));
+  const rows = terms.map((term, index): Term => ({ ...term, until: terms[index - 1]?.since }));
   return <TablePart title="Leaders" columns={COLUMNS} rows={rows} keyOf={({ epoch }) => epoch} />;
 }
 

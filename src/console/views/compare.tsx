@@ -5,7 +5,7 @@ import { call } from '../api/client.ts';
 import type { HeldToken } from '../api/gateway.ts';
 import { Form } from '../parts/form.tsx';
 import { WithToken } from '../parts/with_token.tsx';
-import { Choice } from '../playground/fields.tsx';
+import { Choice, VersionChoice } from '../playground/fields.tsx';
 import { ADDRESS } from '../playground/form.ts';
 import { Bench, send } from '../playground/run.tsx';
 import { Address } from '../playground/source.tsx';
@@ -83,7 +83,6 @@ function Composed({ token, tools }: ComposedProps) {
       <Choice
         name="of"
         label="What to compare"
-        value={ofFiles ? 'files' : ''}
         values={[
           ['', 'versions of the tools on one file'],
           ['files', 'two files'],
@@ -93,16 +92,7 @@ function Composed({ token, tools }: ComposedProps) {
       {ofFiles && <Address name={OTHER} label="Second address" url={other} change={setOther} />}
       {tools.map((tool) =>
         ofFiles ? (
-          <Choice
-            key={tool.tool}
-            name={`${tool.tool}.at`}
-            label={`Version of ${tool.tool}`}
-            value={query.get(`${tool.tool}.at`) ?? ''}
-            values={[
-              ['', `latest (${tool.latest})`],
-              ...tool.versions.map(({ version }) => [version, version] as const),
-            ]}
-          />
+          <VersionChoice key={tool.tool} tool={tool} name={`${tool.tool}.at`} />
         ) : (
           <VersionChecks
             key={tool.tool}

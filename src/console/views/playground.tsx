@@ -5,6 +5,7 @@ import { broken, type Failure } from '../api/failure.ts';
 import type { HeldToken } from '../api/gateway.ts';
 import type { AvailableTool, PolicyRow, Sample } from '../../api_types.ts';
 import { useWork } from '../api/use_call.ts';
+import { choices } from '../parts/filters.tsx';
 import { Form } from '../parts/form.tsx';
 import { Empty, Wrong } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
@@ -16,9 +17,7 @@ import {
   bodyOf,
   isRedacted,
   NO_SECRETS,
-  reportIsOn,
   secretsOf,
-  timelineIsOn,
   withoutDefaults,
   hasSecrets,
   withoutSecrets,
@@ -92,20 +91,22 @@ function Composed(props: ReadyProps) {
           <OnOff
             name="probe_report.enabled"
             label="Compare ffprobe and mediainfo"
-            on={reportIsOn(query)}
+            byDefault
             help="One report of the file from both, with where they disagree."
           />
           <OnOff
             name="timeline.enabled"
             label="Timeline"
-            on={timelineIsOn(query)}
+            byDefault={false}
             help="Bit rate and key frames over time. Reads the whole file once more."
           />
           <Choice
             name="policy"
             label="Policy"
-            value={query.get('policy') ?? ''}
-            values={[['', 'none'], ...policies.map(({ name }) => [name, name] as const)]}
+            values={choices(
+              policies.map(({ name }) => name),
+              'none',
+            )}
           />
         </div>
         {file === null && <OwnersSecrets secrets={secrets} change={setSecrets} />}
