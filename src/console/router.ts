@@ -44,6 +44,12 @@ export function changed(query: URLSearchParams, change: Record<string, string | 
   return out;
 }
 
+/** The address of the same page with some values changed. */
+export function hrefWith(change: Parameters<typeof changed>[1]): string {
+  const { path, query } = placeNow();
+  return hrefOf(path, changed(query, change));
+}
+
 /** The same page, with some values of its address changed. */
 export function goWith(change: Parameters<typeof changed>[1], replace = true): void {
   const { path, query } = placeNow();

@@ -1,7 +1,7 @@
 /** The answer to a request, in tabs: only those that it has something for. */
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
-import { changed, goWith, hrefOf, usePlace } from '../router.ts';
+import { changed, goWith, hrefOf, hrefWith, usePlace } from '../router.ts';
 import { Stranger } from '../parts/values.tsx';
 import { signalsOf, verdictOf, whatItIs, type Kind } from './sentence.ts';
 import { queryOf } from '../playground/form.ts';
@@ -119,7 +119,6 @@ function tabsOf(answer: OpenAnswer): Tab[] {
 
 /** Verdict, what the file is, and links to the tabs that say more. */
 export function Summary({ answer: { facts, reports } }: { answer: OpenAnswer }) {
-  const { path, query } = usePlace();
   const signals = signalsOf(reports);
   const { kind, text } = verdictOf(facts, signals);
   const what = whatItIs(reports);
@@ -135,7 +134,7 @@ export function Summary({ answer: { facts, reports } }: { answer: OpenAnswer }) 
         <ul class="signals" aria-label="Findings">
           {signals.map((signal) => (
             <li key={signal.tab} class={signal.kind}>
-              <a href={hrefOf(path, changed(query, { tab: signal.tab }))}>
+              <a href={hrefWith({ tab: signal.tab })}>
                 <span aria-hidden="true">{SIGNS[signal.kind]}</span> <Stranger text={signal.text} most={100} />
               </a>
             </li>

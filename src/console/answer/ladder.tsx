@@ -9,7 +9,7 @@ import { bitRate, count, kilobits, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Below, Stranger } from '../parts/values.tsx';
 import { visible } from '../../base/visible.ts';
-import { changed, goWith, hrefOf, usePlace } from '../router.ts';
+import { goWith, hrefWith, usePlace } from '../router.ts';
 import { durationsOf, durationsSaid } from './durations.tsx';
 import { ShownPlaylist } from './playlist.tsx';
 
@@ -96,10 +96,9 @@ interface PlaceLinkProps {
   children: ComponentChildren;
 }
 
-function PlaceLink({ playlist, line = null, children }: PlaceLinkProps) {
-  const { path, query } = usePlace();
-  return <a href={hrefOf(path, changed(query, placeOf(playlist, line)))}>{children}</a>;
-}
+const PlaceLink = ({ playlist, line = null, children }: PlaceLinkProps) => (
+  <a href={hrefWith(placeOf(playlist, line))}>{children}</a>
+);
 
 const playlistColumns = (shown: number): readonly Column<Listed>[] => [
   {

@@ -223,7 +223,9 @@ export const NOTHING = <span class="unit">–</span>;
 
 type Of<Row, T> = (row: Row) => T | undefined;
 
-interface Options {
+interface Options<Row> {
+  /** The page that it leads to. */
+  to?: (row: Row) => string;
   sort?: string;
   right?: boolean;
   wide?: true;
@@ -235,27 +237,28 @@ function columnOf<Row, T>(
   title: string,
   of: Of<Row, T>,
   show: (value: T, row: Row) => ComponentChildren,
-  { none = NOTHING, ...options }: Options,
+  { none = NOTHING, to, ...options }: Options<Row>,
 ): Column<Row> {
   return {
     title,
     show(row) {
       const value = of(row);
-      return value === undefined ? none : show(value, row);
+      const shown = value === undefined ? none : show(value, row);
+      return to ? <a href={to(row)}>{shown}</a> : shown;
     },
     text: (row) => String(of(row) ?? ''),
     ...options,
   };
 }
 
-export const timeColumn = <Row,>(title: string, of: Of<Row, string>, options: Options = {}): Column<Row> =>
+export const timeColumn = <Row,>(title: string, of: Of<Row, string>, options: Options<Row> = {}): Column<Row> =>
   columnOf(title, of, (iso) => <Time iso={iso} />, options);
 
-interface StrangerOptions extends Options {
+interface StrangerOptions<Row> extends Options<Row> {
   most?: number;
 }
 
-interface StatusOptions<Row> extends StrangerOptions {
+interface StatusOptions<Row> extends StrangerOptions<Row> {
   /** Stands under it, in the words of whatever decided it. */
   why?: Of<Row, string>;
 }
@@ -277,15 +280,15 @@ export function statusColumn<Row>(
 export const strangerColumn = <Row,>(
   title: string,
   of: Of<Row, string>,
-  { most, ...options }: StrangerOptions = {},
+  { most, ...options }: StrangerOptions<Row> = {},
 ): Column<Row> => columnOf(title, of, (text) => <Stranger text={text} most={most} />, options);
 
-export const countColumn = <Row,>(title: string, of: Of<Row, number>, options: Options = {}): Column<Row> =>
+export const countColumn = <Row,>(title: string, of: Of<Row, number>, options: Options<Row> = {}): Column<Row> =>
   columnOf(title, of, count, { right: true, ...options });
 
 export const amountColumn = <Row,>(
   title: string,
   of: Of<Row, number>,
   figure: (value: number) => Figure,
-  options: Options = {},
+  options: Options<Row> = {},
 ): Column<Row> => columnOf(title, of, (value) => <Amount {...figure(value)} />, { right: true, ...options });

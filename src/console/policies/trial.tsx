@@ -4,7 +4,7 @@ import { call } from '../api/client.ts';
 import type { Answer } from '../../api_calls.ts';
 import { asToken } from '../api/gateway.ts';
 import { KINDS, type PolicyEvaluation } from '../../api_types.ts';
-import { statusColumn, Table, type Column } from '../parts/table.tsx';
+import { statusColumn, strangerColumn, Table, type Column } from '../parts/table.tsx';
 import { several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/values.tsx';
@@ -68,15 +68,10 @@ function Rules({ judged: { policy } }: { judged: Judged }) {
 
 const COLUMNS: readonly Column<Judged>[] = [
   statusColumn('Outcome', ({ policy }) => policy.outcome),
-  {
-    title: 'Address',
-    show: ({ row }) => (
-      <a href={hrefOf(`/requests/${row.id}`)}>
-        <Stranger text={row.url === '' ? row.id : row.url} most={80} />
-      </a>
-    ),
-    text: ({ row }) => row.url,
-  },
+  strangerColumn('Address', ({ row: { id, url } }) => (url === '' ? id : url), {
+    most: 80,
+    to: ({ row }) => hrefOf(`/requests/${row.id}`),
+  }),
   {
     title: 'Rules that do not pass',
     show: (judged) => <Rules judged={judged} />,

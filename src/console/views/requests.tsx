@@ -4,11 +4,11 @@ import { call, changesMade, isFailure } from '../api/client.ts';
 import type { Answer, Query } from '../../api_calls.ts';
 import { type Asked, useAsked } from '../api/use_call.ts';
 import { KINDS, LOG_STATES, POLICY_STATES, TOOL_STATES, type ToolState } from '../../api_types.ts';
-import { statusColumn, strangerColumn, Table, useListing, type Column } from '../parts/table.tsx';
+import { statusColumn, strangerColumn, Table, timeColumn, useListing, type Column } from '../parts/table.tsx';
 import { choices, FilterChoice, FilterText, oneOf, RangeFilter, rangeIn } from '../parts/filters.tsx';
 import { type Names, usersBy, useTokenNames, useUserNames } from '../parts/names.ts';
 import { Await, Empty } from '../parts/states.tsx';
-import { KIND_NAMES, Status, Time } from '../parts/values.tsx';
+import { KIND_NAMES, Status } from '../parts/values.tsx';
 import { visible } from '../../base/visible.ts';
 import { hrefOf, usePlace } from '../router.ts';
 import { may, useUser } from '../session.ts';
@@ -106,16 +106,7 @@ const Tools = ({ row }: { row: Row }) => (
 );
 
 const columnsOf = (rows: readonly Row[], { tokens, users, own }: NamesOfRows): readonly Column<Row>[] => [
-  {
-    title: 'Sent',
-    show: ({ id, send }) => (
-      <a href={hrefOf(`/requests/${id}`)}>
-        <Time iso={send} />
-      </a>
-    ),
-    text: ({ send }) => send,
-    sort: 'send',
-  },
+  timeColumn('Sent', ({ send }) => send, { to: ({ id }) => hrefOf(`/requests/${id}`), sort: 'send' }),
   statusColumn('Outcome', ({ status }) => status, { why: ({ error }) => error, most: 160, sort: 'status' }),
   strangerColumn('Address', ({ url }) => url, { most: 120, sort: 'url', wide: true }),
   { title: 'Kind', text: ({ type }) => KIND_NAMES[type] },

@@ -3,14 +3,14 @@ import { useMemo } from 'preact/hooks';
 import { useAsked, useCall } from '../api/use_call.ts';
 import { Chart } from '../parts/chart.tsx';
 import type { ChartData } from '../parts/chart_data.ts';
-import { amountColumn, countColumn, timeColumn, Sums, Table, type Column } from '../parts/table.tsx';
+import { amountColumn, countColumn, strangerColumn, timeColumn, Sums, Table, type Column } from '../parts/table.tsx';
 import { FilterChoice, FilterText, type Range, RangeFilter, rangeIn } from '../parts/filters.tsx';
 import { bytes, count, milliseconds, said } from '../parts/figures.ts';
 import { usersBy, useTokenNames } from '../parts/names.ts';
 import { Await, Empty } from '../parts/states.tsx';
-import { Amount, Stranger } from '../parts/values.tsx';
+import { Amount } from '../parts/values.tsx';
 import { visible } from '../../base/visible.ts';
-import { hrefOf, usePlace, changed } from '../router.ts';
+import { hrefOf, hrefWith, usePlace } from '../router.ts';
 import { may, useUser } from '../session.ts';
 import { HeadRoom } from './head_room.tsx';
 import { addedUp, bucketsOf, summed, type Bucket } from './usage_figures.ts';
@@ -250,17 +250,8 @@ async function read(date: Range, signal: AbortSignal): Promise<{ rows: Row[]; us
   return { rows: rows.sort((a, b) => requests(b) - requests(a)), users: pagination.total };
 }
 
-function UserCell({ email }: Row) {
-  const { path, query } = usePlace();
-  return (
-    <a href={hrefOf(path, changed(query, { user: email }))}>
-      <Stranger text={email} most={60} />
-    </a>
-  );
-}
-
 const BY_USER: readonly Column<Row>[] = [
-  { title: 'User', show: (row) => <UserCell {...row} />, text: ({ email }) => email },
+  strangerColumn('User', ({ email }) => email, { most: 60, to: ({ email }) => hrefWith({ user: email }) }),
   countColumn('Requests', ({ figures }) => figures['request-count']),
   amountColumn('Processing time', ({ figures }) => figures['processing-time'], milliseconds),
   amountColumn('Data', ({ figures }) => figures['data-processed'], bytes),

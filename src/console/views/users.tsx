@@ -6,7 +6,7 @@ import { AskFirst } from '../parts/dialog.tsx';
 import { Field, textsIn, Form, numberIn } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Stranger, Status, Time } from '../parts/values.tsx';
-import { type Column, Table, useListing, timeColumn, Facts } from '../parts/table.tsx';
+import { type Column, Table, useListing, statusColumn, timeColumn, Facts } from '../parts/table.tsx';
 import { may, useUser } from '../session.ts';
 import { choices, FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
 import { usePlace, hrefOf } from '../router.ts';
@@ -23,12 +23,7 @@ const columnsOf = (all: boolean): readonly Column<ListedUser>[] => [
     sort: 'email',
   },
   { title: 'Role', text: ({ role }) => role },
-  {
-    title: 'Status',
-    show: ({ status }) => (all ? <Status of={status} /> : status),
-    text: ({ status }) => status,
-    sort: 'status',
-  },
+  statusColumn('Status', ({ status }) => status, { sort: 'status' }),
   timeColumn('Created', ({ created }) => created, { sort: 'created' }),
 ];
 
