@@ -1,6 +1,6 @@
 /** Where the tools disagree, and who is right. Fields on which they agree are one line. */
 import type { ProbeReport } from '../../api_types.ts';
-import { strangerColumn, Table, type Column } from '../parts/table.tsx';
+import { codeColumn, strangerColumn, Table, type Column } from '../parts/table.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/values.tsx';
 
@@ -29,7 +29,7 @@ function Confidence({ value }: { value: number | undefined }) {
 
 /** A third column where a value was read from the pictures. */
 const columnsOf = (diff: readonly Difference[]): readonly Column<Difference>[] => [
-  { title: 'Field', show: ({ path }) => <code>{path}</code>, text: ({ path }) => path },
+  codeColumn('Field', ({ path }) => path),
   ...(diff.some((row) => row.bitstream !== undefined) ? WITH_PICTURES : TOOLS).map((tool): Column<Difference> => ({
     title: tool,
     show: (row) => (
@@ -49,6 +49,11 @@ const columnsOf = (diff: readonly Difference[]): readonly Column<Difference>[] =
   strangerColumn('Why', ({ reason }) => reason),
 ];
 
+const AGREED: readonly Column<[path: string, confidence: number]>[] = [
+  codeColumn('Field', ([path]) => path),
+  { title: 'Confidence', show: ([, value]) => <Confidence value={value} />, text: ([, value]) => String(value) },
+];
+
 function Agreed({ report }: { report: ProbeReport }) {
   const disputed = new Set(report.diff?.map(({ path }) => path));
   const agreed = Object.entries(report.confidence).filter(([path]) => !disputed.has(path));
@@ -56,19 +61,7 @@ function Agreed({ report }: { report: ProbeReport }) {
   return (
     <details>
       <summary>{agreed.length} fields of known confidence are not disputed</summary>
-      <Table
-        caption="Fields that are not disputed"
-        columns={[
-          { title: 'Field', show: ([path]) => <code>{path}</code>, text: ([path]) => path },
-          {
-            title: 'Confidence',
-            show: ([, value]) => <Confidence value={value} />,
-            text: ([, value]) => String(value),
-          },
-        ]}
-        rows={agreed}
-        keyOf={([path]) => path}
-      />
+      <Table caption="Fields that are not disputed" columns={AGREED} rows={agreed} keyOf={([path]) => path} />
     </details>
   );
 }

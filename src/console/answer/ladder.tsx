@@ -1,5 +1,4 @@
 /** What an HLS presentation was declared to be, what was measured, and what the rules found. */
-import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { HlsReport } from '../../api_types.ts';
 import { Chart } from '../parts/chart.tsx';
@@ -53,16 +52,7 @@ function Rates({ variants }: { variants: readonly Variant[] }) {
 }
 
 const VARIANTS: readonly Column<Variant>[] = [
-  {
-    title: 'Variant',
-    show: ({ url, iframes }) => (
-      <>
-        <Stranger text={url} most={60} />
-        {iframes && <span class="mark">I-frames</span>}
-      </>
-    ),
-    text: ({ url }) => url,
-  },
+  strangerColumn('Variant', ({ url }) => url, { most: 60, mark: ({ iframes }) => iframes && 'I-frames' }),
   {
     title: 'Picture',
     show: ({ resolution, frame_rate: rate }) => `${resolution ?? ''}${rate === null ? '' : ` ${rate} fps`}`,
@@ -90,29 +80,12 @@ const placeOf = (playlist: number, line: number | null): Record<string, string |
   line: line === null ? null : String(line),
 });
 
-interface PlaceLinkProps {
-  playlist: number;
-  line?: number | null;
-  children: ComponentChildren;
-}
-
-const PlaceLink = ({ playlist, line = null, children }: PlaceLinkProps) => (
-  <a href={hrefWith(placeOf(playlist, line))}>{children}</a>
-);
-
 const playlistColumns = (shown: number): readonly Column<Listed>[] => [
-  {
-    title: 'Playlist',
-    show: ({ url, index }) => (
-      <>
-        <PlaceLink playlist={index}>
-          <Stranger text={url} most={60} />
-        </PlaceLink>
-        {index === shown && <span class="mark">shown below</span>}
-      </>
-    ),
-    text: ({ url }) => url,
-  },
+  strangerColumn('Playlist', ({ url }) => url, {
+    most: 60,
+    to: ({ index }) => hrefWith(placeOf(index, null)),
+    mark: ({ index }) => index === shown && 'shown below',
+  }),
   { title: 'Role', text: ({ role }) => role },
   countColumn('Lines', ({ lines }) => lines),
   countColumn('Segments', ({ segments }) => segments ?? undefined, { none: '–' }),
@@ -152,13 +125,7 @@ const messageColumns = (indexOf: (url: string) => number): readonly Column<Messa
           Line {line} of <Stranger text={url} most={60} />
         </>
       );
-      return index === -1 ? (
-        text
-      ) : (
-        <PlaceLink playlist={index} line={line}>
-          {text}
-        </PlaceLink>
-      );
+      return index === -1 ? text : <a href={hrefWith(placeOf(index, line))}>{text}</a>;
     },
     text: ({ url, line }) => `${url}:${line}`,
   },

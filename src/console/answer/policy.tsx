@@ -5,7 +5,7 @@ import { statusColumn, strangerColumn, Table, type Column } from '../parts/table
 import { download } from '../parts/copy.tsx';
 import { several } from '../parts/figures.ts';
 import { WorkButton } from '../parts/form.tsx';
-import { Mark, Status, Stranger } from '../parts/values.tsx';
+import { Status, Stranger } from '../parts/values.tsx';
 import { withAnyToken } from '../parts/with_token.tsx';
 
 type Rule = PolicyResult['rules'][number];
@@ -58,27 +58,14 @@ function Found({ rule: { actual, from, confidence, also = [], more } }: { rule: 
 
 const COLUMNS: readonly Column<Rule>[] = [
   statusColumn('Outcome', ({ outcome }) => outcome),
-  {
-    title: 'Rule',
-    show: ({ name, level }) => (
-      <>
-        <Stranger text={name} most={100} />
-        {level === 'warn' && <Mark text="warns" />}
-      </>
-    ),
-    text: ({ name }) => name,
-  },
+  strangerColumn('Rule', ({ name }) => name, { most: 100, mark: ({ level }) => level === 'warn' && 'warns' }),
   {
     title: 'Where',
     show: (rule) => <Where rule={rule} />,
     text: ({ field, stream }) => [field, stream].filter((part) => part !== undefined).join(' in '),
   },
   { title: 'Found', show: (rule) => <Found rule={rule} />, text: ({ actual = '' }) => actual },
-  {
-    title: 'Wanted',
-    show: ({ expected }) => expected !== undefined && <Stranger text={expected} most={120} />,
-    text: ({ expected = '' }) => expected,
-  },
+  strangerColumn('Wanted', ({ expected }) => expected, { most: 120, none: null }),
   strangerColumn('In words', ({ message }) => message),
 ];
 

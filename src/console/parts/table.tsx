@@ -4,7 +4,7 @@ import { changed, goWith, hrefOf, usePlace } from '../router.ts';
 import { Copy } from './copy.tsx';
 import { csv } from './csv.ts';
 import { count, type Figure } from './figures.ts';
-import { Reason, Below, Stranger, Status, Amount, Time } from './values.tsx';
+import { Mark, Reason, Below, Stranger, Status, Amount, Time } from './values.tsx';
 
 export interface Column<Row> {
   title: string;
@@ -225,7 +225,9 @@ type Of<Row, T> = (row: Row) => T | undefined;
 
 interface Options<Row> {
   /** The page that it leads to. */
-  to?: (row: Row) => string;
+  to?: (row: Row) => string | undefined;
+  /** A word behind it. */
+  mark?: (row: Row) => string | false | undefined;
   sort?: string;
   right?: boolean;
   wide?: true;
@@ -237,14 +239,20 @@ function columnOf<Row, T>(
   title: string,
   of: Of<Row, T>,
   show: (value: T, row: Row) => ComponentChildren,
-  { none = NOTHING, to, ...options }: Options<Row>,
+  { none = NOTHING, to, mark, ...options }: Options<Row>,
 ): Column<Row> {
   return {
     title,
     show(row) {
       const value = of(row);
       const shown = value === undefined ? none : show(value, row);
-      return to ? <a href={to(row)}>{shown}</a> : shown;
+      const [address, word] = [to?.(row), mark?.(row)];
+      return (
+        <>
+          {address === undefined ? shown : <a href={address}>{shown}</a>}
+          {word && <Mark text={word} />}
+        </>
+      );
     },
     text: (row) => String(of(row) ?? ''),
     ...options,
@@ -282,6 +290,9 @@ export const strangerColumn = <Row,>(
   of: Of<Row, string>,
   { most, ...options }: StrangerOptions<Row> = {},
 ): Column<Row> => columnOf(title, of, (text) => <Stranger text={text} most={most} />, options);
+
+export const codeColumn = <Row,>(title: string, of: Of<Row, string>, options: Options<Row> = {}): Column<Row> =>
+  columnOf(title, of, (text) => <code>{text}</code>, options);
 
 export const countColumn = <Row,>(title: string, of: Of<Row, number>, options: Options<Row> = {}): Column<Row> =>
   columnOf(title, of, count, { right: true, ...options });

@@ -128,46 +128,24 @@ const runnerColumns = (names: Names): readonly Column<ClusterRunner>[] => [
   strangerColumn('Pool', ({ pool }) => pool),
   strangerColumn('Node', ({ node }) => node),
   statusColumn('State', ({ state }) => state),
-  { title: 'Phase', show: ({ phase }) => phase ?? NOTHING, text: ({ phase }) => phase ?? '' },
+  strangerColumn('Phase', ({ phase }) => phase),
   timeColumn('Since', ({ since }) => since),
   accountColumn(names),
-  {
-    title: 'Job',
-    show: ({ job, 'request-id': request }) =>
-      job === undefined ? (
-        NOTHING
-      ) : request === undefined ? (
-        <Stranger text={job} most={40} />
-      ) : (
-        <a href={hrefOf(`/requests/${encodeURIComponent(request)}`)}>
-          <Stranger text={job} most={40} />
-        </a>
-      ),
-    text: ({ job }) => job ?? '',
-  },
+  strangerColumn('Job', ({ job }) => job, {
+    most: 40,
+    to: ({ job, 'request-id': request }) =>
+      job === undefined || request === undefined ? undefined : hrefOf(`/requests/${encodeURIComponent(request)}`),
+  }),
   countColumn('Jobs done', (runner) => runner['jobs-done']),
 ];
 
 const TOOLS: readonly Column<ClusterTool>[] = [
-  {
-    title: 'Tool',
-    show: ({ tool, version, latest }) => (
-      <>
-        {tool} {version}
-        {latest && <span class="mark">latest</span>}
-      </>
-    ),
-    text: ({ tool, version }) => `${tool} ${version}`,
-  },
+  strangerColumn('Tool', ({ tool, version }) => `${tool} ${version}`, { mark: ({ latest }) => latest && 'latest' }),
   statusColumn('State', ({ state }) => state, { why: ({ why }) => why }),
   timeColumn('Since', ({ since }) => since),
   strangerColumn('Reports itself as', ({ reported }) => reported, { most: 80 }),
   amountColumn('Starts in', (row) => row['startup-ms'], milliseconds),
-  {
-    title: 'Architectures',
-    show: ({ architectures }) => (architectures.length === 0 ? NOTHING : architectures.join(', ')),
-    text: ({ architectures }) => architectures.join(', '),
-  },
+  strangerColumn('Architectures', ({ architectures }) => architectures.join(', ') || undefined),
 ];
 
 interface ClusterTablesProps {

@@ -2,7 +2,15 @@
 import { call } from '../api/client.ts';
 import type { Answer } from '../../api_calls.ts';
 import { useCall, useWork } from '../api/use_call.ts';
-import { statusColumn, strangerColumn, timeColumn, Table, useListing, type Column } from '../parts/table.tsx';
+import {
+  codeColumn,
+  statusColumn,
+  strangerColumn,
+  timeColumn,
+  Table,
+  useListing,
+  type Column,
+} from '../parts/table.tsx';
 import { choices, FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
 import { milliseconds, said } from '../parts/figures.ts';
 import { Await, Empty, Refused } from '../parts/states.tsx';
@@ -48,15 +56,7 @@ function columns(sendAgain: (row: Row) => void, sending: string | null): readonl
       text: ({ attempts }) => String(attempts.length),
     },
     timeColumn('Next', ({ next }) => next, { none: '–', sort: 'next' }),
-    {
-      title: 'Request',
-      show: ({ request }) => (
-        <a href={hrefOf(`/requests/${request}`)}>
-          <code>{request}</code>
-        </a>
-      ),
-      text: ({ request }) => request,
-    },
+    codeColumn('Request', ({ request }) => request, { to: ({ request }) => hrefOf(`/requests/${request}`) }),
     {
       title: 'Again',
       show: (row) => (

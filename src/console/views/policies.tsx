@@ -4,7 +4,6 @@ import type { PolicyRow, SavedPolicy } from '../../api_types.ts';
 import { strangerColumn, timeColumn, Table, type Column } from '../parts/table.tsx';
 import { Field, Form, textIn } from '../parts/form.tsx';
 import { Empty } from '../parts/states.tsx';
-import { Mark } from '../parts/values.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { go, hrefOf } from '../router.ts';
 import { useState } from 'preact/hooks';
@@ -17,16 +16,10 @@ import { type Judged, Tried, tryOn } from '../policies/trial.tsx';
 import { may, useUser } from '../session.ts';
 
 const COLUMNS: readonly Column<PolicyRow>[] = [
-  {
-    title: 'Name',
-    show: ({ name }) => (
-      <>
-        <a href={hrefOf(`/policies/${name}`)}>{name}</a>
-        {name.startsWith('shared/') && <Mark text="shared" />}
-      </>
-    ),
-    text: ({ name }) => name,
-  },
+  strangerColumn('Name', ({ name }) => name, {
+    to: ({ name }) => hrefOf(`/policies/${name}`),
+    mark: ({ name }) => name.startsWith('shared/') && 'shared',
+  }),
   strangerColumn('For what', ({ description = '' }) => description, { most: 120 }),
   { title: 'Revision', text: ({ revision }) => String(revision), right: true },
   timeColumn('Saved', (row) => row.created_at),

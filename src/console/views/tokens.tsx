@@ -3,12 +3,21 @@ import { useState } from 'preact/hooks';
 import { call, type Given } from '../api/client.ts';
 import type { ApiToken, ListedApiToken } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
-import { amountColumn, countColumn, timeColumn, Table, useListing, type Column, Facts } from '../parts/table.tsx';
+import {
+  amountColumn,
+  countColumn,
+  strangerColumn,
+  timeColumn,
+  Table,
+  useListing,
+  type Column,
+  Facts,
+} from '../parts/table.tsx';
 import { AskFirst } from '../parts/dialog.tsx';
 import { bytes, milliseconds } from '../parts/figures.ts';
 import { Secret } from '../parts/copy.tsx';
 import { Await, Empty } from '../parts/states.tsx';
-import { Stranger, Time } from '../parts/values.tsx';
+import { Time } from '../parts/values.tsx';
 import { hrefOf, go } from '../router.ts';
 import { may, useUser } from '../session.ts';
 import { settingsIn, TokenFields } from './token_fields.tsx';
@@ -16,17 +25,13 @@ import { Form } from '../parts/form.tsx';
 
 const COLUMNS: readonly Column<ListedApiToken>[] = [
   { title: 'Id', text: ({ id }) => String(id), sort: 'id', right: true },
-  {
-    title: 'Name',
-    show: ({ id, name, default: isDefault }) => (
-      <>
-        <a href={hrefOf(`/tokens/${id}`)}>{name === '' ? 'without a name' : <Stranger text={name} most={60} />}</a>
-        {isDefault && <span class="mark">kubectl</span>}
-      </>
-    ),
-    text: ({ name }) => name,
+  strangerColumn('Name', ({ name }) => (name === '' ? undefined : name), {
+    most: 60,
+    none: 'without a name',
+    to: ({ id }) => hrefOf(`/tokens/${id}`),
+    mark: ({ default: isDefault }) => isDefault && 'kubectl',
     sort: 'name',
-  },
+  }),
   countColumn('Requests a minute', (row) => row['limits-in-force']['requests-per-minute']),
   countColumn('Requests at once', (row) => row['limits-in-force'].concurrency),
   amountColumn('Longest in the queue', (row) => row['limits-in-force']['queue-timeout'], milliseconds),

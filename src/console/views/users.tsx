@@ -6,7 +6,7 @@ import { AskFirst } from '../parts/dialog.tsx';
 import { Field, textsIn, Form, numberIn } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Stranger, Status, Time } from '../parts/values.tsx';
-import { type Column, Table, useListing, statusColumn, timeColumn, Facts } from '../parts/table.tsx';
+import { type Column, Table, useListing, statusColumn, strangerColumn, timeColumn, Facts } from '../parts/table.tsx';
 import { may, useUser } from '../session.ts';
 import { choices, FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
 import { usePlace, hrefOf } from '../router.ts';
@@ -16,12 +16,10 @@ import { LimitFields, limitsIn } from './token_fields.tsx';
 
 const columnsOf = (all: boolean): readonly Column<ListedUser>[] => [
   { title: 'Id', text: ({ id }) => String(id), sort: 'id', right: true },
-  {
-    title: 'E-mail address',
-    show: ({ id, email }) => (all ? <UserLink id={id} email={email} /> : <Stranger text={email} />),
-    text: ({ email }) => email,
+  strangerColumn('E-mail address', ({ email }) => email, {
+    to: ({ id }) => (all ? hrefOf(`/all-users/${id}`) : undefined),
     sort: 'email',
-  },
+  }),
   { title: 'Role', text: ({ role }) => role },
   statusColumn('Status', ({ status }) => status, { sort: 'status' }),
   timeColumn('Created', ({ created }) => created, { sort: 'created' }),
