@@ -1,6 +1,6 @@
 /** What a file is: its tracks, the container, the warnings. */
 import type { ProbeReport } from '../../api_types.ts';
-import { bytes, count, kilobits, said, several } from '../parts/figures.ts';
+import { bytes, count, joined, kilobits, said, several } from '../parts/figures.ts';
 import { Stranger } from '../parts/values.tsx';
 import { Facts } from '../parts/table.tsx';
 import { rateOf } from './sentence.ts';
@@ -10,34 +10,30 @@ type Stream = ProbeReport['streams'][number];
 const rateIn = ({ average = 0 }: { average?: number } = {}): string => (average === 0 ? '' : kilobits(average));
 
 function pictureOrSound({ size, frame_rate: rate, scan_type: scan, sample_rate: samples, channels }: Stream): string {
-  return [
-    size?.width !== undefined && size.height !== undefined ? `${size.width}x${size.height}` : null,
-    rate !== undefined && rate.numerator > 0 ? `${rateOf(rate)} fps` : null,
-    scan ?? null,
-    samples === undefined ? null : `${count(samples)} Hz`,
-    channels === undefined ? null : `${channels} channel${channels === 1 ? '' : 's'}`,
-  ]
-    .filter((part) => part !== null)
-    .join(', ');
+  return joined(', ', [
+    size?.width !== undefined && size.height !== undefined && `${size.width}x${size.height}`,
+    rate !== undefined && rate.numerator > 0 && `${rateOf(rate)} fps`,
+    scan,
+    samples !== undefined && `${count(samples)} Hz`,
+    channels !== undefined && several(channels, 'channel'),
+  ]);
 }
 
 function pixels({ pixel_format: format, color, hdr, captions, bit_depth: depth }: Stream): string {
-  return [
+  return joined(', ', [
     format?.chroma_subsampling,
-    format?.bit_depth === undefined && depth === undefined ? undefined : `${format?.bit_depth ?? depth} bit`,
+    (format?.bit_depth ?? depth) !== undefined && `${format?.bit_depth ?? depth} bit`,
     color?.primaries,
     color?.transfer,
-    color?.range === undefined ? undefined : `range ${color.range}`,
+    color?.range !== undefined && `range ${color.range}`,
     ...(hdr?.formats ?? []),
-    hdr?.dolby_vision_profile === undefined ? undefined : `profile ${hdr.dolby_vision_profile}`,
-    hdr?.max_cll === undefined ? undefined : `at most ${hdr.max_cll} cd/m²`,
-    captions && ['captions', ...captions.flatMap(({ service }) => service ?? [])].join(' '),
-  ]
-    .filter((part) => part !== undefined)
-    .join(', ');
+    hdr?.dolby_vision_profile !== undefined && `profile ${hdr.dolby_vision_profile}`,
+    hdr?.max_cll !== undefined && `at most ${hdr.max_cll} cd/m²`,
+    captions && joined(' ', ['captions', ...captions.map(({ service }) => service)]),
+  ]);
 }
 
-const codecOf = ({ codec }: Stream): string => [codec?.name, codec?.profile, codec?.level].filter(Boolean).join(' ');
+const codecOf = ({ codec }: Stream): string => joined(' ', [codec?.name, codec?.profile, codec?.level]);
 
 export function Overview({ report }: { report: ProbeReport }) {
   const { container, warnings } = report;
@@ -122,7 +118,7 @@ export function Tracks({ report: { streams, container } }: { report: ProbeReport
           </strong>
           <span class="what">
             <Stranger
-              text={[pictureOrSound(stream), pixels(stream), stream.language, stream.title].filter(Boolean).join(', ')}
+              text={joined(', ', [pictureOrSound(stream), pixels(stream), stream.language, stream.title])}
               most={120}
             />
           </span>

@@ -19,21 +19,6 @@ export function byOutcome<T>(all: readonly T[], outcomeOf: (one: T) => Outcome):
   return groups.filter(([, some]) => some.length > 0);
 }
 
-function Where({ rule }: { rule: Rule }) {
-  const { stream, field } = rule;
-  return (
-    <>
-      {field !== undefined && <code>{field}</code>}
-      {stream !== undefined && (
-        <span class="unit">
-          {field !== undefined && ' in '}
-          {stream}
-        </span>
-      )}
-    </>
-  );
-}
-
 function Found({ rule: { actual, from, confidence, also = [], more } }: { rule: Rule }) {
   const origin = [from, confidence === undefined ? undefined : `${Math.round(confidence * 100)} % sure`].filter(
     (part) => part !== undefined,
@@ -61,7 +46,17 @@ const COLUMNS: readonly Column<Rule>[] = [
   strangerColumn('Rule', ({ name }) => name, { most: 100, mark: ({ level }) => level === 'warn' && 'warns' }),
   {
     title: 'Where',
-    show: (rule) => <Where rule={rule} />,
+    show: ({ field, stream }) => (
+      <>
+        {field !== undefined && <code>{field}</code>}
+        {stream !== undefined && (
+          <span class="unit">
+            {field !== undefined && ' in '}
+            {stream}
+          </span>
+        )}
+      </>
+    ),
     text: ({ field, stream }) => [field, stream].filter((part) => part !== undefined).join(' in '),
   },
   { title: 'Found', show: (rule) => <Found rule={rule} />, text: ({ actual = '' }) => actual },

@@ -1,6 +1,6 @@
 /** What a file is, and whether it is fine, each in one line: pure. */
 import type { HlsReport, ProbeReport } from '../../api_types.ts';
-import { several } from '../parts/figures.ts';
+import { joined, several } from '../parts/figures.ts';
 import type { Facts, Reports } from '../worker/protocol.ts';
 
 type Stream = ProbeReport['streams'][number];
@@ -24,21 +24,18 @@ const rounded = (value: number): string => String(Math.round(value * 1000) / 100
 export const rateOf = ({ numerator, denominator }: { numerator: number; denominator: number }): string =>
   rounded(numerator / denominator);
 
-/** Undefined parts are left out: what is not known is not said. */
-const joined = (...parts: (string | undefined | false)[]): string => parts.filter(Boolean).join(' ');
-
 function videoOf({ codec, size, frame_rate: rate }: Stream): string {
   const name = codec?.name ?? 'video';
-  return joined(
+  return joined(' ', [
     CODECS[name] ?? name,
     size?.width !== undefined && size.height !== undefined && `${size.width}x${size.height}`,
     rate !== undefined && rate.numerator > 0 && `at ${rateOf(rate)} fps`,
-  );
+  ]);
 }
 
 function audioOf({ codec, channels }: Stream): string {
   const name = codec?.name ?? 'audio';
-  return joined(CODECS[name] ?? name, channels !== undefined && (CHANNELS[channels] ?? `${channels} channels`));
+  return joined(' ', [CODECS[name] ?? name, channels !== undefined && (CHANNELS[channels] ?? `${channels} channels`)]);
 }
 
 export function sentenceOf({ container, streams }: Pick<ProbeReport, 'container' | 'streams'>): string {

@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { StreamTimeline, Timeline as TimelineAnswer } from '../../api_types.ts';
 import { Chart, ChartTable, onKeys } from '../parts/chart.tsx';
-import { kilobits, several } from '../parts/figures.ts';
+import { joined, kilobits, several } from '../parts/figures.ts';
 import { Stranger } from '../parts/values.tsx';
 import { gopsOf, momentOf, peakOf, ratesOf, type View, wholeOf, within, zoomed } from './timeline_scale.ts';
 import { call } from '../api/client.ts';
@@ -16,15 +16,13 @@ const secondsOf = (at: number): string => `${at.toFixed(2)} s`;
 const shortSeconds = (at: number): string => `${Math.round(at * 100) / 100} s`;
 
 function told({ gops, gaps, jumps, keys, untimed }: StreamTimeline): string {
-  return [
-    keys.every ? 'every packet is a key frame' : keys.count > 0 ? several(keys.count, 'key frame') : null,
-    gops ? `${gops.min.toFixed(2)} to ${gops.max.toFixed(2)} s apart` : null,
-    gaps.count > 0 ? several(gaps.count, 'gap') : null,
-    jumps.count > 0 ? `${several(jumps.count, 'jump')} back` : null,
-    untimed > 0 ? `${several(untimed, 'packet')} without a time` : null,
-  ]
-    .filter((part) => part !== null)
-    .join(', ');
+  return joined(', ', [
+    keys.every ? 'every packet is a key frame' : keys.count > 0 && several(keys.count, 'key frame'),
+    gops && `${gops.min.toFixed(2)} to ${gops.max.toFixed(2)} s apart`,
+    gaps.count > 0 && several(gaps.count, 'gap'),
+    jumps.count > 0 && `${several(jumps.count, 'jump')} back`,
+    untimed > 0 && `${several(untimed, 'packet')} without a time`,
+  ]);
 }
 
 function StreamFacts({ stream }: { stream: StreamTimeline }) {

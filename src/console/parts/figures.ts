@@ -50,3 +50,7 @@ export const said = ({ value, unit }: Figure): string => `${value} ${unit}`;
 
 export const bitRate = (value: number): Figure => ({ value: count(Math.round(value / 1_000)), unit: 'kb/s' });
 export const kilobits = (value: number): string => said(bitRate(value));
+
+/** What is not known is left out. */
+export const joined = (separator: string, parts: readonly (string | false | null | undefined)[]): string =>
+  parts.filter(Boolean).join(separator);

@@ -11,18 +11,7 @@ import { Stranger, Time } from '../parts/values.tsx';
 import { may, readSession, signOut, useUser } from '../session.ts';
 
 function Names({ user }: { user: User }) {
-  const names = (
-    <>
-      <Field
-        name="first-name"
-        label="First name"
-        value={user['first-name']}
-        autoComplete="given-name"
-        maxLength={100}
-      />
-      <Field name="last-name" label="Last name" value={user['last-name']} autoComplete="family-name" maxLength={100} />
-    </>
-  );
+  const [first, last] = [user['first-name'], user['last-name']];
   return (
     <section>
       <h2>Profile</h2>
@@ -43,7 +32,8 @@ function Names({ user }: { user: User }) {
             await readSession();
           }}
         >
-          {names}
+          <Field name="first-name" label="First name" value={first} autoComplete="given-name" maxLength={100} />
+          <Field name="last-name" label="Last name" value={last} autoComplete="family-name" maxLength={100} />
         </Form>
       )}
     </section>

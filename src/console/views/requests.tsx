@@ -94,17 +94,6 @@ const TOOLS = (['ffprobe', 'mediainfo', 'probe-report'] as const).map(
   (name) => [name === 'probe-report' ? 'report' : name, (row: Row): ToolState => row[`status-${name}`]] as const,
 );
 
-/** Those that ran, each with its outcome. */
-const Tools = ({ row }: { row: Row }) => (
-  <ul class="also">
-    {TOOLS.filter(([, of]) => of(row) !== 'skipped').map(([name, of]) => (
-      <li key={name}>
-        <Status of={of(row)} name={name} />
-      </li>
-    ))}
-  </ul>
-);
-
 const columnsOf = (rows: readonly Row[], { tokens, users, own }: NamesOfRows): readonly Column<Row>[] => [
   timeColumn('Sent', ({ send }) => send, { to: ({ id }) => hrefOf(`/requests/${id}`), sort: 'send' }),
   statusColumn('Outcome', ({ status }) => status, { why: ({ error }) => error, most: 160, sort: 'status' }),
@@ -112,7 +101,15 @@ const columnsOf = (rows: readonly Row[], { tokens, users, own }: NamesOfRows): r
   { title: 'Kind', text: ({ type }) => KIND_NAMES[type] },
   {
     title: 'Tools',
-    show: (row) => <Tools row={row} />,
+    show: (row) => (
+      <ul class="also">
+        {TOOLS.filter(([, of]) => of(row) !== 'skipped').map(([name, of]) => (
+          <li key={name}>
+            <Status of={of(row)} name={name} />
+          </li>
+        ))}
+      </ul>
+    ),
     text: (row) => TOOLS.map(([name, of]) => `${name} ${of(row)}`).join(', '),
   },
   statusColumn('Policy', (row) => row['status-policy'], { sort: 'status-policy' }),

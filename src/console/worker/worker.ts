@@ -1,5 +1,6 @@
 /** Reads a request of the log beside the page: however long its outputs are, the page only gets the rows in view. */
-import { failureOf, offline, unreadable, type Failure } from '../api/failure.ts';
+import { answered } from '../api/client.ts';
+import { offline, unreadable, type Failure } from '../api/failure.ts';
 import { visible } from '../../base/visible.ts';
 import type { Asked, Detail, Facts, Opened, Output, Question, Reply, Reports, Told } from './protocol.ts';
 import { find, rowsOf, type Rows } from './rows.ts';
@@ -72,14 +73,14 @@ function read<T>(text: string | undefined, has: keyof T & string): T | null {
   }
 }
 
-const reportsOf = (detail: Detail): Reports => ({
+/** Without outputs there are none. */
+const reportsOf = (detail: Facts & Partial<Detail>): Reports => ({
   report: read(detail['probe-report-response'], 'container'),
   hls: read(detail['msv-response'], 'summary'),
   c2pa: read(detail['c2pa-response'], 'manifests'),
   policy: read(detail['policy-response'], 'rules'),
   comparison: read(detail['comparison-response'], 'fields'),
 });
-const NO_REPORTS: Reports = { report: null, hls: null, c2pa: null, policy: null, comparison: null };
 
 function hold(name: string, title: string, text: string): Output {
   const rows = rowsOf(text);
@@ -88,20 +89,13 @@ function hold(name: string, title: string, text: string): Output {
 }
 
 async function open({ id }: Asked['open']): Promise<Opened> {
-  const response = await fetch(`/frontend/api/v1/media/log/${encodeURIComponent(id)}`, {
-    credentials: 'same-origin',
-    cache: 'no-store',
-    redirect: 'error',
-  }).catch(() => {
-    throw offline();
-  });
-  if (!response.ok) throw await failureOf(response);
+  const response = await answered('GET media/log/:id', { params: { id } });
   const { text, whole } = await textOf(response).catch(() => {
     throw offline();
   });
   if (!whole) {
     const facts = factsIn(text);
-    return { facts, reports: NO_REPORTS, outputs: [hold('request', 'Request', facts.request)], tooLong: true };
+    return { facts, reports: reportsOf(facts), outputs: [hold('request', 'Request', facts.request)], tooLong: true };
   }
   const detail = detailOf(text);
   const facts = Object.fromEntries(Object.entries(detail).filter(([name]) => !/-responses?(-type)?$/.test(name)));
