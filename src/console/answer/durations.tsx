@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { HlsReport } from '../../api_types.ts';
 import { Chart, ChartTable, onKeys } from '../parts/chart.tsx';
-import type { ChartData } from '../parts/chart_data.ts';
+import type { ChartData, Series } from '../parts/chart_data.ts';
 import { count, several } from '../parts/figures.ts';
 
 type Playlist = HlsReport['playlists'][number];
@@ -57,27 +57,18 @@ function dataOf(durations: Durations): ChartData {
   const { declared, target, measured } = durations;
   const only = (wanted: boolean): (number | null)[] =>
     declared.map((value, index) => (isLongAt(index, durations) === wanted ? value : null));
-  const isMeasured = measured.size > 0;
-  return {
-    x: [...declared.keys()],
-    series: [
-      { label: 'Declared', values: only(false), color: 'series-1', as: 'dots' },
-      { label: 'Too long', values: only(true), color: 'bad', as: 'bars' },
-      ...(isMeasured
-        ? [
-            {
-              label: 'Measured',
-              values: declared.map((_, index) => measured.get(index) ?? null),
-              color: 'series-2',
-              as: 'dots',
-            } as const,
-          ]
-        : []),
-      ...(target === null
-        ? []
-        : [{ label: 'Target', values: declared.map(() => target), color: 'text', as: 'line' } as const]),
-    ],
-  };
+  const series: (Series | false)[] = [
+    { label: 'Declared', values: only(false), color: 'series-1', as: 'dots' },
+    { label: 'Too long', values: only(true), color: 'bad', as: 'bars' },
+    measured.size > 0 && {
+      label: 'Measured',
+      values: declared.map((_, index) => measured.get(index) ?? null),
+      color: 'series-2',
+      as: 'dots',
+    },
+    target !== null && { label: 'Target', values: declared.map(() => target), color: 'text', as: 'line' },
+  ];
+  return { x: [...declared.keys()], series: series.filter((one) => one !== false) };
 }
 
 const LABEL = 'Durations of segments';

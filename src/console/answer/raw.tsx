@@ -44,6 +44,20 @@ interface Drawn {
   texts: string[];
 }
 
+/** What a worker that has failed does not answer is said once, above the rows. */
+function whileShown<T>(answer: Promise<T>, show: (value: T) => void): () => void {
+  let over = false;
+  answer.then(
+    (value) => {
+      if (!over) show(value);
+    },
+    () => {},
+  );
+  return () => {
+    over = true;
+  };
+}
+
 function Marked({ text, marked }: { text: string; marked: string }) {
   const wanted = marked.toLowerCase();
   const lower = text.toLowerCase();
@@ -84,19 +98,10 @@ function RowsInView({ label, rows, read, marked, shown }: RowsInViewProps) {
   }, [shown]);
 
   useLayoutEffect(() => {
-    let over = false;
     const inView = Math.ceil((view.current?.clientHeight ?? 0) / ROW_PIXELS) || FIRST;
     const from = before + Math.max(0, top - SPARE);
     const to = Math.min(before + inPart, before + top + inView + SPARE);
-    read(from, to).then(
-      (texts) => {
-        if (!over) setDrawn({ from, texts });
-      },
-      () => {},
-    );
-    return () => {
-      over = true;
-    };
+    return whileShown(read(from, to), (texts) => setDrawn({ from, texts }));
   }, [part, top, rows]);
 
   const scrolled = (of: HTMLDivElement): void => {
@@ -178,18 +183,8 @@ function useFound(answer: OpenAnswer, output: string, text: string): Found | nul
   const [found, setFound] = useState<Found | null>(null);
   // An effect would wait for the next frame.
   useLayoutEffect(() => {
-    let over = false;
     setFound(null);
-    if (text !== '')
-      void answer.ask('find', { output, text }).then(
-        (one) => {
-          if (!over) setFound(one);
-        },
-        () => {},
-      );
-    return () => {
-      over = true;
-    };
+    if (text !== '') return whileShown(answer.ask('find', { output, text }), setFound);
   }, [answer, output, text]);
   return found;
 }

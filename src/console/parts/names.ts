@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, isFailure } from '../api/client.ts';
 import { useCall } from '../api/use_call.ts';
+import { visible } from '../../base/visible.ts';
 
 export type Names = ReadonlyMap<number, string>;
 
@@ -33,6 +34,10 @@ export function useTokenNames(): Names {
   const { data } = useCall('GET auth/api-token', { query: { pagination: { page: 1, limit: 100 } } });
   return new Map(data?.['api-tokens'].map(({ id, name }) => [id, name === '' ? `token ${id}` : name]));
 }
+
+/** Of a filter: each token by its name, behind that of none. */
+export const tokenChoices = (tokens: Names, none: string) =>
+  [['', none], ...[...tokens].map(([id, name]) => [String(id), visible(name)] as const)] as const;
 
 const found = new Map<string, Promise<number[]>>();
 

@@ -6,10 +6,9 @@ import { type Asked, useAsked } from '../api/use_call.ts';
 import { KINDS, LOG_STATES, POLICY_STATES, TOOL_STATES, type ToolState } from '../../api_types.ts';
 import { statusColumn, strangerColumn, Table, timeColumn, useListing, type Column } from '../parts/table.tsx';
 import { choices, FilterChoice, FilterText, oneOf, RangeFilter, rangeIn } from '../parts/filters.tsx';
-import { type Names, usersBy, useTokenNames, useUserNames } from '../parts/names.ts';
+import { type Names, tokenChoices, usersBy, useTokenNames, useUserNames } from '../parts/names.ts';
 import { Await, Empty } from '../parts/states.tsx';
 import { KIND_NAMES, Status } from '../parts/values.tsx';
-import { visible } from '../../base/visible.ts';
 import { hrefOf, usePlace } from '../router.ts';
 import { may, useUser } from '../session.ts';
 import { startAhead } from '../worker/open_answer.ts';
@@ -251,11 +250,7 @@ export function Requests() {
         <FilterChoice name="mediainfo" label="mediainfo" values={choices(TOOL_STATES)} ahead={askForFirst} />
         <FilterChoice name="report" label="report" values={choices(TOOL_STATES)} ahead={askForFirst} />
         <FilterChoice name="policy" label="Policy" values={choices(POLICY_STATES)} ahead={askForFirst} />
-        <FilterChoice
-          name="token"
-          label="Token"
-          values={[['', 'any'], ...[...tokens].map(([id, name]) => [String(id), visible(name)] as const)]}
-        />
+        <FilterChoice name="token" label="Token" values={tokenChoices(tokens, 'any')} />
         {may(user, 'read:sub-user') && <FilterText name="user" label="User" placeholder="part of an e-mail address" />}
         {filtered && <a href={hrefOf('/requests')}>Clear all</a>}
       </search>

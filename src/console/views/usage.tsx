@@ -6,10 +6,9 @@ import type { ChartData } from '../parts/chart_data.ts';
 import { amountColumn, countColumn, strangerColumn, timeColumn, Sums, Table, type Column } from '../parts/table.tsx';
 import { FilterChoice, FilterText, type Range, RangeFilter, rangeIn } from '../parts/filters.tsx';
 import { bytes, count, milliseconds, said } from '../parts/figures.ts';
-import { usersBy, useTokenNames } from '../parts/names.ts';
+import { tokenChoices, usersBy, useTokenNames } from '../parts/names.ts';
 import { Await, Empty } from '../parts/states.tsx';
 import { Amount } from '../parts/values.tsx';
-import { visible } from '../../base/visible.ts';
 import { hrefOf, hrefWith, usePlace } from '../router.ts';
 import { may, useUser } from '../session.ts';
 import { HeadRoom } from './head_room.tsx';
@@ -191,11 +190,7 @@ export function Usage() {
       <search class="filters">
         <RangeFilter byDefault="week" />
         <FilterChoice name="step" label="In steps of" values={STEPS} />
-        <FilterChoice
-          name="token"
-          label="Token"
-          values={[['', 'all'], ...[...tokens].map(([id, name]) => [String(id), visible(name)] as const)]}
-        />
+        <FilterChoice name="token" label="Token" values={tokenChoices(tokens, 'all')} />
         {may(user, 'read:sub-user') && <FilterText name="user" label="User" placeholder="part of an e-mail address" />}
       </search>
       {token > 0 && <HeadRoom token={token} />}
