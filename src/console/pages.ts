@@ -32,8 +32,6 @@ interface Listed {
   icon: string;
 }
 
-const listed = (group: Listed['group'], permission: string, icon: string): Listed => ({ group, permission, icon });
-
 const ICONS = {
   play: 'M4.5 3v10l8-5z',
   compare: 'M2 3h5v10H2zM9 3h5v10H9z',
@@ -47,35 +45,36 @@ const ICONS = {
   cluster: 'M2 2h5v5H2zM9 2h5v5H9zM2 9h5v5H2zM9 9h5v5H9z',
 };
 
+const listed = (group: Listed['group'], permission: string, icon: keyof typeof ICONS): Listed => ({
+  group,
+  permission,
+  icon: ICONS[icon],
+});
+
 /** In the order of the navigation. */
 export const PAGES: readonly Page[] = [
   { path: '/', title: 'Start', view: Start },
-  {
-    path: '/playground',
-    title: 'Playground',
-    view: Playground,
-    listed: listed('Analyze', 'write:media', ICONS.play),
-  },
-  { path: '/compare', title: 'Compare', view: Compare, listed: listed('Analyze', 'write:media', ICONS.compare) },
-  { path: '/policies', title: 'Policies', view: Policies, listed: listed('Analyze', 'read:media', ICONS.policy) },
+  { path: '/playground', title: 'Playground', view: Playground, listed: listed('Analyze', 'write:media', 'play') },
+  { path: '/compare', title: 'Compare', view: Compare, listed: listed('Analyze', 'write:media', 'compare') },
+  { path: '/policies', title: 'Policies', view: Policies, listed: listed('Analyze', 'read:media', 'policy') },
   { path: '/policies/:name', title: 'Policy', view: OwnPolicy },
   { path: '/policies/shared/:name', title: 'Policy', view: SharedPolicy },
-  { path: '/requests', title: 'Requests', view: Requests, listed: listed('Records', 'read:media', ICONS.list) },
+  { path: '/requests', title: 'Requests', view: Requests, listed: listed('Records', 'read:media', 'list') },
   { path: '/requests/:id', title: 'Request', view: Request },
-  { path: '/deliveries', title: 'Deliveries', view: Deliveries, listed: listed('Records', 'read:media', ICONS.send) },
-  { path: '/usage', title: 'Usage', view: Usage, listed: listed('Records', 'read:statistics', ICONS.curve) },
-  { path: '/tokens', title: 'Tokens', view: Tokens, listed: listed('Account', 'read:profile', ICONS.key) },
+  { path: '/deliveries', title: 'Deliveries', view: Deliveries, listed: listed('Records', 'read:media', 'send') },
+  { path: '/usage', title: 'Usage', view: Usage, listed: listed('Records', 'read:statistics', 'curve') },
+  { path: '/tokens', title: 'Tokens', view: Tokens, listed: listed('Account', 'read:profile', 'key') },
   { path: '/tokens/:id', title: 'Token', view: Token },
   // Of an administrator these are all users, which have a page of their own.
   {
     path: '/users',
     title: 'Sub-users',
     view: SubUsers,
-    listed: { ...listed('Account', 'read:sub-user', ICONS.people), unless: 'read:admin' },
+    listed: { ...listed('Account', 'read:sub-user', 'people'), unless: 'read:admin' },
   },
-  { path: '/account', title: 'Account', view: Account, listed: listed('Account', 'read:profile', ICONS.person) },
-  { path: '/cluster', title: 'Cluster', view: Cluster, listed: listed('Installation', 'read:admin', ICONS.cluster) },
-  { path: '/all-users', title: 'Users', view: AllUsers, listed: listed('Installation', 'read:admin', ICONS.people) },
+  { path: '/account', title: 'Account', view: Account, listed: listed('Account', 'read:profile', 'person') },
+  { path: '/cluster', title: 'Cluster', view: Cluster, listed: listed('Installation', 'read:admin', 'cluster') },
+  { path: '/all-users', title: 'Users', view: AllUsers, listed: listed('Installation', 'read:admin', 'people') },
   { path: '/all-users/:id', title: 'User', view: UserPage },
   { path: '/sign-in', title: 'Sign in', view: SignIn, open: true },
   { path: '/sign-in-link', title: 'Sign in by a link', view: SignInLink, open: true },
