@@ -46,4 +46,13 @@ consoleTest('console: a report to hand on', (c) => {
         assert.equal(await dialog.getByText('/r/').count(), 0);
         assert.equal((await fetch(address)).status, 404);
       }));
+
+  it('download: where the session has ended, it asks for the password in place', () =>
+    visitAs(c, ann.email, { path: `/requests/${id}` }, async ({ page }) => {
+      const button = page.getByRole('button', { name: 'Download report' });
+      await button.waitFor();
+      await c.m.stored.sql('delete from sessions where user_id = $1', [ann.id]);
+      await button.click();
+      await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+    }));
 });

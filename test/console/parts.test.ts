@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { queryPairs, targetOf } from '../../src/api_calls.ts';
 import { queryOf } from '../../src/console/api/client.ts';
 import { csv } from '../../src/console/parts/csv.ts';
+import { joined, kilobits } from '../../src/console/parts/figures.ts';
 import { visible } from '../../src/base/visible.ts';
 import { addedUp, bucketsOf } from '../../src/console/views/usage_figures.ts';
 
@@ -31,6 +32,12 @@ describe('console: parts', () => {
       ]),
       `Sent,Address\r\n-3.5,"a ""b"", c\nd"\r\n'=cmd|x,'@SUM(A1)\r\n'+1,'-x\r\n`,
     );
+  });
+
+  it('figures: what is not known is left out of a list, and bit rates are whole kilobits', () => {
+    assert.equal(joined(', ', ['a', undefined, null, false, '', 'b']), 'a, b');
+    assert.equal(joined(', ', []), '');
+    assert.equal(kilobits(128_499), '128 kb/s');
   });
 
   it('calls: a query has nested names in brackets and lists by repetition, a path its parts', () => {

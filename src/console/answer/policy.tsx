@@ -3,7 +3,7 @@ import { answered } from '../api/client.ts';
 import type { PolicyResult } from '../../api_types.ts';
 import { statusColumn, strangerColumn, Table, type Column } from '../parts/table.tsx';
 import { download } from '../parts/copy.tsx';
-import { several } from '../parts/figures.ts';
+import { joined, several } from '../parts/figures.ts';
 import { WorkButton } from '../parts/form.tsx';
 import { Status, Stranger } from '../parts/values.tsx';
 import { withAnyToken } from '../parts/with_token.tsx';
@@ -20,13 +20,11 @@ export function byOutcome<T>(all: readonly T[], outcomeOf: (one: T) => Outcome):
 }
 
 function Found({ rule: { actual, from, confidence, also = [], more } }: { rule: Rule }) {
-  const origin = [from, confidence === undefined ? undefined : `${Math.round(confidence * 100)} % sure`].filter(
-    (part) => part !== undefined,
-  );
+  const origin = joined(', ', [from, confidence !== undefined && `${Math.round(confidence * 100)} % sure`]);
   return (
     <>
       {actual !== undefined && <Stranger text={actual} most={120} />}
-      {origin.length > 0 && <span class="unit"> {origin.join(', ')}</span>}
+      {origin !== '' && <span class="unit"> {origin}</span>}
       {also.length > 0 && (
         <ul class="also">
           {also.map(({ stream, actual: other }) => (
@@ -57,7 +55,7 @@ const COLUMNS: readonly Column<Rule>[] = [
         )}
       </>
     ),
-    text: ({ field, stream }) => [field, stream].filter((part) => part !== undefined).join(' in '),
+    text: ({ field, stream }) => joined(' in ', [field, stream]),
   },
   { title: 'Found', show: (rule) => <Found rule={rule} />, text: ({ actual = '' }) => actual },
   strangerColumn('Wanted', ({ expected }) => expected, { most: 120, none: null }),
