@@ -33,7 +33,7 @@ const columnsOf = (diff: readonly Difference[]): readonly Column<Difference>[] =
   ...(diff.some((row) => row.bitstream !== undefined) ? WITH_PICTURES : TOOLS).map((tool): Column<Difference> => ({
     title: tool,
     show: (row) => (
-      <span class={row.chosen === tool ? 'chosen' : 'other'}>
+      <span class={row.chosen === tool ? 'chosen' : 'unit'}>
         {row.chosen === tool && <span aria-hidden="true">✓ </span>}
         <Stranger text={saidBy(tool, row)} most={100} />
         {row.chosen === tool && <span class="unseen"> (chosen)</span>}

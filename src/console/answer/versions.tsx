@@ -20,7 +20,7 @@ const textOf = (value: Cell['value']): string =>
 
 function CellOf({ cell: { value, change } }: { cell: Cell }) {
   return (
-    <span class={change === null ? 'same' : 'differs'}>
+    <span class={change === null ? 'unit' : 'differs'}>
       {value === undefined ? (
         <span class="unit">–</span>
       ) : (

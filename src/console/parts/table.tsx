@@ -82,7 +82,7 @@ function Pages({ of: { page, limit, total, 'total-is': totalIs }, ahead }: Pages
   const isBound = totalIs === 'at-least';
   const last = Math.max(1, Math.ceil(total / limit));
   const link = (to: number, label: string) => {
-    if (to < 1 || to > last || to === page) return <span class="off">{label}</span>;
+    if (to < 1 || to > last || to === page) return <span class="unit">{label}</span>;
     const ask = () => ahead?.(to);
     return (
       <a href={hrefOf(path, changed(query, { page: to === 1 ? null : String(to) }))} onPointerEnter={ask} onFocus={ask}>
@@ -102,7 +102,7 @@ function Pages({ of: { page, limit, total, 'total-is': totalIs }, ahead }: Pages
       {link(1, 'First')}
       {link(page - 1, 'Previous')}
       {link(page + 1, 'Next')}
-      {isBound ? <span class="off">Last</span> : link(last, 'Last')}
+      {isBound ? <span class="unit">Last</span> : link(last, 'Last')}
     </nav>
   );
 }
