@@ -6,7 +6,6 @@ import type { Endpoint } from './http/endpoint.ts';
 import { ACCESS, PROBE_ACCESS } from './http/endpoint_access.ts';
 import * as passwords from './accounts/password_endpoints.ts';
 import * as sessions from './accounts/session_endpoints.ts';
-import * as signIn from './accounts/sign_in_endpoint.ts';
 import * as signUp from './accounts/sign_up_endpoints.ts';
 import * as tokens from './accounts/token_endpoints.ts';
 import * as users from './accounts/user_endpoints.ts';
@@ -43,7 +42,6 @@ const OF_TOOLS = SINGLES.map(({ endpoints }) => endpoints);
 const PROBE = { file, requests, versions, samples, compare, compareReport, verdicts, policies, shared };
 const OTHERS = {
   signUp,
-  signIn,
   passwords,
   sessions,
   tokens,

@@ -1,29 +1,162 @@
-/** API tokens: read, list, create, change and revoke. */
-import Type from 'typebox';
+/** API tokens: their fields, as callers set them and as the owner sees them; read, list, create, change and revoke. */
+import Type, { type Static } from 'typebox';
+import type { Limits } from '../../../base/limits.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
 import { endsNoLater, mayChange, reachesNoFurther } from '../../accounts/authority.ts';
-import { type Caller, seesEveryone } from '../../accounts/caller.ts';
+import { type Caller, latestEnd, seesEveryone } from '../../accounts/caller.ts';
 import { type ApiTokenChange, type ApiTokenRecord, TOKEN_SORTS } from '../../../platform/store/api_tokens.ts';
+import type { Store } from '../../../platform/store/store.ts';
 import { isToken, TOKEN_PATTERN, tokenSha256 } from '../../../platform/store/token_text.ts';
 import type { UserRecord } from '../../../platform/store/users.ts';
 import { callerOf, type Context, paramOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, inside, notFound } from '../errors.ts';
+import { ApiError, inside, invalid, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
-import {
-  checkGiven,
-  expiryOf,
-  listedTokens,
-  ShownListedToken,
-  ShownToken,
-  shownToken,
-  TokenFields,
-} from './token_fields.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { closed, flag, ids, listEcho, listSchema, pageOf, Pagination, sortBy } from '../http/request_fields.ts';
+import {
+  closed,
+  component,
+  flag,
+  ids,
+  listEcho,
+  listSchema,
+  orNull,
+  pageOf,
+  Pagination,
+  PLAIN,
+  sortBy,
+} from '../http/request_fields.ts';
 import { keptToken, makeApiToken, MOST_TOKENS } from '../../accounts/make_token.ts';
 import { NAMED_ONLY } from '../../../platform/store/permissions.ts';
-import { accountFull, changedLimits, NO_LIMITS } from './account_limits.ts';
+import { Permissions } from './account_fields.ts';
+import {
+  accountFull,
+  AskedLimits,
+  changedLimits,
+  LimitsInForce,
+  limitsInForce,
+  NO_LIMITS,
+  ShownLimits,
+  shownLimits,
+} from './account_limits.ts';
 import { newTokenText, newWebhookSecret } from '../../accounts/token_text.ts';
+
+const MAX_TTL_MS = 3_155_760_000_000;
+
+const TokenFields = {
+  name: Type.Optional(Type.String({ maxLength: 100, pattern: PLAIN, description: 'A name for the token.' })),
+  ttl: Type.Optional(
+    orNull(
+      Type.Integer({
+        minimum: 1000,
+        maximum: MAX_TTL_MS,
+        description: 'Validity in milliseconds from now; null: until it is revoked.',
+      }),
+    ),
+  ),
+  permissions: Type.Optional(
+    orNull({
+      ...Permissions,
+      description:
+        'The subset of the permissions of its user; null: all of them. A new token without this field gets all but ' +
+        `\`${NAMED_ONLY}\`.`,
+    }),
+  ),
+  limits: Type.Optional(closed(AskedLimits, { description: "Limits below the user's; higher values have no effect." })),
+};
+
+/** A new token cannot have more permissions than the credential that creates it. */
+function checkGiven(
+  caller: Pick<Caller, 'permissions'>,
+  permissions: readonly string[] | null | undefined,
+): void {
+  const beyond = permissions?.find((name) => !caller.permissions.includes(name));
+  if (beyond !== undefined)
+    throw new ApiError('beyond-caller', {
+      text: `permissions: you cannot grant ${beyond}, which the calling credential lacks`,
+    });
+}
+
+/** The token's expiry: no later than that of the credential that creates it, except for the JWT of a sign-in. */
+function expiryOf(
+  caller: Pick<Caller, 'signedIn' | 'expiresAt'>,
+  ttl: number | null | undefined,
+  now: number,
+): Date | null | undefined {
+  if (ttl === undefined) return undefined;
+  const end = ttl === null ? null : new Date(now + ttl);
+  const latest = latestEnd(caller);
+  if (latest !== null && (end === null || end > latest))
+    throw invalid('ttl', `must end no later than the calling credential, ${latest.toISOString()}`);
+  return end;
+}
+
+const time = Type.String({ format: 'date-time' });
+const SHOWN = {
+  id: Type.Integer(),
+  'user-id': Type.Integer(),
+  name: Type.String(),
+  permissions: orNull(Type.Array(Type.String(), { description: 'Absent: all permissions of the user.' })),
+  limits: ShownLimits,
+  'limits-in-force': LimitsInForce,
+  default: Type.Boolean({ description: 'The token of jobs made with kubectl.' }),
+  expires: orNull(time),
+  created: time,
+  updated: time,
+};
+
+const ShownListedToken = component('ListedApiToken', SHOWN);
+const ShownToken = component('ApiToken', {
+  ...SHOWN,
+  token: orNull(Type.String({ description: 'The token itself; only for its owner, if tokens can be shown.' })),
+  'webhook-secret': orNull(
+    Type.String({ description: 'The secret that signs webhooks of its requests; only for its owner.' }),
+  ),
+});
+
+const listedToken = (token: ApiTokenRecord, inForce: Limits): Static<typeof ShownListedToken> => ({
+  id: token.id,
+  'user-id': token.userId,
+  name: token.name,
+  permissions: token.permissions,
+  limits: shownLimits(token),
+  'limits-in-force': limitsInForce(inForce),
+  default: token.isDefault,
+  expires: token.expiresAt?.toISOString() ?? null,
+  created: token.createdAt.toISOString(),
+  updated: token.updatedAt.toISOString(),
+});
+
+/** Tokens that were revoked meanwhile are left out. */
+async function listedTokens(
+  store: Pick<Store, 'tokenLimits'>,
+  tokens: readonly ApiTokenRecord[],
+): Promise<Static<typeof ShownListedToken>[]> {
+  const records = await store.tokenLimits(tokens.map(({ id }) => id));
+  return tokens.flatMap((token) => {
+    const record = records.get(token.id);
+    return record ? [listedToken(token, record.limits)] : [];
+  });
+}
+
+/**
+ * `fresh`: the text of a token created just now, which is shown regardless of the operator's setting. Null if the token
+ * has ended meanwhile.
+ */
+async function shownToken(
+  {
+    accounts: { box, settings },
+    store,
+  }: { accounts: Pick<Accounts, 'box' | 'settings'>; store: Pick<Store, 'tokenLimits'> },
+  token: ApiTokenRecord,
+  to: { owner: boolean; fresh?: string | undefined },
+): Promise<Static<typeof ShownToken> | null> {
+  const kept =
+    to.owner && settings.tokensViewable && token.sealed ? await box.open(token.sealed, 'token', token.id) : null;
+  const secret = to.owner && token.webhookSecret ? await box.open(token.webhookSecret, 'webhook', token.id) : null;
+  const [shown] = await listedTokens(store, [token]);
+  return shown ? { ...shown, token: to.fresh ?? kept, 'webhook-secret': secret } : null;
+}
 
 const ID = /^[1-9][0-9]{0,14}$/;
 
