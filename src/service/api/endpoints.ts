@@ -4,7 +4,6 @@
  */
 import type { Endpoint } from './http/endpoint.ts';
 import { ACCESS, PROBE_ACCESS } from './http/endpoint_access.ts';
-import * as passwords from './accounts/password_endpoints.ts';
 import * as sessions from './accounts/session_endpoints.ts';
 import * as signUp from './accounts/sign_up_endpoints.ts';
 import * as tokens from './accounts/token_endpoints.ts';
@@ -42,7 +41,6 @@ const OF_TOOLS = SINGLES.map(({ endpoints }) => endpoints);
 const PROBE = { file, requests, versions, samples, compare, compareReport, verdicts, policies, shared };
 const OTHERS = {
   signUp,
-  passwords,
   sessions,
   tokens,
   users,

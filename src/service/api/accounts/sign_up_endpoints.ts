@@ -1,10 +1,10 @@
 /**
- * Signing up creates a pending account; the code from its mail activates it. Response and cost are the same if the
- * account exists.
+ * What the code from a mail allows. Signing up creates a pending account, which the code activates; a forgotten password
+ * is reset by one. Response and cost are the same whether or not the account exists.
  */
 import { randomUUID } from 'node:crypto';
 import Type from 'typebox';
-import { knownMail, verifyMail } from '../../accounts/mail_texts.ts';
+import { knownMail, resetMail, verifyMail } from '../../accounts/mail_texts.ts';
 import { USER_PERMISSIONS } from '../../accounts/caller.ts';
 import { type Context, remoteIp } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
@@ -18,7 +18,7 @@ import { makeApiToken } from '../../accounts/make_token.ts';
 const SignUpBody = closed({ email: Email, password: Password, ...Names });
 const SignUpAnswer = closed({ email: Type.String(), status: Type.Literal('pending') });
 
-const CODE_MS = 86_400_000;
+const VERIFY_MS = 86_400_000;
 
 function checkOffered({ signUp, mail }: Deps['accounts']['settings']): void {
   if (!signUp) throw new ApiError('sign-up-closed');
@@ -35,7 +35,7 @@ async function openAccount({ accounts, store }: Deps, ctx: Context): Promise<voi
   await attempts.take('sign-up:address', { address: remoteIp(ctx, settings.trustedHops) });
   await attempts.take('mail:account', { account: email });
   const codeId = randomUUID();
-  const code = await jwts.sign('verify', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));
+  const code = await jwts.sign('verify', { id: codeId, userId: 0 }, new Date(store.clock.now() + VERIFY_MS));
   const [passwordHash, verify, known] = [
     await passwords.hash(password),
     await accounts.sealMail(verifyMail(settings.publicUrl, code)),
@@ -48,7 +48,7 @@ async function openAccount({ accounts, store }: Deps, ctx: Context): Promise<voi
     lastName,
     permissions: USER_PERMISSIONS,
     codeId,
-    codeMs: CODE_MS,
+    codeMs: VERIFY_MS,
     verifyMail: { ...verify, recipient: email },
     knownMail: { ...known, recipient: email },
   });
@@ -80,7 +80,7 @@ const VerifyBody = closed({
 });
 const VerifyAnswer = closed({ success: Type.Literal(true), email: Type.String(), status: Type.String() });
 
-export const NOT_VALID = 'is not valid, was used before, or has expired';
+const NOT_VALID = 'is not valid, was used before, or has expired';
 
 async function redeemCode({ accounts, store }: Deps, ctx: Context): Promise<void> {
   const { 'verify-token': code, password } = checkedBy(VerifyBody, ctx);
@@ -109,4 +109,64 @@ export const verify = endpoint(
     answer: { description: 'The account is active and has a first API token.', schema: VerifyAnswer },
   },
   redeemCode,
+);
+
+const ResetBody = closed({ email: Email });
+const ResetAnswer = closed({ success: Type.Literal(true) });
+const RESET_MS = 3_600_000;
+
+async function sendCode({ accounts, store }: Deps, ctx: Context): Promise<void> {
+  const { settings, attempts, jwts } = accounts;
+  if (!settings.mail) throw new ApiError('no-mail');
+  const { email } = checkedBy(ResetBody, ctx);
+  await attempts.take('reset:address', { address: remoteIp(ctx, settings.trustedHops) });
+  await attempts.take('mail:account', { account: email });
+  const codeId = randomUUID();
+  const code = await jwts.sign('reset', { id: codeId, userId: 0 }, new Date(store.clock.now() + RESET_MS));
+  const mail = await accounts.sealMail(resetMail(settings.publicUrl, code));
+  await store.askReset({ email, codeId, codeMs: RESET_MS, mail: { ...mail, recipient: email } });
+  accounts.mailsWait();
+  ctx.body = { success: true };
+}
+
+export const reset = endpoint(
+  'POST auth/reset',
+  {
+    id: 'askReset',
+    summary: 'Request a password reset',
+    body: ResetBody,
+    description: 'Sends a mail with a code for `auth/reset/confirm`, if the account exists.',
+    answer: { description: 'If the account exists, a mail is being sent.', schema: ResetAnswer },
+  },
+  sendCode,
+);
+
+const ConfirmBody = closed({ 'reset-token': Jwt, 'new-password': Password });
+const ConfirmAnswer = closed({ success: Type.Literal(true), email: Type.String(), status: Type.String() });
+
+async function setNew({ accounts, store }: Deps, ctx: Context): Promise<void> {
+  const { 'reset-token': code, 'new-password': password } = checkedBy(ConfirmBody, ctx);
+  await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
+  const claims = await accounts.jwts.verify('reset', code);
+  if (!claims) throw invalid('reset-token', NOT_VALID);
+  const redeemed = await store.redeemReset(claims.id, await accounts.passwords.hash(password));
+  if (!redeemed) throw invalid('reset-token', NOT_VALID);
+  await accounts.attempts.forget('password:account', { account: redeemed.userId });
+  ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
+}
+
+export const resetConfirm = endpoint(
+  'POST auth/reset/confirm',
+  {
+    id: 'confirmReset',
+    summary: 'Reset a password',
+    body: ConfirmBody,
+    description: 'Takes the code from the mail, which is valid once. Activates an invited account.',
+    answer: {
+      description:
+        'The password is set. All sessions and their JWTs have ended; API tokens stay valid until they are revoked.',
+      schema: ConfirmAnswer,
+    },
+  },
+  setNew,
 );

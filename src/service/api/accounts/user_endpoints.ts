@@ -1,4 +1,4 @@
-/** Users: list, read, create, change, suspend, limit and delete. */
+/** Users: list, read, create, change, suspend, limit and delete; passwords. */
 import { randomUUID } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { mayChange, notToGive, subUserDefaults } from '../../accounts/authority.ts';
@@ -10,7 +10,7 @@ import {
   type UserRecord,
   type UserSort,
 } from '../../../platform/store/users.ts';
-import { callerOf, type Context, idOf } from '../http/request_context.ts';
+import { callerOf, type Context, idOf, remoteIp } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, invalid, notFound } from '../errors.ts';
 import { type Described, endpoint } from '../http/endpoint.ts';
@@ -18,6 +18,7 @@ import { checkedBy } from '../http/read_input.ts';
 import {
   anyOf,
   closed,
+  flag,
   ids,
   listEcho,
   listSchema,
@@ -27,7 +28,18 @@ import {
   Pagination,
   sortBy,
 } from '../http/request_fields.ts';
-import { Email, Id, listedUser, Names, Permissions, ShownListedUser, ShownUser, shownUser } from './account_fields.ts';
+import {
+  Email,
+  GivenPassword,
+  Id,
+  listedUser,
+  Names,
+  Password,
+  Permissions,
+  ShownListedUser,
+  ShownUser,
+  shownUser,
+} from './account_fields.ts';
 import { inviteMail } from '../../accounts/mail_texts.ts';
 import { makeApiToken } from '../../accounts/make_token.ts';
 import { accountFull, AskedUserLimits, changedUserLimits, ShownUserLimits, shownUserLimits } from './account_limits.ts';
@@ -276,6 +288,61 @@ export const changeUser = endpoint(
     answer: { description: 'The changed user.', schema: ShownUser },
   },
   changeOne,
+);
+
+// A change requires the caller's own password, so an unattended session is not enough.
+
+const PasswordBody = closed({
+  'old-password': GivenPassword,
+  'new-password': Password,
+  'logout-all': flag(false, 'End all sessions of the user and their JWTs. Send true if a session may be compromised.'),
+});
+
+async function changePassword({ accounts, store }: Deps, ctx: Context, caller: Caller, userId: number): Promise<void> {
+  const { 'old-password': old, 'new-password': wanted, 'logout-all': logoutAll } = checkedBy(PasswordBody, ctx);
+  const { attempts, passwords, settings } = accounts;
+  await attempts.take('password:address', { address: remoteIp(ctx, settings.trustedHops) });
+  await attempts.take('password:caller', { account: caller.userId });
+  if (!(await passwords.verify(old, await store.passwordHash(caller.userId))))
+    throw invalid('old-password', caller.userId === userId ? 'is wrong' : 'is wrong; your own password is required');
+  await attempts.forget('password:caller', { account: caller.userId });
+  await store.setPassword(userId, await passwords.hash(wanted));
+  if (logoutAll) await store.endSessions(userId);
+  ctx.status = 204;
+}
+
+async function changeAnothers(deps: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const target = await deps.store.findUser(idOf(ctx), seesEveryone(caller) ? null : caller.userId);
+  if (!target) throw notFound();
+  if (!mayChange(caller, target)) throw new ApiError('not-yours');
+  await changePassword(deps, ctx, caller, target.id);
+}
+
+export const ownPassword = endpoint(
+  'PUT auth/current/password',
+  {
+    id: 'changeOwnPassword',
+    summary: 'Change your password',
+    body: PasswordBody,
+    answer: { description: 'The password is changed.' },
+  },
+  (deps, ctx) => changePassword(deps, ctx, callerOf(ctx), callerOf(ctx).userId),
+);
+
+export const anothersPassword = endpoint(
+  'PUT auth/:id/password',
+  {
+    id: 'changePassword',
+    summary: "Set a user's password",
+    params: { id: Id },
+    body: PasswordBody,
+    description:
+      'Of a sub-user; administrators can set the password of anyone but other administrators. `old-password` is ' +
+      "the caller's own.",
+    answer: { description: 'The password is set.' },
+  },
+  changeAnothers,
 );
 
 const StatusBody = closed({ status: oneOf(STATUSES, { description: 'The new status.' }) });
