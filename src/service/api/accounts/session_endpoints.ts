@@ -106,15 +106,18 @@ async function shownApiToken({ accounts, store }: Deps, userId: number): Promise
   return token?.sealed ? accounts.box.open(token.sealed, 'token', token.id) : null;
 }
 
-/** Opens a session and sets its cookie. */
-async function begin(deps: Deps, ctx: Context, userId: number, long: boolean) {
-  const { accounts } = deps;
-  const session = await accounts.openSession({
-    userId,
-    long,
+type SessionAsked = Parameters<Accounts['openSession']>[0];
+
+const openSession = ({ accounts }: Deps, ctx: Context, asked: Omit<SessionAsked, 'remoteIp' | 'userAgent'>) =>
+  accounts.openSession({
+    ...asked,
     remoteIp: remoteIp(ctx, accounts.settings.trustedHops),
     userAgent: ctx.get('User-Agent'),
   });
+
+/** Opens a session and sets its cookie. */
+async function begin(deps: Deps, ctx: Context, userId: number, long: boolean) {
+  const session = await openSession(deps, ctx, { userId, long });
   if (typeof session === 'string') throw inside('a sign-in cannot have a parent session');
   setCookie(ctx, deps, session);
   return { id: session.id, jwt: { token: session.token, expire: session.expire.toISOString() } };
@@ -222,19 +225,12 @@ const JwtBody = closed({
   ),
 });
 
-async function makeJwt({ accounts }: Deps, ctx: Context): Promise<void> {
+async function makeJwt(deps: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);
-  const opened = await accounts.openSession({
-    userId: caller.userId,
-    long: checkedBy(JwtBody, ctx)['long-term-token'],
-    remoteIp: remoteIp(ctx, accounts.settings.trustedHops),
-    userAgent: ctx.get('User-Agent'),
-    within: caller,
-  });
+  const { 'long-term-token': long } = checkedBy(JwtBody, ctx);
+  const opened = await openSession(deps, ctx, { userId: caller.userId, long, within: caller });
   if (opened === 'too-deep')
-    throw new ApiError('jwt-chain', {
-      text: `a chain of JWTs that make JWTs has at most ${MOST_DEPTH} links`,
-    });
+    throw new ApiError('jwt-chain', { text: `a chain of JWTs that make JWTs has at most ${MOST_DEPTH} links` });
   if (opened === 'parent-ended') throw new ApiError('bad-credential', { text: 'the credential has ended' });
   ctx.body = { token: opened.token, expire: opened.expire.toISOString() };
 }

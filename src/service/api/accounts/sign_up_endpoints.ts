@@ -90,10 +90,7 @@ async function redeemCode({ accounts, store }: Deps, ctx: Context): Promise<void
     claims &&
     (await store.redeemVerify(claims.id, password === undefined ? null : await accounts.passwords.hash(password)));
   if (!redeemed) throw invalid('verify-token', NOT_VALID);
-  await makeApiToken(
-    { store, box: accounts.box, settings: accounts.settings },
-    { userId: redeemed.userId, name: 'default' },
-  );
+  await makeApiToken({ ...accounts, store }, { userId: redeemed.userId, name: 'default' });
   ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
 }
 

@@ -269,7 +269,7 @@ async function make({ accounts, store }: Deps, ctx: Context): Promise<void> {
   const most = all ? null : caller.permissions;
   const byDefault = (most ?? owner.permissions).filter((one) => one !== NAMED_ONLY);
   const made = await makeApiToken(
-    { store, box: accounts.box, settings: accounts.settings },
+    { ...accounts, store },
     {
       userId: caller.userId,
       name,

@@ -45,6 +45,12 @@ import { makeApiToken } from '../../accounts/make_token.ts';
 import { accountFull, AskedUserLimits, changedUserLimits, ShownUserLimits, shownUserLimits } from './account_limits.ts';
 import { PERMISSIONS } from '../../../platform/store/permissions.ts';
 
+/** Of a caller, or of the change that a caller made to their own account. */
+const known = (user: UserRecord | null): UserRecord => {
+  if (!user) throw inside('the calling user no longer exists');
+  return user;
+};
+
 async function findSeen({ store }: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
   const user = await store.findUser(idOf(ctx), seesEveryone(caller) ? null : caller.userId);
   if (!user) throw notFound();
@@ -115,9 +121,7 @@ export const listUsers = endpoint(
 );
 
 async function readSelf({ store }: Deps, ctx: Context): Promise<void> {
-  const user = await store.findUser(callerOf(ctx).userId);
-  if (!user) throw inside('the calling user no longer exists');
-  ctx.body = shownUser(user);
+  ctx.body = shownUser(known(await store.findUser(callerOf(ctx).userId)));
 }
 
 async function readOne(deps: Deps, ctx: Context): Promise<void> {
@@ -187,12 +191,8 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
   );
   if (user === 'sub-users' || user === 'tokens') throw accountFull(user, accounts.settings);
   if (user === 'email-taken') throw new ApiError('email-taken', { field: 'email' });
-  await makeApiToken({ store, box: accounts.box, settings: accounts.settings }, { userId: user.id, name: 'default' });
-  if (mails) {
-    const by = await store.findUser(caller.userId);
-    if (!by) throw inside('the calling user no longer exists');
-    await invite(deps, user, by);
-  }
+  await makeApiToken({ ...accounts, store }, { userId: user.id, name: 'default' });
+  if (mails) await invite(deps, user, known(await store.findUser(caller.userId)));
   ctx.status = 201;
   ctx.body = { user: shownUser(user) };
 }
@@ -250,13 +250,8 @@ function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Chang
 }
 
 async function changeSelf({ store }: Deps, ctx: Context): Promise<void> {
-  const asked = checkedBy(OwnBody, ctx);
-  const user = await store.changeUser(callerOf(ctx).userId, {
-    firstName: asked['first-name'],
-    lastName: asked['last-name'],
-  });
-  if (!user) throw inside('the calling user no longer exists');
-  ctx.body = shownUser(user);
+  const { 'first-name': firstName, 'last-name': lastName } = checkedBy(OwnBody, ctx);
+  ctx.body = shownUser(known(await store.changeUser(callerOf(ctx).userId, { firstName, lastName })));
 }
 
 async function changeOne(deps: Deps, ctx: Context): Promise<void> {
@@ -313,10 +308,7 @@ async function changePassword({ accounts, store }: Deps, ctx: Context, caller: C
 
 async function changeAnothers(deps: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);
-  const target = await deps.store.findUser(idOf(ctx), seesEveryone(caller) ? null : caller.userId);
-  if (!target) throw notFound();
-  if (!mayChange(caller, target)) throw new ApiError('not-yours');
-  await changePassword(deps, ctx, caller, target.id);
+  await changePassword(deps, ctx, caller, (await findOwn(deps, ctx, caller)).id);
 }
 
 export const ownPassword = endpoint(
