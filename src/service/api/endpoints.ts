@@ -18,7 +18,6 @@ import * as requests from './probe/request_endpoints.ts';
 import * as samples from './probe/samples.ts';
 import { SINGLES } from './probe/single_endpoints.ts';
 import * as versions from './probe/versions_endpoint.ts';
-import * as logDetail from './records/log_detail.ts';
 import * as log from './records/log_endpoints.ts';
 import * as report from './report_page/report_endpoints.ts';
 import * as shared from './report_page/shared_report.ts';
@@ -46,7 +45,6 @@ const OTHERS = {
   users,
   cluster,
   log,
-  logDetail,
   report,
   statistics,
   webhooks,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { logDetail } from '../../../src/service/api/records/log_detail.ts';
-import { logList } from '../../../src/service/api/records/log_endpoints.ts';
+import { logDetail, logList } from '../../../src/service/api/records/log_endpoints.ts';
 import { uuidv7 } from '../../../src/platform/store/uuid.ts';
 import type { CloseInput, OpenInput } from '../../../src/platform/store/records.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';

@@ -1,19 +1,31 @@
-/** The log: ended requests in a list, and the end of one of them. */
+/** The log: ended requests in a list, one of them with its options and outputs, and the end of it. */
 import Type, { type Static } from 'typebox';
+import { codeMember } from '../../../base/causes.ts';
+import { requestFields } from '../../../base/log.ts';
 import { OUTCOMES } from '../../../media/policy/types.ts';
+import { probeReport } from '../../../media/tools/probe_report.ts';
+import { FILE_ROWS, RESULTS, TOOL_TABLE, type ResultName } from '../../../media/tools/table.ts';
+import { SIDES } from '../../../platform/bus/messages.ts';
+import { outputsOf } from '../../../platform/bus/packing.ts';
+import type { Output, ResultBody, ReportResult } from '../../../platform/bus/result_body.ts';
 import { KINDS, type Kind } from '../../../platform/kube/probe_job.ts';
 import type { LogRow, LogState, LogTotal, PolicyState, ToolState } from '../../../platform/store/log.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
-import { addressesIn } from '../../result/kept_request.ts';
+import { comparisonOf, JSON_TYPE, runOf } from '../../result/answer.ts';
+import { addressesIn, readKeptRequest, type KeptRequest } from '../../result/kept_request.ts';
+import { joined, quoted, type Piece } from '../../result/pieces.ts';
+import { unpackResult } from '../../result/unpack.ts';
 import { callerOf, type Context, uuidOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { visibleUsers } from '../http/endpoint_access.ts';
 import { checkedBy } from '../http/read_input.ts';
 import {
   anyOf,
   choice,
   closed,
+  component,
   ids,
   LISTED,
   listEcho,
@@ -27,10 +39,10 @@ import {
   UUID,
 } from '../http/request_fields.ts';
 import { MAX_SHARED_NAME } from '../policies/asked_policy.ts';
-import { ownersOf, timeRange, timesOf } from './query_filters.ts';
-import { requestFields } from '../../../base/log.ts';
-import { visibleUsers } from '../http/endpoint_access.ts';
+import { CAUSE_TEXT } from '../probe/answer_schemas.ts';
 import { deleteJob } from '../probe/job.ts';
+import { resultFor, sendPieces } from '../probe/stored_result.ts';
+import { ownersOf, timeRange, timesOf } from './query_filters.ts';
 
 const POLICY_STATES = [...OUTCOMES, 'skipped'] as const;
 const STATES = ['success', 'error', 'with-errors'] as const;
@@ -90,7 +102,7 @@ const ListQuery = closed({
 });
 
 const toolState = oneOf(TOOL_STATES, { title: 'ToolState' });
-export const LOG_ROW = {
+const LOG_ROW = {
   id: Type.String({ format: 'uuid' }),
   send: Type.String({ format: 'date-time' }),
   type: oneOf(KINDS, { title: 'Kind' }),
@@ -125,7 +137,7 @@ const LogPage = Type.Object(
   { title: 'LogPage' },
 );
 
-export const rowOf = (row: LogRow): Static<typeof LogRowSchema> => ({
+const rowOf = (row: LogRow): Static<typeof LogRowSchema> => ({
   id: row.id,
   send: row.submittedAt.toISOString(),
   type: row.kind,
@@ -200,6 +212,179 @@ export const logList = endpoint(
     answer: { description: 'A page of the log.', schema: listSchema('log', LogRowSchema, LogPage) },
   },
   list,
+);
+
+// One request of the log, with its options and the output of each tool.
+
+const text = (description: string) => orNull(Type.String({ description }));
+const RESPONSE =
+  'The output of the tool, unchanged; absent if it did not run, printed nothing, or the result has expired.';
+const TYPE = 'The format of the output: json, or the requested format.';
+
+const kebab = (name: ResultName): string => name.replaceAll('_', '-');
+const memberOf = (name: ResultName): string => `${kebab(name)}-response`;
+/** Tools with an endpoint of their own only print JSON, so their type is not listed. */
+const TYPED: readonly ResultName[] = FILE_ROWS.filter((row) => !('endpoint' in row)).map(({ name }) => name);
+
+const LoggedRequest = Type.Object(
+  {
+    ...LOG_ROW,
+    admitted: orNull(
+      Type.String({
+        format: 'date-time',
+        description: 'When it was given a slot, and its tools started; absent if it never was.',
+      }),
+    ),
+    ended: Type.String({ format: 'date-time', description: 'When its end was recorded.' }),
+    request: Type.String({ description: 'The request as JSON, with the address as the log shows it.' }),
+    'tool-errors': Type.Record(Type.String(), Type.String(), {
+      description: 'By tool: why it failed. Empty if none failed, or the result has expired.',
+    }),
+    'tool-error-codes': Type.Record(Type.String(), Type.String(), {
+      description: `By tool that failed: the code of its error. ${CAUSE_TEXT}`,
+    }),
+    'tool-exit-codes': Type.Record(Type.String(), Type.Integer(), {
+      description: 'By tool that failed: its exit code, as a shell reports it. Absent for one that was not started.',
+    }),
+    ...Object.fromEntries(
+      RESULTS.flatMap((name) => [
+        [memberOf(name), text(RESPONSE)],
+        ...(TYPED.includes(name) ? [[`${memberOf(name)}-type`, text(TYPE)]] : []),
+      ]),
+    ),
+    'policy-response': text('The verdict as JSON; absent if no policy was requested, or the result has expired.'),
+    'run-responses': orNull(
+      Type.Array(
+        component('LoggedRun', {
+          tool: Type.String(),
+          version: Type.String(),
+          side: Type.Optional(oneOf(SIDES, { description: 'Of two sources: which of them the tool read.' })),
+          response: text(RESPONSE),
+        }),
+        {
+          description: 'Of a request to `/v1/compare`: the output of each run. The members of single tools are absent.',
+        },
+      ),
+    ),
+    'comparison-response': text(
+      'Of a request to `/v1/compare`: `runs`, `fields` and `summary` of its answer as JSON; absent for others, or ' +
+        'if the result has expired.',
+    ),
+  },
+  { title: 'LoggedRequest' },
+);
+
+type Options = KeptRequest['options'];
+
+function formatOf(tool: ReportResult, asked: Options): string | null {
+  if (tool.output === null) return null;
+  if (tool.format === 'json') return 'json';
+  const section = asked[tool.name] as Record<string, unknown> | undefined;
+  const formats = tool.name === probeReport.name ? undefined : TOOL_TABLE[tool.name]?.formats;
+  return section && formats ? formats.of(section) : 'text';
+}
+
+/** Includes a failed report and tools that ran only for it: the log records what happened. */
+function responsesOf(result: ResultBody | null, asked: Options): Record<string, Output | string | null> {
+  const tools = new Map<ResultName, ReportResult>(result?.tools.map((tool) => [tool.name, tool]));
+  if (result?.report) tools.set(probeReport.name, result.report);
+  const members = RESULTS.flatMap((name) => {
+    const tool = tools.get(name);
+    const response: [string, Output | null] = [memberOf(name), tool?.output ?? null];
+    if (!TYPED.includes(name)) return [response];
+    return [
+      response,
+      [`${memberOf(name)}-type`, tool ? formatOf(tool, asked) : null] satisfies [string, string | null],
+    ];
+  });
+  return Object.fromEntries(members);
+}
+
+/** In a comparison each run tells its own. */
+function failuresOf(result: ResultBody | null) {
+  const results: ReportResult[] = [...(result?.tools ?? []), ...(result?.report ? [result.report] : [])];
+  const failed = results.filter(({ error }) => error !== undefined);
+  return {
+    'tool-errors': Object.fromEntries(failed.map(({ name, error }) => [kebab(name), error])),
+    'tool-error-codes': Object.fromEntries(
+      failed.flatMap((tool) => Object.values(codeMember(tool)).map((code) => [kebab(tool.name), code])),
+    ),
+    'tool-exit-codes': Object.fromEntries(
+      failed.flatMap(({ name, exitCode }) => (exitCode === null ? [] : [[kebab(name), exitCode]])),
+    ),
+  };
+}
+
+/** A comparison has an output for each version of a tool, or for each source. */
+const runResponsesOf = ({ tools }: ResultBody) =>
+  tools.map(({ name, version, side, output }) => ({
+    tool: name,
+    version,
+    ...(side === undefined ? {} : { side }),
+    response: output,
+  }));
+
+/** As the request named them. */
+function addressOf(display: string): { url: string } | { urls: string[] } {
+  const urls = addressesIn(display);
+  return urls.length === 2 ? { urls } : { url: display };
+}
+
+/** As JSON text, in which an output is a string, and a field without a value is left out. */
+function textOf(value: unknown, outputs: ReadonlySet<unknown>): Piece[] {
+  if (outputs.has(value)) return quoted(value as Output);
+  if (Array.isArray(value)) return ['[', ...separated(value.map((item) => textOf(item, outputs))), ']'];
+  if (typeof value === 'object' && value !== null)
+    return [
+      '{',
+      ...separated(
+        Object.entries(value).flatMap(([name, member]) =>
+          member === null ? [] : [[`${JSON.stringify(name)}:`, ...textOf(member, outputs)]],
+        ),
+      ),
+      '}',
+    ];
+  return [JSON.stringify(value)];
+}
+
+const separated = (items: readonly Piece[][]): Piece[] =>
+  items.flatMap((item, index) => (index === 0 ? item : [',', ...item]));
+
+async function read(deps: Deps, ctx: Context): Promise<void> {
+  const row = await deps.store.readLog(uuidOf(ctx), (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
+  if (!row) throw notFound();
+  // The log is kept longer than the results.
+  const stored = row.hasBody ? await resultFor(deps, ctx, row, unpackResult) : null;
+  const { result, outputs } = stored?.value ?? { result: null, outputs: null };
+  const { options: asked } = readKeptRequest(row);
+  const compared = row.kind === 'compare' ? result : null;
+  const members = {
+    ...rowOf(row),
+    admitted: row.startedAt?.toISOString() ?? null,
+    ended: row.endedAt.toISOString(),
+    request: JSON.stringify({ ...addressOf(row.display), ...asked }),
+    ...failuresOf(compared ? null : result),
+    ...responsesOf(compared ? null : result, asked),
+    'policy-response': result?.policy ? JSON.stringify(result.policy) : null,
+    'run-responses': compared && runResponsesOf(compared),
+    'comparison-response':
+      compared && JSON.stringify({ runs: compared.tools.map((tool) => runOf(tool)), ...comparisonOf(compared) }),
+  };
+  const named = new Set<unknown>(result ? outputsOf(result).map(({ output }) => output) : []);
+  sendPieces(ctx, joined(textOf(members, named), outputs), stored?.packed ?? Buffer.alloc(0), JSON_TYPE);
+}
+
+export const logDetail = endpoint(
+  'GET media/log/:id',
+  {
+    id: 'readLog',
+    summary: 'Read a request of the log',
+    also: [404],
+    params: { id: Type.String({ format: 'uuid', description: 'The request id.' }) },
+    description: 'Results expire before the log does; their responses are absent afterwards.',
+    answer: { description: 'The request and its results.', schema: LoggedRequest },
+  },
+  read,
 );
 
 // Erases the stored data of one ended request before its retention ends.
