@@ -12,7 +12,6 @@ import * as cluster from './cluster/cluster_endpoint.ts';
 import * as compare from './compare/compare_endpoint.ts';
 import * as compareReport from './compare/compare_report_endpoint.ts';
 import * as policies from './policies/policy_endpoints.ts';
-import * as verdicts from './policies/verdict_endpoints.ts';
 import * as file from './probe/file_endpoints.ts';
 import * as requests from './probe/request_endpoints.ts';
 import * as samples from './probe/samples.ts';
@@ -37,7 +36,7 @@ function endpointsIn(files: object, table: object): Endpoint[] {
 
 const OF_TOOLS = SINGLES.map(({ endpoints }) => endpoints);
 // By name, and not in a list: knip then knows that what these files export is used.
-const PROBE = { file, requests, versions, samples, compare, compareReport, verdicts, policies, shared };
+const PROBE = { file, requests, versions, samples, compare, compareReport, policies, shared };
 const OTHERS = {
   signUp,
   sessions,
