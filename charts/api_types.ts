@@ -2,8 +2,7 @@
  * Types for the calls of the console and of the command line, generated from the schemas that validate them: a shape
  * has one name, and that is its title in OpenAPI.
  */
-import { ComparisonAnswerSchema } from '../src/service/api/compare/compare_schema.ts';
-import { StandingSchema } from '../src/service/api/probe/answer_schemas.ts';
+import { ComparisonAnswerSchema, StandingSchema } from '../src/service/api/probe/answer_schemas.ts';
 import { ENDPOINTS } from '../src/service/api/endpoints.ts';
 import type { Endpoint, EndpointName } from '../src/service/api/http/endpoint.ts';
 import { ENDPOINT_ROWS, SECTIONS, sectionOf } from '../src/media/tools/table.ts';

@@ -2,26 +2,118 @@
  * `POST /v1/compare`: what several versions of a tool say of one file, what one version says of two files, or what two
  * results on record say. The last is compared by the API: nothing runs.
  */
+import Type, { type Static } from 'typebox';
 import { codeMember } from '../../../base/causes.ts';
-import { COMPARED, JSON_TYPE, runOf } from '../../result/answer.ts';
+import { MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
 import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
-import { type Context, tokenOf } from '../http/request_context.ts';
-import { takeRequestRate } from '../http/rate.ts';
+import { TOOL_TABLE } from '../../../media/tools/table.ts';
+import { MOST_TOOLS, type ToolRequest } from '../../../platform/kube/probe_job.ts';
+import { SCHEMES } from '../../../source/protocols/table.ts';
+import { COMPARED, JSON_TYPE, runOf } from '../../result/answer.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, invalid } from '../errors.ts';
-import type { TextRun } from '../work/jobs.ts';
-import { storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
-import { MOST_TOOLS, type ToolRequest } from '../../../platform/kube/probe_job.ts';
-import { TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
-import { TOOL_TABLE } from '../../../media/tools/table.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy } from '../http/read_input.ts';
+import { type Context, tokenOf } from '../http/request_context.ts';
+import { closed, milliseconds, optionalText, UUID } from '../http/request_fields.ts';
+import { ComparisonAnswerSchema } from '../probe/answer_schemas.ts';
 import { byQueryAndBody } from '../probe/by_query_and_body.ts';
-import type { Catalog, ToolVersion } from '../probe/tool_versions.ts';
 import { probeRequest } from '../probe/probe_request.ts';
+import { SOURCE_FIELDS, timeFields } from '../probe/request_source.ts';
 import { runProbe } from '../probe/run_request.ts';
-import { optionTexts } from '../probe/tool_options.ts';
-import { type AskedVersions, CompareSchema, ComparisonAnswerSchema } from './compare_schema.ts';
+import { storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
+import { optionFields, optionTexts } from '../probe/tool_options.ts';
+import type { Catalog, ToolVersion } from '../probe/tool_versions.ts';
+import type { TextRun } from '../work/jobs.ts';
+
+/** What a request says of one tool. */
+interface AskedVersions extends Record<string, unknown> {
+  /** Of one source. */
+  versions?: string[];
+  /** Of two sources. */
+  version?: string;
+  timeout: number;
+}
+
+function versionsOf(name: ReportTool) {
+  return Type.Optional(
+    Type.Unsafe<AskedVersions>(
+      closed(
+        {
+          versions: Type.Optional(
+            Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+              minItems: 2,
+              maxItems: MOST_TOOLS,
+              uniqueItems: true,
+              description:
+                `With \`url\`: versions of ${name}, in the order in which they are compared: ` +
+                '`["4.4", "7.1"]`; in a form `4.4,7.1`.',
+            }),
+          ),
+          version: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 64,
+              description: `With \`urls\`: the version of ${name} that reads both sources. Default: latest.`,
+            }),
+          ),
+          timeout: milliseconds(
+            TOOL_TIMEOUT_MS,
+            MAX_TIMEOUT_MS,
+            'Time limit of each run in milliseconds; at most that of the request.',
+          ),
+          ...optionFields(TOOL_TABLE[name]?.options ?? []),
+        },
+        { description: `Versions of ${name}, and options for all of its runs. A tool that is not named does not run.` },
+      ),
+    ),
+  );
+}
+
+const TOOL_FIELDS = Object.fromEntries(REPORT_TOOLS.map((name) => [name, versionsOf(name)])) as Record<
+  ReportTool,
+  ReturnType<typeof versionsOf>
+>;
+
+const RequestId = Type.String({ pattern: UUID, description: 'The id of a request.' });
+
+const CompareSchema = closed({
+  url: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 8192,
+      description: `The source, with or without credentials. Schemes: ${SCHEMES.join(', ')}.`,
+      examples: ['https://media.example.com/film.mp4'],
+    }),
+  ),
+  urls: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 8192 }), {
+      minItems: 2,
+      maxItems: 2,
+      description:
+        'Instead of `url`: two sources, `a` and `b`. Each tool runs at one version on both; without a tool, ' +
+        'ffprobe and mediainfo do.',
+      examples: [['https://media.example.com/film.mp4', 'https://media.example.com/film-2.mp4']],
+    }),
+  ),
+  ...SOURCE_FIELDS,
+  request_ids: Type.Optional(
+    Type.Array(RequestId, {
+      minItems: 2,
+      maxItems: 2,
+      uniqueItems: true,
+      description: 'Instead of `url`: two requests of `/v1/probe/file` on record, whose results are compared.',
+    }),
+  ),
+  ...TOOL_FIELDS,
+  ...timeFields(
+    TIMEOUT_MS,
+    'Time limit of all runs together in milliseconds, counted from admission; two run at a time. Of two sources, ' +
+      'the first has half of it.',
+  ),
+  webhook_url: optionalText(8192, 'The response is 202 at once, and the comparison is sent to this address.'),
+});
 
 const FILES = { kind: 'file', endpoint: '/v1/probe/file' } as const;
 const LABELS = ['a', 'b'] as const;
@@ -99,7 +191,7 @@ async function answerOf(
   });
 }
 
-type Asked = ReturnType<typeof checkedBy<typeof CompareSchema>>;
+type Asked = Static<typeof CompareSchema>;
 
 type AskedTools = Pick<Asked, ReportTool | 'timeout'>;
 

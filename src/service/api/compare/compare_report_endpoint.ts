@@ -10,15 +10,36 @@ import { invalid } from '../errors.ts';
 import { type Context, tokenOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { shown } from '../http/input/read_fields.ts';
-import { findNamed, unknownPolicy } from '../policies/asked_policy.ts';
+import { findNamed, MAX_SHARED_NAME, unknownPolicy } from '../policies/asked_policy.ts';
 import { judged, type StoredResult, storedResult, untilClosed } from '../probe/stored_result.ts';
 import { ReportedFieldSchema, UpgradeReport, UpgradeSummarySchema } from '../../../media/compare/upgrade_report.ts';
 import { comparisonOf } from '../../result/answer.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { closed, component, oneOf, whole } from '../http/request_fields.ts';
-import { CompareReportSchema } from './compare_schema.ts';
+import { closed, component, oneOf, UUID, whole } from '../http/request_fields.ts';
+
+/** Comparisons that one report is made of. */
+const MOST_COMPARISONS = 1_000;
+/** By which each of them is judged. */
+const MOST_POLICIES = 5;
+
+const CompareReportSchema = closed({
+  request_ids: Type.Array(Type.String({ pattern: UUID, description: 'The id of a request.' }), {
+    minItems: 1,
+    maxItems: MOST_COMPARISONS,
+    uniqueItems: true,
+    description: 'Comparisons of `POST /v1/compare` on record.',
+  }),
+  policies: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: MAX_SHARED_NAME }), {
+      minItems: 1,
+      maxItems: MOST_POLICIES,
+      uniqueItems: true,
+      description: 'Names of policies: the report tells on how many files their outcome changes.',
+    }),
+  ),
+});
 
 const MOST_EXAMPLES = 3;
 const MOST_RULES = 5;

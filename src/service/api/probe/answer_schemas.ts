@@ -1,9 +1,12 @@
 /** The responses of probe endpoints. Members printed by tools have no schema. */
 import Type, { type Static, type TSchema } from 'typebox';
 import { CAUSE_PATTERN, CAUSES } from '../../../base/causes.ts';
+import { MOST_FIELDS } from '../../../media/compare/limits.ts';
+import { ChangedFieldSchema, SummarySchema } from '../../../media/compare/schema.ts';
 import { HlsReportSchema } from '../../../media/hls/schema.ts';
 import { ProbeReportSchema } from '../../../media/report/schema.ts';
 import { C2paReportSchema } from '../../../media/tools/c2pa_schema.ts';
+import { REPORT_TOOLS } from '../../../media/tools/probe_report.ts';
 import { FILE_ROWS, type ResultName, sectionOf, shownName, TOOLS } from '../../../media/tools/table.ts';
 import { WAITING } from '../../../platform/kube/probe_job.ts';
 import { PolicyResultSchema } from '../../../media/policy/schema.ts';
@@ -48,7 +51,7 @@ const OriginUseSchema = component('OriginUse', {
 });
 
 /** Of `metadata`, by tool. */
-export const OriginSchema = Type.Optional(
+const OriginSchema = Type.Optional(
   closed(Object.fromEntries(TOOLS.map((tool) => [shownName(tool), Type.Optional(OriginUseSchema)])), {
     description: 'What each tool read from the origin; the bytes add up to `io_usage`. Not in older results.',
   }),
@@ -175,3 +178,35 @@ export const StandingSchema = component('Standing', {
   }),
 });
 export type Standing = Static<typeof StandingSchema>;
+
+// The answer of `/v1/compare`.
+
+const RunSchema = component('ComparedRun', {
+  run: Type.String({
+    description: 'Its name among the values of a field: the version; of two sources or requests, `a` or `b`.',
+  }),
+  tool: oneOf<string>(REPORT_TOOLS),
+  version: Type.String(),
+  build: orNull(Type.String({ description: 'What the binary says of itself; null where that is not known.' })),
+  success: Type.Boolean(),
+  duration: whole('Run time in milliseconds.'),
+  usage: whole('Billed milliseconds.'),
+  ...FAILURE,
+});
+
+export const ComparisonAnswerSchema = component('ComparisonAnswer', {
+  success: Type.Boolean({ description: 'Whether two runs of one tool succeeded.' }),
+  ...FAILURE,
+  metadata: component('ComparisonMetadata', {
+    request_id: Type.Optional(Type.String({ format: 'uuid', description: 'Of the request that ran the tools.' })),
+    request_ids: Type.Optional(
+      Type.Array(Type.String({ format: 'uuid' }), { description: 'Of two requests on record: `a`, then `b`.' }),
+    ),
+    queue_time: whole('Milliseconds in the queue.'),
+    io_usage: whole('Bytes that all runs together read from the origin.'),
+    origin: OriginSchema,
+  }),
+  runs: Type.Array(RunSchema),
+  fields: Type.Array(ChangedFieldSchema, { maxItems: MOST_FIELDS }),
+  summary: SummarySchema,
+});

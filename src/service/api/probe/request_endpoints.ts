@@ -1,7 +1,6 @@
 /** One request by its id: its state and result, its cancellation, its timeline. */
 import Type from 'typebox';
-import { ComparisonAnswerSchema } from '../compare/compare_schema.ts';
-import { AcceptedSchema, EnvelopeSchema, StandingSchema } from './answer_schemas.ts';
+import { AcceptedSchema, ComparisonAnswerSchema, EnvelopeSchema, StandingSchema } from './answer_schemas.ts';
 import { type Described, endpoint } from '../http/endpoint.ts';
 import { component } from '../http/request_fields.ts';
 import { SINGLES } from './single_endpoints.ts';
