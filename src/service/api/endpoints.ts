@@ -19,25 +19,24 @@ import { SINGLES } from './probe/single_endpoints.ts';
 import * as versions from './probe/versions_endpoint.ts';
 import * as log from './records/log_endpoints.ts';
 import * as report from './report_page/report_endpoints.ts';
-import * as shared from './report_page/shared_report.ts';
 import * as statistics from './records/statistics_endpoints.ts';
 import * as webhooks from './records/webhook_endpoints.ts';
 
 const isEndpoint = (value: unknown): value is Endpoint =>
   typeof value === 'object' && value !== null && 'handlers' in value;
 
-function endpointsIn(files: object, table: object): Endpoint[] {
-  const names = Object.keys(table);
-  const all = Object.values(files)
-    .flatMap((one: object): unknown[] => Object.values(one))
-    .filter(isEndpoint);
-  return all.sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
-}
+const NAMES = Object.keys({ ...PROBE_ACCESS, ...ACCESS });
 
-const OF_TOOLS = SINGLES.map(({ endpoints }) => endpoints);
 // By name, and not in a list: knip then knows that what these files export is used.
-const PROBE = { file, requests, versions, samples, compare, compareReport, policies, shared };
-const OTHERS = {
+const FILES: object = {
+  ...SINGLES.map(({ endpoints }) => endpoints),
+  file,
+  requests,
+  versions,
+  samples,
+  compare,
+  compareReport,
+  policies,
   signUp,
   sessions,
   tokens,
@@ -49,5 +48,8 @@ const OTHERS = {
   webhooks,
 };
 
-export const MANAGEMENT: readonly Endpoint[] = endpointsIn(OTHERS, ACCESS);
-export const ENDPOINTS: readonly Endpoint[] = [...endpointsIn({ ...OF_TOOLS, ...PROBE }, PROBE_ACCESS), ...MANAGEMENT];
+export const ENDPOINTS: readonly Endpoint[] = Object.values(FILES)
+  .flatMap((one: object): unknown[] => Object.values(one))
+  .filter(isEndpoint)
+  .sort((a, b) => NAMES.indexOf(a.name) - NAMES.indexOf(b.name));
+export const MANAGEMENT: readonly Endpoint[] = ENDPOINTS.filter(({ name }) => name in ACCESS);

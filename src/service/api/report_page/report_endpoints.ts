@@ -17,7 +17,7 @@ import { ApiError, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { callerOf, type Context, uuidOf } from '../http/request_context.ts';
+import { callerOf, type Context, paramOf, uuidOf } from '../http/request_context.ts';
 import { closed, component, orNull, UUID } from '../http/request_fields.ts';
 import { pageHeaders } from '../pages/static_files.ts';
 import { outputTexts, resultFor } from '../probe/stored_result.ts';
@@ -81,7 +81,7 @@ const goneOf = ({ display, hasBody }: LogDetail): string => {
 };
 
 /** `account`: who pays. */
-export async function sendReport(
+async function sendReport(
   deps: Pick<Deps, 'store' | 'memory' | 'work'>,
   ctx: Context,
   row: LogDetail,
@@ -248,4 +248,49 @@ export const endReportLink = endpoint(
     answer: { status: 204, description: 'It no longer works.' },
   },
   end,
+);
+
+// The report behind a link, for readers without an account.
+
+/** Of all links of an account. Each costs up to 0.1 s of its pace. */
+const READS_PER_MINUTE = 120;
+
+/** Links that have expired, were ended, or never were look the same. */
+const NO_LINK = html`<main>
+  <h1>This link does not work</h1>
+  <p>It has expired, was ended by the one who made it, or is not complete. Ask them for another one.</p>
+</main>`.text;
+
+async function linkedRequest({ store }: Deps, ctx: Context) {
+  const link = await store.readReportLink(tokenSha256(paramOf(ctx, 'secret')));
+  if (link?.maker.status !== 'active' || !link.maker.permissions.includes('read:media')) return null;
+  const row = await store.readLog(link.requestId, await store.usersUnder(link.userId));
+  return row && row.display !== '' ? { link, row } : null;
+}
+
+async function readShared(deps: Deps, ctx: Context): Promise<void> {
+  const found = await linkedRequest(deps, ctx);
+  if (!found) {
+    ctx.status = 404;
+    return sendHtml(ctx, 'This link does not work', NO_LINK);
+  }
+  const { rootUserId: account, maker, expiresAt } = found.link;
+  const { allowed, retryAfterMs } = await deps.store.takeRate('link', account, READS_PER_MINUTE);
+  if (!allowed) throw new ApiError('rate-limited', { retryAfterS: retryAfterMs / 1000 });
+  const shared = { by: maker.name, until: expiresAt.toISOString() };
+  await sendReport(deps, ctx, found.row, { account, shared });
+}
+
+export const sharedReport = endpoint(
+  'GET /r/:secret',
+  {
+    id: 'readSharedReport',
+    summary: 'Read the report behind a link',
+    description: 'The page of `GET media/log/{id}/report`, with who shared it and until when. It needs no credential.',
+    params: { secret: Type.String({ description: 'As in the address that was given when the link was made.' }) },
+    input: 'ignored',
+    answer: { description: 'The report.', ...HTML },
+    answers: { 404: { description: 'The link has expired, was ended, or never was.', ...HTML } },
+  },
+  readShared,
 );
