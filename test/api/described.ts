@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { openapiDocument } from '../../src/service/api/openapi/openapi_document.ts';
-import { OPERATIONS } from '../../src/service/api/openapi/operations.ts';
+import { OPERATIONS } from '../../src/service/api/endpoints.ts';
 import { isManagement } from '../../src/service/api/http/endpoint_access.ts';
 import { errorsOf, makeAjv, type Validate } from '../conforms.ts';
 

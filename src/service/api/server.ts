@@ -9,9 +9,8 @@ import { healthz, readyz, type ReadyChecks } from './health_routes.ts';
 import { mount } from './http/endpoint.ts';
 import { mcpEndpoint } from './mcp/mcp_endpoint.ts';
 import { makeInside } from './mcp/inside.ts';
-import { ENDPOINTS } from './endpoints.ts';
+import { ENDPOINTS, OPERATIONS } from './endpoints.ts';
 import { openapi } from './openapi/openapi_document.ts';
-import { OPERATIONS } from './openapi/operations.ts';
 import { accessLog, requestId, strictTransport } from './http/middleware.ts';
 
 export function makeApp(deps: Deps, checks: ReadyChecks): Koa<State> {

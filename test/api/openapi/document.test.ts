@@ -5,7 +5,7 @@ import addFormats from 'ajv-formats';
 import Type from 'typebox';
 import { openapiDocument } from '../../../src/service/api/openapi/openapi_document.ts';
 import type { Operation } from '../../../src/service/api/openapi/operation.ts';
-import { OPERATIONS } from '../../../src/service/api/openapi/operations.ts';
+import { OPERATIONS } from '../../../src/service/api/endpoints.ts';
 
 interface Parameter {
   name: string;

@@ -6,7 +6,7 @@ import type { Logger } from '../../../src/base/log.ts';
 import type { State } from '../../../src/service/api/http/request_context.ts';
 import { errorHandler } from '../../../src/service/api/http/error_handler.ts';
 import { openapi } from '../../../src/service/api/openapi/openapi_document.ts';
-import { OPERATIONS } from '../../../src/service/api/openapi/operations.ts';
+import { OPERATIONS } from '../../../src/service/api/endpoints.ts';
 
 describe('endpoint of the OpenAPI description', () => {
   let server: Server;

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { openapiDocument } from '../../../src/service/api/openapi/openapi_document.ts';
-import { OPERATIONS } from '../../../src/service/api/openapi/operations.ts';
+import { OPERATIONS } from '../../../src/service/api/endpoints.ts';
 import { PROBE_TOOLS } from '../../../src/platform/kube/client.ts';
 import { canonicalPolicy } from '../../../src/media/policy/canonical.ts';
 import { SHARED } from '../../../src/platform/store/policies.ts';
