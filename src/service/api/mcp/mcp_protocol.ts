@@ -25,10 +25,6 @@ const TASKS = 'io.modelcontextprotocol/tasks';
 const POLL_MS = 2_000;
 const CANCELLED = 499;
 
-class UnknownTask extends Error {}
-/** Nothing is known of the task now: the client asks again. */
-class TaskUnreadable extends Error {}
-
 interface Task {
   taskId: string;
   status: 'working' | 'completed' | 'cancelled';
@@ -40,12 +36,10 @@ interface Task {
   result?: object;
 }
 
-const createdAt = (id: string): string => (timeOf(id) ?? new Date(0)).toISOString();
-
 const taskOf = (id: string, status: Task['status'], more: Partial<Task> = {}): Task => ({
   taskId: id,
   status,
-  createdAt: createdAt(id),
+  createdAt: (timeOf(id) ?? new Date(0)).toISOString(),
   lastUpdatedAt: new Date().toISOString(),
   ttlMs: null,
   pollIntervalMs: POLL_MS,
@@ -61,6 +55,7 @@ const toolResult = (text: string, isError = false) => ({
 
 /** Whether the error is the recorded end of the request, and not of the call that reads it. */
 async function isItsEnd(calls: Calls, id: string, { status, message }: Refused): Promise<boolean> {
+  if ([401, 403, 404].includes(status)) return false;
   if (status === 429 && message === ERRORS['rate-limited'].text) return false;
   if (status !== 503 && status !== 429) return status >= 400;
   try {
@@ -72,7 +67,6 @@ async function isItsEnd(calls: Calls, id: string, { status, message }: Refused):
 }
 
 async function getTask(calls: Calls, id: string): Promise<Task> {
-  if (!isUuid(id)) throw new UnknownTask();
   try {
     const answer = await calls.ask('GET', `/v1/probe/${id}`);
     if (answer.status === 202) {
@@ -85,10 +79,7 @@ async function getTask(calls: Calls, id: string): Promise<Task> {
     const { text } = await calls.say(answer, { of: 'summary' }, DEFAULT_BYTES);
     return taskOf(id, 'completed', { result: toolResult(text) });
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    if (error.status === 404) throw new UnknownTask();
-    if ([401, 403].includes(error.status) || !(await isItsEnd(calls, id, error)))
-      throw new TaskUnreadable(error.message);
+    if (!(error instanceof Refused) || !(await isItsEnd(calls, id, error))) throw error;
     if (error.status === CANCELLED) return taskOf(id, 'cancelled');
     return taskOf(id, 'completed', { result: toolResult(textOf(refusal(error)), true) });
   }
@@ -96,13 +87,10 @@ async function getTask(calls: Calls, id: string): Promise<Task> {
 
 /** A request that has ended stays as it is. */
 async function cancelTask(calls: Calls, id: string): Promise<void> {
-  if (!isUuid(id)) throw new UnknownTask();
   try {
     await calls.ask('POST', `/v1/probe/${id}/cancel`, {});
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    if (error.status === 404) throw new UnknownTask();
-    if (error.status !== 409) throw new TaskUnreadable(error.message);
+    if (!(error instanceof Refused) || error.status !== 409) throw error;
   }
 }
 
@@ -117,12 +105,7 @@ const WHAT_NOW: Readonly<Record<number, string>> = {
 };
 
 /** Texts of errors may quote a source. */
-const refusal = ({
-  status,
-  message,
-  retryAfterS,
-  code,
-}: Pick<Refused, 'status' | 'message' | 'retryAfterS'> & { code?: string | undefined }) => ({
+const refusal = ({ status, message, retryAfterS, code }: Refused) => ({
   lead:
     code === undefined || status >= 500
       ? [
@@ -184,12 +167,8 @@ async function callTool(tool: Tool, calls: Calls, args: unknown): Promise<CallTo
     const { text, isError } = await calls.say(outcome.answer, outcome.shape, mostBytes);
     return toolResult(text, isError);
   } catch (error) {
-    if (error instanceof Refused) return toolResult(textOf(refusal(error)), true);
-    if (error instanceof ApiError && error.status < 500)
-      return toolResult(
-        textOf(refusal({ status: error.status, message: error.message, retryAfterS: undefined })),
-        true,
-      );
+    const refused = error instanceof ApiError && error.status < 500 ? new Refused(error.status, error.message) : error;
+    if (refused instanceof Refused) return toolResult(textOf(refusal(refused)), true);
     throw error;
   }
 }
@@ -205,35 +184,33 @@ const taskParams: StandardSchemaV1<unknown, { taskId: string }> = {
   },
 };
 
-/** `work` on a task; unknown ones, and callers that know no tasks, are errors of the protocol. */
+/**
+ * `work` on a task. Unknown ones, those of which nothing is known now, and callers that know no tasks are errors of the
+ * protocol.
+ */
 const onTask =
-  <T>(sdk: Sdk, calls: Calls, work: (calls: Calls, id: string) => Promise<T>) =>
+  <T>(sdk: Sdk, work: (id: string) => Promise<T>) =>
   async ({ taskId }: { taskId: string }, ctx: ServerContext): Promise<T> => {
     if (!hasTasks(sdk, ctx))
       throw new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities: { extensions: { [TASKS]: {} } } });
+    const { ProtocolError, ProtocolErrorCode } = sdk;
     try {
-      return await work(calls, taskId);
+      if (isUuid(taskId)) return await work(taskId);
     } catch (error) {
-      if (error instanceof UnknownTask)
-        throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, 'unknown task');
-      if (error instanceof TaskUnreadable)
-        throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, error.message);
-      throw error;
+      if (!(error instanceof Refused)) throw error;
+      if (error.status !== 404) throw new ProtocolError(ProtocolErrorCode.InternalError, error.message);
     }
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'unknown task');
   };
 
 function serveTasks(sdk: Sdk, server: Server, calls: Calls): void {
   const schemas = { params: taskParams };
-  server.setRequestHandler(
-    'tasks/get',
-    schemas,
-    onTask(sdk, calls, async (own, id) => ({ ...(await getTask(own, id)) })),
-  );
+  server.setRequestHandler('tasks/get', schemas, onTask(sdk, async (id) => ({ ...(await getTask(calls, id)) })));
   server.setRequestHandler(
     'tasks/cancel',
     schemas,
-    onTask(sdk, calls, async (own, id) => {
-      await cancelTask(own, id);
+    onTask(sdk, async (id) => {
+      await cancelTask(calls, id);
       return {};
     }),
   );
@@ -241,8 +218,8 @@ function serveTasks(sdk: Sdk, server: Server, calls: Calls): void {
   server.setRequestHandler(
     'tasks/update',
     schemas,
-    onTask(sdk, calls, async (own, id) => {
-      await getTask(own, id);
+    onTask(sdk, async (id) => {
+      await getTask(calls, id);
       return {};
     }),
   );
