@@ -11,7 +11,7 @@ import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import type { TextBody } from '../http/read_input.ts';
 import type { Context } from '../http/request_context.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { type Described, endpoint, type Endpoint } from '../http/endpoint.ts';
 import { hostOf } from '../http/middleware.ts';
 import { component } from '../http/request_fields.ts';
 import { makeCalls } from './calls.ts';
@@ -130,57 +130,50 @@ const eitherError = (status: number, description: string) => ({
   schema: Type.Unsafe<object>({ anyOf: [AnswerSchema, errorResponse('/mcp', status).schema!] }),
 });
 
-function described(serve: () => Serve, settings: { inside: Inside } | null): Endpoint {
-  return endpoint(
-    'POST /mcp',
-    {
-      id: 'mcp',
-      summary: 'Model Context Protocol',
-      description: DESCRIPTION,
-      body: MessageSchema,
-      text: {},
-      bodyExamples: {
-        list: { summary: 'List the tools', value: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
-        call: {
-          summary: 'Analyze a file',
-          value: {
-            jsonrpc: '2.0',
-            id: 2,
-            method: 'tools/call',
-            params: { name: 'analyze_media_file', arguments: { url: 'https://media.example.com/film.mp4' } },
-          },
-        },
+const MCP: Described = {
+  id: 'mcp',
+  summary: 'Model Context Protocol',
+  description: DESCRIPTION,
+  body: MessageSchema,
+  text: {},
+  bodyExamples: {
+    list: { summary: 'List the tools', value: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
+    call: {
+      summary: 'Analyze a file',
+      value: {
+        jsonrpc: '2.0',
+        id: 2,
+        method: 'tools/call',
+        params: { name: 'analyze_media_file', arguments: { url: 'https://media.example.com/film.mp4' } },
       },
-      answer: {
-        description: 'The response, or a stream of progress that ends with it.',
-        schema: AnswerSchema,
-        otherTypes: { 'text/event-stream': Type.String() },
-      },
-      answers: {
-        202: { description: 'A notification was taken.' },
-        400: eitherError(400, 'The message is not valid, or names a revision that is not spoken.'),
-        404: eitherError(404, 'There is no such method, or the installation has no `/mcp`.'),
-        406: eitherError(406, '`Accept` must name `application/json` and `text/event-stream`.'),
-        500: eitherError(500, 'Internal error.'),
-      },
-      errors: { 403: 'The account is not active, or `Origin` is not one of this installation.' },
     },
-    async function answer(deps: Deps, ctx: Context) {
-      checkOrigin(ctx, deps.accounts.ownHosts);
-      const message = messageIn(ctx);
-      if (!message) return;
-      const calls = makeCalls(deps, ctx, settings!.inside);
-      send(ctx, await serve()(webRequest(ctx, calls.signal), message, calls));
-    },
-  );
-}
+  },
+  answer: {
+    description: 'The response, or a stream of progress that ends with it.',
+    schema: AnswerSchema,
+    otherTypes: { 'text/event-stream': Type.String() },
+  },
+  answers: {
+    202: { description: 'A notification was taken.' },
+    400: eitherError(400, 'The message is not valid, or names a revision that is not spoken.'),
+    404: eitherError(404, 'There is no such method, or the installation has no `/mcp`.'),
+    406: eitherError(406, '`Accept` must name `application/json` and `text/event-stream`.'),
+    500: eitherError(500, 'Internal error.'),
+  },
+  errors: { 403: 'The account is not active, or `Origin` is not one of this installation.' },
+};
 
-/** As it is described. */
-export const mcpOperation: Operation = described(() => {
-  throw new Error('not served');
-}, null).operation;
+/** As it is described, also where it is not served. */
+export const mcpOperation: Operation = endpoint('POST /mcp', MCP, () => {}).operation;
 
 export function mcpEndpoint(inside: Inside, operations: () => readonly Operation[], log: Deps['log']): Endpoint {
   let serve: Serve | undefined;
-  return described(() => (serve ??= makeServe(toolsOver(operations), log)), { inside });
+  return endpoint('POST /mcp', MCP, async (deps, ctx) => {
+    checkOrigin(ctx, deps.accounts.ownHosts);
+    const message = messageIn(ctx);
+    if (!message) return;
+    serve ??= makeServe(toolsOver(operations), log);
+    const calls = makeCalls(deps, ctx, inside);
+    send(ctx, await serve(webRequest(ctx, calls.signal), message, calls));
+  });
 }
