@@ -3,10 +3,8 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import Type from 'typebox';
 import { errorResponse, type Operation } from '../openapi/operation.ts';
-import { analyzeMediaFile, checkPolicy, compareMedia } from './tools/probing.ts';
-import { cancelRequest, getRequestLogs, getResult, getUsageStats, listCapabilities } from './tools/reading.ts';
+import { REQUEST_TOOLS } from './tools/request_tools.ts';
 import { searchTool } from './tools/search.ts';
-import type { Tool } from './tools/mcp_tool.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import type { TextBody } from '../http/read_input.ts';
@@ -38,20 +36,6 @@ const AnswerSchema = component('McpResponse', {
   result: Type.Optional(Type.Object({}, { additionalProperties: true })),
   error: Type.Optional(Type.Object({ code: Type.Integer(), message: Type.String() }, { additionalProperties: true })),
 });
-
-// The tools, in the order in which clients list them.
-
-const toolsOver = (operations: () => readonly Operation[]): readonly Tool[] => [
-  searchTool(operations),
-  analyzeMediaFile,
-  compareMedia,
-  checkPolicy,
-  getResult,
-  listCapabilities,
-  getUsageStats,
-  getRequestLogs,
-  cancelRequest,
-];
 
 const INVALID_REQUEST = -32_600;
 const METHOD_NOT_FOUND = -32_601;
@@ -172,7 +156,7 @@ export function mcpEndpoint(inside: Inside, operations: () => readonly Operation
     checkOrigin(ctx, deps.accounts.ownHosts);
     const message = messageIn(ctx);
     if (!message) return;
-    serve ??= makeServe(toolsOver(operations), log);
+    serve ??= makeServe([searchTool(operations), ...REQUEST_TOOLS], log);
     const calls = makeCalls(deps, ctx, inside);
     send(ctx, await serve(webRequest(ctx, calls.signal), message, calls));
   });
