@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import Type from 'typebox';
 import { isManagement } from '../../../src/service/api/http/endpoint_access.ts';
-import { schemaWithoutNull, withoutNull } from '../../../src/service/api/http/without_value.ts';
+import { schemaWithoutNull, withoutNull } from '../../../src/service/api/http/endpoint.ts';
 import { OPERATIONS } from '../../../src/service/api/endpoints.ts';
 
 const orNull = (type: string) => Type.Unsafe<unknown>({ type: [type, 'null'], description: 'd' });
