@@ -68,11 +68,10 @@ export interface Endpoint {
 /** The work of an endpoint once the call is admitted and its input is checked. */
 export type Work = (deps: Deps, ctx: Context) => Promise<void> | void;
 
-export interface Described extends Pick<Operation, 'id' | 'summary' | 'description' | 'params' | 'headers'> {
-  /** For GET and DELETE. */
-  query?: TSchema;
-  queryExamples?: Examples;
-  /** For POST and PUT. */
+type Shared = 'id' | 'summary' | 'description' | 'params' | 'headers' | 'query' | 'queryExamples';
+
+export interface Described extends Pick<Operation, Shared> {
+  /** For POST and PUT; a GET or DELETE has a query. */
   body?: TSchema;
   /** The body is a text of one of these media types, and is not parsed; `body` describes the first of them. */
   text?: Record<string, TSchema>;
@@ -115,31 +114,21 @@ function responsesOf(path: string, described: Described, access: Access, side: S
 }
 
 function operationOf(method: string, path: string, described: Described, access: Access, side: Side): Operation {
-  const { id, summary, description, params, headers, query, queryExamples, body, bodyExamples, text } = described;
+  const { body, bodyExamples, text } = described;
   return {
+    ...described,
     method: method.toLowerCase() as Operation['method'],
     path,
-    id,
     tag: tagOf(path),
-    summary,
     security: access.who === 'anyone' ? 'none' : side.security,
+    permission: access.permission,
     responses: responsesOf(path, described, access, side),
-    ...(description === undefined ? {} : { description }),
-    ...(access.permission === undefined ? {} : { permission: access.permission }),
-    ...(params === undefined ? {} : { params }),
-    ...(headers === undefined ? {} : { headers }),
-    ...(query === undefined ? {} : { query }),
-    ...(queryExamples === undefined ? {} : { queryExamples }),
-    ...(body === undefined
-      ? {}
-      : {
-          body: {
-            schema: body,
-            mediaTypes: text === undefined ? BODIES : BODIES.slice(0, 1),
-            ...(text === undefined ? {} : { otherTypes: text }),
-            ...(bodyExamples === undefined ? {} : { examples: bodyExamples }),
-          },
-        }),
+    body: body && {
+      schema: body,
+      mediaTypes: text === undefined ? BODIES : BODIES.slice(0, 1),
+      otherTypes: text,
+      examples: bodyExamples,
+    },
   };
 }
 

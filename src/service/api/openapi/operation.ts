@@ -42,6 +42,15 @@ export function tagOf(path: string): Tag {
   return tag;
 }
 
+interface RequestBody {
+  schema: TSchema;
+  mediaTypes: readonly string[];
+  /** Alternative media types of the body, each with its schema. */
+  otherTypes?: Record<string, TSchema> | undefined;
+  required?: boolean;
+  examples?: Examples | undefined;
+}
+
 export interface Operation {
   method: 'get' | 'post' | 'put' | 'delete';
   /** In the router's form: `/v1/probe/:id`. */
@@ -54,21 +63,14 @@ export interface Operation {
   /** `gateway`: an API token. `management`: an API token or a JWT. `none`: no authentication. */
   security: 'gateway' | 'management' | 'none';
   /** The required permission: `write:media`. */
-  permission?: string;
+  permission?: string | undefined;
   /** Path parameters by name. */
   params?: Record<string, TSchema>;
   /** Query parameters, nested ones in bracket notation: the schema that validates them. */
   query?: TSchema;
   /** Whole queries: name of the example, then its parameters (nested ones as objects). */
   queryExamples?: Examples;
-  body?: {
-    schema: TSchema;
-    mediaTypes: readonly string[];
-    /** Alternative media types of the body, each with its schema. */
-    otherTypes?: Record<string, TSchema>;
-    required?: boolean;
-    examples?: Examples;
-  };
+  body?: RequestBody | undefined;
   headers?: Record<string, { description: string; schema: TSchema }>;
   /**
    * The responses. Unless given, the builder adds 400 for a query or a body, 404 for path parameters, 401, 403 and 429
