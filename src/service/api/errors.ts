@@ -7,74 +7,62 @@ import { REFUSED_ADDRESS } from '../../source/failures.ts';
 import type { MonthlyLimits } from '../../platform/store/records.ts';
 import { INTERNAL, TEXTS, UNAVAILABLE } from '../result/texts.ts';
 
+interface ErrorKind {
+  status: number;
+  /** For management callers: of the status, if it is not given. */
+  number?: number;
+  text: string;
+}
+
+export const numberOf = ({ status, number = status * 100 }: ErrorKind): number => number;
+
 /** Codes share a number if callers cannot act on the difference. A throw may replace the text. */
 export const ERRORS = {
-  'invalid-field': { status: 400, number: 40000, text: 'a field is not valid' },
-  'unreadable-input': { status: 400, number: 40000, text: 'the input cannot be read' },
-  'invalid-source': { status: 400, number: 40000, text: 'url: is not a source' },
-  'address-refused': { status: 400, number: 40000, text: REFUSED_ADDRESS },
-  'idempotency-key': { status: 400, number: 40000, text: 'Idempotency-Key: must be 1 to 255 visible ASCII characters' },
-  'idempotency-conflict': { status: 400, number: 40000, text: 'Idempotency-Key: was used with another body' },
-  'bad-request': { status: 400, number: 40000, text: 'the request is not valid' },
-  'no-credential': { status: 401, number: 40100, text: 'authentication required' },
+  'invalid-field': { status: 400, text: 'a field is not valid' },
+  'unreadable-input': { status: 400, text: 'the input cannot be read' },
+  'invalid-source': { status: 400, text: 'url: is not a source' },
+  'address-refused': { status: 400, text: REFUSED_ADDRESS },
+  'idempotency-key': { status: 400, text: 'Idempotency-Key: must be 1 to 255 visible ASCII characters' },
+  'idempotency-conflict': { status: 400, text: 'Idempotency-Key: was used with another body' },
+  'bad-request': { status: 400, text: 'the request is not valid' },
+  'no-credential': { status: 401, text: 'authentication required' },
   'bad-credential': { status: 401, number: 40101, text: 'the credential is not valid or has expired' },
-  'no-permission': { status: 403, number: 40300, text: 'a permission is required' },
-  'beyond-caller': { status: 403, number: 40300, text: 'permissions: you cannot grant what you do not have' },
-  'own-account': { status: 403, number: 40300, text: 'you cannot change your own permissions' },
-  'not-yours': { status: 403, number: 40300, text: 'you cannot change this user' },
-  'sign-up-closed': {
-    status: 403,
-    number: 40300,
-    text: 'sign-up is closed; ask an administrator for an account',
-  },
-  'no-mail': {
-    status: 403,
-    number: 40300,
-    text: 'no mail is configured; ask an administrator for a new password',
-  },
-  'jwt-chain': { status: 403, number: 40300, text: 'the chain of JWTs is too long' },
-  'foreign-site': { status: 403, number: 40300, text: 'cross-site request with a cookie refused' },
+  'no-permission': { status: 403, text: 'a permission is required' },
+  'beyond-caller': { status: 403, text: 'permissions: you cannot grant what you do not have' },
+  'own-account': { status: 403, text: 'you cannot change your own permissions' },
+  'not-yours': { status: 403, text: 'you cannot change this user' },
+  'sign-up-closed': { status: 403, text: 'sign-up is closed; ask an administrator for an account' },
+  'no-mail': { status: 403, text: 'no mail is configured; ask an administrator for a new password' },
+  'jwt-chain': { status: 403, text: 'the chain of JWTs is too long' },
+  'foreign-site': { status: 403, text: 'cross-site request with a cookie refused' },
   'account-inactive': { status: 403, number: 40301, text: 'the account is not active' },
   quota: { status: 403, number: 40302, text: 'the monthly quota is used up' },
-  'not-found': { status: 404, number: 40400, text: 'not found' },
-  'method-not-allowed': { status: 405, number: 40500, text: 'method not allowed' },
-  'ended-already': { status: 409, number: 40900, text: 'the request has ended' },
-  'not-ended': { status: 409, number: 40900, text: 'the request has not ended; cancel it first' },
-  'email-taken': { status: 409, number: 40900, text: 'email: cannot be used for a new account' },
-  'too-many-users': { status: 409, number: 40900, text: 'the account has reached its limit of sub-users' },
-  'too-many-tokens': { status: 409, number: 40900, text: 'the account has reached its limit of API tokens' },
-  'too-many-policies': { status: 409, number: 40900, text: 'the account has reached its limit of policies' },
-  'too-many-links': { status: 409, number: 40900, text: 'the account has reached its limit of links to reports' },
+  'not-found': { status: 404, text: 'not found' },
+  'method-not-allowed': { status: 405, text: 'method not allowed' },
+  'ended-already': { status: 409, text: 'the request has ended' },
+  'not-ended': { status: 409, text: 'the request has not ended; cancel it first' },
+  'email-taken': { status: 409, text: 'email: cannot be used for a new account' },
+  'too-many-users': { status: 409, text: 'the account has reached its limit of sub-users' },
+  'too-many-tokens': { status: 409, text: 'the account has reached its limit of API tokens' },
+  'too-many-policies': { status: 409, text: 'the account has reached its limit of policies' },
+  'too-many-links': { status: 409, text: 'the account has reached its limit of links to reports' },
   'no-room-for-policy': {
     status: 409,
-    number: 40900,
     text: 'the account has reached its limit of policy documents; save inline policies and send their names',
   },
-  'default-token': {
-    status: 409,
-    number: 40900,
-    text: 'the default token cannot be revoked: jobs made with kubectl run on it',
-  },
-  'rate-limited': { status: 429, number: 42900, text: 'rate limit exceeded; try again later' },
-  'too-many-attempts': { status: 429, number: 42900, text: 'too many attempts; try again later' },
-  'queue-full': {
-    status: 429,
-    number: 42900,
-    text: TEXTS.QueueFull,
-  },
-  'hung-up': { status: 499, number: 49900, text: 'the caller disconnected' },
-  internal: { status: 500, number: 50000, text: INTERNAL },
-  'tool-unavailable': { status: 500, number: 50000, text: 'no version of the tool is ready in this cluster' },
-  draining: { status: 500, number: 50000, text: 'this server is shutting down' },
+  'default-token': { status: 409, text: 'the default token cannot be revoked: jobs made with kubectl run on it' },
+  'rate-limited': { status: 429, text: 'rate limit exceeded; try again later' },
+  'too-many-attempts': { status: 429, text: 'too many attempts; try again later' },
+  'queue-full': { status: 429, text: TEXTS.QueueFull },
+  'hung-up': { status: 499, text: 'the caller disconnected' },
+  internal: { status: 500, text: INTERNAL },
+  'tool-unavailable': { status: 500, text: 'no version of the tool is ready in this cluster' },
+  draining: { status: 500, text: 'this server is shutting down' },
   /** The end of a request, with its recorded status and text. */
-  ended: { status: 500, number: 50000, text: INTERNAL },
-  overloaded: {
-    status: 503,
-    number: 50300,
-    text: 'this server is overloaded; try again in a few seconds, with fewer calls at once',
-  },
-  unavailable: { status: 503, number: 50300, text: UNAVAILABLE },
-} as const satisfies Record<string, { status: number; number: number; text: string }>;
+  ended: { status: 500, text: INTERNAL },
+  overloaded: { status: 503, text: 'this server is overloaded; try again in a few seconds, with fewer calls at once' },
+  unavailable: { status: 503, text: UNAVAILABLE },
+} as const satisfies Record<string, ErrorKind>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
@@ -106,13 +94,13 @@ export class ApiError extends Error {
   readonly toolCode: string | undefined;
 
   constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
-    const kind = ERRORS[code];
+    const kind: ErrorKind = ERRORS[code];
     const { text = kind.text, status = kind.status, field, retryAfterS, headers = {}, detail, cause } = options;
     super(text, cause === undefined ? undefined : { cause });
     this.name = 'ApiError';
     this.code = code;
     this.status = status;
-    this.number = status === kind.status ? kind.number : status * 100;
+    this.number = numberOf(status === kind.status ? kind : { status, text });
     this.reason = options.reason ?? code;
     this.detail = detail;
     this.field = field;

@@ -1,6 +1,6 @@
 /** The description of an endpoint, from which its part of the OpenAPI document is generated, and its errors. */
 import Type, { type TSchema } from 'typebox';
-import { ERRORS } from '../errors.ts';
+import { ERRORS, numberOf } from '../errors.ts';
 import { isManagement } from '../http/endpoint_access.ts';
 import { closed, component } from '../http/request_fields.ts';
 import { CauseSchema } from '../probe/answer_schemas.ts';
@@ -82,7 +82,7 @@ export interface Operation {
 // The error bodies of both kinds of endpoints, and the errors that all operations share.
 
 /** 49900 only occurs in the log, because its caller has disconnected. */
-const NUMBERS = [...new Set(Object.values(ERRORS).map(({ number }) => number))].filter((number) => number !== 49900);
+const NUMBERS = [...new Set(Object.values(ERRORS).map(numberOf))].filter((number) => number !== 49900);
 
 const GatewayErrorSchema = component('GatewayError', {
   error: Type.String({ description: 'A human-readable message.' }),
