@@ -23,7 +23,7 @@ import { probeRequest } from '../probe/probe_request.ts';
 import { SOURCE_FIELDS, timeFields } from '../probe/request_source.ts';
 import { runProbe } from '../probe/run_request.ts';
 import { storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
-import { optionFields, optionTexts } from '../probe/tool_options.ts';
+import { optionFields, toolRequest } from '../probe/tool_options.ts';
 import type { Catalog, ToolVersion } from '../probe/tool_versions.ts';
 import type { TextRun } from '../work/jobs.ts';
 
@@ -197,15 +197,10 @@ type AskedTools = Pick<Asked, ReportTool | 'timeout'>;
 
 function runRequest(name: ReportTool, wanted: AskedVersions, version: ToolVersion, timeout: number): ToolRequest {
   const program = TOOL_TABLE[name]!;
-  const options = optionTexts(program, wanted, version);
-  if (program.format(options) !== 'json')
+  const run = toolRequest(program, wanted, version, Math.min(wanted.timeout, timeout));
+  if (program.format(run.options ?? {}) !== 'json')
     throw invalid(name, 'the options ask for another format; only JSON is compared');
-  return {
-    name,
-    version: version.version,
-    timeoutMs: Math.min(wanted.timeout, timeout),
-    ...(Object.keys(options).length > 0 ? { options } : {}),
-  };
+  return run;
 }
 
 /** One for each tool, for both sources. Without a tool, all of them. */

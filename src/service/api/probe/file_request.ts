@@ -9,7 +9,6 @@ import type { Policy } from '../../../media/policy/types.ts';
 import { ffprobe } from '../../../media/tools/ffprobe.ts';
 import { probeReport, type FramesOption, type ReportTool } from '../../../media/tools/probe_report.ts';
 import { FILE_ROWS, sectionOf, SECTIONS, type FileTool, type SectionName } from '../../../media/tools/table.ts';
-import type { ToolRequest } from '../../../platform/kube/probe_job.ts';
 import { SCHEMES } from '../../../source/protocols/table.ts';
 import { ApiError, invalid } from '../errors.ts';
 import { DESCRIBED_AS, FORM } from '../http/input/read_fields.ts';
@@ -17,7 +16,7 @@ import { choice, closed, flag, milliseconds, optionalChoice, optionalText, optio
 import type { ProbeRequest } from './probe_request.ts';
 import { SOURCE_FIELDS, timeFields } from './request_source.ts';
 import { PolicyField } from '../policies/asked_policy.ts';
-import { optionFields, optionTexts } from './tool_options.ts';
+import { optionFields, toolRequest } from './tool_options.ts';
 import type { Catalog } from './tool_versions.ts';
 
 const toolTimeout = milliseconds(
@@ -164,18 +163,13 @@ export function selectTools(request: ProbeFile, catalog: Catalog, policy: Policy
     ...(policy ? judgedBy(policy, catalog) : []),
     ...(request.timeline.enabled ? [ffprobe.name] : []),
   ];
-  const tools = runOf(request, wantedBy).map((program): ToolRequest => {
+  const tools = runOf(request, wantedBy).map((program) => {
     const { name, file } = program;
     const wanted = request[sectionOf(program)];
     if (!file.tunable && catalog.versions(name).length === 0) throw invalid(name, 'is not available in this cluster');
     const resolved = catalog.resolve(name, file.tunable ? (wanted.version ?? pinned[name] ?? 'latest') : 'latest');
-    const texts = optionTexts(program, wanted, resolved);
-    return {
-      name,
-      version: resolved.version,
-      timeoutMs: file.tunable ? Math.min(wanted.timeout, request.timeout) : request.timeout,
-      ...(Object.keys(texts).length > 0 ? { options: texts } : {}),
-    };
+    const timeoutMs = file.tunable ? Math.min(wanted.timeout, request.timeout) : request.timeout;
+    return toolRequest(program, wanted, resolved, timeoutMs);
   });
   return { tools, shown, report: reportOf(request, shown) };
 }

@@ -23,7 +23,7 @@ import { askedPolicy, PolicyField } from '../policies/asked_policy.ts';
 import { probeRequest } from './probe_request.ts';
 import { SOURCE_FIELDS, timeFields } from './request_source.ts';
 import { runProbe } from './run_request.ts';
-import { optionFields, optionTexts } from './tool_options.ts';
+import { optionFields, toolRequest } from './tool_options.ts';
 
 const singleFields = ({ timeoutMs, injectJson }: ToolEndpoint) => ({
   url: Type.String({
@@ -82,11 +82,9 @@ const probe = (row: Row): Work =>
     const policy = await askedPolicy(deps, ctx, fields.policy);
     const injectOutput = (fields.inject_output ??= policy === null);
     const version = deps.catalog().resolve(row.name, 'latest');
-    const options = optionTexts(row, fields, version, (option) => option);
-    const ran = { name: row.name, version: version.version, timeoutMs: fields.timeout };
     const request = probeRequest(deps, ctx, fields, {
       kind: row.name,
-      tools: [Object.keys(options).length > 0 ? { ...ran, options } : ran],
+      tools: [toolRequest(row, fields, version, fields.timeout, (option) => option)],
       report: { enabled: false },
       policy,
       response: { single: row.name, shown: [], injectOutput, injectJson: fields.inject_json },

@@ -1,7 +1,9 @@
 /** The options of the tools as request fields, from the same tables from which the runner derives arguments. */
 import Type, { type TSchema } from 'typebox';
 import { OptionError, type OptionSpec } from '../../../media/tools/option.ts';
+import type { ToolName } from '../../../media/tools/table.ts';
 import type { Program } from '../../../media/tools/tool.ts';
+import type { ToolRequest } from '../../../platform/kube/probe_job.ts';
 import type { ToolVersion } from './tool_versions.ts';
 import { invalid } from '../errors.ts';
 import { choice, flag, optionalChoice, optionalText, PLAIN } from '../http/request_fields.ts';
@@ -105,32 +107,33 @@ export function acceptedValues(spec: OptionSpec, { options }: ToolVersion): read
 }
 
 /**
- * Options that differ from their default, as texts for the ProbeJob. Rejected if the chosen version lacks the option.
- * `nameOf`: the name of the request's field, for errors.
+ * A run of the tool, for the ProbeJob: options that differ from their default, as texts. Rejected if the chosen version
+ * lacks an option. `nameOf`: the name of the request's field, for errors.
  */
-export function optionTexts(
-  { name, options: specs, agree }: Pick<Program, 'name' | 'options' | 'agree'>,
+export function toolRequest(
+  { name, options: specs, agree }: Pick<Program<ToolName>, 'name' | 'options' | 'agree'>,
   wanted: Record<string, unknown>,
-  { version, options }: ToolVersion,
+  { version, options: known }: ToolVersion,
+  timeoutMs: number,
   nameOf = (option: string): string => `${name}.${option}`,
-): Record<string, string> {
-  const texts: Record<string, string> = {};
+): ToolRequest {
+  const options: Record<string, string> = {};
   for (const spec of specs) {
     const value = wanted[spec.name];
     if (value === undefined || value === null || value === spec.default) continue;
     const text = textOf(value);
-    const lacking = lacks(spec, text, options);
+    const lacking = lacks(spec, text, known);
     if (lacking !== undefined)
       throw invalid(
         nameOf(spec.name),
         `${name} ${version} does not have ${lacking === 'value' ? text : 'this option'}`,
       );
-    texts[spec.name] = text;
+    options[spec.name] = text;
   }
   try {
-    agree?.(texts);
+    agree?.(options);
   } catch (error) {
     throw error instanceof OptionError ? invalid(nameOf(error.option), error.why) : error;
   }
-  return texts;
+  return { name, version, timeoutMs, ...(Object.keys(options).length > 0 ? { options } : {}) };
 }
