@@ -161,12 +161,7 @@ async function list(deps: Deps, ctx: Context): Promise<void> {
   const to = asked.to ?? new Date(Math.floor(store.clock.now()) + 1);
   const from = asked.from ?? new Date(to.getTime() - DAY_MS);
   if (from > to) throw invalid('send.from', 'must not be after send.to');
-  const owners = await ownersOf(
-    deps,
-    callerOf(ctx),
-    { userIds: filter['user-id'], tokenIds: filter['token-id'] },
-    'visible',
-  );
+  const owners = await ownersOf(deps, callerOf(ctx), filter, 'visible');
   const { rows, total, totalIs } = await store
     .listLog({
       filter: {

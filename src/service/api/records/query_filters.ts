@@ -13,12 +13,12 @@ const distinct = (ids: readonly number[]): number[] => [...new Set(ids)];
 export async function ownersOf(
   deps: Pick<Deps, 'store'>,
   caller: Caller,
-  asked: { userIds: readonly number[]; tokenIds: readonly number[] },
+  asked: { 'user-id': readonly number[]; 'token-id'?: readonly number[] },
   byDefault: 'visible' | 'own',
 ): Promise<Owners> {
   const { store } = deps;
-  const userIds = distinct(asked.userIds);
-  const tokenIds = distinct(asked.tokenIds);
+  const userIds = distinct(asked['user-id']);
+  const tokenIds = distinct(asked['token-id'] ?? []);
   const visible = await visibleUsers(deps, caller);
   const mayNot = (id: number) => visible !== null && !visible.includes(id);
   const [known, owners] = await Promise.all([

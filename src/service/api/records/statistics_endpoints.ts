@@ -50,11 +50,11 @@ const bucketsOf = (names: readonly string[]) =>
   });
 
 async function answerBuckets(deps: Deps, ctx: Context, statistic: Statistic): Promise<void> {
-  const { date, aggregation, 'user-id': userIds, 'token-id': tokenIds } = checkedBy(BucketsQuery, ctx);
+  const { date, aggregation, ...whose } = checkedBy(BucketsQuery, ctx);
   const period = periodOf(timesOf('date', date), new Date(Math.floor(deps.store.clock.now())));
   const problem = rangeProblem(aggregation, period);
   if (problem) throw invalid(problem.field, problem.text);
-  const owners = await ownersOf(deps, callerOf(ctx), { userIds, tokenIds }, 'own');
+  const owners = await ownersOf(deps, callerOf(ctx), whose, 'own');
   const figures = await deps.store.usageFigures(statistic, owners, period, aggregation);
   ctx.body = {
     aggregation,
@@ -137,9 +137,9 @@ const SummaryAnswer = Type.Object({
 });
 
 async function answerSummary(deps: Deps, ctx: Context): Promise<void> {
-  const { month, year, 'user-id': userIds } = checkedBy(SummaryQuery, ctx);
+  const { month, year, ...whose } = checkedBy(SummaryQuery, ctx);
   const period = summaryPeriod({ month, year }, new Date(deps.store.clock.now()));
-  const owners = await ownersOf(deps, callerOf(ctx), { userIds, tokenIds: [] }, 'own');
+  const owners = await ownersOf(deps, callerOf(ctx), whose, 'own');
   const figures = await deps.store.usageFigures('usage', owners, period, 'no-aggregation');
   const used = new Map(figures.map(({ userId, values }) => [userId, values]));
   const users = owners.userIds === 'everyone' ? [...used.keys()] : [...owners.userIds].sort((a, b) => a - b);

@@ -85,12 +85,7 @@ const ListQuery = closed({
 
 async function list(deps: Deps, ctx: Context): Promise<void> {
   const { pagination, sort, ...filter } = checkedBy(ListQuery, ctx);
-  const { userIds, tokenIds } = await ownersOf(
-    deps,
-    callerOf(ctx),
-    { userIds: filter['user-id'], tokenIds: filter['token-id'] },
-    'visible',
-  );
+  const { userIds, tokenIds } = await ownersOf(deps, callerOf(ctx), filter, 'visible');
   const { rows: webhooks, total } = await deps.store.listWebhooks({
     userIds: userIds === 'everyone' ? null : userIds,
     tokenIds,
