@@ -152,7 +152,7 @@ export function probeRequest(
     options: { ...options, ...shownHeaders({ headers, cookies }), ...shownPolicy(policy) },
     webhookUrl: readWebhookUrl(ctx.method, webhookUrl, { allow: settings.allowWebhooks, deny: settings.denyCidrs }),
     waits: webhookUrl === null && !prefersAsync(ctx),
-    idempotency: idempotencyOf(ctx, own.kind, { ...withoutNull(fields), ...digestOf(upload) }),
+    idempotency: idempotencyOf(ctx, own.kind, { ...fields, ...digestOf(upload) }),
   };
 }
 
@@ -212,12 +212,3 @@ function readSources(
 /** An inline policy is shown by its digest, because the log is kept for months. */
 const shownPolicy = (policy: AskedPolicy | null): object =>
   policy ? { policy: policy.name ?? { sha256: policy.digest } } : {};
-
-/** Omits what is absent, so that the request equals one from before these fields existed. */
-const withoutNull = ({ policy, headers, cookies, credential, ...fields }: CommonFields): object => ({
-  ...fields,
-  ...(policy ? { policy } : {}),
-  ...(headers ? { headers } : {}),
-  ...(cookies ? { cookies } : {}),
-  ...(credential ? { credential } : {}),
-});
