@@ -68,6 +68,7 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
   for (const by of ['address', 'replica']) count.connections.inc({ by }, 0);
   readOne(registry, 'probeyard_api_waiting', 'Requests that wait for their end', waiting);
 
+  // What each of them counts is the help of its metric.
   return {
     registry,
     request(route: string, status: number, ms: number): void {
@@ -75,16 +76,11 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
       count.requests.inc({ route, status: `${Math.floor(status / 100)}xx` });
       count.seconds.observe({ route }, ms / 1000);
     },
-    /** A request that failed by a fault of the installation, by the dependency that was away or the error's code. */
     failed: (reason: string): void => count.failures.inc({ reason }),
-    /** A response whose caller disconnected before its last byte. */
     cutAnswer: (route: string): void => count.cut.inc({ route }),
     tokenLookup: (hit: boolean): void => count.lookups.inc({ from: hit ? 'cache' : 'postgres' }),
-    /** New work was refused because the event loop was late: of those who use most, or of everybody. */
     overloadRefused: (by: 'account' | 'replica'): void => count.overload.inc({ by }),
-    /** A connection was refused: all of them are taken, or its address has its share. */
     connectionRefused: (by: 'address' | 'replica'): void => count.connections.inc({ by }),
-    /** A result found no room in the memory budget: its account has used its share, or the replica has none left. */
     memoryRefused: (by: 'account' | 'replica'): void => count.refused.inc({ by }),
     watchMemory(budget: Pick<MemoryBudget, 'totalBytes' | 'used' | 'waiting'>): void {
       const gauge = (name: string, help: string, value: () => number): void => readOne(registry, name, help, value);
@@ -92,14 +88,11 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
       gauge('probeyard_api_memory_used_bytes', 'What the results in hand are charged with', () => budget.used());
       gauge('probeyard_api_memory_waiting', 'Results that wait for room in the memory budget', () => budget.waiting());
     },
-    /** Work for the worker threads, also where it was refused. */
     worked(job: JobName, outcome: WorkOutcome, ms: number): void {
       count.work.inc({ job, outcome });
       if (outcome !== 'full' && outcome !== 'account-full') count.workSeconds.observe({ job }, ms / 1000);
     },
-    /** A connection was closed because its caller read too slowly. */
     slowSocketClosed: (): void => count.slow.inc(),
-    /** Duration of a step of the hot path. */
     step: (name: 'open' | 'create' | 'answer', ms: number): void => count.steps.observe({ step: name }, ms / 1000),
   };
 }

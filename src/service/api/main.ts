@@ -39,26 +39,22 @@ const HEALTH: Readonly<Record<string, [status: number, body: object]>> = {
   '/readyz': [503, { ready: false, reasons: { start: 'this replica is starting' } }],
 };
 
-const starting = () =>
-  function answerWhileStarting(request: IncomingMessage, response: ServerResponse): void {
-    const path = (request.url ?? '').split('?')[0] ?? '';
-    const id = provisionalId();
-    const error = new ApiError('unavailable', { retryAfterS: RETRY_AFTER_S });
-    const health = HEALTH[path];
-    const [status, body] = health ?? [
-      error.status,
-      isManagement(path) ? errorBody(error, id) : { error: error.message },
-    ];
-    response.writeHead(status, {
-      'Content-Type': 'application/json; charset=utf-8',
-      'Cache-Control': 'no-store',
-      'X-Request-Id': id,
-      ...(health ? {} : error.headers),
-      // The next request of this connection should reach the started application.
-      Connection: 'close',
-    });
-    response.end(request.method === 'HEAD' ? undefined : JSON.stringify(body));
-  };
+function answerWhileStarting(request: IncomingMessage, response: ServerResponse): void {
+  const path = (request.url ?? '').split('?')[0] ?? '';
+  const id = provisionalId();
+  const error = new ApiError('unavailable', { retryAfterS: RETRY_AFTER_S });
+  const health = HEALTH[path];
+  const [status, body] = health ?? [error.status, isManagement(path) ? errorBody(error, id) : { error: error.message }];
+  response.writeHead(status, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Cache-Control': 'no-store',
+    'X-Request-Id': id,
+    ...(health ? {} : error.headers),
+    // The next request of this connection should reach the started application.
+    Connection: 'close',
+  });
+  response.end(request.method === 'HEAD' ? undefined : JSON.stringify(body));
+}
 
 // The account settings, derived from the role's.
 
@@ -93,7 +89,7 @@ export async function run(): Promise<void> {
   const log = makeLog('api', config);
   const stopping = signals();
   // Answers from the start: the kubelet must not restart a process that waits for Postgres.
-  let handle: RequestListener = starting();
+  let handle: RequestListener = answerWhileStarting;
   const liveness = await serveLiveness(config.livenessListen);
   const metrics: { counted?: Metrics } = {};
   const server = await listen((request, response) => void handle(request, response), config.listen, provisionalId, {
