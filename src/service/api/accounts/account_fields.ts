@@ -41,13 +41,8 @@ const status = oneOf(STATUSES, { title: 'UserStatus' });
 const time = Type.String({ format: 'date-time' });
 const texts = Type.Array(Type.String());
 
-const ShownShortUser = component('ShortUser', {
-  id: Type.Integer(),
-  username: Type.String(),
-  email: Type.String(),
-  role,
-  status,
-});
+const SHORT = { id: Type.Integer(), username: Type.String(), email: Type.String(), role, status };
+const ShownShortUser = component('ShortUser', SHORT);
 
 export const ShownUser = component('User', {
   id: Type.Integer(),
@@ -72,15 +67,7 @@ export const ShownUser = component('User', {
   updated: time,
 });
 
-export const ShownListedUser = component('ListedUser', {
-  id: Type.Integer(),
-  username: Type.String(),
-  email: Type.String(),
-  role,
-  status,
-  created: time,
-  updated: time,
-});
+export const ShownListedUser = component('ListedUser', { ...SHORT, created: time, updated: time });
 
 const shortUser = ({ id, email, role: itsRole, status: itsStatus }: ShortUser): Static<typeof ShownShortUser> => ({
   id,

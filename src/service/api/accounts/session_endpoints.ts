@@ -1,8 +1,8 @@
 /**
- * Sessions. `POST auth/sign-in`: a JWT for a password; a wrong password and an unknown address get the same response, in
- * equal time. `POST auth/sign-in/link`: a JWT for the code of a sign-in link. Then those of the caller: list them, end
- * them, and `auth/jwt`, which opens one more. Its JWT has no more permissions than the calling credential, and ends with
- * it.
+ * Sessions. `POST auth/sign-in`: a JWT for a password; a wrong password and an unknown address get the same response,
+ * in equal time. `POST auth/sign-in/link`: a JWT for the code of a sign-in link. Then those of the caller: list them,
+ * end them, and `auth/jwt`, which opens one more. Its JWT has no more permissions than the calling credential, and ends
+ * with it.
  */
 import Type, { type Static } from 'typebox';
 import type { Accounts } from '../../accounts/accounts.ts';

@@ -1,6 +1,6 @@
 /**
- * What the code from a mail allows. Signing up creates a pending account, which the code activates; a forgotten password
- * is reset by one. Response and cost are the same whether or not the account exists.
+ * What the code from a mail allows. Signing up creates a pending account, which the code activates; a forgotten
+ * password is reset by one. Response and cost are the same whether or not the account exists.
  */
 import { randomUUID } from 'node:crypto';
 import Type from 'typebox';

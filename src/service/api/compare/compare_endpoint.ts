@@ -20,7 +20,7 @@ import { closed, milliseconds, optionalText, UUID } from '../http/request_fields
 import { ComparisonAnswerSchema } from '../probe/answer_schemas.ts';
 import { byQueryAndBody } from '../probe/by_query_and_body.ts';
 import { probeRequest } from '../probe/probe_request.ts';
-import { SOURCE_FIELDS, timeFields } from '../probe/request_source.ts';
+import { address, SOURCE_FIELDS, timeFields } from '../probe/request_source.ts';
 import { runProbe } from '../probe/run_request.ts';
 import { storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
 import { optionFields, toolRequest } from '../probe/tool_options.ts';
@@ -80,10 +80,7 @@ const RequestId = Type.String({ pattern: UUID, description: 'The id of a request
 
 const CompareSchema = closed({
   url: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 8192,
-      description: `The source, with or without credentials. Schemes: ${SCHEMES.join(', ')}.`,
+    address(`The source, with or without credentials. Schemes: ${SCHEMES.join(', ')}.`, {
       examples: ['https://media.example.com/film.mp4'],
     }),
   ),

@@ -12,8 +12,8 @@ import { BODIES, BOUNDS, BOUNDS_OF_ANYONE, type Bounds, readInput } from './read
 import { closed } from './request_fields.ts';
 import { refuseOverload } from './overload.ts';
 
-// Management answers have no null: a field without a value is left out, of what is sent and of its description. Items of
-// lists stay, since their place says what they are.
+// Management answers have no null: a field without a value is left out, of what is sent and of its description. Items
+// of lists stay, since their place says what they are.
 
 /** For JSON.stringify. */
 export const withoutNull = (_name: string, value: unknown): unknown => (value === null ? undefined : value);

@@ -1,6 +1,6 @@
 /** The HTTP server of the API: its limits, its responses to malformed requests, and its shutdown. */
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { createServer, STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { siteOf } from '../../accounts/networks.ts';
 
 // Closes connections of callers that read too slowly: a response is held until its socket has taken it, so a caller who
@@ -146,19 +146,17 @@ function bodyDeadline(request: IncomingMessage, late: () => void): void {
   request.once('end', done).once('close', done);
 }
 
-const answerTo = (code: string | undefined): [status: number, text: string] => {
-  if (code === 'HPE_HEADER_OVERFLOW') return [400, 'the headers or the query are too large'];
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [400, 'the request timed out'];
-  return [400, 'not a valid HTTP request'];
+const WHAT_IS_WRONG: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: 'the headers or the query are too large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'the request timed out',
 };
 
 function refuse(newId: () => string, error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
-  const [status, text] = answerTo(error.code);
-  const body = JSON.stringify({ error: text });
+  const body = JSON.stringify({ error: WHAT_IS_WRONG[error.code ?? ''] ?? 'not a valid HTTP request' });
   socket.end(
     [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      'HTTP/1.1 400 Bad Request',
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${newId()}`,

@@ -23,10 +23,7 @@ const OWN = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/;
 const RESERVED = 'shared';
 
 /** Where a policy of this name is kept. */
-interface PlaceOfPolicy {
-  account: number;
-  name: string;
-}
+type PlaceOfPolicy = Pick<SavedPolicy, 'account' | 'name'>;
 
 const placeOf = (asked: string, account: number): PlaceOfPolicy =>
   asked.startsWith(SHARED_PREFIX)

@@ -14,7 +14,7 @@ import { ApiError, invalid } from '../errors.ts';
 import { DESCRIBED_AS, FORM } from '../http/input/read_fields.ts';
 import { choice, closed, flag, milliseconds, optionalChoice, optionalText, options } from '../http/request_fields.ts';
 import type { ProbeRequest } from './probe_request.ts';
-import { SOURCE_FIELDS, timeFields } from './request_source.ts';
+import { address, SOURCE_FIELDS, timeFields } from './request_source.ts';
 import { PolicyField } from '../policies/asked_policy.ts';
 import { optionFields, toolRequest } from './tool_options.ts';
 import type { Catalog } from './tool_versions.ts';
@@ -63,14 +63,11 @@ const sections = Object.fromEntries(FILE_ROWS.map((row) => [sectionOf(row), sche
 const LIST = SCHEMES.join(', ');
 
 /** Optional only where a file can be sent. */
-export const UrlField = Type.String({
-  minLength: 1,
-  maxLength: 8192,
-  description:
-    `The source, with or without credentials; playlists and manifests too. Schemes: ${LIST}. Required, ` +
+export const UrlField = address(
+  `The source, with or without credentials; playlists and manifests too. Schemes: ${LIST}. Required, ` +
     'unless a `file` is sent.',
-  examples: ['https://media.example.com/film.mp4'],
-});
+  { examples: ['https://media.example.com/film.mp4'] },
+);
 
 export const ProbeFileSchema = closed({
   url: Type.Optional(UrlField),
@@ -126,12 +123,7 @@ const judgedBy = (policy: Policy, catalog: Catalog): FileTool[] => [
   ...checksOf(policy).filter((check) => catalog.versions(check).length > 0),
 ];
 
-export interface Selection extends Pick<ProbeRequest, 'tools' | 'report'> {
-  /** Sections of the response, without tools that run only for the report. */
-  shown: FileTool[];
-}
-
-/** The sections that the caller requested. */
+/** The sections that the caller requested: those of the response, without tools that run only for the report. */
 function shownOf(request: Pick<ProbeFile, 'only' | SectionName>): FileTool[] {
   const wanted = FILE_ROWS.filter((row) =>
     request.only === null ? request[sectionOf(row)].enabled : sectionOf(row) === request.only,
@@ -155,7 +147,7 @@ function runOf(request: Pick<ProbeFile, SectionName>, shown: FileTool[]) {
  * `policy`: the policy to evaluate. Its tools, and ffprobe for a timeline, run in addition to the requested ones, and
  * are not shown.
  */
-export function selectTools(request: ProbeFile, catalog: Catalog, policy: Policy | null = null): Selection {
+export function selectTools(request: ProbeFile, catalog: Catalog, policy: Policy | null = null) {
   const shown = shownOf(request);
   const pinned: Partial<Record<FileTool, string>> = policy?.uses ?? {};
   const wantedBy = [
@@ -174,7 +166,7 @@ export function selectTools(request: ProbeFile, catalog: Catalog, policy: Policy
   return { tools, shown, report: reportOf(request, shown) };
 }
 
-function reportOf(request: ProbeFile, shown: FileTool[]): Selection['report'] {
+function reportOf(request: ProbeFile, shown: FileTool[]): ProbeRequest['report'] {
   if (!shown.includes(probeReport.name)) return { enabled: false };
   const { diff, prefer, frames } = request[probeReport.name] as AskedTool & {
     diff: boolean;

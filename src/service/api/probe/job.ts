@@ -14,7 +14,7 @@ import {
   PROBE_JOBS,
   type KubeClient,
 } from '../../../platform/kube/client.ts';
-import type { ProbeJob, Reason } from '../../../platform/kube/probe_job.ts';
+import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import { INTERNAL, TEXTS, UNAVAILABLE } from '../../result/texts.ts';
@@ -24,17 +24,11 @@ import { inside } from '../errors.ts';
 
 type EndStore = Pick<Store, 'closeRequest' | 'endsFor'>;
 
-interface OwnEnd {
-  status: number;
-  reason: Reason;
-  error: string;
-}
-
 /** Returns the recorded end: this one, or an earlier one. */
 export async function recordOwnEnd(
   store: EndStore,
   request: { id: string; submittedAt: Date },
-  end: OwnEnd,
+  end: Required<Pick<Ended, 'status' | 'reason' | 'error'>>,
 ): Promise<Ended> {
   const { closed, queueTimeMs } = await store.closeRequest({
     ...request,

@@ -7,7 +7,7 @@ import { PolicyResultSchema } from '../../../media/policy/schema.ts';
 import { WEB_SCHEMES } from '../../../source/protocols/table.ts';
 import { ENDPOINT_ROWS, endpointPath } from '../../../media/tools/table.ts';
 import type { Endpoint as ToolEndpoint } from '../../../media/tools/tool.ts';
-import { endpoint, type Endpoint, type Work } from '../http/endpoint.ts';
+import { endpoint, type Work } from '../http/endpoint.ts';
 import { closed, component, flag, optionalText, orNull, whole } from '../http/request_fields.ts';
 import {
   ANY_OUTPUT,
@@ -21,16 +21,12 @@ import {
 import { byQueryAndBody } from './by_query_and_body.ts';
 import { askedPolicy, PolicyField } from '../policies/asked_policy.ts';
 import { probeRequest } from './probe_request.ts';
-import { SOURCE_FIELDS, timeFields } from './request_source.ts';
+import { address, SOURCE_FIELDS, timeFields } from './request_source.ts';
 import { runProbe } from './run_request.ts';
 import { optionFields, toolRequest } from './tool_options.ts';
 
 const singleFields = ({ timeoutMs, injectJson }: ToolEndpoint) => ({
-  url: Type.String({
-    minLength: 1,
-    maxLength: 8192,
-    description: `The source, with or without credentials. Schemes: ${WEB_SCHEMES.join(', ')}.`,
-  }),
+  url: address(`The source, with or without credentials. Schemes: ${WEB_SCHEMES.join(', ')}.`),
   ...SOURCE_FIELDS,
   ...timeFields(timeoutMs),
   inject_output: Type.Optional(
@@ -92,14 +88,7 @@ const probe = (row: Row): Work =>
     await runProbe(deps, ctx, request);
   };
 
-interface Single {
-  path: string;
-  schema: TObject;
-  envelope: TSchema;
-  endpoints: Endpoint[];
-}
-
-function singleTool(row: Row): Single {
+function singleTool(row: Row) {
   const { summary, description, examples } = row.endpoint;
   const report = reportOf(row)?.schema ?? ANY_OUTPUT;
   const envelope = envelopeOf(row, report);
