@@ -1,11 +1,9 @@
 /** API tokens: their fields, as callers set them and as the owner sees them; read, list, create, change and revoke. */
 import Type, { type Static } from 'typebox';
 import type { Limits } from '../../../base/limits.ts';
-import type { Accounts } from '../../accounts/accounts.ts';
 import { endsNoLater, mayChange, reachesNoFurther } from '../../accounts/authority.ts';
 import { type Caller, latestEnd, seesEveryone } from '../../accounts/caller.ts';
 import { type ApiTokenChange, type ApiTokenRecord, TOKEN_SORTS } from '../../../platform/store/api_tokens.ts';
-import type { Store } from '../../../platform/store/store.ts';
 import { isToken, TOKEN_PATTERN, tokenSha256 } from '../../../platform/store/token_text.ts';
 import type { UserRecord } from '../../../platform/store/users.ts';
 import { callerOf, type Context, paramOf } from '../http/request_context.ts';
@@ -66,10 +64,7 @@ const TokenFields = {
 };
 
 /** A new token cannot have more permissions than the credential that creates it. */
-function checkGiven(
-  caller: Pick<Caller, 'permissions'>,
-  permissions: readonly string[] | null | undefined,
-): void {
+function checkGiven(caller: Caller, permissions: readonly string[] | null | undefined): void {
   const beyond = permissions?.find((name) => !caller.permissions.includes(name));
   if (beyond !== undefined)
     throw new ApiError('beyond-caller', {
@@ -78,11 +73,7 @@ function checkGiven(
 }
 
 /** The token's expiry: no later than that of the credential that creates it, except for the JWT of a sign-in. */
-function expiryOf(
-  caller: Pick<Caller, 'signedIn' | 'expiresAt'>,
-  ttl: number | null | undefined,
-  now: number,
-): Date | null | undefined {
+function expiryOf(caller: Caller, ttl: number | null | undefined, now: number): Date | null | undefined {
   if (ttl === undefined) return undefined;
   const end = ttl === null ? null : new Date(now + ttl);
   const latest = latestEnd(caller);
@@ -128,10 +119,7 @@ const listedToken = (token: ApiTokenRecord, inForce: Limits): Static<typeof Show
 });
 
 /** Tokens that were revoked meanwhile are left out. */
-async function listedTokens(
-  store: Pick<Store, 'tokenLimits'>,
-  tokens: readonly ApiTokenRecord[],
-): Promise<Static<typeof ShownListedToken>[]> {
+async function listedTokens({ store }: Deps, tokens: readonly ApiTokenRecord[]) {
   const records = await store.tokenLimits(tokens.map(({ id }) => id));
   return tokens.flatMap((token) => {
     const record = records.get(token.id);
@@ -144,17 +132,15 @@ async function listedTokens(
  * has ended meanwhile.
  */
 async function shownToken(
-  {
-    accounts: { box, settings },
-    store,
-  }: { accounts: Pick<Accounts, 'box' | 'settings'>; store: Pick<Store, 'tokenLimits'> },
+  deps: Deps,
   token: ApiTokenRecord,
   to: { owner: boolean; fresh?: string | undefined },
 ): Promise<Static<typeof ShownToken> | null> {
+  const { box, settings } = deps.accounts;
   const kept =
     to.owner && settings.tokensViewable && token.sealed ? await box.open(token.sealed, 'token', token.id) : null;
   const secret = to.owner && token.webhookSecret ? await box.open(token.webhookSecret, 'webhook', token.id) : null;
-  const [shown] = await listedTokens(store, [token]);
+  const [shown] = await listedTokens(deps, [token]);
   return shown ? { ...shown, token: to.fresh ?? kept, 'webhook-secret': secret } : null;
 }
 
@@ -221,19 +207,16 @@ const ListQuery = closed({
   sort: sortBy(FIELDS, 'id', 'asc'),
 });
 
-async function list({ store }: Deps, ctx: Context): Promise<void> {
+async function list(deps: Deps, ctx: Context): Promise<void> {
+  const { store } = deps;
   const caller = callerOf(ctx);
   const { 'user-id': asked, pagination, sort } = checkedBy(ListQuery, ctx);
   const owners = asked.length === 0 ? [caller.userId] : asked;
   for (const id of owners)
     if (id !== caller.userId && !(await store.findUser(id, seesEveryone(caller) ? null : caller.userId)))
       throw notFound();
-  const { rows: tokens, total } = await store.listTokens({
-    owners,
-    sort,
-    ...pageOf(pagination),
-  });
-  const listed = await listedTokens(store, tokens);
+  const { rows: tokens, total } = await store.listTokens({ owners, sort, ...pageOf(pagination) });
+  const listed = await listedTokens(deps, tokens);
   const { filter, ...echo } = listEcho(
     { filter: { 'user-id': asked }, pagination, sort },
     { count: listed.length, total },
@@ -257,7 +240,8 @@ const MakeBody = closed(TokenFields);
 
 const ended = () => new ApiError('bad-credential', { text: 'the credential has ended' });
 
-async function make({ accounts, store }: Deps, ctx: Context): Promise<void> {
+async function make(deps: Deps, ctx: Context): Promise<void> {
+  const { accounts, store } = deps;
   const caller = callerOf(ctx);
   const { name = '', ttl = null, permissions, limits = {} } = checkedBy(MakeBody, ctx);
   checkGiven(caller, permissions);
@@ -281,12 +265,10 @@ async function make({ accounts, store }: Deps, ctx: Context): Promise<void> {
   );
   if (made === 'maker-ended') throw ended();
   if (made === 'too-many')
-    throw new ApiError('too-many-tokens', {
-      text: `the user has reached the limit of ${MOST_TOKENS} API tokens`,
-    });
+    throw new ApiError('too-many-tokens', { text: `the user has reached the limit of ${MOST_TOKENS} API tokens` });
   if (made === 'account-full') throw accountFull('tokens', accounts.settings);
   const token = await store.readToken({ id: made.id });
-  const shown = token && (await shownToken({ accounts, store }, token, { owner: true, fresh: made.token }));
+  const shown = token && (await shownToken(deps, token, { owner: true, fresh: made.token }));
   // It has already ended, together with the credential that created it.
   if (!shown) throw ended();
   ctx.status = 201;

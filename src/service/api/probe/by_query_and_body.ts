@@ -27,10 +27,7 @@ export function byQueryAndBody({
   bodyExamples,
   failed,
   ...described
-}: Probe): {
-  byQuery: Described;
-  byBody: Described;
-} {
+}: Probe): Record<'byQuery' | 'byBody', Described> {
   const common = {
     ...described,
     rate: 'request',
