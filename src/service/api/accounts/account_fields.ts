@@ -1,7 +1,7 @@
 /** Fields of accounts: those of several endpoints, and a user as the API shows them. */
 import Type, { type Static } from 'typebox';
 import { PERMISSIONS } from '../../../platform/store/permissions.ts';
-import { closed, component, oneOf, orNull, PLAIN } from '../http/request_fields.ts';
+import { closed, component, oneOf, orNull, PLAIN, time } from '../http/request_fields.ts';
 import { ROLES, STATUSES } from '../../accounts/caller.ts';
 import type { ShortUser, UserRecord } from '../../../platform/store/users.ts';
 
@@ -38,7 +38,6 @@ export const safeRetUrl = (url: string | undefined): string | null =>
 
 const role = oneOf(ROLES, { title: 'UserRole' });
 const status = oneOf(STATUSES, { title: 'UserStatus' });
-const time = Type.String({ format: 'date-time' });
 const texts = Type.Array(Type.String());
 
 const SHORT = { id: Type.Integer(), username: Type.String(), email: Type.String(), role, status };
@@ -62,12 +61,12 @@ export const ShownUser = component('User', {
     additionalProperties: closed({ name: Type.String(), scopes: texts }),
   }),
   restrictions: texts,
-  plan: closed({ id: Type.Integer(), name: Type.String(), expires: orNull(time) }),
-  created: time,
-  updated: time,
+  plan: closed({ id: Type.Integer(), name: Type.String(), expires: orNull(time()) }),
+  created: time(),
+  updated: time(),
 });
 
-export const ShownListedUser = component('ListedUser', { ...SHORT, created: time, updated: time });
+export const ShownListedUser = component('ListedUser', { ...SHORT, created: time(), updated: time() });
 
 const shortUser = ({ id, email, role: itsRole, status: itsStatus }: ShortUser): Static<typeof ShownShortUser> => ({
   id,

@@ -16,7 +16,7 @@ import { ApiError, inside, invalid, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { GivenPassword, RetUrl, safeRetUrl, ShownUser, shownUser, Uuid } from './account_fields.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { closed, component, flag, oneOf, orNull } from '../http/request_fields.ts';
+import { closed, component, flag, oneOf, orNull, time } from '../http/request_fields.ts';
 import { browserMark, clearCookie, setBrowserMark, setCookie } from '../http/authenticate.ts';
 
 const SignInBody = closed({
@@ -27,7 +27,7 @@ const SignInBody = closed({
   'current-user': flag(false, 'Include the user in the answer.'),
   'ret-url': RetUrl,
 });
-const JwtToken = closed({ token: Type.String(), expire: Type.String({ format: 'date-time' }) });
+const JwtToken = closed({ token: Type.String(), expire: time() });
 const SignInAnswer = closed({
   'api-token': orNull(Type.String({ description: 'The oldest API token, if it can be shown.' })),
   'current-user': Type.Unsafe<Static<typeof ShownUser> | null>({ anyOf: [ShownUser, { type: 'null' }] }),
@@ -252,8 +252,8 @@ const UA_TYPES = ['browser', 'mobile', 'cli', 'other'] as const;
 const SessionsQuery = closed({ 'include-expired': flag(false, 'Include sessions that ended within 30 days.') });
 const Session = component('Session', {
   id: Type.String({ format: 'uuid' }),
-  created: Type.String({ format: 'date-time' }),
-  expire: Type.String({ format: 'date-time' }),
+  created: time(),
+  expire: time(),
   'remote-ip': Type.String(),
   'ua-type': oneOf(UA_TYPES),
   'user-agent': Type.String(),

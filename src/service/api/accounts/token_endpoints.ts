@@ -23,6 +23,7 @@ import {
   Pagination,
   PLAIN,
   sortBy,
+  time,
 } from '../http/request_fields.ts';
 import { keptToken, makeApiToken, MOST_TOKENS } from '../../accounts/make_token.ts';
 import { NAMED_ONLY } from '../../../platform/store/permissions.ts';
@@ -82,7 +83,6 @@ function expiryOf(caller: Caller, ttl: number | null | undefined, now: number): 
   return end;
 }
 
-const time = Type.String({ format: 'date-time' });
 const SHOWN = {
   id: Type.Integer(),
   'user-id': Type.Integer(),
@@ -91,9 +91,9 @@ const SHOWN = {
   limits: ShownLimits,
   'limits-in-force': LimitsInForce,
   default: Type.Boolean({ description: 'The token of jobs made with kubectl.' }),
-  expires: orNull(time),
-  created: time,
-  updated: time,
+  expires: orNull(time()),
+  created: time(),
+  updated: time(),
 };
 
 const ShownListedToken = component('ListedApiToken', SHOWN);

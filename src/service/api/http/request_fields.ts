@@ -23,6 +23,9 @@ export const orNull = <T extends TSchema>(schema: T) => {
 /** An id of a request, in either case. */
 export const UUID = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
 
+export const time = (description?: string) =>
+  Type.String({ format: 'date-time', ...(description === undefined ? {} : { description }) });
+
 /** A whole number from 0: of milliseconds, bytes or things. */
 export const whole = (description: string) => Type.Integer({ minimum: 0, description });
 

@@ -5,7 +5,7 @@ import { EVENTS } from '../../webhooks/body.ts';
 import { DESCRIBED_AS, LOWERED_TO } from '../http/input/read_fields.ts';
 import type { Handler } from '../http/request_context.ts';
 import { methods } from '../http/middleware.ts';
-import { oneOf } from '../http/request_fields.ts';
+import { oneOf, time } from '../http/request_fields.ts';
 import { EnvelopeSchema, MetadataSchema } from '../probe/answer_schemas.ts';
 import { commonErrors, type Examples, type Operation, type Response, TAGS } from './operation.ts';
 
@@ -299,7 +299,7 @@ function describe(operation: Operation, place: Components['place']): object {
 export const WebhookSchema = Type.Object(
   {
     type: oneOf(Object.keys(EVENTS) as (keyof typeof EVENTS)[]),
-    timestamp: Type.String({ format: 'date-time', description: 'When the request ended.' }),
+    timestamp: time('When the request ended.'),
     truncated: Type.Optional(
       Type.Literal(true, {
         description: 'The result exceeds 1 MB, and comes without the outputs of the tools. Read it by its id.',

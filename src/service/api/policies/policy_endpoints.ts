@@ -22,7 +22,7 @@ import { endpoint, type EndpointName } from '../http/endpoint.ts';
 import { SAVES_PER_MINUTE, takeRequestRate, takeSaveRate } from '../http/rate.ts';
 import { checkedBy, type TextBody } from '../http/read_input.ts';
 import { type Context, paramOf, tokenOf } from '../http/request_context.ts';
-import { choice, closed, component, orNull, UUID } from '../http/request_fields.ts';
+import { choice, closed, component, orNull, time, UUID } from '../http/request_fields.ts';
 import { POLICY_OUTCOME } from '../probe/answer_schemas.ts';
 import {
   judged,
@@ -37,7 +37,7 @@ import { checkedOwnName, findNamed, policyInText, shownName, unknownPolicy, useN
 
 const REVISION = {
   revision: Type.Integer({ minimum: 1 }),
-  created_at: Type.String({ format: 'date-time', description: 'When the revision was saved.' }),
+  created_at: time('When the revision was saved.'),
   user_id: orNull(Type.Integer({ description: 'The user who saved the revision; null for a shared policy.' })),
 };
 

@@ -11,7 +11,7 @@ import { FILE_ROWS, type ResultName, sectionOf, shownName, TOOLS } from '../../.
 import { WAITING } from '../../../platform/kube/probe_job.ts';
 import { PolicyResultSchema } from '../../../media/policy/schema.ts';
 import { OUTCOMES } from '../../../media/policy/types.ts';
-import { closed, component, oneOf, orNull, whole } from '../http/request_fields.ts';
+import { closed, component, oneOf, orNull, time, whole } from '../http/request_fields.ts';
 
 // The schemas of what tools print, where its form is known.
 
@@ -158,8 +158,6 @@ export const AcceptedSchema = component('Accepted', {
   success: Type.Literal(true),
   metadata: closed({ request_id: Type.String({ format: 'uuid' }) }),
 });
-
-const time = (description: string) => Type.String({ format: 'date-time', description });
 
 const WaitingSchema = component('Waiting', { reason: oneOf(WAITING), text: Type.String() });
 

@@ -36,6 +36,7 @@ import {
   orNull,
   Pagination,
   sortBy,
+  time,
   UUID,
 } from '../http/request_fields.ts';
 import { MAX_SHARED_NAME } from '../policies/asked_policy.ts';
@@ -104,7 +105,7 @@ const ListQuery = closed({
 const toolState = oneOf(TOOL_STATES, { title: 'ToolState' });
 const LOG_ROW = {
   id: Type.String({ format: 'uuid' }),
-  send: Type.String({ format: 'date-time' }),
+  send: time(),
   type: oneOf(KINDS, { title: 'Kind' }),
   status: oneOf(STATES, { title: 'LogState' }),
   'status-ffprobe': toolState,
@@ -224,13 +225,8 @@ const TYPED: readonly ResultName[] = FILE_ROWS.filter((row) => !('endpoint' in r
 const LoggedRequest = Type.Object(
   {
     ...LOG_ROW,
-    admitted: orNull(
-      Type.String({
-        format: 'date-time',
-        description: 'When it was given a slot, and its tools started; absent if it never was.',
-      }),
-    ),
-    ended: Type.String({ format: 'date-time', description: 'When its end was recorded.' }),
+    admitted: orNull(time('When it was given a slot, and its tools started; absent if it never was.')),
+    ended: time('When its end was recorded.'),
     request: Type.String({ description: 'The request as JSON, with the address as the log shows it.' }),
     'tool-errors': Type.Record(Type.String(), Type.String(), {
       description: 'By tool: why it failed. Empty if none failed, or the result has expired.',

@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { choice, closed, ids, oneOf, orNull } from '../http/request_fields.ts';
+import { choice, closed, ids, oneOf, orNull, time } from '../http/request_fields.ts';
 import { ownersOf, timeRange, timesOf } from './query_filters.ts';
 
 const BucketsQuery = closed({
@@ -23,10 +23,8 @@ const BucketsQuery = closed({
   'token-id': ids('With these tokens.'),
 });
 
-const Period = Type.Object(
-  { from: Type.String({ format: 'date-time' }), to: Type.String({ format: 'date-time' }) },
-  { title: 'Period' },
-);
+const PERIOD = { from: time(), to: time() };
+const Period = Type.Object(PERIOD, { title: 'Period' });
 
 const bucketsOf = (names: readonly string[]) =>
   Type.Object({
@@ -37,10 +35,7 @@ const bucketsOf = (names: readonly string[]) =>
         'user-id': Type.Integer(),
         'aggregated-usage': Type.Array(
           Type.Object({
-            'aggregation-time': Type.String({
-              format: 'date-time',
-              description: 'When the bucket begins; with no-aggregation: period.from.',
-            }),
+            'aggregation-time': time('When the bucket begins; with no-aggregation: period.from.'),
             resources: Type.Object(Object.fromEntries(names.map((name) => [name, Type.Number()]))),
           }),
         ),
@@ -117,7 +112,7 @@ const SummaryQuery = closed({
 });
 
 const SummaryAnswer = Type.Object({
-  period: Type.Object({ from: Type.String({ format: 'date-time' }), to: Type.String({ format: 'date-time' }) }),
+  period: Type.Object(PERIOD),
   'users-usage': Type.Array(
     Type.Object({
       'user-id': Type.Integer(),

@@ -17,6 +17,7 @@ import {
   orNull,
   Pagination,
   sortBy,
+  time,
   UUID,
 } from '../http/request_fields.ts';
 import { ownersOf } from './query_filters.ts';
@@ -25,23 +26,19 @@ import { visibleUsers } from '../http/endpoint_access.ts';
 
 const WEBHOOK_STATES = ['pending', 'delivered', 'failed'] as const satisfies readonly WebhookState[];
 
-const time = Type.String({ format: 'date-time' });
-
 const WebhookRow = Type.Object(
   {
     id: Type.String({ format: 'uuid', description: 'The webhook-id that the receiver gets in every attempt.' }),
     request: Type.String({ format: 'uuid', description: 'The request whose result it delivers.' }),
     url: Type.String({ description: 'Without credentials; values of its query read REDACTED.' }),
     state: oneOf(WEBHOOK_STATES, { title: 'DeliveryState' }),
-    created: time,
-    next: orNull(
-      Type.String({ format: 'date-time', description: 'The next attempt; absent if it is delivered or failed.' }),
-    ),
-    ended: orNull(Type.String({ format: 'date-time', description: 'When it was delivered or failed for good.' })),
+    created: time(),
+    next: orNull(time('The next attempt; absent if it is delivered or failed.')),
+    ended: orNull(time('When it was delivered or failed for good.')),
     attempts: Type.Array(
       Type.Object(
         {
-          time,
+          time: time(),
           status: orNull(Type.Integer({ description: 'Absent: no response.' })),
           error: Type.Optional(Type.String()),
           duration: Type.Integer({ description: 'Milliseconds.' }),

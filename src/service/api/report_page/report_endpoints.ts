@@ -18,7 +18,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { callerOf, type Context, paramOf, uuidOf } from '../http/request_context.ts';
-import { closed, component, orNull, UUID } from '../http/request_fields.ts';
+import { closed, component, orNull, time, UUID } from '../http/request_fields.ts';
 import { pageHeaders } from '../pages/static_files.ts';
 import { outputTexts, resultFor } from '../probe/stored_result.ts';
 import { html } from './html.ts';
@@ -153,8 +153,8 @@ const LINK = {
   id: Type.String({ format: 'uuid' }),
   request: Type.String({ format: 'uuid' }),
   'user-id': Type.Integer({ description: 'Who made it.' }),
-  created: Type.String({ format: 'date-time' }),
-  expires: Type.String({ format: 'date-time' }),
+  created: time(),
+  expires: time(),
 };
 const MadeLink = component('MadeReportLink', {
   ...LINK,
