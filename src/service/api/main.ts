@@ -5,7 +5,7 @@ import { isIP } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { uuidv7 } from '../../platform/store/uuid.ts';
 import { ApiError } from './errors.ts';
-import { errorBody } from './http/error_handler.ts';
+import { errorBody } from './http/middleware.ts';
 import { isManagement } from './http/endpoint_access.ts';
 import type { AccountSettings, MailSettings } from '../accounts/settings.ts';
 import { type Config, limitsOf, loadConfig, postgresOf } from '../../base/config.ts';

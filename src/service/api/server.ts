@@ -4,14 +4,13 @@ import Koa from 'koa';
 import { clientRoutes, consoleRoutes, referenceRoutes, siteRoutes } from './pages/page_routes.ts';
 import type { State } from './http/request_context.ts';
 import type { Deps } from './deps.ts';
-import { errorHandler } from './http/error_handler.ts';
 import { healthz, readyz, type ReadyChecks } from './health_routes.ts';
 import { mount } from './http/endpoint.ts';
 import { mcpEndpoint } from './mcp/mcp_endpoint.ts';
 import { makeInside } from './mcp/inside.ts';
 import { ENDPOINTS, OPERATIONS } from './endpoints.ts';
 import { openapi } from './openapi/openapi_document.ts';
-import { accessLog, requestId, strictTransport } from './http/middleware.ts';
+import { accessLog, errorHandler, requestId, strictTransport } from './http/middleware.ts';
 
 export function makeApp(deps: Deps, checks: ReadyChecks): Koa<State> {
   const app = new Koa<State>();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import Koa from 'koa';
 import { pino } from 'pino';
 import type { State } from '../../../src/service/api/http/request_context.ts';
-import { errorHandler } from '../../../src/service/api/http/error_handler.ts';
+import { errorHandler } from '../../../src/service/api/http/middleware.ts';
 import { ApiError } from '../../../src/service/api/errors.ts';
 import { listen, type HttpServer } from '../../../src/service/api/http/http_server.ts';
 import { BusError } from '../../../src/platform/bus/errors.ts';

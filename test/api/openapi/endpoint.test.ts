@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import type { Logger } from '../../../src/base/log.ts';
 import type { State } from '../../../src/service/api/http/request_context.ts';
-import { errorHandler } from '../../../src/service/api/http/error_handler.ts';
+import { errorHandler } from '../../../src/service/api/http/middleware.ts';
 import { openapi } from '../../../src/service/api/openapi/openapi_document.ts';
 import { OPERATIONS } from '../../../src/service/api/endpoints.ts';
 

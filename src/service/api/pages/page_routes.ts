@@ -4,15 +4,102 @@
  * the root (docs/site/build.ts); the description at `/docs/api` as a page that can send requests, and the same as text.
  * Nothing is loaded from other addresses, and the policies of the pages forbid it.
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import type { Logger } from '../../../base/log.ts';
 import { notFound } from '../errors.ts';
 import { methods } from '../http/middleware.ts';
 import { type Context, type Handler, paramOf } from '../http/request_context.ts';
 import type { Operation } from '../openapi/operation.ts';
-import { isStatic, packedFile, pageHeaders, readStaticFile, sendStaticFile, type StaticFile } from './static_files.ts';
+
+// Files of pages as the image brings them, each beside its packed forms (images/packed.ts).
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.tgz': 'application/gzip',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.json': 'application/json',
+  '.md': 'text/markdown; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
+};
+
+const PACKINGS = { br: '.br', gzip: '.gz', identity: '' } as const;
+type Packing = keyof typeof PACKINGS;
+
+interface StaticFile {
+  type: string;
+  etag: string;
+  bodies: ReadonlyMap<Packing, Buffer>;
+}
+
+const isStatic = (name: string): boolean => extname(name) in TYPES;
+
+const etagOf = (body: Buffer): string => createHash('sha256').update(body).digest('base64url').slice(0, 22);
+
+function readStaticFile(path: string): StaticFile {
+  const bodies = new Map<Packing, Buffer>();
+  for (const [packing, extension] of Object.entries(PACKINGS) as [Packing, string][])
+    if (packing === 'identity' || existsSync(path + extension)) bodies.set(packing, readFileSync(path + extension));
+  return { type: TYPES[extname(path)]!, etag: etagOf(bodies.get('identity')!), bodies };
+}
+
+/** For a file that no build has packed. */
+const packedFile = ({ body, type }: { body: Buffer; type: string }): StaticFile => ({
+  type,
+  etag: etagOf(body),
+  bodies: new Map<Packing, Buffer>([
+    ['gzip', gzipSync(body, { level: 9 })],
+    ['identity', body],
+  ]),
+});
+
+/** No frame around the page, no form that leaves it, and nothing but what the policy lists. */
+export const pageHeaders = (policy: Readonly<Record<string, string>>): Record<string, string> => ({
+  'Content-Security-Policy': Object.entries({
+    'default-src': `'none'`,
+    ...policy,
+    'base-uri': `'none'`,
+    'form-action': `'none'`,
+    'frame-ancestors': `'none'`,
+  })
+    .map(([name, value]) => `${name} ${value}`)
+    .join('; '),
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+});
+
+/** The name of an asset contains a hash of its content; anything else is checked again each time. */
+function sendStaticFile(
+  ctx: Context,
+  { type, etag, bodies }: StaticFile,
+  { headers, isAsset, status = 200 }: { headers: Record<string, string>; isAsset: boolean; status?: number },
+): void {
+  const packing = (ctx.acceptsEncodings(...bodies.keys()) || 'identity') as Packing;
+  ctx.set({
+    ...headers,
+    Vary: 'Accept-Encoding',
+    'Cache-Control': isAsset ? 'public, max-age=31536000, immutable' : 'no-cache',
+    ETag: `"${etag}-${packing}"`,
+  });
+  ctx.status = status;
+  if (ctx.fresh) {
+    ctx.status = 304;
+    return;
+  }
+  if (packing !== 'identity') ctx.set('Content-Encoding', packing);
+  ctx.type = type;
+  ctx.body = bodies.get(packing)!;
+}
 
 /** Beside the sources of the image. */
 const beside = (folder: string): string => fileURLToPath(new URL(`../../../../${folder}`, import.meta.url));

@@ -19,7 +19,7 @@ import { visibleUsers } from '../http/endpoint_access.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { callerOf, type Context, paramOf, uuidOf } from '../http/request_context.ts';
 import { closed, component, orNull, time, UUID } from '../http/request_fields.ts';
-import { pageHeaders } from '../pages/static_files.ts';
+import { pageHeaders } from '../pages/page_routes.ts';
 import { outputTexts, resultFor } from '../probe/stored_result.ts';
 import { html } from './html.ts';
 import { type PageInput, titleOf } from './report_page.ts';
