@@ -10,7 +10,7 @@ import { connect } from 'node:net';
 import { pino } from 'pino';
 import { ENDPOINTS, OPERATIONS } from '../../src/service/api/endpoints.ts';
 import { mcpEndpoint } from '../../src/service/api/mcp/mcp_endpoint.ts';
-import { makeInside } from '../../src/service/api/mcp/inside.ts';
+import { makeInside } from '../../src/service/api/mcp/calls.ts';
 import { until } from '../until.ts';
 import { MAIN, startRoleServers, type RoleServers } from './role_process.ts';
 import { worstBodies, worstPolicies, type Sent } from './worst_bodies.ts';

@@ -17,10 +17,9 @@ import * as compareReport from './compare/compare_report_endpoint.ts';
 import { mcpOperation } from './mcp/mcp_endpoint.ts';
 import * as policies from './policies/policy_endpoints.ts';
 import * as file from './probe/file_endpoints.ts';
+import * as offers from './probe/offer_endpoints.ts';
 import * as requests from './probe/request_endpoints.ts';
-import * as samples from './probe/samples.ts';
 import { SINGLES } from './probe/single_endpoints.ts';
-import * as versions from './probe/versions_endpoint.ts';
 import * as log from './records/log_endpoints.ts';
 import * as report from './report_page/report_endpoints.ts';
 import * as statistics from './records/statistics_endpoints.ts';
@@ -36,8 +35,7 @@ const FILES: object = {
   ...SINGLES.map(({ endpoints }) => endpoints),
   file,
   requests,
-  versions,
-  samples,
+  offers,
   compare,
   compareReport,
   policies,

@@ -7,7 +7,7 @@ import type { Deps } from './deps.ts';
 import { healthz, readyz, type ReadyChecks } from './health_routes.ts';
 import { mount } from './http/endpoint.ts';
 import { mcpEndpoint } from './mcp/mcp_endpoint.ts';
-import { makeInside } from './mcp/inside.ts';
+import { makeInside } from './mcp/calls.ts';
 import { ENDPOINTS, OPERATIONS } from './endpoints.ts';
 import { openapi } from './openapi/openapi_document.ts';
 import { accessLog, errorHandler, requestId, strictTransport } from './http/middleware.ts';

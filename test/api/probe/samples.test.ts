@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { samplesAt } from '../../../src/service/api/probe/samples.ts';
+import { samplesAt } from '../../../src/service/api/probe/offer_endpoints.ts';
 import { SAMPLES } from '../../../src/service/samples/list.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
 

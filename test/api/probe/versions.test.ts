@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { catalogOf } from '../../../src/service/api/probe/tool_versions.ts';
 import { makeReader } from '../../../src/service/api/http/input/read_fields.ts';
 import { ProbeFileSchema, type ProbeFile, selectTools } from '../../../src/service/api/probe/file_request.ts';
-import { availableTools } from '../../../src/service/api/probe/versions_endpoint.ts';
+import { availableTools } from '../../../src/service/api/probe/offer_endpoints.ts';
 import { FFPROBE_OPTIONS } from '../../../src/media/tools/ffprobe_options.ts';
 import { HLS_VERSION } from '../../../src/media/hls/built_in.ts';
 import { aTool } from '../a_tool.ts';

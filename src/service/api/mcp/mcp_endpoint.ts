@@ -12,8 +12,7 @@ import type { Context } from '../http/request_context.ts';
 import { type Described, endpoint, type Endpoint } from '../http/endpoint.ts';
 import { hostOf } from '../http/middleware.ts';
 import { component } from '../http/request_fields.ts';
-import { makeCalls } from './calls.ts';
-import type { Inside } from './inside.ts';
+import { makeCalls, type Inside } from './calls.ts';
 import { makeServe, type Serve } from './mcp_protocol.ts';
 
 // Messages of JSON-RPC as the description has them.

@@ -1,7 +1,11 @@
-/** `GET /v1/versions`: the tool versions that the cluster can run now, and the options that each accepts. */
+/**
+ * `GET /v1/versions`: the tool versions that the cluster can run now, and the options that each accepts. `GET
+ * /v1/samples`: the samples of this installation, by the addresses at which runners read them.
+ */
 import Type, { type Static } from 'typebox';
 import type { OptionSpec } from '../../../media/tools/option.ts';
 import { FILE_ROWS, sectionOf, type SectionName } from '../../../media/tools/table.ts';
+import { SAMPLES } from '../../samples/list.ts';
 import type { Context } from '../http/request_context.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { component, oneOf, orNull } from '../http/request_fields.ts';
@@ -51,8 +55,8 @@ const Tool = component('AvailableTool', {
   versions: Type.Array(Version, { description: 'Newest first.' }),
 });
 
-const Answer = component('Versions', { success: Type.Literal(true), tools: Type.Array(Tool) });
-type Answer = Static<typeof Answer>;
+const Versions = component('Versions', { success: Type.Literal(true), tools: Type.Array(Tool) });
+type Versions = Static<typeof Versions>;
 
 function versionOf(program: Program, version: string, latest: string, catalog: Catalog): Static<typeof Version> {
   const resolved = catalog.resolve(program.name, version);
@@ -73,7 +77,7 @@ function versionOf(program: Program, version: string, latest: string, catalog: C
   };
 }
 
-export function availableTools(catalog: Catalog): Answer {
+export function availableTools(catalog: Catalog): Versions {
   const tools = PROGRAMS.map((program): Static<typeof Tool> => {
     const versions = catalog.versions(program.name);
     const latest = versions.length > 0 ? catalog.resolve(program.name, 'latest').version : null;
@@ -91,9 +95,9 @@ export function availableTools(catalog: Catalog): Answer {
 }
 
 /** Catalogs are immutable: a change creates a new object. */
-const made = new WeakMap<Catalog, Answer>();
+const made = new WeakMap<Catalog, Versions>();
 
-function read(deps: Deps, ctx: Context): void {
+function listVersions(deps: Deps, ctx: Context): void {
   const catalog = deps.catalog();
   const answer = made.get(catalog) ?? availableTools(catalog);
   made.set(catalog, answer);
@@ -109,7 +113,52 @@ export const readVersions = endpoint(
     description:
       'The versions of each tool that the installation can run now, and the options that each version accepts. ' +
       'Clients may cache the response for five seconds.',
-    answer: { description: 'The tools.', schema: Answer },
+    answer: { description: 'The tools.', schema: Versions },
   },
-  read,
+  listVersions,
+);
+
+const Sample = component('Sample', {
+  url: Type.String({ description: 'Its address as a source.' }),
+  group: oneOf(['video', 'audio', 'streams', 'c2pa', 'broken']),
+  shows: Type.String(),
+  endpoint: oneOf(['file', 'mediastreamvalidator', 'c2pa'], {
+    description: 'What it is meant for: the last part of `/v1/probe/…`.',
+  }),
+  codecs: Type.Unsafe<readonly string[] | null>({
+    anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'null' }],
+    description: 'Codecs of its streams, as ffprobe names them. Null: ffprobe refuses the file.',
+  }),
+});
+const Samples = component('Samples', { success: Type.Literal(true), samples: Type.Array(Sample) });
+
+/** `origin`: null if none is served. */
+export const samplesAt = (origin: string | null): Static<typeof Samples> => ({
+  success: true,
+  samples:
+    origin === null
+      ? []
+      : SAMPLES.map(({ path, group, shows, endpoint: of, codecs = null }) => ({
+          url: `${origin}/${path}`,
+          group,
+          shows,
+          endpoint: of,
+          codecs,
+        })),
+});
+
+function listSamples({ settings }: Deps, ctx: Context): void {
+  ctx.set('Cache-Control', 'private, max-age=60');
+  ctx.body = samplesAt(settings.samplesUrl);
+}
+
+export const readSamples = endpoint(
+  'GET /v1/samples',
+  {
+    id: 'readSamples',
+    summary: 'List samples',
+    description: 'Small media for a first request, if the operator serves them (`samples.enabled`). Otherwise none.',
+    answer: { description: 'The samples.', schema: Samples },
+  },
+  listSamples,
 );
