@@ -8,7 +8,7 @@ import { closed, component, orNull } from '../http/request_fields.ts';
 import type { AccountSettings } from '../../accounts/settings.ts';
 import { ApiError } from '../errors.ts';
 
-const amount = (maximum: number, description: string, more: object = {}) =>
+export const amount = (maximum: number, description: string, more: object = {}) =>
   Type.Optional(orNull(Type.Integer({ minimum: 1, maximum, description, ...more })));
 
 const BIG = Number.MAX_SAFE_INTEGER;
@@ -32,17 +32,12 @@ export const AskedLimits = {
 };
 export const AskedUserLimits = {
   ...AskedLimits,
-  'account-concurrency': Type.Optional(
-    orNull(
-      Type.Integer({
-        minimum: 0,
-        maximum: 1_000_000,
-        description:
-          'Concurrent requests of the whole account: the root user, their sub-users and all tokens. Root users only. ' +
-          "Null: the installation's default; if the operator set none, four times the `concurrency` of the root " +
-          'user. 0: unlimited.',
-      }),
-    ),
+  'account-concurrency': amount(
+    1_000_000,
+    'Concurrent requests of the whole account: the root user, their sub-users and all tokens. Root users only. ' +
+      "Null: the installation's default; if the operator set none, four times the `concurrency` of the root " +
+      'user. 0: unlimited.',
+    { minimum: 0 },
   ),
 };
 type Asked = Static<TObject<typeof AskedUserLimits>>;

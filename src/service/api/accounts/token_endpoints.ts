@@ -30,6 +30,7 @@ import { NAMED_ONLY } from '../../../platform/store/permissions.ts';
 import { Permissions } from './account_fields.ts';
 import {
   accountFull,
+  amount,
   AskedLimits,
   changedLimits,
   LimitsInForce,
@@ -44,15 +45,7 @@ const MAX_TTL_MS = 3_155_760_000_000;
 
 const TokenFields = {
   name: Type.Optional(Type.String({ maxLength: 100, pattern: PLAIN, description: 'A name for the token.' })),
-  ttl: Type.Optional(
-    orNull(
-      Type.Integer({
-        minimum: 1000,
-        maximum: MAX_TTL_MS,
-        description: 'Validity in milliseconds from now; null: until it is revoked.',
-      }),
-    ),
-  ),
+  ttl: amount(MAX_TTL_MS, 'Validity in milliseconds from now; null: until it is revoked.', { minimum: 1000 }),
   permissions: Type.Optional(
     orNull({
       ...Permissions,

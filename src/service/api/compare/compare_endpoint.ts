@@ -16,11 +16,11 @@ import { endpoint } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { type Context, tokenOf } from '../http/request_context.ts';
-import { closed, milliseconds, optionalText, UUID } from '../http/request_fields.ts';
+import { closed, milliseconds, nonEmpty, optionalText, UUID } from '../http/request_fields.ts';
 import { ComparisonAnswerSchema } from '../probe/answer_schemas.ts';
 import { byQueryAndBody } from '../probe/by_query_and_body.ts';
 import { probeRequest } from '../probe/probe_request.ts';
-import { address, SOURCE_FIELDS, timeFields } from '../probe/request_source.ts';
+import { MAX_ADDRESS, SOURCE_FIELDS, timeFields } from '../probe/request_source.ts';
 import { runProbe } from '../probe/run_request.ts';
 import { storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
 import { optionFields, toolRequest } from '../probe/tool_options.ts';
@@ -52,11 +52,7 @@ function versionsOf(name: ReportTool) {
             }),
           ),
           version: Type.Optional(
-            Type.String({
-              minLength: 1,
-              maxLength: 64,
-              description: `With \`urls\`: the version of ${name} that reads both sources. Default: latest.`,
-            }),
+            nonEmpty(64, `With \`urls\`: the version of ${name} that reads both sources. Default: latest.`),
           ),
           timeout: milliseconds(
             TOOL_TIMEOUT_MS,
@@ -80,7 +76,7 @@ const RequestId = Type.String({ pattern: UUID, description: 'The id of a request
 
 const CompareSchema = closed({
   url: Type.Optional(
-    address(`The source, with or without credentials. Schemes: ${SCHEMES.join(', ')}.`, {
+    nonEmpty(MAX_ADDRESS, `The source, with or without credentials. Schemes: ${SCHEMES.join(', ')}.`, {
       examples: ['https://media.example.com/film.mp4'],
     }),
   ),

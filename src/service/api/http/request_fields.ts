@@ -44,6 +44,12 @@ export const optionalChoice = <const T extends string>(values: readonly T[], des
 /** Without control characters and lone surrogates: neither Postgres nor an argument list accepts them. */
 export const PLAIN = '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$';
 
+export const nonEmpty = (maxLength: number, description: string, more: TSchemaOptions = {}) =>
+  Type.String({ minLength: 1, maxLength, description, ...more });
+
+export const optionalWhole = (minimum: number, maximum: number, description: string) =>
+  orNull(Type.Integer({ minimum, maximum, default: null, description }));
+
 export const optionalText = (maxLength: number, description: string, pattern = PLAIN) =>
   orNull(Type.String({ minLength: 1, maxLength, pattern, default: null, description }));
 
@@ -79,6 +85,13 @@ export const sortBy = <const F extends string>(fields: readonly F[], byDefault: 
 /** A filter that may be repeated; an empty one matches everything. */
 export const anyOf = <const T extends string>(values: readonly T[], description: string) =>
   Type.Unsafe<T[]>({ type: 'array', items: { type: 'string', enum: [...values] }, default: [], description });
+
+/** What Postgres takes. */
+export const STORABLE = String.raw`^[^\u0000]*$`;
+
+/** A filter by a part of a text; null matches everything. */
+export const containing = (maxLength: number, description: string) =>
+  orNull(Type.String({ maxLength, pattern: STORABLE, default: null, description }));
 
 export const ids = (description: string) =>
   Type.Array(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), { default: [], description });

@@ -22,7 +22,7 @@ import { endpoint, type EndpointName } from '../http/endpoint.ts';
 import { SAVES_PER_MINUTE, takeRequestRate, takeSaveRate } from '../http/rate.ts';
 import { checkedBy, type TextBody } from '../http/read_input.ts';
 import { type Context, paramOf, tokenOf } from '../http/request_context.ts';
-import { choice, closed, component, orNull, time, UUID } from '../http/request_fields.ts';
+import { choice, closed, component, nonEmpty, optionalWhole, orNull, time, UUID } from '../http/request_fields.ts';
 import { POLICY_OUTCOME } from '../probe/answer_schemas.ts';
 import {
   judged,
@@ -79,14 +79,7 @@ export const listPolicies = endpoint(
   list,
 );
 
-const RevisionField = orNull(
-  Type.Integer({
-    minimum: 1,
-    maximum: 2_147_483_647,
-    default: null,
-    description: 'A revision; by default the latest.',
-  }),
-);
+const RevisionField = optionalWhole(1, 2_147_483_647, 'A revision; by default the latest.');
 const RevisionQuery = closed({ revision: RevisionField });
 
 const RevisionAnswer = component('SavedPolicy', {
@@ -243,13 +236,11 @@ const EvaluateBody = closed({
   }),
   revision: RevisionField,
   policy: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: MOST_BYTES,
-      description:
-        'A policy as YAML or JSON to judge by instead, without saving it: to try a change. There need not be a ' +
+    nonEmpty(
+      MOST_BYTES,
+      'A policy as YAML or JSON to judge by instead, without saving it: to try a change. There need not be a ' +
         'policy of the name.',
-    }),
+    ),
   ),
 });
 

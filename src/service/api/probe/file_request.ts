@@ -12,9 +12,18 @@ import { FILE_ROWS, sectionOf, SECTIONS, type FileTool, type SectionName } from 
 import { SCHEMES } from '../../../source/protocols/table.ts';
 import { ApiError, invalid } from '../errors.ts';
 import { DESCRIBED_AS, FORM } from '../http/input/read_fields.ts';
-import { choice, closed, flag, milliseconds, optionalChoice, optionalText, options } from '../http/request_fields.ts';
+import {
+  choice,
+  closed,
+  flag,
+  milliseconds,
+  nonEmpty,
+  optionalChoice,
+  optionalText,
+  options,
+} from '../http/request_fields.ts';
 import type { ProbeRequest } from './probe_request.ts';
-import { address, SOURCE_FIELDS, timeFields } from './request_source.ts';
+import { MAX_ADDRESS, SOURCE_FIELDS, timeFields } from './request_source.ts';
 import { PolicyField } from '../policies/asked_policy.ts';
 import { optionFields, toolRequest } from './tool_options.ts';
 import type { Catalog } from './tool_versions.ts';
@@ -35,13 +44,11 @@ interface AskedTool extends Record<string, unknown> {
 /** Without a default: a policy may name the version that it is written for. */
 const pinnedVersion = (name: string) =>
   Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 64,
-      description:
-        `A version of ${name}, or the beginning of one: \`6\` stands for the newest 6.x that is available. Default: ` +
+    nonEmpty(
+      64,
+      `A version of ${name}, or the beginning of one: \`6\` stands for the newest 6.x that is available. Default: ` +
         'that of `uses` in the policy, else latest.',
-    }),
+    ),
   );
 
 const schemaOf = ({ name, file, options: specs }: (typeof FILE_ROWS)[number]) => {
@@ -63,7 +70,8 @@ const sections = Object.fromEntries(FILE_ROWS.map((row) => [sectionOf(row), sche
 const LIST = SCHEMES.join(', ');
 
 /** Optional only where a file can be sent. */
-export const UrlField = address(
+export const UrlField = nonEmpty(
+  MAX_ADDRESS,
   `The source, with or without credentials; playlists and manifests too. Schemes: ${LIST}. Required, ` +
     'unless a `file` is sent.',
   { examples: ['https://media.example.com/film.mp4'] },

@@ -3,7 +3,7 @@
  * opened.
  */
 import { isIP } from 'node:net';
-import Type, { type TSchemaOptions } from 'typebox';
+import Type from 'typebox';
 import { isSourceError, OUTCOMES } from '../../../source/error.ts';
 import { makeGuard } from '../../../source/address/guard.ts';
 import { parseSource } from '../../../source/address/parse.ts';
@@ -93,9 +93,7 @@ const texts = (description: string, example: Texts) =>
     examples: [example],
   });
 
-/** The address of a source. */
-export const address = (description: string, more: TSchemaOptions = {}) =>
-  Type.String({ minLength: 1, maxLength: 8192, description, ...more });
+export const MAX_ADDRESS = 8192;
 
 /**
  * What is sent along with a source. Whether a credential exists, and whether this account may use it, is the

@@ -8,7 +8,7 @@ import { WEB_SCHEMES } from '../../../source/protocols/table.ts';
 import { ENDPOINT_ROWS, endpointPath } from '../../../media/tools/table.ts';
 import type { Endpoint as ToolEndpoint } from '../../../media/tools/tool.ts';
 import { endpoint, type Work } from '../http/endpoint.ts';
-import { closed, component, flag, optionalText, orNull, whole } from '../http/request_fields.ts';
+import { closed, component, flag, nonEmpty, optionalText, orNull, whole } from '../http/request_fields.ts';
 import {
   ANY_OUTPUT,
   FAILURE,
@@ -21,12 +21,12 @@ import {
 import { byQueryAndBody } from './by_query_and_body.ts';
 import { askedPolicy, PolicyField } from '../policies/asked_policy.ts';
 import { probeRequest } from './probe_request.ts';
-import { address, SOURCE_FIELDS, timeFields } from './request_source.ts';
+import { MAX_ADDRESS, SOURCE_FIELDS, timeFields } from './request_source.ts';
 import { runProbe } from './run_request.ts';
 import { optionFields, toolRequest } from './tool_options.ts';
 
 const singleFields = ({ timeoutMs, injectJson }: ToolEndpoint) => ({
-  url: address(`The source, with or without credentials. Schemes: ${WEB_SCHEMES.join(', ')}.`),
+  url: nonEmpty(MAX_ADDRESS, `The source, with or without credentials. Schemes: ${WEB_SCHEMES.join(', ')}.`),
   ...SOURCE_FIELDS,
   ...timeFields(timeoutMs),
   inject_output: Type.Optional(

@@ -26,6 +26,7 @@ import {
   choice,
   closed,
   component,
+  containing,
   ids,
   LISTED,
   listEcho,
@@ -36,6 +37,7 @@ import {
   orNull,
   Pagination,
   sortBy,
+  STORABLE,
   time,
   UUID,
 } from '../http/request_fields.ts';
@@ -78,21 +80,14 @@ const ListQuery = closed({
     POLICY_STATES,
     'Requests with this outcome of their policy; skipped: none was requested.',
   ),
-  policy: Type.Array(Type.String({ minLength: 1, maxLength: MAX_SHARED_NAME, pattern: '^[^\\u0000]*$' }), {
+  policy: Type.Array(Type.String({ minLength: 1, maxLength: MAX_SHARED_NAME, pattern: STORABLE }), {
     default: [],
     description: 'Requests that were judged by policies of these names.',
   }),
   send: timeRange('When they were sent.', '24 hours before `to`'),
   'user-id': ids('Requests of these users. Default: all that the caller can see.'),
   'token-id': ids('Requests with these tokens.'),
-  url: orNull(
-    Type.String({
-      maxLength: 8192,
-      pattern: String.raw`^[^\u0000]*$`,
-      default: null,
-      description: 'Part of the address as the log shows it; case-insensitive.',
-    }),
-  ),
+  url: containing(8192, 'Part of the address as the log shows it; case-insensitive.'),
   request: orNull(Type.String({ pattern: UUID, default: null, description: 'The id of one request.' })),
   pagination: LogPagination,
   sort: sortBy(

@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { choice, closed, ids, oneOf, orNull, time } from '../http/request_fields.ts';
+import { choice, closed, ids, oneOf, optionalWhole, time } from '../http/request_fields.ts';
 import { ownersOf, timeRange, timesOf } from './query_filters.ts';
 
 const BucketsQuery = closed({
@@ -97,17 +97,8 @@ export const statisticsSources = statistics(
 );
 
 const SummaryQuery = closed({
-  month: orNull(
-    Type.Integer({
-      minimum: 1,
-      maximum: 12,
-      default: null,
-      description: 'Default: the current month, or the whole year if a year is given.',
-    }),
-  ),
-  year: orNull(
-    Type.Integer({ minimum: 2000, maximum: 9998, default: null, description: 'Default: the current year.' }),
-  ),
+  month: optionalWhole(1, 12, 'Default: the current month, or the whole year if a year is given.'),
+  year: optionalWhole(2000, 9998, 'Default: the current year.'),
   'user-id': ids('Of these users. Default: the caller and their sub-users.'),
 });
 
