@@ -174,15 +174,10 @@ function queryParameters({ query, queryExamples = {}, id }: Operation, place: Co
   }
   return Object.entries(properties).map(([name, schema]) => {
     const { description, ...rest } = schema;
-    const examples = Object.entries(queryExamples)
-      .filter(([, { value }]) => name in (value as object))
-      .map(
-        ([key, { summary, value }]) =>
-          [
-            key,
-            { ...(summary === undefined ? {} : { summary }), value: (value as Record<string, unknown>)[name] },
-          ] as const,
-      );
+    const examples = Object.entries(queryExamples).flatMap(([key, example]) => {
+      const values = example.value as Record<string, unknown>;
+      return name in values ? [[key, { ...example, value: values[name] }] as const] : [];
+    });
     return {
       name,
       in: 'query',
@@ -247,19 +242,17 @@ function requestBody({ body }: Operation, place: Components['place']): object {
       ] as const,
   );
   const others = Object.entries(body.otherTypes ?? {}).map(([type, each]) => [type, { schema: place(each) }] as const);
-  return { requestBody: { required: body.required ?? true, content: Object.fromEntries([...content, ...others]) } };
+  return { requestBody: { required: true, content: Object.fromEntries([...content, ...others]) } };
 }
 
 function response(
   operation: Operation,
-  { description, schema, mediaType = 'application/json', otherTypes = {}, headers = {}, examples }: Response,
+  { description, schema, mediaType = 'application/json', otherTypes = {}, headers = {} }: Response,
   status: number,
   place: Components['place'],
 ): object {
   const types: Record<string, TSchema> = { ...(schema ? { [mediaType]: schema } : {}), ...otherTypes };
-  const content = Object.entries(types).map(
-    ([type, each]) => [type, { schema: place(each), ...(type === mediaType ? examplesOf(examples) : {}) }] as const,
-  );
+  const content = Object.entries(types).map(([type, each]) => [type, { schema: place(each) }] as const);
   const counted = operation.security !== 'none' && status !== 401 && status !== 403;
   return {
     description,

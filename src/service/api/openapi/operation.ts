@@ -16,7 +16,6 @@ export interface Response {
   /** Alternative media types of the body, each with its schema. */
   otherTypes?: Record<string, TSchema>;
   headers?: Record<string, { description: string; schema: TSchema }>;
-  examples?: Examples;
 }
 
 /** Of which paths, and what the description says of them. The last one that fits counts. */
@@ -47,7 +46,6 @@ interface RequestBody {
   mediaTypes: readonly string[];
   /** Alternative media types of the body, each with its schema. */
   otherTypes?: Record<string, TSchema> | undefined;
-  required?: boolean;
   examples?: Examples | undefined;
 }
 
@@ -117,20 +115,15 @@ const TEXTS: Record<number, string> = {
 };
 
 /** The error response of a status, with the body for the path's kind of endpoint. */
-export function errorResponse(
-  path: string,
-  status: number,
-  description = TEXTS[status] ?? 'An error.',
-  headers: Response['headers'] = {},
-): Response {
+export function errorResponse(path: string, status: number, description = TEXTS[status] ?? 'An error.'): Response {
   const schema: TSchema = isManagement(path) ? ManagementErrorSchema : GatewayErrorSchema;
-  const own: NonNullable<Response['headers']> =
+  const headers: NonNullable<Response['headers']> =
     status === 401
       ? { 'WWW-Authenticate': { description: 'Bearer', schema: Type.String() } }
       : status === 429 || status === 503
         ? { 'Retry-After': { description: 'Seconds to wait before a retry.', schema: seconds } }
         : {};
-  return { description, schema, headers: { ...own, ...headers } };
+  return { description, schema, headers };
 }
 
 /** The errors that are added to every operation. */
