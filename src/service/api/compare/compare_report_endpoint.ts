@@ -182,29 +182,27 @@ async function report(deps: Deps, ctx: Context): Promise<void> {
   const hasTime = (ms: number) => performance.now() - began < ms && !signal.aborted;
   const made = new UpgradeReport();
   const leftOut: { request_id: string; why: string }[] = [];
-  for (const id of ids) {
-    signal.throwIfAborted();
-    if (!hasTime(DEADLINE_MS)) {
-      leftOut.push({ request_id: id, why: LATE });
-      continue;
-    }
+  /** Returns why it is left out. */
+  const add = async (id: string): Promise<string | undefined> => {
+    if (!hasTime(DEADLINE_MS)) return LATE;
     const stored = await storedResult(deps, ctx, id, { only: COMPARISONS, signal });
-    if ('absent' in stored) {
-      leftOut.push({ request_id: id, why: stored.why });
-      continue;
-    }
+    if ('absent' in stored) return stored.why;
     try {
-      if (stored.result.tools.some(({ side }) => side !== undefined))
-        leftOut.push({ request_id: id, why: 'compares two sources, not versions' });
-      else if (stored.result.comparison) {
-        const begun = performance.now();
-        made.add(id, comparisonOf(stored.result));
-        await stored.place.pace(performance.now() - begun);
-        await judgeFlips(deps, ctx, asked, stored, () => hasTime(JUDGING_MS));
-      } else leftOut.push({ request_id: id, why: 'its runs were not compared' });
+      if (stored.result.tools.some(({ side }) => side !== undefined)) return 'compares two sources, not versions';
+      if (!stored.result.comparison) return 'its runs were not compared';
+      const begun = performance.now();
+      made.add(id, comparisonOf(stored.result));
+      await stored.place.pace(performance.now() - begun);
+      await judgeFlips(deps, ctx, asked, stored, () => hasTime(JUDGING_MS));
+      return undefined;
     } finally {
       stored.place.release();
     }
+  };
+  for (const id of ids) {
+    signal.throwIfAborted();
+    const why = await add(id);
+    if (why !== undefined) leftOut.push({ request_id: id, why });
   }
   const { fields, summary } = made.end();
   ctx.body = { fields, summary, left_out: leftOut, ...(names ? { policies: asked.map(({ told }) => told) } : {}) };
