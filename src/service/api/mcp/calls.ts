@@ -6,7 +6,6 @@
 import {
   createServer,
   request as sendRequest,
-  type IncomingHttpHeaders,
   type IncomingMessage,
   type RequestListener,
   type ServerResponse,
@@ -19,7 +18,27 @@ import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { remoteIp, tokenOf, type Context } from '../http/request_context.ts';
 import { untilClosed } from '../probe/stored_result.ts';
-import { valueOf, type SaidText, type Shape } from './tools/result_summary.ts';
+import { membersOf, valueOf, type SaidText, type Shape } from './tools/result_summary.ts';
+
+/** An endpoint refused the call, or the request ended with an error. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly retryAfterS: number | undefined;
+  /** Why a source cannot be read (src/base/causes.ts). */
+  readonly code: string | undefined;
+  constructor(status: number, text: string, retryAfterS?: number, code?: string) {
+    super(text);
+    this.status = status;
+    this.retryAfterS = retryAfterS;
+    this.code = code;
+  }
+}
+
+/** Up to 2 MB, and not parsed: `valueOf` is for those that are short. */
+export interface Answer {
+  status: number;
+  text: string;
+}
 
 /** What inner calls take over from the call that makes them. */
 interface Origin {
@@ -39,15 +58,9 @@ interface InnerRequest {
   signal: AbortSignal;
 }
 
-interface Answered {
-  status: number;
-  headers: IncomingHttpHeaders;
-  /** Null: longer than `MOST_BYTES`. */
-  text: string | null;
-}
-
 interface InnerCall {
-  answered: Promise<Answered>;
+  /** Rejects with Refused. */
+  answered: Promise<Answer>;
   /** The request id, as soon as the endpoint has set one. */
   requestId(): string | undefined;
 }
@@ -78,18 +91,39 @@ function connection(remoteAddress: string | undefined): [near: Duplex, far: Dupl
   return [near, far];
 }
 
-async function readWhole(answer: IncomingMessage, length: number): Promise<Answered> {
-  const { statusCode: status = 500, headers } = answer;
+const tooLong = () =>
+  new Refused(
+    413,
+    `the answer is larger than ${MOST_BYTES} bytes, which is the most that is read here; ask the tools ` +
+      'for less, or read it with GET /v1/probe/{request_id}',
+  );
+
+const LONGEST_ERROR = 64 * 1024;
+function refusalOf({ statusCode: status = 500, headers }: IncomingMessage, text: string): Refused {
+  const { error, code } = membersOf(text.length > LONGEST_ERROR ? null : valueOf({ text }));
+  const retryAfterS = Number(headers['retry-after'] ?? NaN);
+  return new Refused(
+    status,
+    typeof error === 'string' ? error : 'the call failed',
+    Number.isNaN(retryAfterS) ? undefined : retryAfterS,
+    typeof code === 'string' ? code : undefined,
+  );
+}
+
+async function readWhole(answer: IncomingMessage, length: number): Promise<Answer> {
+  const { statusCode: status = 500 } = answer;
   try {
-    if (length !== Infinity && length > MOST_BYTES) return { status, headers, text: null };
+    if (length !== Infinity && length > MOST_BYTES) throw tooLong();
     const chunks: Buffer[] = [];
     let bytes = 0;
     for await (const chunk of answer as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > MOST_BYTES) return { status, headers, text: null };
+      if (bytes > MOST_BYTES) throw tooLong();
       chunks.push(chunk);
     }
-    return { status, headers, text: Buffer.concat(chunks).toString() };
+    const text = Buffer.concat(chunks).toString();
+    if (status >= 400) throw refusalOf(answer, text);
+    return { status, text };
   } finally {
     answer.destroy();
   }
@@ -107,7 +141,7 @@ export function makeInside(): Inside {
     },
   );
 
-  async function read(answer: IncomingMessage, account: number): Promise<Answered> {
+  async function read(answer: IncomingMessage, account: number): Promise<Answer> {
     const length = Number(answer.headers['content-length'] ?? Infinity);
     if (length <= LONG_BYTES) return readWhole(answer, length);
     const own = byAccount.get(account) ?? makeTurns(LONG_OF_ACCOUNT);
@@ -126,7 +160,7 @@ export function makeInside(): Inside {
       response = made;
     });
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const answered = new Promise<Answered>((resolve, reject) => {
+    const answered = new Promise<Answer>((resolve, reject) => {
       const sent = sendRequest(
         {
           createConnection: () => near,
@@ -163,26 +197,6 @@ export function makeInside(): Inside {
   return inside;
 }
 
-/** An endpoint refused the call, or the request ended with an error. */
-export class Refused extends Error {
-  readonly status: number;
-  readonly retryAfterS: number | undefined;
-  /** Why a source cannot be read (src/base/causes.ts). */
-  readonly code: string | undefined;
-  constructor(status: number, text: string, retryAfterS?: number, code?: string) {
-    super(text);
-    this.status = status;
-    this.retryAfterS = retryAfterS;
-    this.code = code;
-  }
-}
-
-/** Up to 2 MB, and not parsed: `valueOf` is for those that are short. */
-export interface Answer {
-  status: number;
-  text: string;
-}
-
 export interface Running {
   running: string;
 }
@@ -216,31 +230,6 @@ function originOf(ctx: Context): Origin {
   };
 }
 
-const LONGEST_ERROR = 64 * 1024;
-function errorOf(answer: Answer): { error: string; code: string | undefined } {
-  const value = answer.text.length > LONGEST_ERROR ? null : valueOf(answer);
-  const { error, code } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
-  return {
-    error: typeof error === 'string' ? error : 'the call failed',
-    code: typeof code === 'string' ? code : undefined,
-  };
-}
-
-function answerOf({ status, headers, text }: Answered): Answer {
-  if (text === null)
-    throw new Refused(
-      413,
-      `the answer is larger than ${MOST_BYTES} bytes, which is the most that is read here; ask the tools ` +
-        'for less, or read it with GET /v1/probe/{request_id}',
-    );
-  if (status >= 400) {
-    const retryAfterS = Number(headers['retry-after'] ?? NaN);
-    const { error, code } = errorOf({ status, text });
-    throw new Refused(status, error, Number.isNaN(retryAfterS) ? undefined : retryAfterS, code);
-  }
-  return { status, text };
-}
-
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2_000;
 
@@ -250,9 +239,7 @@ export function makeCalls({ work, settings }: Pick<Deps, 'work' | 'settings'>, c
   const origin = originOf(ctx);
   const signal = untilClosed(ctx);
 
-  async function ask(method: 'GET' | 'POST', path: string, body?: unknown) {
-    return answerOf(await inside.call({ method, path, body, origin, signal }).answered);
-  }
+  const ask: Calls['ask'] = (method, path, body) => inside.call({ method, path, body, origin, signal }).answered;
 
   /** A request that a later call can read: it is on record, and its caller may read it. */
   async function isOpen(id: string | undefined): Promise<boolean> {
@@ -283,12 +270,11 @@ export function makeCalls({ work, settings }: Pick<Deps, 'work' | 'settings'>, c
       signal.addEventListener('abort', stop);
       if (signal.aborted) stop();
       const call = inside.call({ method: 'POST', path, body, origin, signal: own.signal });
-      const answered = call.answered.then(answerOf);
       // Of a request that was handed out: its result is on record.
-      answered.catch(() => {});
+      call.answered.catch(() => {});
       const handingOut = handOut(call);
       handingOut.catch(() => {});
-      const first = await Promise.race([answered, handingOut]);
+      const first = await Promise.race([call.answered, handingOut]);
       // From here on the end of this call does not cancel the request.
       signal.removeEventListener('abort', stop);
       return first;
