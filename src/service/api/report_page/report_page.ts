@@ -53,6 +53,9 @@ const counted = (tone: Tone, count: number, one: string): Statement =>
 /** Said only where there is one. */
 const ifAny = (tone: Tone, count: number, one: string): Statement[] => (count === 0 ? [] : [counted(tone, count, one)]);
 
+const total = (streams: Timeline['streams'], of: 'gaps' | 'jumps'): number =>
+  streams.reduce((sum, stream) => sum + stream[of].count, 0);
+
 /** A manifest that is valid may be of anybody. */
 const PROVENANCE: Readonly<Record<string, Statement>> = {
   Trusted: ['good', 'the C2PA manifest holds, and its signer is trusted'],
@@ -102,16 +105,8 @@ const PARTS: { readonly [N in keyof Outputs]: Part<Outputs[N]> } = {
     title: 'The timeline',
     read: readTimeline,
     statements: ({ streams, until }) => [
-      counted(
-        'warn',
-        streams.reduce((sum, { gaps }) => sum + gaps.count, 0),
-        'timeline gap',
-      ),
-      ...ifAny(
-        'warn',
-        streams.reduce((sum, { jumps }) => sum + jumps.count, 0),
-        'backward time jump',
-      ),
+      counted('warn', total(streams, 'gaps'), 'timeline gap'),
+      ...ifAny('warn', total(streams, 'jumps'), 'backward time jump'),
       ...(until === undefined ? [] : [['warn', 'the timeline was cut short'] as const]),
     ],
     content: timeline,

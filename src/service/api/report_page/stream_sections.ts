@@ -106,19 +106,8 @@ const apart = (times: readonly number[], axis: Axis): number[] => [
   ...new Set(times.map((at) => Math.round(across(at, axis) / 2) * 2)),
 ];
 
-function laneWords({
-  packets,
-  bytes,
-  start,
-  end,
-  bits,
-  step,
-  keys,
-  gops,
-  gaps,
-  jumps,
-  untimed,
-}: StreamTimeline): string {
+function laneWords(stream: StreamTimeline): string {
+  const { packets, bytes, start, end, bits, step, keys, gops, gaps, jumps, untimed } = stream;
   const length = start === null || end === null ? 0 : end - start;
   return [
     several(packets, 'packet'),
