@@ -119,6 +119,8 @@ export const shownUserLimits = (limits: UserLimits, inForce: Limits): Static<typ
   'in-force': limitsInForce(inForce),
 });
 
+const NO_QUOTA = { 'request-count': null, 'processing-time': null, 'data-processed': null };
+
 export function shownLimits(limits: TokenLimits): Static<typeof ShownLimits> {
   const quota = limits.monthlyQuota as Record<string, number> | null;
   return {
@@ -126,14 +128,7 @@ export function shownLimits(limits: TokenLimits): Static<typeof ShownLimits> {
     concurrency: limits.concurrency,
     'queue-timeout': limits.queueTimeoutMs,
     'file-size': limits.fileBytes,
-    'monthly-quota':
-      quota === null
-        ? null
-        : {
-            'request-count': quota['request-count'] ?? null,
-            'processing-time': quota['processing-time'] ?? null,
-            'data-processed': quota['data-processed'] ?? null,
-          },
+    'monthly-quota': quota && { ...NO_QUOTA, ...quota },
   };
 }
 

@@ -77,13 +77,8 @@ function checkActive(user: UserRecord): void {
   if (status !== 'active') throw new ApiError('account-inactive', { text: `the account is ${status}` });
 }
 
-interface SignedIn {
-  user: UserRecord;
-  mark: string;
-}
-
 /** The owner of the password, with a mark for the browser. */
-async function knownBy({ accounts, store }: Deps, ctx: Context, email: string, password: string): Promise<SignedIn> {
+async function knownBy({ accounts, store }: Deps, ctx: Context, email: string, password: string) {
   const { knownBrowsers, passwords, settings } = accounts;
   const found = await store.findByEmail(email);
   const owner =

@@ -380,11 +380,7 @@ export const eraseUser = endpoint(
 
 const LimitsBody = closed(AskedUserLimits);
 
-async function shownInForce(
-  { store }: Deps,
-  id: number,
-  limits: UserLimits | null,
-): Promise<Static<typeof ShownUserLimits>> {
+async function shownInForce({ store }: Deps, id: number, limits: UserLimits | null) {
   const inForce = await store.userLimitsInForce(id);
   if (!limits || !inForce) throw notFound();
   return shownUserLimits(limits, inForce);

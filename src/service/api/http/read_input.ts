@@ -13,7 +13,7 @@ import { ApiError, invalid, overQuota, unreadable } from '../errors.ts';
 import type { Side } from './endpoint_access.ts';
 import { withoutDeadline } from './http_server.ts';
 import { JSON_BOUNDS, JsonRefused, parseJson, type JsonBounds } from './input/bounded_json.ts';
-import { FORM_LIMITS, makeReader, MAX_PAIRS, parsePairs, shown, type Pair } from './input/read_fields.ts';
+import { FORM_LIMITS, makeReader, MAX_PAIRS, or, parsePairs, shown, type Pair } from './input/read_fields.ts';
 import { isReading } from './middleware.ts';
 import { takeRequestRate } from './rate.ts';
 import { type Context, type Handler, type Input, payerOf, tokenOf } from './request_context.ts';
@@ -121,16 +121,13 @@ function makeReceiver(types: readonly string[], bounds: Bounds): (ctx: Context) 
   const read = makeBytesReader(types, bounds.bytes);
   return async (ctx) => {
     const type = ctx.request.is([...types]);
-    if (!type) throw unreadable(`must be ${listed(types)}`, { headers: { Accept: types.join(', ') } });
+    if (!type) throw unreadable(`must be ${or(types)}`, { headers: { Accept: types.join(', ') } });
     const charset = ctx.request.charset.toLowerCase();
     if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw unreadable('must be UTF-8');
     checkEncoding(ctx, bounds);
     return { type, bytes: await read(ctx) };
   };
 }
-
-const listed = (types: readonly string[]): string =>
-  types.length === 1 ? types[0]! : `${types.slice(0, -1).join(', ')} or ${types.at(-1)}`;
 
 function utf8(bytes: Buffer): string {
   try {

@@ -258,7 +258,7 @@ const TYPES: Record<string, string> = {
   array: 'an array',
   null: 'null',
 };
-const or = (choices: string[]): string =>
+export const or = (choices: readonly string[]): string =>
   choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
 
 const pathOf = (pointer: string): string[] =>

@@ -1,5 +1,5 @@
 /** The tool search: fields, rules, options and endpoints by words. */
-import Type, { type TSchema } from 'typebox';
+import Type from 'typebox';
 import { RULES } from '../../../../media/hls/rules/catalog.ts';
 import { OPERATOR_NAMES } from '../../../../media/policy/operators.ts';
 import { ProbeReportSchema } from '../../../../media/report/schema.ts';
@@ -15,16 +15,13 @@ interface Entry {
   text: string;
 }
 
-function reportFields(schema: TSchema, path: string): Entry[] {
-  const {
-    properties = {},
-    items,
-    description,
-  } = schema as {
-    properties?: Record<string, TSchema>;
-    items?: TSchema;
-    description?: string;
-  };
+interface Part {
+  properties?: Record<string, Part>;
+  items?: Part;
+  description?: string;
+}
+
+function reportFields({ properties = {}, items, description }: Part, path: string): Entry[] {
   const own: Entry[] =
     description === undefined || path === '' ? [] : [{ kind: 'report field', name: path, text: description }];
   return [
@@ -44,7 +41,7 @@ const options = (): Entry[] =>
   );
 
 const entriesOf = (operations: readonly Operation[]): Entry[] => [
-  ...reportFields(ProbeReportSchema, ''),
+  ...reportFields(ProbeReportSchema as Part, ''),
   ...Object.entries(RULES).map(([id, { level, clause, finding, remedy }]) => ({
     kind: 'hls rule' as const,
     name: id,
