@@ -23,8 +23,7 @@ import { probeRequest } from '../probe/probe_request.ts';
 import { MAX_ADDRESS, SOURCE_FIELDS, timeFields } from '../probe/request_source.ts';
 import { runProbe } from '../probe/run_request.ts';
 import { storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
-import { optionFields, toolRequest } from '../probe/tool_options.ts';
-import type { Catalog, ToolVersion } from '../probe/tool_versions.ts';
+import { type Catalog, optionFields, toolRequest, type ToolVersion } from '../probe/tool_versions.ts';
 import type { TextRun } from '../work/jobs.ts';
 
 /** What a request says of one tool. */

@@ -25,8 +25,7 @@ import {
 import type { ProbeRequest } from './probe_request.ts';
 import { MAX_ADDRESS, SOURCE_FIELDS, timeFields } from './request_source.ts';
 import { PolicyField } from '../policies/asked_policy.ts';
-import { optionFields, toolRequest } from './tool_options.ts';
-import type { Catalog } from './tool_versions.ts';
+import { type Catalog, optionFields, toolRequest } from './tool_versions.ts';
 
 const toolTimeout = milliseconds(
   TOOL_TIMEOUT_MS,

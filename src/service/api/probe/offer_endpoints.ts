@@ -10,8 +10,7 @@ import type { Context } from '../http/request_context.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { component, oneOf, orNull } from '../http/request_fields.ts';
 import type { Deps } from '../deps.ts';
-import type { Catalog } from './tool_versions.ts';
-import { acceptedValues, describedOption } from './tool_options.ts';
+import { acceptedValues, type Catalog, describedOption } from './tool_versions.ts';
 
 type Program = Extract<(typeof FILE_ROWS)[number], { args: unknown }>;
 const PROGRAMS = FILE_ROWS.filter((row): row is Program => 'args' in row);

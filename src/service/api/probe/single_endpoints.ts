@@ -23,7 +23,7 @@ import { askedPolicy, PolicyField } from '../policies/asked_policy.ts';
 import { probeRequest } from './probe_request.ts';
 import { MAX_ADDRESS, SOURCE_FIELDS, timeFields } from './request_source.ts';
 import { runProbe } from './run_request.ts';
-import { optionFields, toolRequest } from './tool_options.ts';
+import { optionFields, toolRequest } from './tool_versions.ts';
 
 const singleFields = ({ timeoutMs, injectJson }: ToolEndpoint) => ({
   url: nonEmpty(MAX_ADDRESS, `The source, with or without credentials. Schemes: ${WEB_SCHEMES.join(', ')}.`),

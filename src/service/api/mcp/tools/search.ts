@@ -5,7 +5,7 @@ import { OPERATOR_NAMES } from '../../../../media/policy/operators.ts';
 import { ProbeReportSchema } from '../../../../media/report/schema.ts';
 import { FILE_ROWS, sectionOf } from '../../../../media/tools/table.ts';
 import { joined } from '../answer_text.ts';
-import { describedOption } from '../../probe/tool_options.ts';
+import { describedOption } from '../../probe/tool_versions.ts';
 import type { Operation } from '../../openapi/operation.ts';
 import { tool, type Tool } from './mcp_tool.ts';
 
