@@ -206,7 +206,7 @@ export interface Calls {
   signal: AbortSignal;
   /** Throws Refused. */
   ask(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer>;
-  /** Sends a request that runs tools, and waits for its end as long as a call may take. */
+  /** Sends a request that runs tools, as JSON, and waits for its end as long as a call may take. */
   submit(path: string, body: object): Promise<Answer | Running>;
   /** For at most `waitMs`: the result, or what it waits for. */
   readBack(id: string, waitMs: number): Promise<Answer>;

@@ -27,10 +27,7 @@ const MaxBytes = Type.Integer({
 
 export const Uuid = Type.String({ pattern: UUID, description: 'The request_id of an earlier answer.' });
 
-interface Declared<P extends TProperties> {
-  name: string;
-  title: string;
-  description: string;
+interface Declared<P extends TProperties> extends Pick<Tool, 'name' | 'title' | 'description'> {
   fields: P;
   /** Changes nothing but the log. */
   readOnly?: boolean;
@@ -46,20 +43,16 @@ function forCallers({ required, ...schema }: TObject): object {
 }
 
 export function tool<const P extends TProperties>({
-  name,
-  title,
-  description,
   fields,
   readOnly = true,
   openWorld = false,
   run,
+  ...named
 }: Declared<P>): Tool {
   const inputSchema = closed({ ...fields, max_bytes: MaxBytes });
   const read = makeReader<Static<TObject<P>> & { max_bytes: number }>(inputSchema);
   return {
-    name,
-    title,
-    description,
+    ...named,
     inputSchema: forCallers(inputSchema),
     annotations: {
       readOnlyHint: readOnly,

@@ -61,16 +61,9 @@ const analyzeMediaFile = tool({
     const options = { ffprobe, mediainfo };
     const unused = check === 'file' ? undefined : Object.entries(options).find(([, given]) => given !== undefined);
     if (unused) throw invalid(unused[0], `has no effect with check "${check}"`);
-    const body = {
-      url,
-      ...(check === 'file'
-        ? { ...(ffprobe && { ffprobe }), ...(mediainfo && { mediainfo }) }
-        : { inject_output: false, inject_json: true }),
-      ...(policy === undefined ? {} : { policy }),
-      ...(timeout === undefined ? {} : { timeout }),
-    };
+    const form = check === 'file' ? options : { inject_output: false, inject_json: true };
     const shape: Shape = fields.length === 0 ? { of: 'summary' } : { of: 'parts', paths: fields };
-    return said(await calls.submit(PATHS[check], body), shape);
+    return said(await calls.submit(PATHS[check], { url, ...form, policy, timeout }), shape);
   },
 });
 
@@ -91,8 +84,7 @@ const compareMedia = tool({
   },
   openWorld: true,
   async run(calls, args) {
-    const body = Object.fromEntries(Object.entries(args).filter(([, given]) => given !== undefined));
-    return said(await calls.submit('/v1/compare', body), { of: 'summary' });
+    return said(await calls.submit('/v1/compare', args), { of: 'summary' });
   },
 });
 
@@ -115,10 +107,7 @@ const checkPolicy = tool({
   async run(calls, { policy, url, request_ids: ids, timeout }) {
     if ((url === undefined) === (ids === undefined))
       throw new ApiError('invalid-field', { text: 'exactly one of url and request_ids is required' });
-    if (url !== undefined)
-      return said(await calls.submit(PATHS.file, { url, policy, ...(timeout === undefined ? {} : { timeout }) }), {
-        of: 'verdict',
-      });
+    if (url !== undefined) return said(await calls.submit(PATHS.file, { url, policy, timeout }), { of: 'verdict' });
     if (timeout !== undefined) throw invalid('timeout', 'has no effect with request_ids: no tool runs');
     const [name, inline] = typeof policy === 'string' ? [policy, {}] : ['inline', { policy: JSON.stringify(policy) }];
     const answer = await calls.ask('POST', `${policyPath(name)}/evaluate`, { request_ids: ids, ...inline });
