@@ -224,12 +224,6 @@ function sharesOf(sizes: readonly number[], most: number): number[] {
   return shares;
 }
 
-/** The parts to name, the largest first. */
-function named(leftOut: readonly LeftOut[]): { parts: LeftOut[]; others: number } {
-  const parts = leftOut.toSorted((a, b) => b.bytes - a.bytes).slice(0, MOST_NAMED);
-  return { parts, others: leftOut.length - parts.length };
-}
-
 export interface Said {
   /** Our own words, never text of media. */
   lead: readonly string[];
@@ -266,7 +260,12 @@ const placed = ({ path, next_offset: next, ...rest }: LeftOut, at: string, offse
 function written({ lead, data, at = '', offset = 0, more }: Said, mostBytes: number, sizeOf: Sizes): string {
   if (data === undefined) return lead.join('\n');
   const { value, leftOut } = shorten(data, mostBytes, at, sizeOf);
-  const { parts, others } = named(leftOut.map((one) => placed(one, at, offset)));
+  // The largest are named.
+  const parts = leftOut
+    .map((one) => placed(one, at, offset))
+    .sort((a, b) => b.bytes - a.bytes)
+    .slice(0, MOST_NAMED);
+  const others = leftOut.length - parts.length;
   const fence = randomBytes(4).toString('hex');
   const body = {
     data: value,

@@ -201,19 +201,6 @@ export interface Running {
   running: string;
 }
 
-export interface Calls {
-  /** Aborted when the caller disconnects. */
-  signal: AbortSignal;
-  /** Throws Refused. */
-  ask(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer>;
-  /** Sends a request that runs tools, as JSON, and waits for its end as long as a call may take. */
-  submit(path: string, body: object): Promise<Answer | Running>;
-  /** For at most `waitMs`: the result, or what it waits for. */
-  readBack(id: string, waitMs: number): Promise<Answer>;
-  /** An answer of any length as the text that a tool answers. */
-  say(answer: Answer, shape: Shape, mostBytes: number): Promise<SaidText>;
-}
-
 /** Copied from the call, so that inner calls have the same address, trace and proxies. */
 const HEADERS = ['x-forwarded-for', 'traceparent', 'user-agent'];
 
@@ -233,13 +220,16 @@ function originOf(ctx: Context): Origin {
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2_000;
 
-export function makeCalls({ work, settings }: Pick<Deps, 'work' | 'settings'>, ctx: Context, inside: Inside): Calls {
+export type Calls = ReturnType<typeof makeCalls>;
+
+export function makeCalls({ work, settings }: Pick<Deps, 'work' | 'settings'>, ctx: Context, inside: Inside) {
   const answerMs = settings.mcpAnswerMs!;
   const account = tokenOf(ctx).rootUserId;
   const origin = originOf(ctx);
   const signal = untilClosed(ctx);
 
-  const ask: Calls['ask'] = (method, path, body) => inside.call({ method, path, body, origin, signal }).answered;
+  const ask = (method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer> =>
+    inside.call({ method, path, body, origin, signal }).answered;
 
   /** A request that a later call can read: it is on record, and its caller may read it. */
   async function isOpen(id: string | undefined): Promise<boolean> {
@@ -262,9 +252,12 @@ export function makeCalls({ work, settings }: Pick<Deps, 'work' | 'settings'>, c
   }
 
   return {
+    /** Aborted when the caller disconnects. */
     signal,
+    /** Throws Refused. */
     ask,
-    async submit(path, body) {
+    /** Sends a request that runs tools, as JSON, and waits for its end as long as a call may take. */
+    async submit(path: string, body: object): Promise<Answer | Running> {
       const own = new AbortController();
       const stop = (): void => own.abort(new ApiError('hung-up'));
       signal.addEventListener('abort', stop);
@@ -279,12 +272,14 @@ export function makeCalls({ work, settings }: Pick<Deps, 'work' | 'settings'>, c
       signal.removeEventListener('abort', stop);
       return first;
     },
-    async say({ text }, shape, mostBytes) {
+    /** An answer of any length as the text that a tool answers. */
+    async say({ text }: Answer, shape: Shape, mostBytes: number): Promise<SaidText> {
       const said = await work.run('say', { text, shape, mostBytes }, { account, what: 'the answer' });
       if (!('refused' in said)) return said;
       throw new ApiError('invalid-field', { text: said.refused });
     },
-    async readBack(id, waitMs) {
+    /** For at most `waitMs`: the result, or what it waits for. */
+    async readBack(id: string, waitMs: number): Promise<Answer> {
       const until = performance.now() + waitMs;
       for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(LONGEST_PAUSE_MS, wait * 1.5)) {
         const answer = await ask('GET', `/v1/probe/${encodeURIComponent(id)}`);
