@@ -66,13 +66,7 @@ function closeSlowSockets(
   server.once('close', () => clearInterval(timer));
 }
 
-export interface HttpServer {
-  port: number;
-  /**
-   * Accepts no new connections; resolves when every request is answered, or after `withinMs`, when the rest is closed.
-   */
-  close(withinMs: number): Promise<void>;
-}
+export type HttpServer = Awaited<ReturnType<typeof listen>>;
 
 /** A source of 8192 characters takes up to three times that in a query. */
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -207,7 +201,7 @@ export async function listen(
   at: { host: string | undefined; port: number },
   newId: () => string,
   { connections, ...slow }: ListenOptions = {},
-): Promise<HttpServer> {
+) {
   const respond = (request: IncomingMessage, response: ServerResponse): void => {
     bodyDeadline(request, () => {
       const error = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
@@ -239,8 +233,12 @@ export async function listen(
   });
   return {
     port: (server.address() as AddressInfo).port,
-    close: (withinMs) =>
-      new Promise((resolve) => {
+    /**
+     * Accepts no new connections; resolves when every request is answered, or after `withinMs`, when the rest is
+     * closed.
+     */
+    close: (withinMs: number) =>
+      new Promise<void>((resolve) => {
         const cut = setTimeout(() => server.closeAllConnections(), withinMs);
         server.close(() => {
           clearTimeout(cut);

@@ -19,16 +19,6 @@ export interface TokenCacheOptions {
   guesses?: ReturnType<typeof makeGuessLimit>;
 }
 
-export interface TokenCache {
-  /**
-   * `address`: the caller's. Too many unknown tokens without a checksum from it cause an ApiError with status 429.
-   * `checksum` is only called for a token that is not in the cache.
-   */
-  get(sha256: Buffer, address: string, checksum?: () => Checksum): Promise<TokenRecord | null>;
-  /** Invalidates the entries that the change concerns. The results of look-ups in progress are never cached. */
-  changed(change: TokenChange): void;
-}
-
 const TTL_ALONE_MS = 1_000;
 /** A broken connection is detected late, so entries expire in addition to being invalidated. */
 const TTL_LISTENING_MS = 30_000;
@@ -43,7 +33,7 @@ interface Entry {
 /** Always expired. The entry is kept, because a known token does not count as a guess. */
 const STALE = -Infinity;
 
-class Cache implements TokenCache {
+export class TokenCache {
   readonly #options: Required<TokenCacheOptions>;
   readonly #entries = new Map<string, Entry>();
   /** Kept separately: a flood of guesses must not evict tokens in use. */
@@ -55,6 +45,10 @@ class Cache implements TokenCache {
     this.#options = options;
   }
 
+  /**
+   * `address`: the caller's. Too many unknown tokens without a checksum from it cause an ApiError with status 429.
+   * `checksum` is only called for a token that is not in the cache.
+   */
   async get(sha256: Buffer, address: string, checksum: () => Checksum = () => 'none'): Promise<TokenRecord | null> {
     const { now, listening, onLookup, guesses } = this.#options;
     const key = sha256.toString('base64');
@@ -91,7 +85,10 @@ class Cache implements TokenCache {
     return asked;
   }
 
-  /** One change must not clear the cache: any user can change themselves, and each entry then costs a look-up. */
+  /**
+   * Invalidates the entries that the change concerns; the results of look-ups in progress are never cached. One change
+   * must not clear the cache: any user can change themselves, and each entry then costs a look-up.
+   */
   changed(change: TokenChange): void {
     this.#generation++;
     this.#pending.clear();
@@ -135,5 +132,5 @@ class Cache implements TokenCache {
 }
 
 export function makeTokenCache({ now = () => performance.now(), ...options }: TokenCacheOptions): TokenCache {
-  return new Cache({ now, onLookup: () => {}, max: 10_000, guesses: makeGuessLimit(now), ...options });
+  return new TokenCache({ now, onLookup: () => {}, max: 10_000, guesses: makeGuessLimit(now), ...options });
 }

@@ -37,12 +37,9 @@ class DescriptionError extends Error {
 /** Keywords that contain values, not schemas. */
 const VALUES = new Set(['default', 'examples', 'enum', 'const']);
 
-interface Components {
-  schemas: Record<string, unknown>;
-  place(schema: unknown): unknown;
-}
+type Place = (schema: unknown) => unknown;
 
-function makeComponents(): Components {
+function makeComponents() {
   const schemas: Record<string, unknown> = {};
   const texts = new Map<string, string>();
 
@@ -165,7 +162,7 @@ const isArray = (schema: Schema): boolean => [schema.type].flat().includes('arra
 const examplesOf = (examples: Examples | undefined): object =>
   examples && Object.keys(examples).length > 0 ? { examples } : {};
 
-function queryParameters({ query, queryExamples = {}, id }: Operation, place: Components['place']): object[] {
+function queryParameters({ query, queryExamples = {}, id }: Operation, place: Place): object[] {
   if (!query) return [];
   const { properties = {}, required = [] } = writtenSchema(requestSchema(query as Schema));
   for (const [name, { value }] of Object.entries(queryExamples)) {
@@ -226,7 +223,7 @@ function encoding(mediaType: string, { properties = {} }: Schema): object {
     : {};
 }
 
-function requestBody({ body }: Operation, place: Components['place']): object {
+function requestBody({ body }: Operation, place: Place): object {
   if (!body) return {};
   const schema = requestSchema(body.schema as Schema);
   const written = writtenSchema(schema);
@@ -249,7 +246,7 @@ function response(
   operation: Operation,
   { description, schema, mediaType = 'application/json', otherTypes = {}, headers = {} }: Response,
   status: number,
-  place: Components['place'],
+  place: Place,
 ): object {
   const types: Record<string, TSchema> = { ...(schema ? { [mediaType]: schema } : {}), ...otherTypes };
   const content = Object.entries(types).map(([type, each]) => [type, { schema: place(each) }] as const);
@@ -261,7 +258,7 @@ function response(
   };
 }
 
-function describe(operation: Operation, place: Components['place']): object {
+function describe(operation: Operation, place: Place): object {
   const { id, tag, summary, description, permission, security } = operation;
   const said = [description, ...(permission === undefined ? [] : [`Requires the permission \`${permission}\`.`])]
     .filter((text) => text !== undefined)
@@ -320,7 +317,7 @@ const HEADERS = [
   header('webhook-signature', 'Signatures by Standard Webhooks 1.0, with the secret of the token.'),
 ];
 
-const describeWebhooks = (place: Components['place']): object =>
+const describeWebhooks = (place: Place): object =>
   Object.fromEntries(
     Object.entries(EVENTS).map(([event, summary]) => [
       event,

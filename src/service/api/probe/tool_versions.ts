@@ -25,11 +25,7 @@ export interface ToolVersion {
   warning?: string;
 }
 
-export interface Catalog {
-  /** The exact version for `latest`, `6.1`, or `6` (the newest 6.x); throws an error for the caller. */
-  resolve(tool: ToolName, version: string): ToolVersion;
-  versions(tool: ToolName): string[];
-}
+export type Catalog = ReturnType<typeof catalogOf>;
 
 /** Available, and not being deleted. */
 const isOffered = (tool: ProbeTool): boolean => tool.metadata.deletionTimestamp === undefined && isAvailable(tool);
@@ -48,7 +44,7 @@ function optionsOf(tool: ProbeTool): ReadonlySet<string> | null {
   return new Set([...[...first].filter((option) => rest.every((other) => other.has(option))), ...lacking]);
 }
 
-export function catalogOf(tools: readonly ProbeTool[]): Catalog {
+export function catalogOf(tools: readonly ProbeTool[]) {
   const byTool = new Map<ToolName, { latest: string | undefined; versions: Map<string, ToolVersion> }>();
   // Built in.
   byTool.set('msv', {
@@ -71,7 +67,8 @@ export function catalogOf(tools: readonly ProbeTool[]): Catalog {
 
   return {
     versions,
-    resolve(tool, version) {
+    /** The exact version for `latest`, `6.1`, or `6` (the newest 6.x); throws an error for the caller. */
+    resolve(tool: ToolName, version: string): ToolVersion {
       const known = byTool.get(tool);
       if (!known) {
         throw version === 'latest'

@@ -13,12 +13,7 @@ import { ApiError } from '../errors.ts';
 import { IS_SHORT, JOBS, type Input, type JobName, type Output } from './jobs.ts';
 import type { PieceOfWork } from './thread.ts';
 
-export interface WorkPool {
-  /** `what`: the field or thing that the caller sent, for the error if it takes too long. */
-  run<N extends JobName>(name: N, input: Input<N>, by: { account: number; what: string }): Promise<Output<N>>;
-  waiting(): number;
-  close(): void;
-}
+export type WorkPool = ReturnType<typeof makeWorkPool>;
 
 export interface WorkPoolOptions {
   paceOf: PaceOf;
@@ -134,7 +129,7 @@ export function makeWorkPool({
   mostWaiting = MOST_WAITING,
   waitMs = WAIT_MS,
   onDone,
-}: WorkPoolOptions): WorkPool {
+}: WorkPoolOptions) {
   const file = programFile('work_thread');
   const threads = Array.from({ length: size }, () => makeThread<PieceOfWork, unknown>(file, { deadlineMs, heapMb }));
   const turns = makeAccountTurns([...threads], mostWaiting, waitMs);
@@ -170,12 +165,13 @@ export function makeWorkPool({
   }
 
   return {
+    /** `what`: the field or thing that the caller sent, for the error if it takes too long. */
     run: <N extends JobName>(name: N, input: Input<N>, { account, what }: { account: number; what: string }) =>
       (IS_SHORT[name](input)
         ? inPlace(name, input, account)
         : inThread({ name, input } as PieceOfWork, account, what)) as Promise<Output<N>>,
     waiting: turns.waiting,
-    close() {
+    close(): void {
       turns.close();
       for (const thread of threads) thread.close();
     },
