@@ -3,7 +3,7 @@
  * as any other body.
  */
 import type { IncomingMessage } from 'node:http';
-import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
+import { Busboy, type BusboyFileStream } from '@fastify/busboy';
 import type { Pace } from '../../result/pace.ts';
 import { paced, TooSlow, type PaceOptions } from '../../../source/upload/pace.ts';
 import {
@@ -30,11 +30,6 @@ const MS_PER_BYTE = 10 / 1_000_000;
 /** A file that came with a request. */
 export interface Upload extends SpooledFile {
   name: string;
-}
-
-export interface Form {
-  pairs: Pair[];
-  upload?: Upload;
 }
 
 export interface FormOptions extends Reception {
@@ -68,18 +63,11 @@ function meaningOf(error: unknown, request: IncomingMessage, maxBytes: number): 
   return unreadable('is not valid multipart/form-data', { detail: (error as Error).message });
 }
 
-function parserOf(request: IncomingMessage): BusboyInstance {
-  return new Busboy({
-    headers: { ...request.headers, 'content-type': request.headers['content-type'] ?? '' },
-    limits: LIMITS,
-  });
-}
-
 /** What the parser is given at once: after a refusal it goes on to the end of that. 64 kB of parts take it 31 ms. */
 const PARSED_PIECE = 16 * 1024;
 
 /** Takes the room for a file before the first byte is read. */
-export async function readForm(request: IncomingMessage, { spool, account, ...options }: FormOptions): Promise<Form> {
+export async function readForm(request: IncomingMessage, { spool, account, ...options }: FormOptions) {
   let place: SpoolPlace | undefined;
   try {
     if (Number(request.headers['content-length'] ?? 0) > options.maxBytes + MAX_BYTES)
@@ -97,8 +85,9 @@ async function readInto(
   place: SpoolPlace,
   request: IncomingMessage,
   { pace, charge, ...reception }: Omit<FormOptions, 'spool' | 'account'>,
-): Promise<Form> {
-  const parser = parserOf(request);
+) {
+  const headers = { ...request.headers, 'content-type': request.headers['content-type'] ?? '' };
+  const parser = new Busboy({ headers, limits: LIMITS });
   const pairs: Pair[] = [];
   let stream: BusboyFileStream | undefined;
   let receiving: Promise<Upload> | undefined;

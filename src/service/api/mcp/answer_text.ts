@@ -117,11 +117,6 @@ const MOST_NAMED = 12;
 const LEAST_ITEM_BYTES = 300;
 const MARK_BYTES = 48;
 
-interface Shortened {
-  value: unknown;
-  leftOut: LeftOut[];
-}
-
 type Sizes = (value: unknown, depth?: number) => number;
 
 /** Sizes as sent, each computed once. */
@@ -144,7 +139,7 @@ function makeSizes(): Sizes {
 }
 
 /** `sizeOf`: makeSizes(), given where the same value is shortened again. */
-export function shorten(value: unknown, mostBytes: number, path = '', sizeOf = makeSizes()): Shortened {
+export function shorten(value: unknown, mostBytes: number, path = '', sizeOf = makeSizes()) {
   const leftOut: LeftOut[] = [];
 
   const note = (at: string, bytes: number, next?: number): void => {

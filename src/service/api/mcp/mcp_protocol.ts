@@ -25,18 +25,11 @@ const TASKS = 'io.modelcontextprotocol/tasks';
 const POLL_MS = 2_000;
 const CANCELLED = 499;
 
-interface Task {
-  taskId: string;
-  status: 'working' | 'completed' | 'cancelled';
-  statusMessage?: string;
-  createdAt: string;
-  lastUpdatedAt: string;
-  ttlMs: null;
-  pollIntervalMs: number;
-  result?: object;
-}
-
-const taskOf = (id: string, status: Task['status'], more: Partial<Task> = {}): Task => ({
+const taskOf = (
+  id: string,
+  status: 'working' | 'completed' | 'cancelled',
+  more: { statusMessage?: string; result?: object } = {},
+) => ({
   taskId: id,
   status,
   createdAt: (timeOf(id) ?? new Date(0)).toISOString(),
@@ -46,7 +39,7 @@ const taskOf = (id: string, status: Task['status'], more: Partial<Task> = {}): T
   ...more,
 });
 
-const newTask = (id: string): Task => taskOf(id, 'working', { statusMessage: 'The request runs.' });
+const newTask = (id: string) => taskOf(id, 'working', { statusMessage: 'The request runs.' });
 
 const toolResult = (text: string, isError = false) => ({
   content: [{ type: 'text' as const, text }],
@@ -66,7 +59,7 @@ async function isItsEnd(calls: Calls, id: string, { status, message }: Refused):
   }
 }
 
-async function getTask(calls: Calls, id: string): Promise<Task> {
+async function getTask(calls: Calls, id: string) {
   try {
     const answer = await calls.ask('GET', `/v1/probe/${id}`);
     if (answer.status === 202) {
@@ -205,7 +198,11 @@ const onTask =
 
 function serveTasks(sdk: Sdk, server: Server, calls: Calls): void {
   const schemas = { params: taskParams };
-  server.setRequestHandler('tasks/get', schemas, onTask(sdk, async (id) => ({ ...(await getTask(calls, id)) })));
+  server.setRequestHandler(
+    'tasks/get',
+    schemas,
+    onTask(sdk, async (id) => ({ ...(await getTask(calls, id)) })),
+  );
   server.setRequestHandler(
     'tasks/cancel',
     schemas,
