@@ -145,8 +145,8 @@ export function wire({
     announce,
     handOver,
     accountRates: makeAccountRates(),
-    queueRoom: makeQueueRoom({ store, log, maxQueued: settings.maxQueued }),
-    objectRoom: makeObjectRoom({ kube, log, namespace: settings.namespace, usual: usualObjects(settings) }),
+    queueRoom: makeQueueRoom({ store, log }, settings.maxQueued),
+    objectRoom: makeObjectRoom({ kube, log, namespace: settings.namespace }, usualObjects(settings)),
   };
   // A replica that has lost a dependency answers 503, or holds its callers until the dependency is back. Unready, all
   // replicas would leave the Service at once, and callers would get refused connections instead.

@@ -49,7 +49,7 @@ describe('requests while the cluster holds too many ProbeJobs', function () {
         return page;
       },
     };
-    const room = makeObjectRoom({ kube: counted, log, namespace, usual: 10, now: () => clock });
+    const room = makeObjectRoom({ kube: counted, log, namespace }, 10, () => clock);
     const refusal = (): ApiError | undefined => {
       try {
         room.check();
@@ -91,7 +91,7 @@ describe('requests while the cluster holds too many ProbeJobs', function () {
         return kube.list(...given);
       },
     };
-    const room = makeObjectRoom({ kube: failing, log, namespace, usual: 10, now: () => clock });
+    const room = makeObjectRoom({ kube: failing, log, namespace }, 10, () => clock);
     room.check();
     await until('all are refused', () => {
       try {

@@ -5,7 +5,6 @@ import { endsNoLater, mayChange, reachesNoFurther } from '../../accounts/authori
 import { type Caller, latestEnd, seesEveryone } from '../../accounts/caller.ts';
 import { type ApiTokenChange, type ApiTokenRecord, TOKEN_SORTS } from '../../../platform/store/api_tokens.ts';
 import { isToken, TOKEN_PATTERN, tokenSha256 } from '../../../platform/store/token_text.ts';
-import type { UserRecord } from '../../../platform/store/users.ts';
 import { callerOf, type Context, paramOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, invalid, notFound } from '../errors.ts';
@@ -139,18 +138,11 @@ async function shownToken(
 
 const ID = /^[1-9][0-9]{0,14}$/;
 
-interface FoundToken {
-  token: ApiTokenRecord;
-  owner: UserRecord;
-  own: boolean;
-  /**
-   * True for the caller's own token without permissions that the caller lacks, and without a later expiry. It may be
-   * shown, rotated and extended.
-   */
-  reachable: boolean;
-}
-
-async function findToken({ store }: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<FoundToken> {
+/**
+ * `reachable`: the caller's own token without permissions that the caller lacks, and without a later expiry. It may be
+ * shown, rotated and extended.
+ */
+async function findToken({ store }: Deps, ctx: Context, caller: Caller) {
   const given = paramOf(ctx);
   if (!isToken(given) && !ID.test(given)) throw notFound();
   const token = await store.readToken(isToken(given) ? { sha256: tokenSha256(given) } : { id: Number(given) });

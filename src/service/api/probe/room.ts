@@ -33,17 +33,11 @@ class Counts {
   }
 }
 
-export function makeQueueRoom({
-  store,
-  log,
-  maxQueued,
-  now = () => performance.now(),
-}: {
-  store: Pick<Store, 'waitingRequests'>;
-  log: Logger;
-  maxQueued: number;
-  now?: () => number;
-}) {
+export function makeQueueRoom(
+  { store, log }: { store: Pick<Store, 'waitingRequests'>; log: Logger },
+  maxQueued: number,
+  now = (): number => performance.now(),
+) {
   const share = queueShare(maxQueued);
   let waiting = new Counts();
   /** Opened here since the figures were asked for, and since they are asked for again. */
@@ -101,19 +95,11 @@ export const usualObjects = (limits: { maxQueued: number; finishedMax: number })
 export const refusedShare = (objects: number, usual: number): number =>
   Math.min(1, Math.max(0, (objects - usual) / (usual / 2)));
 
-export function makeObjectRoom({
-  kube,
-  log,
-  namespace,
-  usual,
-  now = () => performance.now(),
-}: {
-  kube: Pick<KubeClient, 'list'>;
-  log: Logger;
-  namespace: string;
-  usual: number;
-  now?: () => number;
-}) {
+export function makeObjectRoom(
+  { kube, log, namespace }: { kube: Pick<KubeClient, 'list'>; log: Logger; namespace: string },
+  usual: number,
+  now = (): number => performance.now(),
+) {
   let share = 0;
   /** Refusals that are due, below 1 after each check. */
   let owed = 0;
