@@ -35,7 +35,7 @@ const deps: Partial<Deps> = {
   paceOf: makePaces(),
   accountRates: makeAccountRates(),
   work: makeWorkPool({ paceOf: makePaces() }),
-  overload: makeOverload({ paceOf: makePaces(), onRefused: () => {} }),
+  overload: makeOverload(makePaces(), () => {}),
   settings: { ...DEFAULTS, namespace: 'test', replica: 'test', allowSources: [], denyCidrs: [] },
 };
 const server = await listen(

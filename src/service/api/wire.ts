@@ -68,7 +68,7 @@ export function wire({
   const metrics = makeMetrics(waiting.size, { defaults: processMetrics });
 
   const paceOf = makePaces();
-  const overload = makeOverload({ paceOf, onRefused: metrics.overloadRefused });
+  const overload = makeOverload(paceOf, metrics.overloadRefused);
   const memory = makeMemoryBudget({
     totalBytes: settings.memoryBudgetBytes,
     wholeBytes: WHOLE,

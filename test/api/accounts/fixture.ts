@@ -152,7 +152,7 @@ export async function startReplica(
     memory: makeMemoryBudget({ totalBytes: DEFAULTS.memoryBudgetBytes, wholeBytes: WHOLE }),
     paceOf: makePaces(),
     accountRates: makeAccountRates(),
-    overload: makeOverload({ paceOf: makePaces(), onRefused: () => {} }),
+    overload: makeOverload(makePaces(), () => {}),
     settings: { ...DEFAULTS, namespace: 'none', replica: 'test', allowSources: [], denyCidrs: [], ...change },
   } as unknown as Deps;
   const responses = watched(makeApp(deps, { ready: {}, dependencies: {} }).callback());

@@ -37,11 +37,7 @@ describe('overload', function () {
   it('calls are counted by payer until they end, and refusals by what caused them', () => {
     let lateMs = 0;
     const refusals: string[] = [];
-    const overload = makeOverload({
-      paceOf: makePaces(),
-      onRefused: (by) => refusals.push(by),
-      loop: { lateMs: () => lateMs, stop: () => {} },
-    });
+    const overload = makeOverload(makePaces(), (by) => refusals.push(by), { lateMs: () => lateMs, stop: () => {} });
     const ends = [1, 1, 1, 2].map((payer) => overload.begin(payer));
     lateMs = 300;
     const isOverloaded = (error: unknown): boolean =>

@@ -44,15 +44,7 @@ export function refusedBy({ lateMs, debtMs, open, averageOpen }: Load): 'account
   return lateMs > LATE_MS && (debtMs > 0 || open > averageOpen) ? 'account' : undefined;
 }
 
-export function makeOverload({
-  paceOf,
-  onRefused,
-  loop = watchLoop(),
-}: {
-  paceOf: PaceOf;
-  onRefused: (by: 'account' | 'replica') => void;
-  loop?: ReturnType<typeof watchLoop>;
-}) {
+export function makeOverload(paceOf: PaceOf, onRefused: (by: 'account' | 'replica') => void, loop = watchLoop()) {
   const openOf = new Map<Payer, number>();
   let all = 0;
 
