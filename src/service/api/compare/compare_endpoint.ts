@@ -111,29 +111,6 @@ const FILES = { kind: 'file', endpoint: '/v1/probe/file' } as const;
 const LABELS = ['a', 'b'] as const;
 const NOT_HELD = 'its output is too large to be compared on record; compare the versions in one request instead';
 
-/** Long outputs are not read into memory: what is compared is parsed whole. */
-function recordedRuns(
-  { result, texts }: StoredResult,
-  label: string,
-  notRead: { tool: string; run: string; why: string }[],
-) {
-  return result.tools.flatMap((stored) => {
-    const tool = REPORT_TOOLS.find((name) => name === stored.name);
-    if (!tool) return [];
-    const { version, success, format, output } = stored;
-    const text = output && texts.get(output.from);
-    const isLong = text === undefined;
-    if (isLong) notRead.push({ tool, run: label, why: NOT_HELD });
-    const compared: TextRun = {
-      tool,
-      label,
-      version,
-      output: success && format === 'json' && !isLong ? text : null,
-    };
-    return isLong ? [] : [compared];
-  });
-}
-
 function refusal(id: string, { absent, why }: NoResult): ApiError {
   if (absent === 'unreadable') return inside(`${id}: ${why}`);
   const isGone = absent === 'unknown' || absent === 'expired';
@@ -166,20 +143,35 @@ async function answerOf(
   ids: readonly string[],
   read: readonly StoredResult[],
 ): Promise<string> {
-  const notRead: { tool: string; run: string; why: string }[] = [];
-  const runs = read.flatMap((stored, at) => recordedRuns(stored, LABELS[at]!, notRead));
+  const ran = read.flatMap(({ result, texts }, at) =>
+    result.tools.flatMap((stored) => {
+      const tool = REPORT_TOOLS.find((name) => name === stored.name);
+      // Long outputs are not read into memory: what is compared is parsed whole.
+      const text = stored.output && texts.get(stored.output.from);
+      return tool ? [{ stored, tool, label: LABELS[at]!, text }] : [];
+    }),
+  );
+  const runs = ran.flatMap(({ stored: { version, success, format }, tool, label, text }): TextRun[] =>
+    text === undefined ? [] : [{ tool, label, version, output: success && format === 'json' ? text : null }],
+  );
+  const notRead = ran.filter(({ text }) => text === undefined);
   const by = { account: tokenOf(ctx).rootUserId, what: 'request_ids' };
   const { fields, summary } = await work.run('compare', runs, by);
-  const tools = read.map(({ result }) => result.tools.filter(({ name }) => REPORT_TOOLS.some((tool) => tool === name)));
-  const failed = tools.flat().find(({ success }) => !success);
+  const failed = ran.find(({ stored }) => !stored.success)?.stored;
   const both = REPORT_TOOLS.some((tool) => runs.filter((run) => run.tool === tool && run.output).length === 2);
   return JSON.stringify({
     success: both,
     ...(both ? {} : { error: 'no tool has a JSON output in both results', ...codeMember(failed) }),
     metadata: { request_ids: ids, queue_time: 0, io_usage: 0 },
-    runs: tools.flatMap((ran, at) => ran.map((tool) => runOf(tool, LABELS[at]!))),
+    runs: ran.map(({ stored, label }) => runOf(stored, label)),
     fields,
-    summary: { ...summary, not_compared: [...summary.not_compared, ...notRead] },
+    summary: {
+      ...summary,
+      not_compared: [
+        ...summary.not_compared,
+        ...notRead.map(({ tool, label }) => ({ tool, run: label, why: NOT_HELD })),
+      ],
+    },
   });
 }
 
