@@ -53,14 +53,11 @@ const close = { headers: { Connection: 'close' } };
 const tooLarge = (most: number) =>
   unreadable(`must be at most ${most < KB * KB ? `${most / KB} kB` : `${most / KB / KB} MB`}`, close);
 
-/** Reads a text of one of these types, of at most so many bytes once it is inflated. */
-type Reader = (ctx: Context) => Promise<Buffer>;
-
 /**
- * koa-body bounds what a body inflates to. What is sent is bounded here, in bytes and in chunks: empty gzip members
- * inflate to nothing.
+ * Reads a text of one of these types, of at most so many bytes once it is inflated. koa-body bounds what a
+ * body inflates to. What is sent is bounded here, in bytes and in chunks: empty gzip members inflate to nothing.
  */
-function makeBytesReader(types: readonly string[], most: number): Reader {
+function makeBytesReader(types: readonly string[], most: number): (ctx: Context) => Promise<Buffer> {
   const read = koaBody({
     json: false,
     urlencoded: false,

@@ -31,15 +31,6 @@ function reportFields({ properties = {}, items, description }: Part, path: strin
   ];
 }
 
-const options = (): Entry[] =>
-  FILE_ROWS.flatMap((row) =>
-    row.options.map((spec) => ({
-      kind: 'tool option' as const,
-      name: `${sectionOf(row)}.${spec.name}`,
-      text: describedOption(spec).help,
-    })),
-  );
-
 const entriesOf = (operations: readonly Operation[]): Entry[] => [
   ...reportFields(ProbeReportSchema as Part, ''),
   ...Object.entries(RULES).map(([id, { level, clause, finding, remedy }]) => ({
@@ -47,7 +38,13 @@ const entriesOf = (operations: readonly Operation[]): Entry[] => [
     name: id,
     text: `${level}: ${finding} (${clause}). ${remedy}`,
   })),
-  ...options(),
+  ...FILE_ROWS.flatMap((row) =>
+    row.options.map((spec) => ({
+      kind: 'tool option' as const,
+      name: `${sectionOf(row)}.${spec.name}`,
+      text: describedOption(spec).help,
+    })),
+  ),
   ...OPERATOR_NAMES.map((name) => ({
     kind: 'policy operator' as const,
     name,
