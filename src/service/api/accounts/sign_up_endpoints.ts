@@ -78,7 +78,7 @@ const VerifyBody = closed({
     description: '6 to 72 characters. Replaces the password of the sign-up. Default: unchanged.',
   }),
 });
-const VerifyAnswer = closed({ success: Type.Literal(true), email: Type.String(), status: Type.String() });
+const RedeemedAnswer = closed({ success: Type.Literal(true), email: Type.String(), status: Type.String() });
 
 const NOT_VALID = 'is not valid, was used before, or has expired';
 
@@ -103,7 +103,7 @@ export const verify = endpoint(
     description:
       'Takes the code from the mail. Earlier sessions of the account end. Send `password` to replace a password that ' +
       'somebody else chose at sign-up. The header `X-Recaptcha-Token` is accepted and ignored.',
-    answer: { description: 'The account is active and has a first API token.', schema: VerifyAnswer },
+    answer: { description: 'The account is active and has a first API token.', schema: RedeemedAnswer },
   },
   redeemCode,
 );
@@ -139,14 +139,12 @@ export const reset = endpoint(
 );
 
 const ConfirmBody = closed({ 'reset-token': Jwt, 'new-password': Password });
-const ConfirmAnswer = closed({ success: Type.Literal(true), email: Type.String(), status: Type.String() });
 
 async function setNew({ accounts, store }: Deps, ctx: Context): Promise<void> {
   const { 'reset-token': code, 'new-password': password } = checkedBy(ConfirmBody, ctx);
   await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
   const claims = await accounts.jwts.verify('reset', code);
-  if (!claims) throw invalid('reset-token', NOT_VALID);
-  const redeemed = await store.redeemReset(claims.id, await accounts.passwords.hash(password));
+  const redeemed = claims && (await store.redeemReset(claims.id, await accounts.passwords.hash(password)));
   if (!redeemed) throw invalid('reset-token', NOT_VALID);
   await accounts.attempts.forget('password:account', { account: redeemed.userId });
   ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
@@ -162,7 +160,7 @@ export const resetConfirm = endpoint(
     answer: {
       description:
         'The password is set. All sessions and their JWTs have ended; API tokens stay valid until they are revoked.',
-      schema: ConfirmAnswer,
+      schema: RedeemedAnswer,
     },
   },
   setNew,
