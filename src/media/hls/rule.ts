@@ -25,9 +25,14 @@ export type NoteOf<Id extends string> = (rule: Id, line: number, detail?: string
 
 const APPLE = 'Apple authoring, ';
 
+/** A rule of a clause: what is wrong, up to the first full stop, then what to do. */
 const rule =
   (level: Level) =>
-  (clause: string, finding: string, remedy: string): Rule => ({ level, clause: clauseOf(clause), finding, remedy });
+  (clause: string) =>
+  (text: TemplateStringsArray, ...values: string[]): Rule => {
+    const [finding = '', ...remedy] = String.raw(text, ...values).trim().split(/\.\s+/);
+    return { level, clause: clauseOf(clause), finding, remedy: remedy.join('. ') };
+  };
 
 const clauseOf = (clause: string): string =>
   clause === 'own' ? 'Probeyard' : `${/^\d|^[A-D]\./.test(clause) ? 'rfc8216bis ' : APPLE}${clause}`;

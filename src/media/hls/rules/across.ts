@@ -6,81 +6,40 @@ import { words } from './codecs.ts';
 const REPACKAGE = 'Package all variants in one run, with the same cuts.';
 
 export const ACROSS_RULES = {
-  'playlist-unreadable': must(
-    '6.2.4',
-    'A playlist cannot be read',
-    'Publish the playlist before it is named, and check its address.',
-  ),
-  'playlist-nested': must(
-    '6.2.4',
-    'A multivariant playlist names another multivariant playlist',
-    'Name media playlists only.',
-  ),
-  'content-type': must(
-    '4',
-    'The Content-Type is not that of a playlist, and the path does not end with .m3u8 or .m3u',
-    'Serve playlists as application/vnd.apple.mpegurl.',
-  ),
-  'target-differs': must('6.2.4', 'The target duration differs from that of another media playlist', REPACKAGE),
-  'type-differs': must('6.2.4', 'EXT-X-PLAYLIST-TYPE differs from that of another media playlist', REPACKAGE),
-  'end-differs': should(
-    '6.2.4',
-    'One media playlist has ended, and another goes on',
-    'Finish all variants; check the one that stopped.',
-  ),
-  'discontinuities-differ': must(
-    '6.2.4',
-    'The number of discontinuities differs from that of another variant',
-    REPACKAGE,
-  ),
-  'discontinuity-sequence-differs': must(
-    '6.2.4',
-    'The discontinuity sequence number differs from that of another variant',
-    REPACKAGE,
-  ),
-  'durations-differ': should('6.2.4', 'The duration differs from that of another variant', REPACKAGE),
-  'segments-differ': info('6.2.4', 'Variants are cut at different places', REPACKAGE),
-  'dates-some': must(
-    '6.2.4',
-    'EXT-X-PROGRAM-DATE-TIME is missing, although another media playlist has it',
-    'Write EXT-X-PROGRAM-DATE-TIME in all media playlists.',
-  ),
-  'dates-differ': should(
-    '6.2.4',
-    'Two variants give a moment different dates',
-    'Take the dates of all variants from one clock.',
-  ),
-  'iframes-tag': must(
-    '4.4.6.3',
-    'The playlist of an I-frame variant has no EXT-X-I-FRAMES-ONLY',
-    'Add EXT-X-I-FRAMES-ONLY.',
-  ),
-  'iframes-variant': must(
-    '4.4.3.6',
-    'A playlist of I-frames is named by EXT-X-STREAM-INF',
-    'Name it with EXT-X-I-FRAME-STREAM-INF.',
-  ),
-  'gap-everywhere': should('4.4.4.7', 'A segment is a gap in every variant', 'Restore the segment in one variant.'),
-  'hevc-transport': should(
-    'video encoding',
-    'HEVC is in MPEG-2 transport streams',
-    'Package HEVC as fragmented MP4: with ffmpeg -hls_segment_type fmp4.',
-  ),
-  'session-key-stray': info(
-    '4.4.6.5',
-    'A session key is not the key of any media playlist',
-    'Remove the session key, or use it.',
-  ),
-  'reports-missing': should(
-    'B.1',
-    'A low-latency playlist has no reports on the other renditions',
-    'Add EXT-X-RENDITION-REPORT for each other rendition.',
-  ),
-  'playlists-unread': info(
-    '6.2.4',
-    'Not every playlist was read, for want of time or above the limits',
-    'Validate the rest with a request of its own.',
-  ),
+  'playlist-unreadable': must('6.2.4')`A playlist cannot be read.
+    Publish the playlist before it is named, and check its address.`,
+  'playlist-nested': must('6.2.4')`A multivariant playlist names another multivariant playlist.
+    Name media playlists only.`,
+  'content-type': must('4')`The Content-Type is not that of a playlist, and the path does not end with .m3u8 or .m3u.
+    Serve playlists as application/vnd.apple.mpegurl.`,
+  'target-differs': must('6.2.4')`The target duration differs from that of another media playlist. ${REPACKAGE}`,
+  'type-differs': must('6.2.4')`EXT-X-PLAYLIST-TYPE differs from that of another media playlist. ${REPACKAGE}`,
+  'end-differs': should('6.2.4')`One media playlist has ended, and another goes on.
+    Finish all variants; check the one that stopped.`,
+  'discontinuities-differ': must('6.2.4')`The number of discontinuities differs from that of another variant.
+    ${REPACKAGE}`,
+  'discontinuity-sequence-differs': must('6.2.4')`
+    The discontinuity sequence number differs from that of another variant.
+    ${REPACKAGE}`,
+  'durations-differ': should('6.2.4')`The duration differs from that of another variant. ${REPACKAGE}`,
+  'segments-differ': info('6.2.4')`Variants are cut at different places. ${REPACKAGE}`,
+  'dates-some': must('6.2.4')`EXT-X-PROGRAM-DATE-TIME is missing, although another media playlist has it.
+    Write EXT-X-PROGRAM-DATE-TIME in all media playlists.`,
+  'dates-differ': should('6.2.4')`Two variants give a moment different dates.
+    Take the dates of all variants from one clock.`,
+  'iframes-tag': must('4.4.6.3')`The playlist of an I-frame variant has no EXT-X-I-FRAMES-ONLY.
+    Add EXT-X-I-FRAMES-ONLY.`,
+  'iframes-variant': must('4.4.3.6')`A playlist of I-frames is named by EXT-X-STREAM-INF.
+    Name it with EXT-X-I-FRAME-STREAM-INF.`,
+  'gap-everywhere': should('4.4.4.7')`A segment is a gap in every variant. Restore the segment in one variant.`,
+  'hevc-transport': should('video encoding')`HEVC is in MPEG-2 transport streams.
+    Package HEVC as fragmented MP4: with ffmpeg -hls_segment_type fmp4.`,
+  'session-key-stray': info('4.4.6.5')`A session key is not the key of any media playlist.
+    Remove the session key, or use it.`,
+  'reports-missing': should('B.1')`A low-latency playlist has no reports on the other renditions.
+    Add EXT-X-RENDITION-REPORT for each other rendition.`,
+  'playlists-unread': info('6.2.4')`Not every playlist was read, for want of time or above the limits.
+    Validate the rest with a request of its own.`,
 } satisfies Record<string, Rule>;
 
 /** A media playlist in its presentation. */

@@ -6,41 +6,23 @@ import { must, quote, should, type NoteOf, type Rule } from '../rule.ts';
 type Note = NoteOf<keyof typeof DATERANGE_RULES>;
 
 export const DATERANGE_RULES = {
-  'daterange-start': must('4.4.5.1', 'A date range has no START-DATE', 'Add START-DATE.'),
-  'daterange-dates': must(
-    '4.4.5.1',
-    'A playlist with date ranges has no EXT-X-PROGRAM-DATE-TIME',
-    'Add EXT-X-PROGRAM-DATE-TIME to the first segment.',
-  ),
-  'daterange-end': must('4.4.5.1', 'A date range ends before it begins', 'Correct END-DATE or START-DATE.'),
-  'daterange-duration': must(
-    '4.4.5.1',
-    'END-DATE is not START-DATE and DURATION',
-    'Remove one of DURATION and END-DATE, or make them agree.',
-  ),
-  'daterange-next-class': must('4.4.5.1', 'A date range with END-ON-NEXT has no CLASS', 'Add CLASS.'),
-  'daterange-next-end': must(
-    '4.4.5.1',
-    'A date range with END-ON-NEXT has DURATION or END-DATE',
-    'Remove DURATION and END-DATE, or END-ON-NEXT.',
-  ),
-  'daterange-changed': must(
-    '4.4.5.1',
-    'Date ranges of one ID have different values for an attribute',
-    'Use a new ID, or the same values.',
-  ),
-  'daterange-cue': must('4.4.5.1', 'CUE names both PRE and POST', 'Keep PRE or POST.'),
-  'interstitial-asset': must(
-    'D.2',
-    'An interstitial does not have exactly one of X-ASSET-URI and X-ASSET-LIST',
-    'Keep X-ASSET-URI or X-ASSET-LIST.',
-  ),
-  'interstitial-limit': should('D.2', 'X-PLAYOUT-LIMIT is 0', 'Write a limit above 0, or none.'),
-  'interstitial-class': should(
-    'D.2',
-    'A date range has attributes of an interstitial, but not its class',
-    'Set CLASS to com.apple.hls.interstitial.',
-  ),
+  'daterange-start': must('4.4.5.1')`A date range has no START-DATE. Add START-DATE.`,
+  'daterange-dates': must('4.4.5.1')`A playlist with date ranges has no EXT-X-PROGRAM-DATE-TIME.
+    Add EXT-X-PROGRAM-DATE-TIME to the first segment.`,
+  'daterange-end': must('4.4.5.1')`A date range ends before it begins. Correct END-DATE or START-DATE.`,
+  'daterange-duration': must('4.4.5.1')`END-DATE is not START-DATE and DURATION.
+    Remove one of DURATION and END-DATE, or make them agree.`,
+  'daterange-next-class': must('4.4.5.1')`A date range with END-ON-NEXT has no CLASS. Add CLASS.`,
+  'daterange-next-end': must('4.4.5.1')`A date range with END-ON-NEXT has DURATION or END-DATE.
+    Remove DURATION and END-DATE, or END-ON-NEXT.`,
+  'daterange-changed': must('4.4.5.1')`Date ranges of one ID have different values for an attribute.
+    Use a new ID, or the same values.`,
+  'daterange-cue': must('4.4.5.1')`CUE names both PRE and POST. Keep PRE or POST.`,
+  'interstitial-asset': must('D.2')`An interstitial does not have exactly one of X-ASSET-URI and X-ASSET-LIST.
+    Keep X-ASSET-URI or X-ASSET-LIST.`,
+  'interstitial-limit': should('D.2')`X-PLAYOUT-LIMIT is 0. Write a limit above 0, or none.`,
+  'interstitial-class': should('D.2')`A date range has attributes of an interstitial, but not its class.
+    Set CLASS to com.apple.hls.interstitial.`,
 } satisfies Record<string, Rule>;
 
 const INTERSTITIAL = 'com.apple.hls.interstitial';

@@ -5,30 +5,19 @@ import { info, must, quote, should, type NoteOf, type Rule } from '../rule.ts';
 export type KeyRule = keyof typeof KEY_RULES;
 
 export const KEY_RULES = {
-  'key-uri': must('4.4.4.4', 'A key has no address', 'Add the URI of the key.'),
-  'key-none': must(
-    '4.4.4.4',
-    'A key of the method NONE has other attributes',
-    'Remove the other attributes, or name the method.',
-  ),
-  'key-iv': must('4.4.4.4', 'An initialization vector does not have 128 bits', 'Write 0x and 32 hexadecimal digits.'),
-  'key-formatversions': must(
-    '4.4.4.4',
-    'KEYFORMATVERSIONS is not whole numbers separated by slashes',
-    'Write numbers separated by slashes: 1/2.',
-  ),
-  'key-format-aes128': must(
-    '4.4.4.4',
-    'A key of AES-128 has a KEYFORMAT other than identity',
-    'Set KEYFORMAT to identity, or use SAMPLE-AES.',
-  ),
-  'key-iv-reused': should(
-    '4.4.4.4',
-    'A key with a fixed initialization vector is used more than once, which reveals what segments share',
-    'Leave IV out: the sequence number is used then. Or change the key.',
-  ),
-  'key-unused': info('4.4.4.4', 'A key applies to no segment', 'Remove the EXT-X-KEY.'),
-  'key-clear': should('4.4.4.4', 'A key is not fetched over HTTPS', 'Serve keys over HTTPS.'),
+  'key-uri': must('4.4.4.4')`A key has no address. Add the URI of the key.`,
+  'key-none': must('4.4.4.4')`A key of the method NONE has other attributes.
+    Remove the other attributes, or name the method.`,
+  'key-iv': must('4.4.4.4')`An initialization vector does not have 128 bits. Write 0x and 32 hexadecimal digits.`,
+  'key-formatversions': must('4.4.4.4')`KEYFORMATVERSIONS is not whole numbers separated by slashes.
+    Write numbers separated by slashes: 1/2.`,
+  'key-format-aes128': must('4.4.4.4')`A key of AES-128 has a KEYFORMAT other than identity.
+    Set KEYFORMAT to identity, or use SAMPLE-AES.`,
+  'key-iv-reused': should('4.4.4.4')`
+    A key with a fixed initialization vector is used more than once, which reveals what segments share.
+    Leave IV out: the sequence number is used then. Or change the key.`,
+  'key-unused': info('4.4.4.4')`A key applies to no segment. Remove the EXT-X-KEY.`,
+  'key-clear': should('4.4.4.4')`A key is not fetched over HTTPS. Serve keys over HTTPS.`,
 } satisfies Record<string, Rule>;
 
 export function judgeKeys(playlist: Playlist, note: NoteOf<KeyRule>): void {

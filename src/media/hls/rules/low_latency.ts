@@ -6,104 +6,47 @@ import { judgeAddress, type AddressRule } from './address.ts';
 type Note = NoteOf<keyof typeof LOW_LATENCY_RULES | AddressRule>;
 
 export const LOW_LATENCY_RULES = {
-  'part-inf-missing': must(
-    '4.4.3.7',
-    'A playlist with parts has no EXT-X-PART-INF',
-    'Add EXT-X-PART-INF with PART-TARGET.',
-  ),
-  'part-long': must(
-    '4.4.4.9',
-    'A part is longer than the part target duration',
-    'Raise PART-TARGET, or cut shorter parts.',
-  ),
-  'part-short': must(
-    '4.4.4.9',
-    'A part that does not end its segment is shorter than 85 % of the part target duration',
-    'Cut parts of equal length; only the last of a segment may be shorter.',
-  ),
-  'part-sum': should(
-    '4.4.4.9',
-    'The parts of a segment do not last as long as the segment',
-    'List all parts of the segment with their real durations.',
-  ),
-  'part-independent': should(
-    '4.4.4.9',
-    'No part of a segment is marked INDEPENDENT=YES, although segments are independent',
-    'Mark the part that begins with a key frame.',
-  ),
-  'part-old': should(
-    '6.2.2',
-    'Parts are listed more than three target durations from the end',
-    'Drop parts that are older than three target durations.',
-  ),
-  'part-ended': info('6.2.2', 'A playlist that has ended lists parts', 'Leave parts out once the stream has ended.'),
-  'part-target-long': must(
-    '4.4.3.7',
-    'The part target duration is above the target duration',
-    'Lower PART-TARGET below the target duration.',
-  ),
-  'hold-back': must(
-    '4.4.3.8',
-    'HOLD-BACK is below three target durations',
-    'Raise HOLD-BACK to three target durations.',
-  ),
-  'part-hold-back-missing': must(
-    '4.4.3.8',
-    'A playlist with EXT-X-PART-INF has no PART-HOLD-BACK',
-    'Add PART-HOLD-BACK, three times PART-TARGET.',
-  ),
-  'part-hold-back': must(
-    '4.4.3.8',
-    'PART-HOLD-BACK is below two part target durations',
-    'Raise PART-HOLD-BACK to three times PART-TARGET.',
-  ),
-  'part-hold-back-short': should(
-    '4.4.3.8',
-    'PART-HOLD-BACK is below three part target durations',
-    'Raise PART-HOLD-BACK to three times PART-TARGET.',
-  ),
-  'skip-until': must(
-    '4.4.3.8',
-    'CAN-SKIP-UNTIL is below six target durations',
-    'Raise CAN-SKIP-UNTIL to six target durations.',
-  ),
-  'skip-dateranges': must('4.4.3.8', 'CAN-SKIP-DATERANGES is given without CAN-SKIP-UNTIL', 'Add CAN-SKIP-UNTIL.'),
-  'block-reload': must(
-    'B.1',
-    'A low-latency playlist does not declare CAN-BLOCK-RELOAD=YES',
-    'Turn on blocking reloads and write CAN-BLOCK-RELOAD=YES.',
-  ),
-  'delta-unsupported': should(
-    'B.1',
-    'A low-latency playlist offers no delta updates',
-    'Turn on delta updates and write CAN-SKIP-UNTIL.',
-  ),
-  'low-latency-date': should(
-    'B.1',
-    'A low-latency playlist has no EXT-X-PROGRAM-DATE-TIME',
-    'Add EXT-X-PROGRAM-DATE-TIME.',
-  ),
-  'preload-hint-missing': should(
-    'B.1',
-    'A live low-latency playlist does not announce its next part',
-    'Add EXT-X-PRELOAD-HINT for the next part.',
-  ),
-  'preload-hint-double': must('4.4.5.3', 'There is more than one hint of a type', 'Keep one hint of each type.'),
-  'preload-hint-ended': must(
-    '4.4.5.3',
-    'A playlist that has ended announces a part or an init section',
-    'Remove the hint from a playlist that has ended.',
-  ),
-  'report-uri': must(
-    '4.4.5.4',
-    'The address of a rendition report is not relative to the playlist',
-    'Write the address relative to the playlist.',
-  ),
-  'skip-unasked': must(
-    '4.4.5.2',
-    'EXT-X-SKIP was sent to a client that did not request it',
-    'Send EXT-X-SKIP only for _HLS_skip, and cache the two apart.',
-  ),
+  'part-inf-missing': must('4.4.3.7')`A playlist with parts has no EXT-X-PART-INF.
+    Add EXT-X-PART-INF with PART-TARGET.`,
+  'part-long': must('4.4.4.9')`A part is longer than the part target duration.
+    Raise PART-TARGET, or cut shorter parts.`,
+  'part-short': must('4.4.4.9')`A part that does not end its segment is shorter than 85 % of the part target duration.
+    Cut parts of equal length; only the last of a segment may be shorter.`,
+  'part-sum': should('4.4.4.9')`The parts of a segment do not last as long as the segment.
+    List all parts of the segment with their real durations.`,
+  'part-independent': should('4.4.4.9')`
+    No part of a segment is marked INDEPENDENT=YES, although segments are independent.
+    Mark the part that begins with a key frame.`,
+  'part-old': should('6.2.2')`Parts are listed more than three target durations from the end.
+    Drop parts that are older than three target durations.`,
+  'part-ended': info('6.2.2')`A playlist that has ended lists parts. Leave parts out once the stream has ended.`,
+  'part-target-long': must('4.4.3.7')`The part target duration is above the target duration.
+    Lower PART-TARGET below the target duration.`,
+  'hold-back': must('4.4.3.8')`HOLD-BACK is below three target durations. Raise HOLD-BACK to three target durations.`,
+  'part-hold-back-missing': must('4.4.3.8')`A playlist with EXT-X-PART-INF has no PART-HOLD-BACK.
+    Add PART-HOLD-BACK, three times PART-TARGET.`,
+  'part-hold-back': must('4.4.3.8')`PART-HOLD-BACK is below two part target durations.
+    Raise PART-HOLD-BACK to three times PART-TARGET.`,
+  'part-hold-back-short': should('4.4.3.8')`PART-HOLD-BACK is below three part target durations.
+    Raise PART-HOLD-BACK to three times PART-TARGET.`,
+  'skip-until': must('4.4.3.8')`CAN-SKIP-UNTIL is below six target durations.
+    Raise CAN-SKIP-UNTIL to six target durations.`,
+  'skip-dateranges': must('4.4.3.8')`CAN-SKIP-DATERANGES is given without CAN-SKIP-UNTIL. Add CAN-SKIP-UNTIL.`,
+  'block-reload': must('B.1')`A low-latency playlist does not declare CAN-BLOCK-RELOAD=YES.
+    Turn on blocking reloads and write CAN-BLOCK-RELOAD=YES.`,
+  'delta-unsupported': should('B.1')`A low-latency playlist offers no delta updates.
+    Turn on delta updates and write CAN-SKIP-UNTIL.`,
+  'low-latency-date': should('B.1')`A low-latency playlist has no EXT-X-PROGRAM-DATE-TIME.
+    Add EXT-X-PROGRAM-DATE-TIME.`,
+  'preload-hint-missing': should('B.1')`A live low-latency playlist does not announce its next part.
+    Add EXT-X-PRELOAD-HINT for the next part.`,
+  'preload-hint-double': must('4.4.5.3')`There is more than one hint of a type. Keep one hint of each type.`,
+  'preload-hint-ended': must('4.4.5.3')`A playlist that has ended announces a part or an init section.
+    Remove the hint from a playlist that has ended.`,
+  'report-uri': must('4.4.5.4')`The address of a rendition report is not relative to the playlist.
+    Write the address relative to the playlist.`,
+  'skip-unasked': must('4.4.5.2')`EXT-X-SKIP was sent to a client that did not request it.
+    Send EXT-X-SKIP only for _HLS_skip, and cache the two apart.`,
 } satisfies Record<string, Rule>;
 
 /** Tolerance, because figures are printed with a limited number of decimals. */

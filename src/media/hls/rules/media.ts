@@ -7,117 +7,59 @@ import { judgeKeys, type KeyRule } from './keys.ts';
 type Note = NoteOf<keyof typeof MEDIA_RULES | AddressRule | KeyRule>;
 
 export const MEDIA_RULES = {
-  'targetduration-missing': must(
-    '4.4.3.1',
-    'EXT-X-TARGETDURATION is missing',
-    'Add EXT-X-TARGETDURATION, the longest segment rounded to a whole second.',
-  ),
-  'targetduration-zero': must(
-    '4.4.3.1',
-    'The target duration is 0',
-    'Write the longest segment rounded to a whole second, at least 1.',
-  ),
-  'extinf-missing': must('4.4.4.1', 'A segment has no EXTINF', 'Add EXTINF before each segment.'),
-  'extinf-over-target': must(
-    '4.4.3.1',
-    'A segment, rounded to the nearest second, is longer than the target duration',
-    'Raise the target duration, or force key frames so that no segment is longer.',
-  ),
-  'extinf-zero': should('4.4.4.1', 'A segment has the duration 0', 'Drop the segment, or write its real duration.'),
-  'targetduration-loose': should(
-    '4.4.3.1',
-    'The target duration is far above the longest segment, and players wait and buffer by it',
-    'Lower the target duration to the longest segment.',
-  ),
-  'targetduration-apple': info(
-    'media segmentation',
-    'The target duration is not the 6 seconds that Apple recommends',
-    'Cut segments of 6 s: with ffmpeg -hls_time 6 and a key frame every 2 s.',
-  ),
-  'segments-none': should(
-    '4.1',
-    'The media playlist has no segments',
-    'Wait for the first segment before publishing the playlist.',
-  ),
-  'vod-endlist': should(
-    '4.4.3.5',
-    'A playlist of the type VOD has no EXT-X-ENDLIST',
-    'Add EXT-X-ENDLIST, or remove the type VOD.',
-  ),
-  'endlist-early': should('4.4.3.4', 'Segments follow EXT-X-ENDLIST', 'Move EXT-X-ENDLIST to the end.'),
-  'allow-cache': info('8', 'EXT-X-ALLOW-CACHE was removed in version 7 of the protocol', 'Remove the tag.'),
-  'start-outside': should('4.4.2.2', 'EXT-X-START lies outside the playlist', 'Set TIME-OFFSET within the playlist.'),
-  'start-live-edge': should(
-    '4.4.2.2',
-    'EXT-X-START of a live playlist is within three target durations of its end',
-    'Start at least three target durations before the end.',
-  ),
-  'live-short': should(
-    '6.2.2',
-    'A live playlist is shorter than three target durations',
-    'Raise the number of segments of the live window in the packager.',
-  ),
-  'live-sequence': info(
-    '6.2.2',
-    'A live playlist has no EXT-X-MEDIA-SEQUENCE, which it needs once it drops segments',
-    'Write EXT-X-MEDIA-SEQUENCE and raise it for each segment that is dropped.',
-  ),
-  'discontinuity-sequence': info(
-    '6.2.2',
-    'A live playlist that drops segments has discontinuities, but no EXT-X-DISCONTINUITY-SEQUENCE',
-    'Write EXT-X-DISCONTINUITY-SEQUENCE and raise it for each discontinuity that is dropped.',
-  ),
-  'segment-repeated': info(
-    '4.1',
-    'The same resource, or the same range of it, occurs twice in a row',
-    'Nothing, if it is meant, as for a slate; else check the packager.',
-  ),
-  'byterange-empty': must('4.4.4.2', 'A byte range is empty', 'Write the length of the segment.'),
-  'byterange-overlap': should('4.4.4.2', 'The byte ranges of two segments overlap', 'Correct offsets and lengths.'),
-  'map-missing': must(
-    '3.1.2',
-    'A fragmented MP4 segment has no init section',
-    'Add EXT-X-MAP with the address of the init section.',
-  ),
-  'map-iv': must(
-    '4.4.4.5',
-    'An init section that is encrypted with AES-128 has no explicit initialization vector',
-    'Give the key an IV, or leave the init section unencrypted.',
-  ),
-  'map-unused': info('4.4.4.5', 'An init section applies to no segment', 'Remove the EXT-X-MAP.'),
-  'date-backwards': must(
-    '4.4.4.6',
-    'The date of a segment is not after the one before it',
-    'Correct the clock of the encoder, or add EXT-X-DISCONTINUITY.',
-  ),
-  'date-drift': should(
-    '4.4.4.6',
-    'Dates disagree with the durations between them',
-    'Make dates from the durations, or add EXT-X-DISCONTINUITY where time jumps.',
-  ),
-  'bitrate-zero': should('4.4.4.8', 'EXT-X-BITRATE is 0', 'Write the bit rate in kbit/s, or remove the tag.'),
-  'gap-present': info(
-    '4.4.4.7',
-    'Segments are marked as gaps, so players look for them in other variants',
-    'Nothing, if other variants have the segments.',
-  ),
-  'gap-all': should('4.4.4.7', 'Every segment is a gap', 'Check the encoder of this variant.'),
-  'iframes-range': info(
-    '4.4.3.6',
-    'A frame of an I-frame playlist has no byte range',
-    'Write EXT-X-BYTERANGE for each frame.',
-  ),
-  'uri-invalid': must(
-    '4.1',
-    'An address cannot be resolved',
-    'Correct the address; percent-encode what is not allowed in it.',
-  ),
-  'uri-scheme': must('4.1', 'An address has a scheme that players do not fetch', 'Publish it over HTTPS.'),
-  'uri-space': should(
-    '4.1',
-    'An address has characters that must be escaped',
-    'Percent-encode spaces and other characters.',
-  ),
+  'targetduration-missing': must('4.4.3.1')`EXT-X-TARGETDURATION is missing.
+    Add EXT-X-TARGETDURATION, the longest segment rounded to a whole second.`,
+  'targetduration-zero': must('4.4.3.1')`The target duration is 0.
+    Write the longest segment rounded to a whole second, at least 1.`,
+  'extinf-missing': must('4.4.4.1')`A segment has no EXTINF. Add EXTINF before each segment.`,
+  'extinf-over-target': must('4.4.3.1')`A segment, rounded to the nearest second, is longer than the target duration.
+    Raise the target duration, or force key frames so that no segment is longer.`,
+  'extinf-zero': should('4.4.4.1')`A segment has the duration 0. Drop the segment, or write its real duration.`,
+  'targetduration-loose': should('4.4.3.1')`
+    The target duration is far above the longest segment, and players wait and buffer by it.
+    Lower the target duration to the longest segment.`,
+  'targetduration-apple': info('media segmentation')`The target duration is not the 6 seconds that Apple recommends.
+    Cut segments of 6 s: with ffmpeg -hls_time 6 and a key frame every 2 s.`,
+  'segments-none': should('4.1')`The media playlist has no segments.
+    Wait for the first segment before publishing the playlist.`,
+  'vod-endlist': should('4.4.3.5')`A playlist of the type VOD has no EXT-X-ENDLIST.
+    Add EXT-X-ENDLIST, or remove the type VOD.`,
+  'endlist-early': should('4.4.3.4')`Segments follow EXT-X-ENDLIST. Move EXT-X-ENDLIST to the end.`,
+  'allow-cache': info('8')`EXT-X-ALLOW-CACHE was removed in version 7 of the protocol. Remove the tag.`,
+  'start-outside': should('4.4.2.2')`EXT-X-START lies outside the playlist. Set TIME-OFFSET within the playlist.`,
+  'start-live-edge': should('4.4.2.2')`EXT-X-START of a live playlist is within three target durations of its end.
+    Start at least three target durations before the end.`,
+  'live-short': should('6.2.2')`A live playlist is shorter than three target durations.
+    Raise the number of segments of the live window in the packager.`,
+  'live-sequence': info('6.2.2')`A live playlist has no EXT-X-MEDIA-SEQUENCE, which it needs once it drops segments.
+    Write EXT-X-MEDIA-SEQUENCE and raise it for each segment that is dropped.`,
+  'discontinuity-sequence': info('6.2.2')`
+    A live playlist that drops segments has discontinuities, but no EXT-X-DISCONTINUITY-SEQUENCE.
+    Write EXT-X-DISCONTINUITY-SEQUENCE and raise it for each discontinuity that is dropped.`,
+  'segment-repeated': info('4.1')`The same resource, or the same range of it, occurs twice in a row.
+    Nothing, if it is meant, as for a slate; else check the packager.`,
+  'byterange-empty': must('4.4.4.2')`A byte range is empty. Write the length of the segment.`,
+  'byterange-overlap': should('4.4.4.2')`The byte ranges of two segments overlap. Correct offsets and lengths.`,
+  'map-missing': must('3.1.2')`A fragmented MP4 segment has no init section.
+    Add EXT-X-MAP with the address of the init section.`,
+  'map-iv': must('4.4.4.5')`An init section that is encrypted with AES-128 has no explicit initialization vector.
+    Give the key an IV, or leave the init section unencrypted.`,
+  'map-unused': info('4.4.4.5')`An init section applies to no segment. Remove the EXT-X-MAP.`,
+  'date-backwards': must('4.4.4.6')`The date of a segment is not after the one before it.
+    Correct the clock of the encoder, or add EXT-X-DISCONTINUITY.`,
+  'date-drift': should('4.4.4.6')`Dates disagree with the durations between them.
+    Make dates from the durations, or add EXT-X-DISCONTINUITY where time jumps.`,
+  'bitrate-zero': should('4.4.4.8')`EXT-X-BITRATE is 0. Write the bit rate in kbit/s, or remove the tag.`,
+  'gap-present': info('4.4.4.7')`Segments are marked as gaps, so players look for them in other variants.
+    Nothing, if other variants have the segments.`,
+  'gap-all': should('4.4.4.7')`Every segment is a gap. Check the encoder of this variant.`,
+  'iframes-range': info('4.4.3.6')`A frame of an I-frame playlist has no byte range.
+    Write EXT-X-BYTERANGE for each frame.`,
+  'uri-invalid': must('4.1')`An address cannot be resolved.
+    Correct the address; percent-encode what is not allowed in it.`,
+  'uri-scheme': must('4.1')`An address has a scheme that players do not fetch. Publish it over HTTPS.`,
+  'uri-space': should('4.1')`An address has characters that must be escaped.
+    Percent-encode spaces and other characters.`,
 } satisfies Record<string, Rule>;
 
 /** Dates are often rounded, and encoders' clocks drift: smaller differences are accepted. */

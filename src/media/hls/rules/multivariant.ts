@@ -11,108 +11,53 @@ import { judgeKey, type KeyRule } from './keys.ts';
 type Note = NoteOf<keyof typeof MULTIVARIANT_RULES | AddressRule | KeyRule | 'define-import-multivariant'>;
 
 export const MULTIVARIANT_RULES = {
-  'variants-none': should('4.4.6.2', 'The multivariant playlist has no variants', 'Add at least one EXT-X-STREAM-INF.'),
-  'bandwidth-zero': must('4.4.6.2', 'BANDWIDTH is 0', 'Write the peak bit rate.'),
-  'bandwidth-average': must(
-    '4.4.6.2',
-    'AVERAGE-BANDWIDTH is above BANDWIDTH',
-    'Write the peak as BANDWIDTH and the mean as AVERAGE-BANDWIDTH.',
-  ),
-  'average-missing': should('multivariant playlists', 'AVERAGE-BANDWIDTH is missing', 'Add AVERAGE-BANDWIDTH.'),
-  'codecs-missing': should('4.4.6.2', 'CODECS is missing', 'Add CODECS with every format of the variant.'),
-  'codecs-form': must(
-    '4.4.6.2',
-    'CODECS has a format that is not written as in RFC 6381',
-    'Write formats as RFC 6381 does: avc1.64001f,mp4a.40.2.',
-  ),
-  'codecs-old': should(
-    '4.4.6.2',
-    'CODECS has H.264 in its obsolete form',
-    'Write six hexadecimal digits: avc1.64001f.',
-  ),
-  'resolution-missing': should('4.4.6.2', 'RESOLUTION is missing from a variant with video', 'Add RESOLUTION.'),
-  'frame-rate-missing': should('4.4.6.2', 'FRAME-RATE is missing from a variant with video', 'Add FRAME-RATE.'),
-  'frame-rate-high': should('video encoding', 'The frame rate is above 60', 'Encode at 60 frames per second or fewer.'),
-  'frame-rate-zero': must('4.4.6.2', 'FRAME-RATE is 0', 'Write the frame rate.'),
-  'independent-missing': should(
-    'multivariant playlists',
-    'EXT-X-INDEPENDENT-SEGMENTS is missing from the multivariant playlist',
-    'Begin segments with key frames, and add EXT-X-INDEPENDENT-SEGMENTS.',
-  ),
-  'video-range-missing': should(
-    '4.4.6.2',
-    'VIDEO-RANGE is missing from a variant of high dynamic range',
-    'Add VIDEO-RANGE=HLG or PQ.',
-  ),
-  'video-range-codec': should(
-    '4.4.6.2',
-    'VIDEO-RANGE does not fit the format, because players take H.264 as SDR',
-    'Use HEVC or AV1 for HDR, or declare SDR.',
-  ),
-  'supplemental-form': must(
-    '4.4.6.2',
-    'SUPPLEMENTAL-CODECS has a format without its compatible brands',
-    'Write format and brands with slashes: dvh1.08.07/db4h.',
-  ),
-  'video-layout-form': must(
-    '4.4.6.2',
-    'REQ-VIDEO-LAYOUT has a value that is not defined',
-    'Use the values of the clause.',
-  ),
-  'cpc-form': must('4.4.6.2', 'ALLOWED-CPC is not in the form KEYFORMAT:name/name', 'Write KEYFORMAT:name/name.'),
-  'score-some': should(
-    '4.4.6.2',
-    'A variant has no SCORE, although another one has',
-    'Give each variant a SCORE, or none.',
-  ),
-  'variant-repeated': should('4.4.6.2', 'Two variants are the same', 'Remove one of them.'),
-  'variant-attributes': should(
-    '4.4.6.2',
-    'A playlist that is offered several times has different attributes',
-    'Give each offer of one playlist the same attributes.',
-  ),
-  'variant-first': info(
-    'multivariant playlists',
-    'The first variant, which is played first, is at an end of the ladder',
-    'Put first the variant that most viewers should begin with.',
-  ),
-  'ladder-gap': info(
-    'multivariant playlists',
-    'The bit rates of two neighbouring variants are more than two and a half times apart',
-    'Add a variant between the two.',
-  ),
-  'iframes-missing': should(
-    'trick play',
-    'Video has no I-frame variants for scrubbing',
-    'Add EXT-X-I-FRAME-STREAM-INF variants.',
-  ),
-  'iframes-attribute': must(
-    '4.4.6.3',
-    'An I-frame variant has an attribute for frame rate, audio, subtitles or captions',
-    'Remove the attribute from the I-frame variant.',
-  ),
-  'session-data-value': must(
-    '4.4.6.4',
-    'Session data does not have exactly one of VALUE and URI',
-    'Keep VALUE or URI.',
-  ),
-  'session-data-repeated': must(
-    '4.4.6.4',
-    'Session data of one DATA-ID and language occurs more than once',
-    'Give each language its own, once.',
-  ),
-  'session-key-repeated': must('4.4.6.5', 'Two session keys are the same', 'Remove the repetition.'),
-  'steering-pathway': must(
-    '4.4.6.6',
-    'The first pathway is not the pathway of a variant',
-    'Set PATHWAY-ID to the pathway of a variant.',
-  ),
-  'steering-unequal': must('7.1', 'Two pathways have different variants', 'Offer each variant on every pathway.'),
-  'captions-unsaid': should(
-    'multivariant playlists',
-    'CLOSED-CAPTIONS is missing from a variant with video',
-    'Add CLOSED-CAPTIONS=NONE, or the group of captions.',
-  ),
+  'variants-none': should('4.4.6.2')`The multivariant playlist has no variants. Add at least one EXT-X-STREAM-INF.`,
+  'bandwidth-zero': must('4.4.6.2')`BANDWIDTH is 0. Write the peak bit rate.`,
+  'bandwidth-average': must('4.4.6.2')`AVERAGE-BANDWIDTH is above BANDWIDTH.
+    Write the peak as BANDWIDTH and the mean as AVERAGE-BANDWIDTH.`,
+  'average-missing': should('multivariant playlists')`AVERAGE-BANDWIDTH is missing. Add AVERAGE-BANDWIDTH.`,
+  'codecs-missing': should('4.4.6.2')`CODECS is missing. Add CODECS with every format of the variant.`,
+  'codecs-form': must('4.4.6.2')`CODECS has a format that is not written as in RFC 6381.
+    Write formats as RFC 6381 does: avc1.64001f,mp4a.40.2.`,
+  'codecs-old': should('4.4.6.2')`CODECS has H.264 in its obsolete form. Write six hexadecimal digits: avc1.64001f.`,
+  'resolution-missing': should('4.4.6.2')`RESOLUTION is missing from a variant with video. Add RESOLUTION.`,
+  'frame-rate-missing': should('4.4.6.2')`FRAME-RATE is missing from a variant with video. Add FRAME-RATE.`,
+  'frame-rate-high': should('video encoding')`The frame rate is above 60. Encode at 60 frames per second or fewer.`,
+  'frame-rate-zero': must('4.4.6.2')`FRAME-RATE is 0. Write the frame rate.`,
+  'independent-missing': should('multivariant playlists')`
+    EXT-X-INDEPENDENT-SEGMENTS is missing from the multivariant playlist.
+    Begin segments with key frames, and add EXT-X-INDEPENDENT-SEGMENTS.`,
+  'video-range-missing': should('4.4.6.2')`VIDEO-RANGE is missing from a variant of high dynamic range.
+    Add VIDEO-RANGE=HLG or PQ.`,
+  'video-range-codec': should('4.4.6.2')`VIDEO-RANGE does not fit the format, because players take H.264 as SDR.
+    Use HEVC or AV1 for HDR, or declare SDR.`,
+  'supplemental-form': must('4.4.6.2')`SUPPLEMENTAL-CODECS has a format without its compatible brands.
+    Write format and brands with slashes: dvh1.08.07/db4h.`,
+  'video-layout-form': must('4.4.6.2')`REQ-VIDEO-LAYOUT has a value that is not defined. Use the values of the clause.`,
+  'cpc-form': must('4.4.6.2')`ALLOWED-CPC is not in the form KEYFORMAT:name/name. Write KEYFORMAT:name/name.`,
+  'score-some': should('4.4.6.2')`A variant has no SCORE, although another one has.
+    Give each variant a SCORE, or none.`,
+  'variant-repeated': should('4.4.6.2')`Two variants are the same. Remove one of them.`,
+  'variant-attributes': should('4.4.6.2')`A playlist that is offered several times has different attributes.
+    Give each offer of one playlist the same attributes.`,
+  'variant-first': info('multivariant playlists')`The first variant, which is played first, is at an end of the ladder.
+    Put first the variant that most viewers should begin with.`,
+  'ladder-gap': info('multivariant playlists')`
+    The bit rates of two neighbouring variants are more than two and a half times apart.
+    Add a variant between the two.`,
+  'iframes-missing': should('trick play')`Video has no I-frame variants for scrubbing.
+    Add EXT-X-I-FRAME-STREAM-INF variants.`,
+  'iframes-attribute': must('4.4.6.3')`An I-frame variant has an attribute for frame rate, audio, subtitles or captions.
+    Remove the attribute from the I-frame variant.`,
+  'session-data-value': must('4.4.6.4')`Session data does not have exactly one of VALUE and URI. Keep VALUE or URI.`,
+  'session-data-repeated': must('4.4.6.4')`Session data of one DATA-ID and language occurs more than once.
+    Give each language its own, once.`,
+  'session-key-repeated': must('4.4.6.5')`Two session keys are the same. Remove the repetition.`,
+  'steering-pathway': must('4.4.6.6')`The first pathway is not the pathway of a variant.
+    Set PATHWAY-ID to the pathway of a variant.`,
+  'steering-unequal': must('7.1')`Two pathways have different variants. Offer each variant on every pathway.`,
+  'captions-unsaid': should('multivariant playlists')`CLOSED-CAPTIONS is missing from a variant with video.
+    Add CLOSED-CAPTIONS=NONE, or the group of captions.`,
 } satisfies Record<string, Rule>;
 
 const hasVideo = ({ tag }: Variant): boolean => {

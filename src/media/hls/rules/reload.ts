@@ -5,62 +5,29 @@ import { must, should, type NoteOf, type Rule } from '../rule.ts';
 type Note = NoteOf<keyof typeof RELOAD_RULES>;
 
 export const RELOAD_RULES = {
-  'reload-unreadable': must(
-    '6.2.2',
-    'A live playlist can no longer be read',
-    'Replace playlists by a rename, so that readers never find a half of one.',
-  ),
-  'reload-sequence-back': must(
-    '6.2.2',
-    'The media sequence number went back',
-    'Continue the numbers after a restart of the packager.',
-  ),
-  'reload-segment-changed': must(
-    '6.2.1',
-    'The address of a segment changed',
-    'Give a new segment a new address; never change one that was published.',
-  ),
-  'reload-duration-changed': must(
-    '6.2.1',
-    'The duration of a segment changed',
-    'Write a segment into the playlist when it is complete.',
-  ),
-  'reload-removed': must(
-    '6.2.2',
-    'Segments were removed, and not from the beginning',
-    'Remove from the beginning alone, and raise EXT-X-MEDIA-SEQUENCE by as many.',
-  ),
-  'reload-target': must(
-    '6.2.1',
-    'The target duration changed',
-    'Set a target duration that holds for the whole stream.',
-  ),
-  'reload-type': must('6.2.1', 'EXT-X-PLAYLIST-TYPE changed', 'Keep the type for the whole stream.'),
-  'reload-event': must(
-    '4.4.3.5',
-    'A playlist of the type EVENT lost segments',
-    'Remove nothing, or leave out the type EVENT.',
-  ),
-  'reload-discontinuity': must(
-    '6.2.2',
-    'The discontinuity sequence number does not count the discontinuities that were removed',
-    'Raise EXT-X-DISCONTINUITY-SEQUENCE for each that is dropped.',
-  ),
-  'reload-version': should(
-    '4.4.1.2',
-    'EXT-X-VERSION changed',
-    'Write the highest version that is needed from the beginning.',
-  ),
-  'reload-stale': must(
-    '6.2.2',
-    'A live playlist was not updated within one and a half target durations',
-    'Check the encoder, and caches that keep the playlist for too long.',
-  ),
-  'reload-jump': should(
-    '6.2.2',
-    'No segment remained from one read to the next',
-    'Raise the number of segments of the live window in the packager.',
-  ),
+  'reload-unreadable': must('6.2.2')`A live playlist can no longer be read.
+    Replace playlists by a rename, so that readers never find a half of one.`,
+  'reload-sequence-back': must('6.2.2')`The media sequence number went back.
+    Continue the numbers after a restart of the packager.`,
+  'reload-segment-changed': must('6.2.1')`The address of a segment changed.
+    Give a new segment a new address; never change one that was published.`,
+  'reload-duration-changed': must('6.2.1')`The duration of a segment changed.
+    Write a segment into the playlist when it is complete.`,
+  'reload-removed': must('6.2.2')`Segments were removed, and not from the beginning.
+    Remove from the beginning alone, and raise EXT-X-MEDIA-SEQUENCE by as many.`,
+  'reload-target': must('6.2.1')`The target duration changed. Set a target duration that holds for the whole stream.`,
+  'reload-type': must('6.2.1')`EXT-X-PLAYLIST-TYPE changed. Keep the type for the whole stream.`,
+  'reload-event': must('4.4.3.5')`A playlist of the type EVENT lost segments.
+    Remove nothing, or leave out the type EVENT.`,
+  'reload-discontinuity': must('6.2.2')`
+    The discontinuity sequence number does not count the discontinuities that were removed.
+    Raise EXT-X-DISCONTINUITY-SEQUENCE for each that is dropped.`,
+  'reload-version': should('4.4.1.2')`EXT-X-VERSION changed.
+    Write the highest version that is needed from the beginning.`,
+  'reload-stale': must('6.2.2')`A live playlist was not updated within one and a half target durations.
+    Check the encoder, and caches that keep the playlist for too long.`,
+  'reload-jump': should('6.2.2')`No segment remained from one read to the next.
+    Raise the number of segments of the live window in the packager.`,
 } satisfies Record<string, Rule>;
 
 /** A segment's identity: address and range, without the query, which may contain changing tokens. */

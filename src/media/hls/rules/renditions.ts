@@ -7,84 +7,42 @@ import { isAudioCodec, words } from './codecs.ts';
 type Note = NoteOf<keyof typeof RENDITION_RULES | AddressRule>;
 
 export const RENDITION_RULES = {
-  'media-uri-captions': must(
-    '4.4.6.1',
-    'Closed captions have an address, although they are in the video',
-    'Remove the URI.',
-  ),
-  'media-uri-subtitles': must('4.4.6.1', 'Subtitles have no address', 'Add the URI of the playlist of subtitles.'),
-  'media-instream-missing': must('4.4.6.1', 'Closed captions have no INSTREAM-ID', 'Add INSTREAM-ID.'),
-  'media-instream-other': must(
-    '4.4.6.1',
-    'INSTREAM-ID is given for something other than closed captions, before version 13 of the protocol',
-    'Remove INSTREAM-ID, or raise EXT-X-VERSION to 13.',
-  ),
-  'media-instream-value': must(
-    '4.4.6.1',
-    'The INSTREAM-ID of closed captions is not CC1 to CC4 or SERVICE1 to SERVICE63',
-    'Write CC1 to CC4 or SERVICE1 to SERVICE63.',
-  ),
-  'media-default-autoselect': must('4.4.6.1', 'A rendition that is DEFAULT is AUTOSELECT=NO', 'Set AUTOSELECT=YES.'),
-  'media-forced': must('4.4.6.1', 'FORCED is given for something other than subtitles', 'Remove FORCED.'),
-  'media-language': must('4.4.6.1', 'A language is not a tag of RFC 5646', 'Write a tag of RFC 5646: en, pt-BR.'),
-  'media-language-missing': should(
-    'multivariant playlists',
-    'LANGUAGE is missing from audio or subtitles',
-    'Add LANGUAGE.',
-  ),
-  'media-name-repeated': must(
-    '4.4.6.1.1',
-    'Two renditions of a group have the same NAME',
-    'Give each rendition of a group its own NAME.',
-  ),
-  'media-default-several': must(
-    '4.4.6.1.1',
-    'A group has more than one rendition that is DEFAULT',
-    'Keep one DEFAULT=YES in each group.',
-  ),
-  'media-autoselect-repeated': must(
-    '4.4.6.1.1',
-    'Two renditions of a group that are AUTOSELECT are alike',
-    'Make them differ, or set AUTOSELECT=NO for one.',
-  ),
-  'media-default-none': info('4.4.6.1.1', 'No audio rendition of a group is DEFAULT', 'Set DEFAULT=YES for one.'),
-  'media-channels': should('4.4.6.1', 'CHANNELS is missing from audio', 'Add CHANNELS.'),
-  'media-channels-form': must(
-    '4.4.6.1',
-    'CHANNELS does not begin with a number',
-    'Begin with the number: 2, 6, 16/JOC.',
-  ),
-  'media-samples': should(
-    '4.4.6.1',
-    'BIT-DEPTH or SAMPLE-RATE is 0, or is given for something other than audio',
-    'Remove it from what is not audio, or write the real value.',
-  ),
-  'group-undefined': must(
-    '4.4.6.2',
-    'A variant names a group that does not exist',
-    'Add EXT-X-MEDIA of this group, or correct its name.',
-  ),
-  'group-unused': info('4.4.6.1', 'A group is not named by any variant', 'Name the group in a variant, or remove it.'),
-  'group-unequal': must(
-    '4.4.6.1.1',
-    'Groups of one type have different renditions',
-    'Give each group the same renditions.',
-  ),
-  'captions-none-some': must(
-    '4.4.6.2',
-    'A variant has captions, although another one has CLOSED-CAPTIONS=NONE',
-    'Write CLOSED-CAPTIONS=NONE for all variants, or for none.',
-  ),
-  'captions-form': must(
-    '4.4.6.2',
-    'CLOSED-CAPTIONS is neither a group in quotes nor NONE',
-    'Write a group in quotes, or NONE without.',
-  ),
-  'group-codecs': should(
-    '4.4.6.2',
-    'CODECS of a variant does not name the format of its audio group',
-    'Add the format of the audio group to CODECS.',
-  ),
+  'media-uri-captions': must('4.4.6.1')`Closed captions have an address, although they are in the video.
+    Remove the URI.`,
+  'media-uri-subtitles': must('4.4.6.1')`Subtitles have no address. Add the URI of the playlist of subtitles.`,
+  'media-instream-missing': must('4.4.6.1')`Closed captions have no INSTREAM-ID. Add INSTREAM-ID.`,
+  'media-instream-other': must('4.4.6.1')`
+    INSTREAM-ID is given for something other than closed captions, before version 13 of the protocol.
+    Remove INSTREAM-ID, or raise EXT-X-VERSION to 13.`,
+  'media-instream-value': must('4.4.6.1')`The INSTREAM-ID of closed captions is not CC1 to CC4 or SERVICE1 to SERVICE63.
+    Write CC1 to CC4 or SERVICE1 to SERVICE63.`,
+  'media-default-autoselect': must('4.4.6.1')`A rendition that is DEFAULT is AUTOSELECT=NO. Set AUTOSELECT=YES.`,
+  'media-forced': must('4.4.6.1')`FORCED is given for something other than subtitles. Remove FORCED.`,
+  'media-language': must('4.4.6.1')`A language is not a tag of RFC 5646. Write a tag of RFC 5646: en, pt-BR.`,
+  'media-language-missing': should('multivariant playlists')`LANGUAGE is missing from audio or subtitles.
+    Add LANGUAGE.`,
+  'media-name-repeated': must('4.4.6.1.1')`Two renditions of a group have the same NAME.
+    Give each rendition of a group its own NAME.`,
+  'media-default-several': must('4.4.6.1.1')`A group has more than one rendition that is DEFAULT.
+    Keep one DEFAULT=YES in each group.`,
+  'media-autoselect-repeated': must('4.4.6.1.1')`Two renditions of a group that are AUTOSELECT are alike.
+    Make them differ, or set AUTOSELECT=NO for one.`,
+  'media-default-none': info('4.4.6.1.1')`No audio rendition of a group is DEFAULT. Set DEFAULT=YES for one.`,
+  'media-channels': should('4.4.6.1')`CHANNELS is missing from audio. Add CHANNELS.`,
+  'media-channels-form': must('4.4.6.1')`CHANNELS does not begin with a number. Begin with the number: 2, 6, 16/JOC.`,
+  'media-samples': should('4.4.6.1')`BIT-DEPTH or SAMPLE-RATE is 0, or is given for something other than audio.
+    Remove it from what is not audio, or write the real value.`,
+  'group-undefined': must('4.4.6.2')`A variant names a group that does not exist.
+    Add EXT-X-MEDIA of this group, or correct its name.`,
+  'group-unused': info('4.4.6.1')`A group is not named by any variant. Name the group in a variant, or remove it.`,
+  'group-unequal': must('4.4.6.1.1')`Groups of one type have different renditions.
+    Give each group the same renditions.`,
+  'captions-none-some': must('4.4.6.2')`A variant has captions, although another one has CLOSED-CAPTIONS=NONE.
+    Write CLOSED-CAPTIONS=NONE for all variants, or for none.`,
+  'captions-form': must('4.4.6.2')`CLOSED-CAPTIONS is neither a group in quotes nor NONE.
+    Write a group in quotes, or NONE without.`,
+  'group-codecs': should('4.4.6.2')`CODECS of a variant does not name the format of its audio group.
+    Add the format of the audio group to CODECS.`,
 } satisfies Record<string, Rule>;
 
 const GROUPS = ['AUDIO', 'VIDEO', 'SUBTITLES', 'CLOSED-CAPTIONS'] as const;

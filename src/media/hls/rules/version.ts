@@ -7,17 +7,11 @@ type Note = NoteOf<keyof typeof VERSION_RULES>;
 export const NEWEST_VERSION = 13;
 
 export const VERSION_RULES = {
-  'version-low': must(
-    '8',
-    'EXT-X-VERSION is too low for what the playlist uses',
-    'Raise EXT-X-VERSION to the number in the message.',
-  ),
-  'version-unknown': info(
-    '4.4.1.2',
-    'EXT-X-VERSION is not a version of the specification',
-    'Use a version that the specification knows.',
-  ),
-  'removed-attribute': info('8', 'PROGRAM-ID was removed in version 6 of the protocol', 'Remove PROGRAM-ID.'),
+  'version-low': must('8')`EXT-X-VERSION is too low for what the playlist uses.
+    Raise EXT-X-VERSION to the number in the message.`,
+  'version-unknown': info('4.4.1.2')`EXT-X-VERSION is not a version of the specification.
+    Use a version that the specification knows.`,
+  'removed-attribute': info('8')`PROGRAM-ID was removed in version 6 of the protocol. Remove PROGRAM-ID.`,
 } satisfies Record<string, Rule>;
 
 interface Need {
