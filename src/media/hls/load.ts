@@ -71,22 +71,19 @@ export async function loadPlaylist({
   // The last line is incomplete.
   const bytes = fetched.whole ? fetched.bytes : fetched.bytes.subarray(0, fetched.bytes.lastIndexOf(10) + 1);
   const source = decodePlaylist(bytes, note);
+  const names = declaredParameters(source.slice(0, 1 << 20));
+  const parameters = names.length === 0 ? undefined : await origin.parameters(url, names);
   const context = {
     url: shown,
     base: fetched.place,
     bytes: fetched.bytes.length,
     whole: fetched.whole,
     mostLines: Math.max(1000, Math.min(MOST_LINES, left.lines)),
-    ...(until === undefined ? {} : { until }),
-    ...(imports === undefined ? {} : { imports }),
+    until,
+    imports,
+    parameter: parameters && ((name: string) => parameters.get(name)),
   };
-  const names = declaredParameters(source.slice(0, 1 << 20));
-  const parameters = names.length === 0 ? undefined : await origin.parameters(url, names);
-  const playlist = parsePlaylist(
-    source,
-    { ...context, ...(parameters === undefined ? {} : { parameter: (name: string) => parameters.get(name) }) },
-    note,
-  );
+  const playlist = parsePlaylist(source, context, note);
   left.lines -= playlist.lines;
   if (playlist.counts.size === 0 && pending.some(([rule]) => rule === 'not-a-playlist')) {
     for (const found of pending) if (found[0] === 'not-a-playlist' || found[0] === 'encoding-utf8') noteIn(...found);

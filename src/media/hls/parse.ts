@@ -11,7 +11,6 @@ import {
   text,
   wholeNumber,
   type ByteRange,
-  type InitSection,
   type Key,
   type Part,
   type Playlist,
@@ -35,7 +34,7 @@ export interface ParseContext extends Elsewhere {
   /** False: the text ends before the end of the playlist. */
   whole?: boolean;
   /** By `performance.now()`: lines not read by then are not checked. */
-  until?: number;
+  until?: number | undefined;
   /** Maximum number of lines to read. */
   mostLines?: number;
 }
@@ -57,127 +56,124 @@ const MOST_TAGS = 100_000;
 const LINES_AT_ONCE = 4096;
 
 /** A playlist as far as it was read. */
+interface Draft extends Playlist {
+  counts: Map<string, { count: number; line: number }>;
+  tags: Tag[];
+  segments: Segment[];
+  variants: Variant[];
+  renditions: Rendition[];
+}
+
 class Reading {
-  readonly source: string;
   readonly note: Note;
   readonly variables: Variables;
-  readonly mostLines: number;
-  readonly until: number;
-
-  // The lines read so far.
-  line = 0;
-  whole: boolean;
+  readonly playlist: Draft;
+  /** The segment that the tags read so far describe. */
+  next = segmentAfter({ keys: NO_KEYS, map: undefined, bitrate: undefined });
+  /** Line of a tag that describes a segment. */
+  pending = 0;
+  /** Line of a tag whose segment may arrive with the next reload. */
+  later = 0;
+  streamInf: Tag | undefined;
+  keyOpen = false;
   /** Whether tags were left out. */
   cut = false;
   /** Unknown names that were compared with those of tags. */
   guessed = 0;
   /** Whether EXT-X-ENDLIST is there, misspelt. */
   endMeant = false;
-  readonly counts = new Map<string, { count: number; line: number }>();
-  readonly tags: Tag[] = [];
 
-  // What they say of the playlist.
-  version: number | undefined;
-  versionLine = 0;
-  targetDuration: number | undefined;
-  mediaSequence = 0;
-  discontinuitySequence = 0;
-  type: 'VOD' | 'EVENT' | undefined;
-  partTarget: number | undefined;
-  skipped = 0;
-  readonly segments: Segment[] = [];
-  readonly variants: Variant[] = [];
-  readonly renditions: Rendition[] = [];
-
-  // What applies to the next segment, as in its type, or from here on.
-  infLine = 0;
-  duration = 0;
-  discontinuity = false;
-  gap = false;
-  range: ByteRange | undefined;
-  date: number | undefined;
-  parts = NO_PARTS;
-  /** Line of a tag that describes a segment. */
-  pending = 0;
-  /** Line of a tag whose segment may arrive with the next reload. */
-  later = 0;
-  streamInf: Tag | undefined;
-  keys = NO_KEYS;
-  keyOpen = false;
-  map: InitSection | undefined;
-  bitrate: number | undefined;
-
-  constructor(source: string, context: ParseContext, note: Note) {
-    const { whole = true, mostLines = MOST_LINES, until = Infinity } = context;
-    this.source = source;
+  constructor({ url, base, bytes = 0, whole = true, ...elsewhere }: ParseContext, note: Note) {
     this.note = note;
-    this.variables = openVariables(context, note);
-    this.whole = whole;
-    this.mostLines = mostLines;
-    this.until = until;
+    this.variables = openVariables(elsewhere, note);
+    this.playlist = {
+      url,
+      base,
+      kind: 'unknown',
+      lines: 0,
+      bytes,
+      whole,
+      version: undefined,
+      versionLine: 0,
+      counts: new Map(),
+      tags: [],
+      variables: this.variables.values,
+      targetDuration: undefined,
+      mediaSequence: 0,
+      discontinuitySequence: 0,
+      type: undefined,
+      ended: false,
+      iframesOnly: false,
+      partTarget: undefined,
+      segments: [],
+      openParts: NO_PARTS,
+      skipped: 0,
+      variants: [],
+      renditions: [],
+    };
+  }
+
+  get line(): number {
+    return this.playlist.lines;
   }
 
   expand = (value: string): string => this.variables.expand(value, this.line);
 }
 
+/** Keys, init section and bit rate apply until others are named. */
+const segmentAfter = ({ keys, map, bitrate }: Pick<Segment, 'keys' | 'map' | 'bitrate'>) => ({
+  uri: '',
+  line: 0,
+  infLine: 0,
+  duration: 0,
+  sequence: 0,
+  discontinuity: false,
+  gap: false,
+  range: undefined as ByteRange | undefined,
+  date: undefined as number | undefined,
+  keys,
+  map,
+  bitrate,
+  parts: NO_PARTS,
+});
+
 export function parsePlaylist(source: string, context: ParseContext, note: Note): Playlist {
-  const { url, base, bytes = source.length } = context;
-  const state = new Reading(source, context, note);
-  readLines(state);
-  const { counts, segments, variants } = state;
-  return {
-    url,
-    base,
-    kind: kindOf({ counts, segments, variants }, note),
-    lines: state.line,
-    bytes,
-    whole: state.whole,
-    version: state.version,
-    versionLine: state.versionLine,
-    counts,
-    tags: state.tags,
-    variables: state.variables.values,
-    targetDuration: state.targetDuration,
-    mediaSequence: state.mediaSequence,
-    discontinuitySequence: state.discontinuitySequence,
-    type: state.type,
-    // A recording whose end is misspelt is not a live stream.
-    ended: counts.has('EXT-X-ENDLIST') || state.endMeant,
-    iframesOnly: counts.has('EXT-X-I-FRAMES-ONLY'),
-    partTarget: state.partTarget,
-    segments,
-    openParts: state.parts,
-    skipped: state.skipped,
-    variants,
-    renditions: state.renditions,
-  };
+  const state = new Reading({ bytes: source.length, ...context }, note);
+  readLines(state, source, context);
+  const { playlist } = state;
+  const { counts } = playlist;
+  playlist.kind = kindOf(playlist, note);
+  // A recording whose end is misspelt is not a live stream.
+  playlist.ended = counts.has('EXT-X-ENDLIST') || state.endMeant;
+  playlist.iframesOnly = counts.has('EXT-X-I-FRAMES-ONLY');
+  playlist.openParts = state.next.parts;
+  return playlist;
 }
 
-function readLines(state: Reading): void {
-  const { source } = state;
+function readLines(state: Reading, source: string, { mostLines = MOST_LINES, until = Infinity }: ParseContext): void {
+  const { playlist } = state;
   for (let at = 0; at < source.length;) {
     let end = source.indexOf('\n', at);
     if (end === -1) end = source.length;
     const content = source.slice(at, end > at && source.charCodeAt(end - 1) === 13 ? end - 1 : end);
     at = end + 1;
-    const bound = boundOf(state);
+    const bound = boundOf(state.line, mostLines, until);
     if (bound !== undefined) {
       state.note('analysis-cut', state.line, bound);
-      state.whole = false;
+      playlist.whole = false;
       break;
     }
-    state.line++;
+    playlist.lines++;
     readLine(state, content);
   }
-  const { infLine } = state;
-  if (state.streamInf !== undefined && state.whole) state.note('stream-inf-uri', state.streamInf.line);
-  if (state.pending !== 0 && state.whole) state.note('segment-tag-alone', infLine === 0 ? state.pending : infLine);
-  else if (state.later !== 0 && state.counts.has('EXT-X-ENDLIST')) state.note('segment-tag-alone', state.later);
+  const { pending, later, streamInf, next } = state;
+  if (streamInf !== undefined && playlist.whole) state.note('stream-inf-uri', streamInf.line);
+  if (pending !== 0 && playlist.whole) state.note('segment-tag-alone', next.infLine || pending);
+  else if (later !== 0 && playlist.counts.has('EXT-X-ENDLIST')) state.note('segment-tag-alone', later);
 }
 
-/** The bound that ends the reading here. */
-function boundOf(state: Reading): string | undefined {
-  const { line, mostLines, until } = state;
+/** The bound that ends the reading behind this line. */
+function boundOf(line: number, mostLines: number, until: number): string | undefined {
   if (line >= mostLines) return `the first ${line} lines were read`;
   if (line !== 0 && line % LINES_AT_ONCE === 0 && performance.now() > until)
     return `the first ${line} lines were read within the time limit`;
@@ -212,38 +208,19 @@ function readLine(state: Reading, given: string): void {
 /** Of a variant, or of the segment that the tags before it describe. */
 function readAddress(state: Reading, content: string): void {
   const uri = content.includes('{$') ? state.expand(content) : content;
-  const line = state.line;
-  if (state.streamInf !== undefined) {
-    if (!state.cut) state.variants.push({ tag: state.streamInf, uri, line, iframes: false });
+  const { playlist, next, line, streamInf } = state;
+  if (streamInf !== undefined) {
+    if (!state.cut) playlist.variants.push({ tag: streamInf, uri, line, iframes: false });
     state.streamInf = undefined;
     return;
   }
-  for (const key of state.keys) key.used++;
-  const { infLine, duration, discontinuity, gap, date, keys, map, bitrate, parts } = state;
-  const range = placed(state, state.range, uri);
-  const sequence = state.mediaSequence + state.skipped + state.segments.length;
-  state.segments.push({
-    uri,
-    line,
-    infLine,
-    duration,
-    sequence,
-    discontinuity,
-    gap,
-    range,
-    date,
-    keys,
-    map,
-    bitrate,
-    parts,
-  });
-  state.infLine = 0;
-  state.duration = 0;
-  state.discontinuity = false;
-  state.gap = false;
-  state.range = undefined;
-  state.date = undefined;
-  state.parts = NO_PARTS;
+  for (const key of next.keys) key.used++;
+  next.uri = uri;
+  next.line = line;
+  next.sequence = playlist.mediaSequence + playlist.skipped + playlist.segments.length;
+  next.range = placed(state, next.range, uri);
+  playlist.segments.push(next);
+  state.next = segmentAfter(next);
   state.pending = 0;
   state.later = 0;
   state.keyOpen = false;
@@ -252,7 +229,7 @@ function readAddress(state: Reading, content: string): void {
 /** A range without an offset begins where the one before it ends. */
 function placed(state: Reading, range: ByteRange | undefined, uri: string): ByteRange | undefined {
   if (range === undefined || range.offset !== undefined) return range;
-  const before = state.segments.at(-1);
+  const before = state.playlist.segments.at(-1);
   if (before?.uri === uri && before.range !== undefined && before.range.offset !== undefined)
     return { length: range.length, offset: before.range.offset + before.range.length };
   state.note('byterange-offset', state.line, 'the segment before is not of the same resource');
@@ -264,8 +241,8 @@ function readTag(state: Reading, content: string): void {
   const colon = content.indexOf(':');
   const name = colon === -1 ? content.slice(1) : content.slice(1, colon);
   const value = colon === -1 ? '' : content.slice(colon + 1);
-  const seen = state.counts.get(name);
-  if (seen === undefined) state.counts.set(name, { count: 1, line });
+  const seen = state.playlist.counts.get(name);
+  if (seen === undefined) state.playlist.counts.set(name, { count: 1, line });
   else seen.count++;
   // Fast path for the most frequent tag.
   if (name === 'EXTINF') return readDuration(state, value);
@@ -292,12 +269,13 @@ function readTag(state: Reading, content: string): void {
     state.note('stream-inf-uri', state.streamInf.line);
     state.streamInf = undefined;
   }
-  READERS.get(name)?.(state, tag);
+  READERS[name]?.(state, tag);
 }
 
 function keep(state: Reading, tag: Tag, { ofSegment }: TagSpec): void {
-  if (state.tags.length < MOST_TAGS && !ofSegment) state.tags.push(tag);
-  else if (state.tags.length === MOST_TAGS && !state.cut) {
+  const { tags } = state.playlist;
+  if (tags.length < MOST_TAGS && !ofSegment) tags.push(tag);
+  else if (tags.length === MOST_TAGS && !state.cut) {
     state.cut = true;
     state.note('analysis-cut', tag.line, `the first ${MOST_TAGS} tags were judged`);
   }
@@ -305,120 +283,104 @@ function keep(state: Reading, tag: Tag, { ofSegment }: TagSpec): void {
 
 function readDuration(state: Reading, value: string): void {
   const line = state.line;
-  if (state.infLine !== 0) state.note('extinf-double', state.infLine);
-  state.infLine = line;
+  if (state.next.infLine !== 0) state.note('extinf-double', state.next.infLine);
+  state.next.infLine = line;
   state.pending = line;
   const comma = value.indexOf(',');
   const figure = comma === -1 ? value : value.slice(0, comma);
   if (comma === -1) state.note('extinf-comma', line);
-  state.duration = /^\d+(\.\d*)?$/.test(figure) ? Number(figure) : badDuration(figure, line, state.note);
+  state.next.duration = /^\d+(\.\d*)?$/.test(figure) ? Number(figure) : badDuration(figure, line, state.note);
 }
 
-function figureOf(state: Reading, { name, line, value }: Tag): number | undefined {
-  return wholeNumber(value, name, line, state.note);
-}
-
-function readVersion(state: Reading, tag: Tag): void {
-  state.versionLine = tag.line;
-  state.version ??= figureOf(state, tag);
-}
-
-function readTargetDuration(state: Reading, tag: Tag): void {
-  state.targetDuration ??= figureOf(state, tag);
-  if (state.segments.length > 0) state.note('tag-late', tag.line, tag.name);
-}
-
-function readMediaSequence(state: Reading, tag: Tag): void {
-  if (state.segments.length > 0) state.note('tag-late', tag.line, tag.name);
-  else state.mediaSequence = figureOf(state, tag) ?? 0;
-}
-
-function readDiscontinuitySequence(state: Reading, tag: Tag): void {
-  if (state.segments.length > 0 || state.counts.has('EXT-X-DISCONTINUITY')) state.note('tag-late', tag.line, tag.name);
-  state.discontinuitySequence = figureOf(state, tag) ?? 0;
-}
-
-function readType(state: Reading, { name, line, value }: Tag): void {
-  if (value === 'VOD' || value === 'EVENT') state.type ??= value;
-  else state.note('tag-value', line, `${name}: ${quote(value)} is neither EVENT nor VOD`);
-}
-
-function readRange(state: Reading, { name, line, value }: Tag): void {
-  const range = byteRange(value);
-  if (range === undefined) state.note('tag-value', line, `${name}: ${quote(value)} is not <length>[@<offset>]`);
-  state.range = range;
-  state.pending = line;
-}
-
-function readDiscontinuity(state: Reading, { line }: Tag): void {
-  if (state.discontinuity) state.note('discontinuity-double', line);
-  state.discontinuity = true;
-  state.later = line;
-}
-
-function readGap(state: Reading, { line }: Tag): void {
-  state.gap = true;
-  state.later = line;
-}
-
-function readDate(state: Reading, { line, value }: Tag): void {
-  if (!isDate(value)) state.note('date-form', line, quote(value));
-  else {
-    if (!/([Zz]|[+-]\d{2}(:?\d{2})?)$/.test(value)) state.note('date-zone', line, quote(value));
-    state.date = timeOfDate(value);
-  }
-  state.later = line;
-}
-
-/** Consecutive tags are the same key in several formats; after a segment, the next one replaces them. */
-function readKey(state: Reading, tag: Tag): void {
-  const key = keyOf(tag);
-  const others = state.keyOpen ? state.keys.filter(({ format }) => format !== key.format) : NO_KEYS;
-  state.keys = key.method === 'NONE' ? NO_KEYS : [...others, key].slice(-MOST_KEYS);
-  state.keyOpen = key.method !== 'NONE';
-}
-
-function readPart(state: Reading, tag: Tag): void {
-  const part = partOf(tag);
-  const before = state.parts.at(-1);
-  if (part.range !== undefined && part.range.offset === undefined)
-    if (before?.uri !== part.uri || before.range === undefined)
-      state.note('byterange-offset', tag.line, 'the part before is not of the same resource');
-  if (state.parts === NO_PARTS) state.parts = [];
-  state.parts.push(part);
-}
-
-function readIframes(state: Reading, tag: Tag): void {
-  if (!state.cut) state.variants.push({ tag, uri: text(tag, 'URI') ?? '', line: tag.line, iframes: true });
-}
-
-function readRendition(state: Reading, tag: Tag): void {
-  const [type = '', group = ''] = [text(tag, 'TYPE'), text(tag, 'GROUP-ID')];
-  if (!state.cut) state.renditions.push({ tag, type, group, uri: text(tag, 'URI') });
-}
+const figureOf = ({ note }: Reading, { name, line, value }: Tag): number | undefined =>
+  wholeNumber(value, name, line, note);
 
 /** What a tag of each name says. */
-const READERS: ReadonlyMap<string, (state: Reading, tag: Tag) => void> = new Map([
-  ['EXT-X-VERSION', readVersion],
-  ['EXT-X-DEFINE', (state, tag) => state.variables.define(tag)],
-  ['EXT-X-TARGETDURATION', readTargetDuration],
-  ['EXT-X-MEDIA-SEQUENCE', readMediaSequence],
-  ['EXT-X-DISCONTINUITY-SEQUENCE', readDiscontinuitySequence],
-  ['EXT-X-PLAYLIST-TYPE', readType],
-  ['EXT-X-PART-INF', (state, tag) => void (state.partTarget = number(tag, 'PART-TARGET'))],
-  ['EXT-X-SKIP', (state, tag) => void (state.skipped = number(tag, 'SKIPPED-SEGMENTS') ?? 0)],
-  ['EXT-X-BYTERANGE', readRange],
-  ['EXT-X-DISCONTINUITY', readDiscontinuity],
-  ['EXT-X-GAP', readGap],
-  ['EXT-X-BITRATE', (state, tag) => void (state.bitrate = figureOf(state, tag))],
-  ['EXT-X-PROGRAM-DATE-TIME', readDate],
-  ['EXT-X-KEY', readKey],
-  ['EXT-X-MAP', (state, tag) => void (state.map = initSectionOf(tag, state.keys))],
-  ['EXT-X-PART', readPart],
-  ['EXT-X-STREAM-INF', (state, tag) => void (state.streamInf = tag)],
-  ['EXT-X-I-FRAME-STREAM-INF', readIframes],
-  ['EXT-X-MEDIA', readRendition],
-] as [string, (state: Reading, tag: Tag) => void][]);
+const READERS: Readonly<Record<string, (state: Reading, tag: Tag) => void>> = {
+  'EXT-X-VERSION'(state, tag) {
+    state.playlist.versionLine = tag.line;
+    state.playlist.version ??= figureOf(state, tag);
+  },
+  'EXT-X-DEFINE': ({ variables }, tag) => variables.define(tag),
+  'EXT-X-TARGETDURATION'(state, tag) {
+    state.playlist.targetDuration ??= figureOf(state, tag);
+    if (state.playlist.segments.length > 0) state.note('tag-late', tag.line, tag.name);
+  },
+  'EXT-X-MEDIA-SEQUENCE'(state, tag) {
+    if (state.playlist.segments.length > 0) state.note('tag-late', tag.line, tag.name);
+    else state.playlist.mediaSequence = figureOf(state, tag) ?? 0;
+  },
+  'EXT-X-DISCONTINUITY-SEQUENCE'(state, tag) {
+    const { segments, counts } = state.playlist;
+    if (segments.length > 0 || counts.has('EXT-X-DISCONTINUITY')) state.note('tag-late', tag.line, tag.name);
+    state.playlist.discontinuitySequence = figureOf(state, tag) ?? 0;
+  },
+  'EXT-X-PLAYLIST-TYPE'({ playlist, note }, { name, line, value }) {
+    if (value === 'VOD' || value === 'EVENT') playlist.type ??= value;
+    else note('tag-value', line, `${name}: ${quote(value)} is neither EVENT nor VOD`);
+  },
+  'EXT-X-PART-INF'({ playlist }, tag) {
+    playlist.partTarget = number(tag, 'PART-TARGET');
+  },
+  'EXT-X-SKIP'({ playlist }, tag) {
+    playlist.skipped = number(tag, 'SKIPPED-SEGMENTS') ?? 0;
+  },
+  'EXT-X-BYTERANGE'(state, { name, line, value }) {
+    const range = byteRange(value);
+    if (range === undefined) state.note('tag-value', line, `${name}: ${quote(value)} is not <length>[@<offset>]`);
+    state.next.range = range;
+    state.pending = line;
+  },
+  'EXT-X-DISCONTINUITY'(state, { line }) {
+    if (state.next.discontinuity) state.note('discontinuity-double', line);
+    state.next.discontinuity = true;
+    state.later = line;
+  },
+  'EXT-X-GAP'(state, { line }) {
+    state.next.gap = true;
+    state.later = line;
+  },
+  'EXT-X-BITRATE'(state, tag) {
+    state.next.bitrate = figureOf(state, tag);
+  },
+  'EXT-X-PROGRAM-DATE-TIME'(state, { line, value }) {
+    if (!isDate(value)) state.note('date-form', line, quote(value));
+    else {
+      if (!/([Zz]|[+-]\d{2}(:?\d{2})?)$/.test(value)) state.note('date-zone', line, quote(value));
+      state.next.date = timeOfDate(value);
+    }
+    state.later = line;
+  },
+  /** Consecutive tags are the same key in several formats; after a segment, the next one replaces them. */
+  'EXT-X-KEY'(state, tag) {
+    const key = keyOf(tag);
+    const others = state.keyOpen ? state.next.keys.filter(({ format }) => format !== key.format) : NO_KEYS;
+    state.next.keys = key.method === 'NONE' ? NO_KEYS : [...others, key].slice(-MOST_KEYS);
+    state.keyOpen = key.method !== 'NONE';
+  },
+  'EXT-X-MAP'({ next }, tag) {
+    next.map = initSectionOf(tag, next.keys);
+  },
+  'EXT-X-PART'({ next, note }, tag) {
+    const part = partOf(tag);
+    const before = next.parts.at(-1);
+    if (part.range !== undefined && part.range.offset === undefined)
+      if (before?.uri !== part.uri || before.range === undefined)
+        note('byterange-offset', tag.line, 'the part before is not of the same resource');
+    if (next.parts === NO_PARTS) next.parts = [];
+    next.parts.push(part);
+  },
+  'EXT-X-STREAM-INF'(state, tag) {
+    state.streamInf = tag;
+  },
+  'EXT-X-I-FRAME-STREAM-INF'({ cut, playlist }, tag) {
+    if (!cut) playlist.variants.push({ tag, uri: text(tag, 'URI') ?? '', line: tag.line, iframes: true });
+  },
+  'EXT-X-MEDIA'({ cut, playlist }, tag) {
+    const [type = '', group = ''] = [text(tag, 'TYPE'), text(tag, 'GROUP-ID')];
+    if (!cut) playlist.renditions.push({ tag, type, group, uri: text(tag, 'URI') });
+  },
+};
 
 const HASH = 35;
 const isSpace = (code: number): boolean => code === 32 || code === 9;
@@ -453,21 +415,17 @@ function noteMisspelt(state: Reading, shown: string, meant: string | undefined):
 }
 
 /** By its tags. */
-function kindOf(
-  { counts, segments, variants }: Pick<Playlist, 'counts' | 'segments' | 'variants'>,
-  note: Note,
-): Playlist['kind'] {
-  let kind: Playlist['kind'] = 'unknown';
+function kindOf({ counts, segments, variants }: Playlist, note: Note): Playlist['kind'] {
   const deciding = [...counts].filter(([name]) => TAGS.get(name)?.decides);
   const media = deciding.find(([name]) => TAGS.get(name)?.in === 'media');
   const multivariant = deciding.find(([name]) => TAGS.get(name)?.in === 'multivariant');
   if (media !== undefined && multivariant !== undefined) {
     note('playlist-mixed', Math.max(media[1].line, multivariant[1].line), `${media[0]} and ${multivariant[0]}`);
-    kind =
-      media[1].line < multivariant[1].line && segments.length > 0 && variants.length === 0 ? 'media' : 'multivariant';
-  } else if (multivariant !== undefined) kind = 'multivariant';
-  else if (media !== undefined || segments.length > 0) kind = 'media';
-  return kind;
+    const isMedia = media[1].line < multivariant[1].line && segments.length > 0 && variants.length === 0;
+    return isMedia ? 'media' : 'multivariant';
+  }
+  if (multivariant !== undefined) return 'multivariant';
+  return media !== undefined || segments.length > 0 ? 'media' : 'unknown';
 }
 
 function judgeFirstLine(content: string, note: Note): void {
