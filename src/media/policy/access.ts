@@ -6,7 +6,7 @@ import { PolicyError, quoted, unknownName } from './error.ts';
 import { CONTAINER_FIELDS, STREAM_FIELDS, TOP_FIELDS, type Fields, type PolicyField } from './fields.ts';
 import { LONGEST_PATH } from './limits.ts';
 import type { Kind } from './kinds.ts';
-import type { Run, Stream } from './run.ts';
+import type { Site, Stream } from './run.ts';
 import { STREAM_TYPES, type StreamType } from './types.ts';
 
 /** There is no such stream in the file. */
@@ -21,9 +21,9 @@ export interface Access {
   tolerance: TableTolerance | undefined;
   /** Read from some of the pictures alone: where the report says nothing, it may be in others. */
   fromPictures: boolean;
-  streamOf(run: Run, own: Stream | undefined): Stream | undefined | typeof NO_STREAM;
+  streamOf(site: Site): Stream | undefined | typeof NO_STREAM;
   /** The value as the report shows it; undefined where it says nothing. */
-  read(run: Run, own: Stream | undefined): unknown;
+  read(site: Site): unknown;
 }
 
 const INDEXED = /^([a-z]+)\[(\d{1,4})\]\.(.+)$/;
@@ -43,13 +43,13 @@ export function accessTo(path: unknown, at: string, scope: StreamType | undefine
     if (!isStreamType(type)) throw unknownName(at, 'a type of stream', type, STREAM_TYPES);
     const index = Number(digits);
     const found = known(STREAM_FIELDS[type], field, at, `a field of ${streamsOf(type)}`);
-    return access(path, field, found, 'stream', (run) => run.streams(type)[index] ?? NO_STREAM);
+    return access(path, field, found, 'stream', ({ run }) => run.streams(type)[index] ?? NO_STREAM);
   }
   if (scope !== undefined) {
     const found = known(STREAM_FIELDS[scope], path, at, `a field of ${streamsOf(scope)}`);
-    return access(path, path, found, 'stream', (_run, own) => own ?? NO_STREAM);
+    return access(path, path, found, 'stream', ({ own }) => own ?? NO_STREAM);
   }
-  return access(path, path, topField(path, at), 'stream', (run) => run.top ?? NO_STREAM);
+  return access(path, path, topField(path, at), 'stream', ({ run }) => run.top ?? NO_STREAM);
 }
 
 const isStreamType = (type: string): type is StreamType => STREAM_TYPES.some((one) => one === type);
@@ -91,10 +91,10 @@ function access(
     tolerance: ruleOf(field)[of],
     fromPictures: pictures !== undefined,
     streamOf,
-    read(run, own) {
-      const stream = streamOf(run, own);
+    read(site) {
+      const stream = streamOf(site);
       if (stream === NO_STREAM) return NO_STREAM;
-      const view = of === 'container' ? run.container : stream!.view;
+      const view = of === 'container' ? site.run.container : stream!.view;
       const member = view[outer];
       const value = inner === undefined ? member : objectOf(member)[inner];
       if (counted && Array.isArray(value)) return value.length;

@@ -1,7 +1,7 @@
 /** Makes a condition ready to be judged: its one subject, `when`, `each` and groups. */
 import { streamsOf } from './access.ts';
 import { PolicyError, unknownName } from './error.ts';
-import { EXHAUSTED, failed, notApplicable, passed, unknown, type Finding } from './finding.ts';
+import { EXHAUSTED, failed, noReport, notApplicable, passed, unknown, type Finding } from './finding.ts';
 import { MOST_CONDITIONS, MOST_DEPTH } from './limits.ts';
 import { gathered, once, rangeOf, within, type Node, type Place } from './node.ts';
 import { listAt, OPERATOR_NAMES } from './operators.ts';
@@ -101,12 +101,12 @@ function around(members: Members, subject: Subject, name: string, place: Place):
   const text = `${range === undefined ? 'every' : range.text} of ${streamsOf(type)}: ${inner.text}`;
   return once({
     text,
-    judge(run) {
-      if (run.report === undefined) return unknown(() => ({ message: 'there is no probe_report of the file' }));
+    judge({ run }) {
+      if (run.report === undefined) return noReport();
       const findings: Finding[] = [];
       const streams = run.streams(type);
       for (const stream of streams) {
-        findings.push(node.judge(run, stream));
+        findings.push(node.judge(stream.site));
         if (run.meter.spent) return EXHAUSTED;
       }
       return gathered(findings, range, noun, inner.text, streams);
@@ -120,9 +120,9 @@ const whenOf = (value: unknown, { at, scope, depth }: Place): Node =>
 function conditional(when: Node, inner: Node): Node {
   return {
     text: inner.text,
-    judge(run, own) {
-      const condition = when.judge(run, own);
-      if (condition.came === 'pass') return inner.judge(run, own);
+    judge(site) {
+      const condition = when.judge(site);
+      if (condition.came === 'pass') return inner.judge(site);
       if (condition.came !== 'unknown')
         return notApplicable(() => {
           const { stream } = condition.tell();
@@ -145,11 +145,11 @@ function groupNode(word: 'all' | 'any' | 'none', value: unknown, { at, scope, de
   const judges = { all: allOf, any: anyOf, none: noneOf }[word];
   return {
     text,
-    judge(run, own) {
+    judge(site) {
       const findings: Finding[] = [];
       for (const node of nodes) {
-        findings.push(node.judge(run, own));
-        if (run.meter.spent) return EXHAUSTED;
+        findings.push(node.judge(site));
+        if (site.run.meter.spent) return EXHAUSTED;
       }
       return judges(findings);
     },

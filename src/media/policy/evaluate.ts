@@ -10,7 +10,7 @@ import type { Facts, Outcome, Policy, Verdict } from './types.ts';
 export function evaluate(policy: Policy, facts: Facts, meter: Meter = new Meter()): Verdict {
   const run = new Run(facts, policy.uses, meter);
   const rules = compile(policy).map((rule) =>
-    resultOf(rule, meter.spent ? EXHAUSTED : rule.node.judge(run, undefined)),
+    resultOf(rule, meter.spent ? EXHAUSTED : rule.node.judge(run.site)),
   );
   return { outcome: wholeOf(rules), rules };
 }

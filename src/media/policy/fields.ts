@@ -36,26 +36,20 @@ export type Fields = Readonly<Record<string, PolicyField>>;
 
 const flagWhereTrue: PolicyField = { kind: FLAG, unsaid: false };
 const plain = (kind: Kind): PolicyField => ({ kind });
+/** Several fields of one kind, their names with spaces between them. */
+const all = (field: Kind | PolicyField, names: string): Fields =>
+  Object.fromEntries(names.split(' ').map((name) => [name, 'kind' in field ? field : plain(field)]));
 
 export const CONTAINER_FIELDS: Fields = {
   format: plain(CONTAINER),
-  duration: plain(SECONDS),
-  start_time: plain(SECONDS),
+  ...all(SECONDS, 'duration start_time'),
   size: plain(BYTES),
   'bitrate.average': plain(BITS),
   /** How many. */
   chapters: { kind: NUMBER, unsaid: 0 },
-  title: plain(TEXT),
-  encoder: plain(TEXT),
-  brand: plain(TEXT),
-  timecode: plain(TEXT),
+  ...all(TEXT, 'title encoder brand timecode'),
   streamable: plain(FLAG),
-  'streams.total': plain(NUMBER),
-  'streams.video': plain(NUMBER),
-  'streams.audio': plain(NUMBER),
-  'streams.subtitle': plain(NUMBER),
-  'streams.data': plain(NUMBER),
-  'streams.attachment': plain(NUMBER),
+  ...all(NUMBER, 'streams.total streams.video streams.audio streams.subtitle streams.data streams.attachment'),
 };
 
 const COMMON: Fields = {
@@ -63,29 +57,20 @@ const COMMON: Fields = {
   type: plain(oneOf('video', 'audio', 'subtitle', 'data', 'attachment')),
   id: plain(NUMBER),
   'codec.name': plain(CODEC),
-  'codec.profile': plain(WORD),
-  'codec.four_cc': plain(WORD),
+  ...all(WORD, 'codec.profile codec.four_cc'),
   'codec.id': plain({ ...NUMBER, actual: (said) => (typeof said === 'number' && said !== 0 ? said : undefined) }),
-  start_time: plain(SECONDS),
-  duration: plain(SECONDS),
-  'bitrate.average': plain(BITS),
-  'bitrate.nominal': plain(BITS),
-  'bitrate.minimum': plain(BITS),
-  'bitrate.maximum': plain(BITS),
+  ...all(SECONDS, 'start_time duration'),
+  ...all(BITS, 'bitrate.average bitrate.nominal bitrate.minimum bitrate.maximum'),
   language: plain(LANGUAGE),
   title: plain(TEXT),
-  default: plain(FLAG),
-  forced: plain(FLAG),
-  encrypted: flagWhereTrue,
-  embedded: flagWhereTrue,
+  ...all(FLAG, 'default forced'),
+  ...all(flagWhereTrue, 'encrypted embedded'),
 };
 const VIDEO: Fields = {
   ...COMMON,
   'codec.level': plain(LEVEL),
-  'size.width': plain(NUMBER),
-  'size.height': plain(NUMBER),
-  'size.sample_aspect_ratio': plain(RATIO),
-  'size.display_aspect_ratio': plain(RATIO),
+  ...all(NUMBER, 'size.width size.height'),
+  ...all(RATIO, 'size.sample_aspect_ratio size.display_aspect_ratio'),
   frame_rate: plain(RATE),
   frame_rate_mode: plain(oneOf('constant', 'variable')),
   scan_type: plain(oneOf('progressive', 'interlaced')),
@@ -96,28 +81,20 @@ const VIDEO: Fields = {
   'pixel_format.chroma_subsampling': plain(oneOf('4:0:0', '4:1:0', '4:1:1', '4:2:0', '4:2:2', '4:4:0', '4:4:4')),
   'pixel_format.bit_depth': plain(NUMBER),
   'pixel_format.has_alpha': plain(FLAG),
-  'color.primaries': plain(WORD),
-  'color.transfer': plain(WORD),
+  ...all(WORD, 'color.primaries color.transfer'),
   'color.matrix': plain(MATRIX),
   'color.range': plain(oneOf('tv', 'pc')),
-  frames_count: plain(NUMBER),
-  rotation: plain(NUMBER),
+  ...all(NUMBER, 'frames_count rotation'),
   timecode: plain(TEXT),
   'hdr.formats': {
     kind: { ...oneOf('HDR10+', 'HDR10', 'PQ', 'HLG', 'Dolby Vision'), list: true },
     unsaid: [],
   },
-  'hdr.mastering_display': flagWhereTrue,
-  'hdr.dynamic': flagWhereTrue,
-  'hdr.max_cll': plain(NUMBER),
-  'hdr.max_fall': plain(NUMBER),
-  'hdr.dolby_vision_profile': plain(NUMBER),
-  'hdr.dolby_vision_level': plain(NUMBER),
+  ...all(flagWhereTrue, 'hdr.mastering_display hdr.dynamic'),
+  ...all(NUMBER, 'hdr.max_cll hdr.max_fall hdr.dolby_vision_profile hdr.dolby_vision_level'),
   'hdr.dolby_vision_compatibility': plain(oneOf(...DOLBY_VISION_BASES)),
   'hdr.dolby_vision_rpu': { ...flagWhereTrue, pictures: 'each' },
-  'looked_at.pictures': { ...plain(NUMBER), pictures: 'each' },
-  'looked_at.seconds': { ...plain(NUMBER), pictures: 'each' },
-  'looked_at.captions': { ...plain(NUMBER), pictures: 'each' },
+  ...all({ kind: NUMBER, pictures: 'each' }, 'looked_at.pictures looked_at.seconds looked_at.captions'),
   /** By their kinds. */
   captions: {
     kind: {

@@ -30,6 +30,8 @@ export const failed = (far: number, tell: () => Told): Finding => ({ came: 'fail
 export const unknown = (tell: () => Told): Finding => ({ came: 'unknown', far: FAR, tell });
 export const notApplicable = (tell: () => Told): Finding => ({ came: 'not-applicable', far: FAR, tell });
 
+export const noReport = (told: Omit<Told, 'message'> = {}): Finding =>
+  unknown(() => ({ message: 'there is no probe_report of the file', ...told }));
 export const EXHAUSTED: Finding = unknown(() => ({
   message: 'not judged: the policy is too much work for a file with so many streams',
 }));

@@ -3,13 +3,13 @@ import { PolicyError } from './error.ts';
 import { failed, notApplicable, passed, unknown, type Finding, type Told } from './finding.ts';
 import { MOST_TOLD } from './limits.ts';
 import { only } from './operators.ts';
-import type { Run, Stream } from './run.ts';
+import type { Site, Stream } from './run.ts';
 import type { StreamType } from './types.ts';
 
 export interface Node {
   /** What it asks for, for people. */
   text: string;
-  judge(run: Run, own: Stream | undefined): Finding;
+  judge(site: Site): Finding;
 }
 
 /** Where a condition stands in its policy. */
@@ -27,10 +27,10 @@ export const within = (at: string, member: string | number): string =>
 export function once(node: Node): Node {
   return {
     text: node.text,
-    judge(run) {
+    judge({ run }) {
       const known = run.memo.get(node) as Finding | undefined;
       if (known) return known;
-      const finding = node.judge(run, undefined);
+      const finding = node.judge(run.site);
       run.memo.set(node, finding);
       return finding;
     },

@@ -6,8 +6,9 @@ import { PolicyError, quoted, unknownName } from './error.ts';
 import { globOf } from './glob.ts';
 import { MOST_BYTES, MOST_XML_BYTES } from './limits.ts';
 import { translate } from './mediaconch/translate.ts';
+import { conditionsOf } from './needs.ts';
 import { within } from './node.ts';
-import type { Condition, Counted, Policy } from './types.ts';
+import type { Counted, Policy } from './types.ts';
 import { yamlOf } from './yaml.ts';
 
 const HLS_CODES = Object.keys(RULES).toSorted();
@@ -62,18 +63,12 @@ function jsonOf(text: string): unknown {
  * policy is read, and not when it is judged: a saved policy outlives a code. The policy compiles: its members have
  * their forms.
  */
-function checkCodes({ rules }: Policy): void {
-  for (const [index, rule] of rules.entries()) checkCondition(rule, within('rules', index));
-}
-
-function checkCondition({ warnings, findings, when, ...groups }: Condition, at: string): void {
-  checkCounted(warnings, WARNING_CODES, 'a code of a warning', within(at, 'warnings'));
-  for (const [level, counted] of Object.entries(findings ?? {}) as [string, number | Counted][])
-    checkCounted(counted, HLS_CODES, 'a code of the HLS validator', within(within(at, 'findings'), level));
-  if (when) checkCondition(when, within(at, 'when'));
-  for (const word of ['all', 'any', 'none'] as const)
-    for (const [index, member] of (groups[word] ?? []).entries())
-      checkCondition(member, within(within(at, word), index));
+function checkCodes(policy: Policy): void {
+  for (const [{ warnings, findings = {} }, at] of conditionsOf(policy)) {
+    checkCounted(warnings, WARNING_CODES, 'a code of a warning', within(at, 'warnings'));
+    for (const [level, counted] of Object.entries(findings) as [string, number | Counted][])
+      checkCounted(counted, HLS_CODES, 'a code of the HLS validator', within(within(at, 'findings'), level));
+  }
 }
 
 function checkCounted(counted: number | Counted | undefined, known: readonly string[], what: string, at: string): void {

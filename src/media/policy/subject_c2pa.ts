@@ -31,7 +31,7 @@ export function c2paNode(members: Readonly<Record<string, unknown>>, { at: place
   ].join(', ');
   return once({
     text: `C2PA ${expected}`,
-    judge(run) {
+    judge({ run }) {
       if (!run.meter.step()) return EXHAUSTED;
       const found = read(run);
       if ('why' in found) return unknown(() => ({ message: found.why, field: 'c2pa', expected }));

@@ -2,7 +2,7 @@
 import { listOf, objectOf } from '../report/json.ts';
 import { accessTo, NO_STREAM } from './access.ts';
 import { PolicyError, quoted, unknownName } from './error.ts';
-import { EXHAUSTED, failed, notApplicable, passed, unknown, type Finding, type Told } from './finding.ts';
+import { EXHAUSTED, failed, noReport, notApplicable, passed, unknown, type Finding, type Told } from './finding.ts';
 import type { Glob } from './glob.ts';
 import { NUMBER, shown } from './kinds.ts';
 import { once, within, type Node, type Place } from './node.ts';
@@ -13,7 +13,6 @@ import { STREAM_TYPES } from './types.ts';
 import { allowed, toleranceOf } from './units.ts';
 
 type Members = Readonly<Record<string, unknown>>;
-const NO_REPORT = (): Finding => unknown(() => ({ message: 'there is no probe_report of the file' }));
 
 /** Things that are counted by their code or path: warnings, findings, disagreements. */
 const NUMBERS = ['is', 'at-least', 'at-most', 'between'] as const;
@@ -82,9 +81,9 @@ export function countNode(members: Members, { at }: Place): Node {
   const text = `number of ${type === 'stream' ? '' : `${type} `}streams ${counting.tests.expected}`;
   return {
     text,
-    judge(run) {
+    judge({ run }) {
       if (!run.meter.step()) return EXHAUSTED;
-      if (run.report === undefined) return NO_REPORT();
+      if (run.report === undefined) return noReport();
       return settled(counting, run.streams(type).length, 0, run, (count) => ({
         message:
           `the file has ${count} ${type === 'stream' ? '' : `${type} `}streams; ` +
@@ -118,8 +117,8 @@ export function warningsNode(members: Members, { at }: Place): Node {
   const counting = countingOf(members['warnings'], within(at, 'warnings'));
   return once({
     text: `warnings ${counting.tests.expected}`,
-    judge(run) {
-      if (run.report === undefined) return NO_REPORT();
+    judge({ run }) {
+      if (run.report === undefined) return noReport();
       const listed = listOf(run.report['warnings']);
       if (!run.meter.step(1 + listed.length)) return EXHAUSTED;
       const codes = listed.map((one) => String(objectOf(one)['code'])).filter((code) => counting.counts(code, run));
@@ -140,7 +139,7 @@ export function disagreementNode(members: Members, place: Place): Node {
   const counting = countingOf(value, at);
   return once({
     text: `disagreements ${counting.tests.expected}`,
-    judge(run) {
+    judge({ run }) {
       const why = incomparable(run);
       if (why !== undefined) return unknown(() => ({ message: why }));
       const differences = run.differences!;
@@ -178,31 +177,27 @@ function fieldDisagreement(value: Members, at: string, { scope }: Place): Node {
   const expected = `a disagreement of at most ${spare === undefined ? "the report's tolerance" : String(spare)}`;
   return {
     text: `${access.path}: ${expected}`,
-    judge(run, own) {
+    judge(site) {
+      const { run } = site;
       if (!run.meter.step()) return EXHAUSTED;
       const why = incomparable(run);
       if (why !== undefined) return unknown(() => ({ message: why }));
-      const said = access.read(run, own);
-      if (said === NO_STREAM)
-        return notApplicable(() => told(access, run, own, 'is not there: no such stream', expected));
-      const difference = run.differences!.get(placeOf(access, run, own));
+      const said = access.read(site);
+      const about = (message: string, actual?: string) => () => told(access, site, message, expected, actual);
+      if (said === NO_STREAM) return notApplicable(about('is not there: no such stream'));
+      const difference = run.differences!.get(placeOf(access, site));
       if (difference === undefined)
         return said === undefined || access.kind.actual(said) === undefined
-          ? unknown(() => told(access, run, own, 'is not known: no tool says it', expected))
-          : passed(() => told(access, run, own, 'is the same for both tools', expected));
+          ? unknown(about('is not known: no tool says it'))
+          : passed(about('is the same for both tools'));
       const { ffprobe, mediainfo } = difference;
-      const tell = (): Told =>
-        told(
-          access,
-          run,
-          own,
-          `is ${shown(ffprobe)} for ffprobe and ${shown(mediainfo)} for mediainfo`,
-          expected,
-          `${shown(ffprobe)} / ${shown(mediainfo)}`,
-        );
+      const tell = (): Told => {
+        const [one, other] = [shown(ffprobe), shown(mediainfo)];
+        return told(access, site, `is ${one} for ffprobe and ${other} for mediainfo`, expected, `${one} / ${other}`);
+      };
       const [a, b] = [ffprobe, mediainfo].map((one) => numberOf(access.kind.actual(one)));
       if (tolerance === undefined || a === undefined || b === undefined) return failed(1, tell);
-      const most = allowed(tolerance, Math.max(Math.abs(a), Math.abs(b)), run.frame(streamAt(access, run, own)));
+      const most = allowed(tolerance, Math.max(Math.abs(a), Math.abs(b)), run.frame(streamAt(access, site)));
       return Math.abs(a - b) <= most + 1e-9 ? passed(tell) : failed(0.9, tell);
     },
   };
@@ -225,7 +220,7 @@ export function findingsNode(members: Members, { at: place }: Place): Node {
   const text = asked.map(({ level, counting }) => `${level} ${counting.tests.expected}`).join(', ');
   return once({
     text: `findings ${text}`,
-    judge(run) {
+    judge({ run }) {
       if (run.facts.hls === undefined) return unknown(() => ({ message: 'the HLS validator gave no report' }));
       const report = objectOf(run.facts.hls);
       const summary = objectOf(report['summary']);

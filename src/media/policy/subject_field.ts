@@ -2,11 +2,11 @@
 import { same } from '../report/tolerances.ts';
 import { accessTo, NO_STREAM, type Access } from './access.ts';
 import { PolicyError } from './error.ts';
-import { EXHAUSTED, failed, notApplicable, passed, unknown, type Finding, type Told } from './finding.ts';
+import { EXHAUSTED, failed, noReport, notApplicable, passed, unknown, type Finding, type Told } from './finding.ts';
 import { shown, type Value } from './kinds.ts';
 import { within, type Node, type Place } from './node.ts';
 import { ofValue, only, OPERATOR_NAMES, testsOf, type Subject, type Tests } from './operators.ts';
-import type { Run, Site, Stream } from './run.ts';
+import type { Site, Stream } from './run.ts';
 
 export const FIELD_MEMBERS = ['field', 'confidence', ...OPERATOR_NAMES] as const;
 
@@ -24,14 +24,14 @@ export function fieldNode(members: Readonly<Record<string, unknown>>, { at, scop
     tests,
     sure,
     expected,
-    about: ({ run, own }, message, actual) => told(access, run, own, message, expected, actual),
+    about: (site, message, actual) => told(access, site, message, expected, actual),
   };
-  return { text: `${access.path} ${expected}`, judge: (run, own) => judged(leaf, run, own) };
+  return { text: `${access.path} ${expected}`, judge: (site) => judged(leaf, site) };
 }
 
 function subjectOf(access: Access, scope: Place['scope']): Subject {
   const { kind, tolerance } = access;
-  const frame = ({ run, own }: Site): number => run.frame(streamAt(access, run, own));
+  const frame = (site: Site): number => site.run.frame(streamAt(access, site));
   return {
     kind,
     refer(operand, at) {
@@ -39,8 +39,8 @@ function subjectOf(access: Access, scope: Place['scope']): Subject {
       const other = accessTo((operand as { field?: unknown }).field, within(at, 'field'), scope);
       if (other.kind.name !== kind.name)
         throw new PolicyError(within(at, 'field'), `${other.path} is a ${other.kind.name}, and this is a ${kind.name}`);
-      return ({ run, own }) => {
-        const value = other.read(run, own);
+      return (site) => {
+        const value = other.read(site);
         return value === NO_STREAM ? undefined : other.kind.actual(value);
       };
     },
@@ -55,13 +55,13 @@ function subjectOf(access: Access, scope: Place['scope']): Subject {
   };
 }
 
-export function streamAt(access: Access, run: Run, own: Stream | undefined): Stream | undefined {
-  const stream = access.streamOf(run, own);
+export function streamAt(access: Access, site: Site): Stream | undefined {
+  const stream = access.streamOf(site);
   return stream === NO_STREAM ? undefined : stream;
 }
 
-function durationAt(access: Access, { run, own }: Site): number | undefined {
-  const duration = (streamAt(access, run, own)?.view ?? run.container)['duration'];
+function durationAt(access: Access, site: Site): number | undefined {
+  const duration = (streamAt(access, site)?.view ?? site.run.container)['duration'];
   return typeof duration === 'number' ? duration : undefined;
 }
 
@@ -85,12 +85,12 @@ interface Leaf {
   about(site: Site, message: string, actual?: string): Told;
 }
 
-function judged(leaf: Leaf, run: Run, own: Stream | undefined): Finding {
+function judged(leaf: Leaf, site: Site): Finding {
   const { access, tests, sure, expected } = leaf;
+  const { run } = site;
   if (!run.meter.step(tests.cost)) return EXHAUSTED;
-  if (run.report === undefined) return noReport(expected);
-  const said = access.read(run, own);
-  const site = own === undefined ? run.site : own.site;
+  if (run.report === undefined) return noReport({ expected });
+  const said = access.read(site);
   const { presence } = tests;
   if (said === NO_STREAM) {
     const missing = telling(leaf, site, presence === false ? 'is absent' : 'is not there: no such stream');
@@ -109,9 +109,6 @@ function judged(leaf: Leaf, run: Run, own: Stream | undefined): Finding {
   if (finding.came === 'unknown' && run.meter.spent) return EXHAUSTED;
   return finding.came === 'pass' && sure !== undefined ? sureOf(leaf, sure, site) : finding;
 }
-
-const noReport = (expected: string): Finding =>
-  unknown(() => ({ message: 'there is no probe_report of the file', expected }));
 
 /** The text of one value of one stream, which is made only if it is told. */
 const telling =
@@ -136,7 +133,7 @@ function ofList(said: readonly unknown[], leaf: Leaf, site: Site): Finding {
 }
 
 function sureOf(leaf: Leaf, sure: number, site: Site): Finding {
-  const confidence = site.run.confidence(placeOf(leaf.access, site.run, site.own));
+  const confidence = site.run.confidence(placeOf(leaf.access, site));
   if (confidence === undefined) return unknown(telling(leaf, site, 'has no confidence'));
   const text = `has a confidence of ${confidence}`;
   if (confidence >= sure) return passed(telling(leaf, site, text));
@@ -144,23 +141,16 @@ function sureOf(leaf: Leaf, sure: number, site: Site): Finding {
 }
 
 /** As the report's `confidence` and `diff` name it. */
-export function placeOf(access: Access, run: Run, own: Stream | undefined): string {
-  const stream = streamAt(access, run, own);
+export function placeOf(access: Access, site: Site): string {
+  const stream = streamAt(access, site);
   return stream === undefined ? `container.${access.field}` : `${stream.path}.${access.field}`;
 }
 
-export function told(
-  access: Access,
-  run: Run,
-  own: Stream | undefined,
-  message: string,
-  expected: string,
-  actual?: string,
-): Told {
-  const stream = streamAt(access, run, own);
-  const place = placeOf(access, run, own);
-  const confidence = run.confidence(place);
-  const chosen = run.differences?.get(place)?.chosen;
+export function told(access: Access, site: Site, message: string, expected: string, actual?: string): Told {
+  const stream = streamAt(access, site);
+  const place = placeOf(access, site);
+  const confidence = site.run.confidence(place);
+  const chosen = site.run.differences?.get(place)?.chosen;
   const whole = access.path.startsWith('container.') ? ' of the container' : '';
   return {
     message: `${access.field}${stream === undefined ? whole : ` of ${stream.path}`} ${message}`,

@@ -166,7 +166,7 @@ export function rawNode(members: Readonly<Record<string, unknown>>, { at }: Plac
   if (tests.tests.length === 0 && tests.presence === undefined)
     throw new PolicyError(at, `needs an operator: ${OPERATOR_NAMES.join(', ')}`);
   const text = `${path.text} of ${tool} ${tests.expected}`;
-  return once({ text, judge: (run) => judged(run, { tool, path, tests, range, text }) });
+  return once({ text, judge: ({ run }) => judged(run, { tool, path, tests, range, text }) });
 }
 
 /** Another path of the same output: its first value. */
