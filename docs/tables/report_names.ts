@@ -1,60 +1,44 @@
 /** docs/report-names.md: the names of codecs and containers in a probe_report, and what each tool calls them. */
-import {
-  AUDIO_CODECS,
-  codecOf,
-  SUBTITLE_CODECS,
-  VIDEO_CODECS,
-  type MediainfoCodec,
-} from '../../src/media/report/normalise/codec.ts';
+import { AUDIO_CODECS, codecOf, SUBTITLE_CODECS, VIDEO_CODECS } from '../../src/media/report/normalise/codec.ts';
 import {
   FFPROBE_CONTAINERS,
   fromFfprobe,
   fromMediainfo,
   MEDIAINFO_CONTAINERS,
 } from '../../src/media/report/normalise/container.ts';
+import type { JsonObject } from '../../src/media/report/json.ts';
 import { FFPROBE_CODECS } from '../../src/media/report/normalise/ffprobe.ts';
 
 type Names = Map<string, { ffprobe: Set<string>; mediainfo: Set<string> }>;
 
-const NOTHING: MediainfoCodec = {
-  type: 'Video',
-  format: '',
-  version: '',
-  profile: '',
-  id: '',
-  depth: undefined,
-  endianness: '',
-  sign: '',
-  settings: '',
-};
 /** Codecs that mediainfo names by more than its format: what it says, in words and in its fields. */
-const BY_MORE: Record<'Video' | 'Audio', [string, Partial<MediainfoCodec>][]> = {
+const BY_MORE: Record<'Video' | 'Audio', [string, JsonObject][]> = {
   Video: [
-    ['MPEG Video, Version 1', { format: 'MPEG Video', version: 'Version 1' }],
-    ['MPEG Video, Version 2', { format: 'MPEG Video', version: 'Version 2' }],
-    ['MPEG-4 Visual', { format: 'MPEG-4 Visual' }],
-    ['MPEG-4 Visual, MPG4', { format: 'MPEG-4 Visual', id: 'MPG4' }],
-    ['MPEG-4 Visual, MP42', { format: 'MPEG-4 Visual', id: 'MP42' }],
-    ['MPEG-4 Visual, DIV3', { format: 'MPEG-4 Visual', id: 'DIV3' }],
-    ['VC-1, WMV3', { format: 'VC-1', id: 'WMV3' }],
-    ['YUV', { format: 'YUV' }],
-    ['RGB', { format: 'RGB' }],
-    ['RAW', { format: 'RAW' }],
+    ['MPEG Video, Version 1', { Format: 'MPEG Video', Format_Version: 'Version 1' }],
+    ['MPEG Video, Version 2', { Format: 'MPEG Video', Format_Version: 'Version 2' }],
+    ['MPEG-4 Visual', { Format: 'MPEG-4 Visual' }],
+    ['MPEG-4 Visual, MPG4', { Format: 'MPEG-4 Visual', CodecID: 'MPG4' }],
+    ['MPEG-4 Visual, MP42', { Format: 'MPEG-4 Visual', CodecID: 'MP42' }],
+    ['MPEG-4 Visual, DIV3', { Format: 'MPEG-4 Visual', CodecID: 'DIV3' }],
+    ['VC-1, WMV3', { Format: 'VC-1', CodecID: 'WMV3' }],
+    ['YUV', { Format: 'YUV' }],
+    ['RGB', { Format: 'RGB' }],
+    ['RAW', { Format: 'RAW' }],
   ],
   Audio: [
-    ['MPEG Audio, Layer 1', { format: 'MPEG Audio', profile: 'Layer 1' }],
-    ['MPEG Audio, Layer 2', { format: 'MPEG Audio', profile: 'Layer 2' }],
-    ['MPEG Audio, Layer 3', { format: 'MPEG Audio', profile: 'Layer 3' }],
-    ['AMR, wide band', { format: 'AMR', profile: 'Wide band' }],
-    ['WMA, version 1', { format: 'WMA', version: '1' }],
-    ['WMA, Pro', { format: 'WMA', profile: 'Pro' }],
-    ['WMA, Lossless', { format: 'WMA', profile: 'Lossless' }],
-    ['ADPCM, U-Law', { format: 'ADPCM', profile: 'U-Law' }],
-    ['ADPCM, A-Law', { format: 'ADPCM', profile: 'A-Law' }],
-    ['PCM, neither depth nor byte order', { format: 'PCM' }],
-    ['PCM, 16 bits, little endian', { format: 'PCM', depth: 16, endianness: 'Little' }],
-    ['PCM, 24 bits, big endian', { format: 'PCM', depth: 24, endianness: 'Big' }],
-    ['PCM, 32 bits, float', { format: 'PCM', profile: 'Float', depth: 32, endianness: 'Little' }],
+    ['MPEG Audio, Layer 1', { Format: 'MPEG Audio', Format_Profile: 'Layer 1' }],
+    ['MPEG Audio, Layer 2', { Format: 'MPEG Audio', Format_Profile: 'Layer 2' }],
+    ['MPEG Audio, Layer 3', { Format: 'MPEG Audio', Format_Profile: 'Layer 3' }],
+    ['AMR, wide band', { Format: 'AMR', Format_Profile: 'Wide band' }],
+    ['WMA, version 1', { Format: 'WMA', Format_Version: '1' }],
+    ['WMA, Pro', { Format: 'WMA', Format_Profile: 'Pro' }],
+    ['WMA, Lossless', { Format: 'WMA', Format_Profile: 'Lossless' }],
+    ['ADPCM, U-Law', { Format: 'ADPCM', Format_Profile: 'U-Law' }],
+    ['ADPCM, A-Law', { Format: 'ADPCM', Format_Profile: 'A-Law' }],
+    ['PCM, neither depth nor byte order', { Format: 'PCM' }],
+    ['PCM, 16 bits, little endian', { Format: 'PCM', BitDepth: 16, Format_Settings_Endianness: 'Little' }],
+    ['PCM, 24 bits, big endian', { Format: 'PCM', BitDepth: 24, Format_Settings_Endianness: 'Big' }],
+    ['PCM, 32 bits, float', { Format: 'PCM', Format_Profile: 'Float', BitDepth: 32, Format_Settings_Endianness: 'Little' }],
   ],
 };
 
@@ -67,9 +51,9 @@ function add(names: Names, name: string | undefined, tool: 'ffprobe' | 'mediainf
 
 function codecs(type: 'Video' | 'Audio' | 'Text', table: Readonly<Record<string, string>>): Names {
   const names: Names = new Map();
-  for (const format of Object.keys(table)) add(names, codecOf({ ...NOTHING, type, format }), 'mediainfo', format);
+  for (const format of Object.keys(table)) add(names, codecOf({ '@type': type, Format: format }), 'mediainfo', format);
   for (const [text, fields] of type === 'Text' ? [] : BY_MORE[type])
-    add(names, codecOf({ ...NOTHING, type, ...fields }), 'mediainfo', text);
+    add(names, codecOf({ '@type': type, ...fields }), 'mediainfo', text);
   for (const name of names.keys()) add(names, name, 'ffprobe', name);
   for (const [text, name] of Object.entries(FFPROBE_CODECS)) if (names.has(name)) add(names, name, 'ffprobe', text);
   return names;

@@ -17,19 +17,7 @@ import { layoutOfName, layoutOfSpeakers } from '../../src/media/report/normalise
 import { pixelFormat } from '../../src/media/report/normalise/pixel_format.ts';
 import { rateOf } from '../../src/media/report/normalise/ratio.ts';
 
-const mediainfo = (more: object) =>
-  codecOf({
-    type: 'Video',
-    format: '',
-    version: '',
-    profile: '',
-    id: '',
-    depth: undefined,
-    endianness: '',
-    sign: '',
-    settings: '',
-    ...more,
-  });
+const mediainfo = (more: object) => codecOf({ '@type': 'Video', ...more });
 
 describe('report: normalisation of both tools', () => {
   for (const [texts, language] of [
@@ -117,23 +105,23 @@ describe('report: normalisation of both tools', () => {
   it('a layout that is only a number is undefined', () => assert.equal(layoutOfName('4 channels'), undefined));
 
   for (const [more, name] of [
-    [{ format: 'AVC' }, 'h264'],
-    [{ format: 'MPEG Video', version: '2' }, 'mpeg2video'],
-    [{ format: 'MPEG Video', version: 'Version 1' }, 'mpeg1video'],
-    [{ format: 'MPEG-4 Visual', id: 'DIV3' }, 'msmpeg4v3'],
-    [{ format: 'VC-1', id: 'WMV3' }, 'wmv3'],
-    [{ format: 'YUV', id: 'ULY0' }, 'utvideo'],
-    [{ type: 'Audio', format: 'MPEG Audio', profile: 'Layer 3' }, 'mp3'],
-    [{ type: 'Audio', format: 'MPEG Audio', profile: 'Layer 2' }, 'mp2'],
-    [{ type: 'Audio', format: 'MLP FBA' }, 'truehd'],
-    [{ type: 'Audio', format: 'AMR', profile: 'Wide band' }, 'amr_wb'],
-    [{ type: 'Audio', format: 'PCM', depth: 16, endianness: 'Little', sign: 'Signed' }, 'pcm_s16le'],
-    [{ type: 'Audio', format: 'PCM', depth: 24, endianness: 'Big' }, 'pcm_s24be'],
-    [{ type: 'Audio', format: 'PCM', depth: 32, profile: 'Float', endianness: 'Little' }, 'pcm_f32le'],
-    [{ type: 'Audio', format: 'PCM', depth: 16 }, 'pcm'],
-    [{ type: 'Text', format: 'UTF-8' }, 'subrip'],
-    [{ type: 'Text', format: 'PGS' }, 'hdmv_pgs_subtitle'],
-    [{ format: 'something new' }, undefined],
+    [{ Format: 'AVC' }, 'h264'],
+    [{ Format: 'MPEG Video', Format_Version: '2' }, 'mpeg2video'],
+    [{ Format: 'MPEG Video', Format_Version: 'Version 1' }, 'mpeg1video'],
+    [{ Format: 'MPEG-4 Visual', CodecID: 'DIV3' }, 'msmpeg4v3'],
+    [{ Format: 'VC-1', CodecID: 'WMV3' }, 'wmv3'],
+    [{ Format: 'YUV', CodecID: 'ULY0' }, 'utvideo'],
+    [{ '@type': 'Audio', Format: 'MPEG Audio', Format_Profile: 'Layer 3' }, 'mp3'],
+    [{ '@type': 'Audio', Format: 'MPEG Audio', Format_Profile: 'Layer 2' }, 'mp2'],
+    [{ '@type': 'Audio', Format: 'MLP FBA' }, 'truehd'],
+    [{ '@type': 'Audio', Format: 'AMR', Format_Profile: 'Wide band' }, 'amr_wb'],
+    [{ '@type': 'Audio', Format: 'PCM', BitDepth: 16, Format_Settings_Endianness: 'Little', Format_Settings_Sign: 'Signed' }, 'pcm_s16le'],
+    [{ '@type': 'Audio', Format: 'PCM', BitDepth: 24, Format_Settings_Endianness: 'Big' }, 'pcm_s24be'],
+    [{ '@type': 'Audio', Format: 'PCM', BitDepth: 32, Format_Profile: 'Float', Format_Settings_Endianness: 'Little' }, 'pcm_f32le'],
+    [{ '@type': 'Audio', Format: 'PCM', BitDepth: 16 }, 'pcm'],
+    [{ '@type': 'Text', Format: 'UTF-8' }, 'subrip'],
+    [{ '@type': 'Text', Format: 'PGS' }, 'hdmv_pgs_subtitle'],
+    [{ Format: 'something new' }, undefined],
   ] as const) {
     it(`mediainfo's ${Object.values(more).join(' ')} is ${name}`, () => assert.equal(mediainfo(more), name));
   }
@@ -189,8 +177,8 @@ describe('report: normalisation of both tools', () => {
 
   it("the name of an object's built-in member is in no table", () => {
     for (const name of ['constructor', 'toString', '__proto__']) {
-      for (const type of ['Video', 'Audio', 'Text']) assert.equal(mediainfo({ type, format: name }), undefined, type);
-      assert.equal(mediainfo({ format: 'MPEG-4 Visual', id: name }), 'mpeg4');
+      for (const type of ['Video', 'Audio', 'Text']) assert.equal(mediainfo({ '@type': type, Format: name }), undefined, type);
+      assert.equal(mediainfo({ Format: 'MPEG-4 Visual', CodecID: name }), 'mpeg4');
       for (const codec of ['aac', name]) assert.equal(profileOf(MEDIAINFO_PROFILES, codec, name), name.toLowerCase());
       assert.equal(fromMediainfo('primaries', name), undefined);
       assert.equal(fromFfprobe(name), name);

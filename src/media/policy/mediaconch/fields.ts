@@ -29,19 +29,7 @@ const AMBIGUOUS = new Set(['YUV', 'RGB', 'RAW', 'MPEG Video', 'MPEG Audio', 'WMA
 const codec =
   (type: 'Video' | 'Audio' | 'Text'): Translate =>
   (format) =>
-    AMBIGUOUS.has(format)
-      ? undefined
-      : codecOf({
-          type,
-          format,
-          version: '',
-          profile: '',
-          id: '',
-          depth: undefined,
-          endianness: '',
-          sign: '',
-          settings: '',
-        });
+    AMBIGUOUS.has(format) ? undefined : codecOf({ '@type': type, Format: format });
 /**
  * MPEG-4 is MP4, QuickTime and 3GP: its profile decides. Matroska includes WebM here, which MediaInfo calls a format of
  * its own.

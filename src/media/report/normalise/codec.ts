@@ -1,5 +1,5 @@
 /** mediainfo's formats by ffmpeg's names. A family (`pcm`, `adpcm`) is used if the member is unknown. */
-import { table, unchanged } from '../json.ts';
+import { positiveOf, table, textOf, unchanged, type JsonObject } from '../json.ts';
 
 export const VIDEO_CODECS = table<string>({
   ...unchanged(
@@ -81,18 +81,6 @@ export const SUBTITLE_CODECS = table<string>({
   arib: 'arib_caption',
   'arib std b24/b37': 'arib_caption',
 });
-export interface MediainfoCodec {
-  type: string;
-  format: string;
-  version: string;
-  profile: string;
-  id: string;
-  depth: number | undefined;
-  endianness: string;
-  sign: string;
-  settings: string;
-  container?: string;
-}
 
 const MS_MPEG4 = table<string>({
   div3: 'msmpeg4v3',
@@ -105,51 +93,51 @@ const MS_MPEG4 = table<string>({
   wmv3: 'wmv3',
 });
 
-export function codecOf(given: MediainfoCodec): string | undefined {
-  const format = given.format.toLowerCase();
-  const id = given.id.toLowerCase();
-  if (given.type === 'Text') return SUBTITLE_CODECS[format];
-  if (given.type === 'Audio') return audio(given, format, id);
+const said = (track: JsonObject, name: string): string => textOf(track[name]) ?? '';
+
+/** Of a track of mediainfo. */
+export function codecOf(track: JsonObject, container?: string): string | undefined {
+  const format = said(track, 'Format').toLowerCase();
+  const id = said(track, 'CodecID').toLowerCase();
+  const version = said(track, 'Format_Version');
+  if (track['@type'] === 'Text') return SUBTITLE_CODECS[format];
+  if (track['@type'] === 'Audio') return audio(track, format, id, container);
   if (format === 'mpeg video')
-    return given.version.includes('1') ? 'mpeg1video' : given.version.includes('2') ? 'mpeg2video' : undefined;
+    return version.includes('1') ? 'mpeg1video' : version.includes('2') ? 'mpeg2video' : undefined;
   if (format === 'mpeg-4 visual') return MS_MPEG4[id] ?? 'mpeg4';
   if (format === 'vc-1') return id.includes('wmv3') ? 'wmv3' : 'vc1';
   if (/^ul[yrh][0-9ga]/.test(id)) return 'utvideo';
   if (format === 'yuv' || format === 'rgb' || format === 'raw' || format === 'y41p') return 'rawvideo';
-  if (format === 'huffyuv' && (id === 'ffvh' || given.version.includes('3'))) return 'ffvhuff';
+  if (format === 'huffyuv' && (id === 'ffvh' || version.includes('3'))) return 'ffvhuff';
   return VIDEO_CODECS[format] ?? MS_MPEG4[format];
 }
 
-function audio(given: MediainfoCodec, format: string, id: string): string | undefined {
-  if (format === 'mpeg audio')
-    return ['layer 3', 'layer 2', 'layer 1'].includes(given.profile.toLowerCase())
-      ? `mp${given.profile.slice(-1)}`
-      : undefined;
-  if (format === 'amr') return /wide/i.test(given.profile) || id === 'sawb' ? 'amr_wb' : 'amr_nb';
+function audio(track: JsonObject, format: string, id: string, container: string | undefined): string | undefined {
+  const profile = said(track, 'Format_Profile');
+  if (format === 'mpeg audio') return /^layer [123]$/i.test(profile) ? `mp${profile.slice(-1)}` : undefined;
+  if (format === 'amr') return /wide/i.test(profile) || id === 'sawb' ? 'amr_wb' : 'amr_nb';
   if (format === 'mlp fba' || format === 'mlp fba 16-ch') return 'truehd';
-  if (format === 'ac-3' && /e-ac-3|dep/i.test(given.profile)) return 'eac3';
-  if (format === 'wma')
-    return /pro/i.test(given.profile)
-      ? 'wmapro'
-      : /lossless/i.test(given.profile)
-        ? 'wmalossless'
-        : given.version === '1' || id === '160'
-          ? 'wmav1'
-          : 'wmav2';
-  if (format === 'adpcm') {
-    const kind = `${given.profile} ${given.settings}`.toLowerCase();
-    if (/u-law/.test(kind)) return 'pcm_mulaw';
-    if (/a-law/.test(kind)) return 'pcm_alaw';
-    return 'adpcm';
+  if (format === 'ac-3' && /e-ac-3|dep/i.test(profile)) return 'eac3';
+  if (format === 'wma') {
+    if (/pro/i.test(profile)) return 'wmapro';
+    if (/lossless/i.test(profile)) return 'wmalossless';
+    return said(track, 'Format_Version') === '1' || id === '160' ? 'wmav1' : 'wmav2';
   }
-  if (format === 'u-law' || format === 'a-law') return format === 'u-law' ? 'pcm_mulaw' : 'pcm_alaw';
-  return format.startsWith('pcm') || format === 'lpcm' ? pcm(given, id) : AUDIO_CODECS[format];
+  if (format === 'adpcm') return lawOf(`${profile} ${said(track, 'Format_Settings')}`) ?? 'adpcm';
+  if (format === 'u-law' || format === 'a-law') return lawOf(format);
+  return format.startsWith('pcm') || format === 'lpcm' ? pcm(track, profile, id, container) : AUDIO_CODECS[format];
 }
 
+const LAWS = table<string>({ ulaw: 'pcm_mulaw', 7: 'pcm_mulaw', alaw: 'pcm_alaw', 6: 'pcm_alaw' });
+const lawOf = (text: string): string | undefined =>
+  /u-law/i.test(text) ? 'pcm_mulaw' : /a-law/i.test(text) ? 'pcm_alaw' : undefined;
+
 /** WAVE and Matroska default to little-endian; in MXF and elsewhere only the family is known. */
-function pcm({ depth, endianness, sign, profile, settings, container }: MediainfoCodec, id: string): string {
-  if (id === 'ulaw' || id === '7' || /u-law/i.test(profile + settings)) return 'pcm_mulaw';
-  if (id === 'alaw' || id === '6' || /a-law/i.test(profile + settings)) return 'pcm_alaw';
+function pcm(track: JsonObject, profile: string, id: string, container: string | undefined): string {
+  const law = LAWS[id] ?? lawOf(profile + said(track, 'Format_Settings'));
+  if (law !== undefined) return law;
+  const depth = positiveOf(track['BitDepth']);
+  const [endianness, sign] = [said(track, 'Format_Settings_Endianness'), said(track, 'Format_Settings_Sign')];
   const float = /float/i.test(profile) || ['fl32', 'fl64', '3', 'a_pcm/float/ieee'].includes(id);
   const end =
     /little/i.test(endianness) || ['sowt', 'a_pcm/int/lit'].includes(id)

@@ -1,14 +1,18 @@
 /** Colour properties by ffmpeg's names. Values like "unknown" or "reserved" count as absent. */
 import { table } from '../json.ts';
 
-const PRIMARIES = table<string>({
+/** Names of primaries, transfers and matrices alike. */
+const SHARED = {
   'bt.709': 'bt709',
-  'bt.470 system m': 'bt470m',
-  'bt.601 pal': 'bt470bg',
   'bt.470 system b/g': 'bt470bg',
-  'bt.601 ntsc': 'smpte170m',
   'bt.601': 'smpte170m',
+  'bt.601 pal': 'bt470bg',
+  'bt.601 ntsc': 'smpte170m',
   'smpte 240m': 'smpte240m',
+};
+const PRIMARIES = table<string>({
+  ...SHARED,
+  'bt.470 system m': 'bt470m',
   'generic film': 'film',
   'bt.2020': 'bt2020',
   xyz: 'smpte428',
@@ -17,13 +21,8 @@ const PRIMARIES = table<string>({
   'ebu tech 3213': 'ebu3213',
 });
 const TRANSFER = table<string>({
-  'bt.709': 'bt709',
+  ...SHARED,
   'bt.470 system m': 'bt470m',
-  'bt.470 system b/g': 'bt470bg',
-  'bt.601': 'smpte170m',
-  'bt.601 ntsc': 'smpte170m',
-  'bt.601 pal': 'bt470bg',
-  'smpte 240m': 'smpte240m',
   linear: 'linear',
   'logarithmic (100:1)': 'log',
   'logarithmic (316.22777:1)': 'log_sqrt',
@@ -37,14 +36,9 @@ const TRANSFER = table<string>({
   hlg: 'arib-std-b67',
 });
 const MATRIX = table<string>({
+  ...SHARED,
   identity: 'gbr',
-  'bt.709': 'bt709',
   'fcc 73.682': 'fcc',
-  'bt.470 system b/g': 'bt470bg',
-  'bt.601': 'smpte170m',
-  'bt.601 pal': 'bt470bg',
-  'bt.601 ntsc': 'smpte170m',
-  'smpte 240m': 'smpte240m',
   ycgco: 'ycgco',
   'bt.2020 non-constant': 'bt2020nc',
   'bt.2020 constant': 'bt2020c',

@@ -19,7 +19,7 @@ import { fromFfprobe as container } from './container.ts';
 import { languageOf } from './language.ts';
 import { layoutOfName } from './layout.ts';
 import { pixelFormat } from './pixel_format.ts';
-import { fractionOf, reduced, valueOf, written } from './ratio.ts';
+import { clockwise, fractionOf, reduced, valueOf, written } from './ratio.ts';
 
 const MOST_STREAMS = 2000;
 /** Older spellings, and members of a family that mediainfo reports under one name. */
@@ -99,7 +99,7 @@ function streamOf(stream: JsonObject, order: number): SideStream {
     title: tagOf(tags, 'title'),
     default: flag(disposition['default']),
     forced: flag(disposition['forced']),
-    encrypted: ['encv', 'enca', 'enct'].includes(fourCc?.text ?? '') ? true : undefined,
+    encrypted: ['encv', 'enca', 'enct'].includes(fourCc?.text ?? '') || undefined,
     ...(type === 'video' ? video(stream, tags) : type === 'audio' ? audio(stream) : {}),
   });
   return {
@@ -139,7 +139,7 @@ function video(stream: JsonObject, tags: JsonObject): Fields {
         ? (width / height) * sar
         : undefined),
     frame_rate: rate && written(reduced(rate)),
-    ...scan(textOf(stream['field_order'])),
+    ...SCANS[textOf(stream['field_order']) ?? ''],
     ...pixels,
     ...(depth !== undefined && pixels['pixel_format.bit_depth'] === undefined
       ? { 'pixel_format.bit_depth': depth }
@@ -161,20 +161,15 @@ function video(stream: JsonObject, tags: JsonObject): Fields {
   });
 }
 
-function scan(order: string | undefined): Record<string, string | undefined> {
-  switch (order) {
-    case 'progressive':
-      return { scan_type: 'progressive' };
-    case 'tt':
-    case 'bt':
-      return { scan_type: 'interlaced', scan_order: 'tff' };
-    case 'bb':
-    case 'tb':
-      return { scan_type: 'interlaced', scan_order: 'bff' };
-    default:
-      return {};
-  }
-}
+const interlaced = (scan_order: 'tff' | 'bff'): Fields => ({ scan_type: 'interlaced', scan_order });
+/** By the order of fields. */
+const SCANS = table<Fields>({
+  progressive: { scan_type: 'progressive' },
+  tt: interlaced('tff'),
+  bt: interlaced('tff'),
+  bb: interlaced('bff'),
+  tb: interlaced('bff'),
+});
 
 function audio(stream: JsonObject): Fields {
   const channels = positiveOf(stream['channels']);
@@ -200,8 +195,7 @@ function rotationOf(stream: JsonObject, tags: JsonObject): number | undefined {
   const matrix = sideData(stream)
     .map((data) => numberOf(data['rotation']))
     .find((value) => value !== undefined);
-  const degrees = tagged ?? (matrix === undefined ? undefined : -matrix);
-  return degrees === undefined ? 0 : ((Math.round(degrees) % 360) + 360) % 360;
+  return clockwise(tagged ?? (matrix === undefined ? 0 : -matrix));
 }
 
 /** Of the base layer of Dolby Vision, by the number of its signal. */

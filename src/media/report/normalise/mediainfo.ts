@@ -6,7 +6,7 @@ import { fromMediainfo as colour, rangeOf } from './colour.ts';
 import { fromMediainfo as container } from './container.ts';
 import { languageOf } from './language.ts';
 import { layoutOfSpeakers } from './layout.ts';
-import { rateOf, reduced, written } from './ratio.ts';
+import { clockwise, rateOf, reduced, written } from './ratio.ts';
 
 const MOST_TRACKS = 2000;
 const TYPES = table<StreamType>({
@@ -76,23 +76,10 @@ function streamOf(track: JsonObject, order: number, containerName: string): Side
   const type = TYPES[kind] ?? 'data';
   const id = textOf(track['ID']);
   const codecId = textOf(track['CodecID']) ?? '';
-  const codec = codecOf({
-    type: kind,
-    format: textOf(track['Format']) ?? '',
-    version: textOf(track['Format_Version']) ?? '',
-    profile: textOf(track['Format_Profile']) ?? '',
-    id: codecId,
-    depth: positiveOf(track['BitDepth']),
-    endianness: textOf(track['Format_Settings_Endianness']) ?? '',
-    sign: textOf(track['Format_Settings_Sign']) ?? '',
-    settings: textOf(track['Format_Settings']) ?? '',
-    container: containerName,
-  });
-  const profile =
-    codec === 'aac'
-      ? (textOf(track['Format_AdditionalFeatures']) ?? textOf(track['Format_Profile']))
-      : textOf(track['Format_Profile']);
-  const level = textOf(track['Format_Level']) ?? /@L?([\d.]+b?)/.exec(textOf(track['Format_Profile']) ?? '')?.[1];
+  const codec = codecOf(track, containerName);
+  const named = textOf(track['Format_Profile']);
+  const profile = (codec === 'aac' ? textOf(track['Format_AdditionalFeatures']) : undefined) ?? named;
+  const level = textOf(track['Format_Level']) ?? /@L?([\d.]+b?)/.exec(named ?? '')?.[1];
   const fourCc = fourCcOf(codecId);
   const fields = known<Fields[string]>({
     'codec.name': codec,
@@ -117,7 +104,7 @@ function streamOf(track: JsonObject, order: number, containerName: string): Side
     title: textOf(track['Title']),
     default: yes(track['Default']),
     forced: yes(track['Forced']),
-    encrypted: textOf(track['Encryption']) !== undefined ? true : undefined,
+    encrypted: textOf(track['Encryption']) !== undefined || undefined,
     ...(type === 'video' ? video(track) : type === 'audio' ? audio(track) : {}),
   });
   const caption = captionOf(track, codec, id);
@@ -152,12 +139,20 @@ const YES = table<boolean>({ Yes: true, No: false });
 const yes = (value: Json): boolean | undefined => YES[textOf(value) ?? ''];
 
 const RATE_MODES = table<string>({ CFR: 'constant', VFR: 'variable' });
+const SCANS = table<string>({
+  progressive: 'progressive',
+  interlaced: 'interlaced',
+  mbaff: 'interlaced',
+  paff: 'interlaced',
+});
+const ORDERS = table<string>({ TFF: 'tff', BFF: 'bff' });
+const MODELS = table<string>({ YUV: 'yuv', RGB: 'rgb', Y: 'gray', GRAY: 'gray' });
+
+const MASTERING = ['MasteringDisplay_Luminance', 'MasteringDisplay_ColorPrimaries'];
 
 function video(track: JsonObject): Fields {
   const decimal = positiveOf(track['FrameRate']);
   const [top, bottom] = [positiveOf(track['FrameRate_Num']), positiveOf(track['FrameRate_Den'])];
-  const scanType = (textOf(track['ScanType']) ?? '').toLowerCase();
-  const scanOrder = (textOf(track['ScanOrder']) ?? '').toUpperCase();
   const space = textOf(track['ColorSpace'])?.toUpperCase();
   const image = track['@type'] === 'Image';
   const hdr = `${textOf(track['HDR_Format']) ?? ''} ${textOf(track['HDR_Format_Compatibility']) ?? ''}`;
@@ -177,40 +172,21 @@ function video(track: JsonObject): Fields {
           ? undefined
           : written(rateOf(decimal)),
     frame_rate_mode: RATE_MODES[textOf(track['FrameRate_Mode']) ?? ''],
-    scan_type:
-      scanType === 'progressive'
-        ? 'progressive'
-        : ['interlaced', 'mbaff', 'paff'].includes(scanType)
-          ? 'interlaced'
-          : undefined,
-    scan_order: scanOrder === 'TFF' ? 'tff' : scanOrder === 'BFF' ? 'bff' : undefined,
-    'pixel_format.color_model':
-      space === undefined
-        ? undefined
-        : space.startsWith('YUV')
-          ? 'yuv'
-          : space.startsWith('RGB')
-            ? 'rgb'
-            : /^(?:Y|GRAY)/.test(space)
-              ? 'gray'
-              : undefined,
+    scan_type: SCANS[textOf(track['ScanType'])?.toLowerCase() ?? ''],
+    scan_order: ORDERS[textOf(track['ScanOrder'])?.toUpperCase() ?? ''],
+    'pixel_format.color_model': MODELS[/^(?:YUV|RGB|Y|GRAY)/.exec(space ?? '')?.[0] ?? ''],
     'pixel_format.chroma_subsampling': /^4:[0-4]:[0-4]/.exec(textOf(track['ChromaSubsampling']) ?? '')?.[0],
     'pixel_format.bit_depth': positiveOf(track['BitDepth']),
-    'pixel_format.has_alpha': space !== undefined && space.endsWith('A') ? true : undefined,
+    'pixel_format.has_alpha': space?.endsWith('A') || undefined,
     'color.primaries': colour('primaries', textOf(track['colour_primaries'])),
     'color.transfer': colour('transfer', textOf(track['transfer_characteristics'])),
     'color.matrix': colour('matrix', textOf(track['matrix_coefficients'])),
     'color.range': rangeOf(textOf(track['colour_range'])),
     frames_count: image ? undefined : positiveOf(track['FrameCount']),
-    rotation: rotationOf(textOf(track['Rotation'])),
+    rotation: clockwise(numberOf(textOf(track['Rotation'])) ?? 0),
     timecode: textOf(track['TimeCode_FirstFrame']) === '00:00:00:00' ? undefined : textOf(track['TimeCode_FirstFrame']),
-    'hdr.mastering_display':
-      track['MasteringDisplay_Luminance'] !== undefined ||
-      track['MasteringDisplay_ColorPrimaries'] !== undefined ||
-      /2086/.test(hdr)
-        ? true
-        : undefined,
-    'hdr.dynamic': /2094|HDR10\+/i.test(hdr) ? true : undefined,
+    'hdr.mastering_display': MASTERING.some((name) => track[name] !== undefined) || /2086/.test(hdr) || undefined,
+    'hdr.dynamic': /2094|HDR10\+/i.test(hdr) || undefined,
     'hdr.max_cll': positiveOf(/\d+/.exec(textOf(track['MaxCLL']) ?? '')?.[0]),
     'hdr.max_fall': positiveOf(/\d+/.exec(textOf(track['MaxFALL']) ?? '')?.[0]),
     'hdr.dolby_vision_profile': /dolby vision/i.test(hdr) && dovi ? Number(dovi[1]) : undefined,
@@ -224,11 +200,6 @@ function baseOf(track: JsonObject): string | undefined {
   const at = (textOf(track['HDR_Format']) ?? '').split(' / ').findIndex((format) => /^dolby vision/i.test(format));
   const base = at === -1 ? undefined : (textOf(track['HDR_Format_Compatibility']) ?? '').split(' / ')[at]?.trim();
   return ['HDR10', 'HLG', 'SDR', 'Blu-ray'].find((one) => one === base);
-}
-
-function rotationOf(text: string | undefined): number | undefined {
-  const degrees = numberOf(text);
-  return degrees === undefined ? 0 : ((Math.round(degrees) % 360) + 360) % 360;
 }
 
 function audio(track: JsonObject): Fields {

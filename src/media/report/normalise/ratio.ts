@@ -13,6 +13,9 @@ export function fractionOf(text: unknown): Fraction | undefined {
   return found && numerator > 0 && denominator > 0 ? { numerator, denominator } : undefined;
 }
 
+/** A rotation as players turn the picture: from 0 to 359. */
+export const clockwise = (degrees: number): number => ((Math.round(degrees) % 360) + 360) % 360;
+
 /** The form used in fields. */
 export const written = ({ numerator, denominator }: Fraction): string => `${numerator}/${denominator}`;
 
