@@ -65,14 +65,7 @@ export function judge(context: Context, prefer: ReportTool | null, by: Model = l
   const model = sides((tool) => by.of(tool, seen));
   const { chosen: better, right: sure } = decide(field, rule(context).chosen, model);
   if (prefer !== null)
-    return {
-      chosen: prefer,
-      confidence: sure[prefer],
-      reason:
-        prefer === better
-          ? 'preferred by the caller'
-          : `preferred by the caller; otherwise ${better} would be chosen (${percent(sure[better])})`,
-    };
+    return preferred(prefer, better, `${better} would be chosen (${percent(sure[better])})`, sure[prefer]);
   if (sure[better] < LEAST_CONFIDENCE) {
     const shares = REPORT_TOOLS.map((tool) => `${tool} was right in ${percent(sure[tool])}`);
     return {
@@ -87,13 +80,22 @@ export function judge(context: Context, prefer: ReportTool | null, by: Model = l
 /** Decided by the rule alone, because the model was not trained on such a field. */
 function unmeasured(context: Context, prefer: ReportTool | null): Judgement {
   const { chosen, why } = rule(context);
-  if (prefer === null) return { chosen, confidence: undefined, reason: why };
-  return {
-    chosen: prefer,
-    confidence: undefined,
-    reason: prefer === chosen ? 'preferred by the caller' : `preferred by the caller; otherwise ${chosen}: ${why}`,
-  };
+  return prefer === null
+    ? { chosen, confidence: undefined, reason: why }
+    : preferred(prefer, chosen, `${chosen}: ${why}`, undefined);
 }
+
+/** `otherwise`: what would be without the preference. */
+const preferred = (
+  prefer: ReportTool,
+  better: ReportTool,
+  otherwise: string,
+  confidence: number | undefined,
+): Judgement => ({
+  chosen: prefer,
+  confidence,
+  reason: prefer === better ? 'preferred by the caller' : `preferred by the caller; otherwise ${otherwise}`,
+});
 
 function reasonOf(context: Context, chosen: ReportTool, confidence: number): string {
   const ruling = rule(context);
