@@ -26,14 +26,14 @@ type Row = [release: string, paths: string, note: string];
 const listed = (tool: ReportTool, change: Change, rows: readonly Row[]): KnownEntry[] =>
   rows.map(([release, paths, note]) => ({ tool, release, paths: paths.split(' '), change: [change], note }));
 
-const renamed = (release: string, from: string, to: string): KnownEntry => ({
-  tool: 'ffprobe',
-  release,
-  paths: [from],
-  change: ['renamed'],
+const renamed = (tool: ReportTool, release: string, from: string, to: string): KnownEntry => ({
+  ...listed(tool, 'renamed', [[release, from, `Renamed to ${to}.`]])[0]!,
   to,
-  note: `Renamed to ${to}.`,
 });
+
+const DOWNMIX =
+  'streams[].dmix_mode streams[].ltrt_cmixlev streams[].ltrt_surmixlev streams[].loro_cmixlev ' +
+  'streams[].loro_surmixlev';
 
 const added = listed('ffprobe', 'added', [
   ['4.3', 'streams[].closed_captions', 'New: whether the stream carries closed captions.'],
@@ -74,12 +74,7 @@ const removed = listed('ffprobe', 'removed', [
     'programs[].start_pts programs[].start_time programs[].end_pts programs[].end_time',
     'Times of a program are no longer printed; read those of its streams.',
   ],
-  [
-    '5.0',
-    'streams[].dmix_mode streams[].ltrt_cmixlev streams[].ltrt_surmixlev streams[].loro_cmixlev ' +
-      'streams[].loro_surmixlev',
-    'Downmix values of AC-3 are no longer printed; 9.0 prints them again.',
-  ],
+  ['5.0', DOWNMIX, 'Downmix values of AC-3 are no longer printed; 9.0 prints them again.'],
   [
     '5.0',
     'streams[].tags.rotate',
@@ -91,14 +86,7 @@ const removed = listed('ffprobe', 'removed', [
   ['9.0', 'streams[].missing_streams', 'An option of the FLV demuxer is no longer printed.'],
 ]);
 
-const back = listed('ffprobe', 'added', [
-  [
-    '9.0',
-    'streams[].dmix_mode streams[].ltrt_cmixlev streams[].ltrt_surmixlev streams[].loro_cmixlev ' +
-      'streams[].loro_surmixlev',
-    'Downmix values of AC-3 are printed again.',
-  ],
-]);
+const back = listed('ffprobe', 'added', [['9.0', DOWNMIX, 'Downmix values of AC-3 are printed again.']]);
 
 const mediainfo = [
   ...listed('mediainfo', 'added', [
@@ -124,17 +112,10 @@ export const KNOWN_CHANGES: readonly KnownEntry[] = [
   ...added,
   ...removed,
   ...back,
-  renamed('5.0', 'frames[].pkt_pts', 'pts'),
-  renamed('5.0', 'frames[].pkt_pts_time', 'pts_time'),
-  renamed('7.1', 'frames[].pkt_duration', 'duration'),
-  renamed('7.1', 'frames[].pkt_duration_time', 'duration_time'),
-  {
-    tool: 'mediainfo',
-    release: '24.06',
-    paths: ['media.track[].TimeCode_Striped'],
-    change: ['renamed'],
-    to: 'TimeCode_Stripped',
-    note: 'Renamed to TimeCode_Stripped.',
-  },
+  renamed('ffprobe', '5.0', 'frames[].pkt_pts', 'pts'),
+  renamed('ffprobe', '5.0', 'frames[].pkt_pts_time', 'pts_time'),
+  renamed('ffprobe', '7.1', 'frames[].pkt_duration', 'duration'),
+  renamed('ffprobe', '7.1', 'frames[].pkt_duration_time', 'duration_time'),
+  renamed('mediainfo', '24.06', 'media.track[].TimeCode_Striped', 'TimeCode_Stripped'),
   ...mediainfo,
 ];

@@ -7,40 +7,22 @@ import { toggle, type OptionSpec } from './option.ts';
 
 const flag = (name: string, byDefault: boolean, description: string): OptionSpec =>
   toggle(name, description, { default: byDefault, flag: name });
-const text = (name: string, description: string): OptionSpec => ({
+/** An option of its own name, which is not passed unless it is sent. */
+const option = (name: string, type: OptionSpec['type'], more: Partial<OptionSpec>): OptionSpec => ({
   name,
-  type: 'string',
+  type,
   default: null,
   flag: name,
-  description,
+  ...more,
 });
-const size = (name: string, description: string): OptionSpec => ({
-  name,
-  type: 'integer',
-  default: 0,
-  minimum: 0,
-  maximum: 9_000_000_000_000_000,
-  flag: name,
-  description,
-});
-const extraFlag = (name: string): OptionSpec => ({ name, type: 'boolean', default: false, flag: name, extra: true });
-const extraNumber = (name: string, minimum = 0, maximum = 2_147_483_647): OptionSpec => ({
-  name,
-  type: 'integer',
-  default: null,
-  minimum,
-  maximum,
-  flag: name,
-  extra: true,
-});
-const extraWords = (name: string): OptionSpec => ({
-  name,
-  type: 'string',
-  default: null,
-  pattern: '[A-Za-z0-9_+-]{1,200}',
-  flag: name,
-  extra: true,
-});
+const text = (name: string, description: string): OptionSpec => option(name, 'string', { description });
+const size = (name: string, description: string, maximum = 9_000_000_000_000_000): OptionSpec =>
+  option(name, 'integer', { default: 0, minimum: 0, maximum, description });
+const extraFlag = (name: string): OptionSpec => option(name, 'boolean', { default: false, extra: true });
+const extraNumber = (name: string, minimum = 0, maximum = 2_147_483_647): OptionSpec =>
+  option(name, 'integer', { minimum, maximum, extra: true });
+const extraWords = (name: string): OptionSpec =>
+  option(name, 'string', { pattern: '[A-Za-z0-9_+-]{1,200}', extra: true });
 
 /** Sections that ffprobe prints unless `show_entries` says which ones. */
 const section = (name: string, description: string): OptionSpec => ({
@@ -98,27 +80,19 @@ export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
   shaping(text('show_entries', 'Only these entries: section=name,name:section=name.')),
   shaping(text('select_streams', 'Only streams that this specifier selects.')),
   shaping(text('read_intervals', 'Only these parts: start%end, with + for lengths and # for packets.')),
-  {
-    name: 'show_log',
+  option('show_log', 'enum', {
     aliases: ['v'],
-    type: 'enum',
     values: Object.keys(LOG_LEVELS),
-    default: null,
-    flag: 'show_log',
     description: 'Log lines of the decoder up to this level, beside the frames.',
-  },
-  {
-    name: 'skip_frame',
-    type: 'enum',
+  }),
+  option('skip_frame', 'enum', {
     values: ['none', 'default', 'noref', 'bidir', 'nokey', 'nointra', 'all'],
-    default: null,
-    flag: 'skip_frame',
     description: 'Frames that are not decoded.',
-  },
+  }),
   { ...size('probesize', 'Bytes read to find out the format.'), least: 32 },
   size('analyzeduration', 'Microseconds analysed to find out the streams.'),
-  { ...size('max_probe_packets', 'Packets buffered while a codec is found out.'), maximum: 2_147_483_647 },
-  { ...size('max_ts_probe', 'Packets read while waiting for the first timestamp.'), maximum: 2_147_483_647 },
+  size('max_probe_packets', 'Packets buffered while a codec is found out.', 2_147_483_647),
+  size('max_ts_probe', 'Packets read while waiting for the first timestamp.', 2_147_483_647),
   extraFlag('show_stream_groups'),
   extraFlag('show_program_version'),
   extraFlag('show_library_versions'),
@@ -126,15 +100,7 @@ export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
   shaping(extraFlag('show_pixel_formats')),
   extraFlag('bitexact'),
   extraFlag('analyze_frames'),
-  {
-    name: 'show_optional_fields',
-    shapes: true,
-    type: 'enum',
-    values: ['always', 'never', 'auto'],
-    default: null,
-    flag: 'show_optional_fields',
-    extra: true,
-  },
+  shaping(option('show_optional_fields', 'enum', { values: ['always', 'never', 'auto'], extra: true })),
   extraWords('fflags'),
   extraWords('err_detect'),
   extraWords('export_side_data'),
