@@ -5,25 +5,15 @@ import { openOrigin } from './origin.ts';
 import { makeReport, textReport } from './report.ts';
 import { UnreadableError, validate } from './validate.ts';
 
-interface Arguments {
-  address: string;
-  timeMs: number;
-  measure: 'none' | 'sample' | 'all';
-  text: boolean;
-  playlists: boolean;
-  beside: boolean;
-  probeCommand: string[] | undefined;
-}
-
-function readArguments(list: readonly string[]): Arguments {
-  const found: Arguments = {
+function readArguments(list: readonly string[]) {
+  const found = {
     address: '',
     timeMs: 600_000,
-    measure: 'none',
+    measure: 'none' as 'none' | 'sample' | 'all',
     text: false,
     playlists: false,
     beside: false,
-    probeCommand: undefined,
+    probeCommand: undefined as string[] | undefined,
   };
   for (const argument of list) {
     const [name = '', value = ''] = argument.split(/=(.*)/s);

@@ -24,45 +24,45 @@ const groupOrNull = <T extends Record<string, TSchema>>(title: string, descripti
   return Type.Unsafe<Static<typeof schema> | null>({ anyOf: [schema, { type: 'null' }] });
 };
 
+const string = (description: string, example: string) => Type.String({ description, examples: [example] });
+const integer = (minimum: number, description: string, example: number) =>
+  Type.Integer({ minimum, description, examples: [example] });
+
 const MessageSchema = group('HlsMessage', 'What a rule found.', {
   level: word(LEVELS, 'How bad it is.', { examples: ['must-fix'] }),
-  code: Type.String({ description: 'The rule; docs/hls-rules.md lists them.', examples: ['target-duration'] }),
+  code: string('The rule; docs/hls-rules.md lists them.', 'target-duration'),
   apple_code: Type.Optional(
     Type.Integer({
       description: "The code under which Apple's mediastreamvalidator reports the same, where that is known.",
       examples: [-50020],
     }),
   ),
-  rule: Type.String({ description: 'The clause that the rule is from.', examples: ['rfc8216bis 4.4.3.1'] }),
-  message: Type.String({
-    description: 'What is wrong; after ": ", what was found.',
-    examples: ['RESOLUTION does not match the video: 320x180, but the playlist says 1920x1080'],
-  }),
-  remedy: Type.Optional(
-    Type.String({
-      description: 'What to do about it. Reports from before it was added lack it.',
-      examples: ['Encode again with the declared value, or declare what the media has.'],
-    }),
+  rule: string('The clause that the rule is from.', 'rfc8216bis 4.4.3.1'),
+  message: string(
+    'What is wrong; after ": ", what was found.',
+    'RESOLUTION does not match the video: 320x180, but the playlist says 1920x1080',
   ),
-  url: Type.String({ description: 'The playlist.', examples: ['https://media.example.com/live/master.m3u8'] }),
-  line: Type.Integer({ minimum: 0, description: 'Line of the playlist.', examples: [12] }),
-  column: Type.Optional(Type.Integer({ minimum: 0, description: 'Column in that line.', examples: [9] })),
+  remedy: Type.Optional(
+    string(
+      'What to do about it. Reports from before it was added lack it.',
+      'Encode again with the declared value, or declare what the media has.',
+    ),
+  ),
+  url: string('The playlist.', 'https://media.example.com/live/master.m3u8'),
+  line: integer(0, 'Line of the playlist.', 12),
+  column: Type.Optional(integer(0, 'Column in that line.', 9)),
   count: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      description: 'How often the rule is broken in this playlist, if that is more often than it is listed.',
-      examples: [240],
-    }),
+    integer(1, 'How often the rule is broken in this playlist, if that is more often than it is listed.', 240),
   ),
 });
 
 const MeasuredStream = group('HlsMeasuredStream', 'A stream in the measured segments.', {
   type: word(['video', 'audio', 'other'], 'Type.'),
-  codec: Type.String({ description: "Codec, in ffmpeg's names.", examples: ['h264'] }),
-  profile: Type.String({ description: 'Profile; empty if it is unknown.', examples: ['High'] }),
-  width: Type.Integer({ minimum: 0, description: 'Width in pixels; 0 without a picture.', examples: [1280] }),
-  height: Type.Integer({ minimum: 0, description: 'Height in pixels; 0 without a picture.', examples: [720] }),
-  channels: Type.Integer({ minimum: 0, description: 'Channels; 0 without sound.', examples: [2] }),
+  codec: string("Codec, in ffmpeg's names.", 'h264'),
+  profile: string('Profile; empty if it is unknown.', 'High'),
+  width: integer(0, 'Width in pixels; 0 without a picture.', 1280),
+  height: integer(0, 'Height in pixels; 0 without a picture.', 720),
+  channels: integer(0, 'Channels; 0 without sound.', 2),
 });
 
 const Findings = group('HlsFindingCounts', 'Messages about one playlist, by level.', {
@@ -79,7 +79,7 @@ const MeasuredDuration = group('HlsMeasuredDuration', 'How long a segment was fo
 });
 
 const PlaylistSchema = group('HlsPlaylist', 'A playlist that was read.', {
-  url: Type.String({ description: 'Its address.', examples: ['https://media.example.com/live/720p.m3u8'] }),
+  url: string('Its address.', 'https://media.example.com/live/720p.m3u8'),
   role: word(ROLES, 'What it is: the source itself, or how the multivariant playlist refers to it.'),
   version: whole('EXT-X-VERSION.', 7),
   lines: count('Number of lines.'),
@@ -128,7 +128,7 @@ const PlaylistSchema = group('HlsPlaylist', 'A playlist that was read.', {
 });
 
 const VariantSchema = group('HlsVariant', 'A variant of the multivariant playlist.', {
-  url: Type.String({ description: 'Its address.', examples: ['https://media.example.com/live/720p.m3u8'] }),
+  url: string('Its address.', 'https://media.example.com/live/720p.m3u8'),
   iframes: Type.Boolean({ description: 'Whether it is an EXT-X-I-FRAME-STREAM-INF.' }),
   bandwidth: amount('BANDWIDTH, in bits per second.', 3000000),
   average_bandwidth: amount('AVERAGE-BANDWIDTH, in bits per second.', 2500000),
@@ -139,7 +139,7 @@ const VariantSchema = group('HlsVariant', 'A variant of the multivariant playlis
   audio: text('AUDIO.', 'aac'),
   subtitles: text('SUBTITLES.', 'subs'),
   closed_captions: text('CLOSED-CAPTIONS.', 'NONE'),
-  line: Type.Integer({ minimum: 1, description: 'Its line in the multivariant playlist.', examples: [5] }),
+  line: integer(1, 'Its line in the multivariant playlist.', 5),
   measured: groupOrNull('HlsMeasuredRates', 'Bit rates of its segments and its sound; null if none were measured.', {
     peak: count('Of the largest segment, in bits per second.'),
     average: count('On average, in bits per second.'),
@@ -158,34 +158,31 @@ const SummarySchema = group('HlsSummary', 'The presentation in numbers.', {
   bytes_measured: count('Their size in bytes.'),
   reloads: count('How often a live playlist was read again.'),
   live: Type.Boolean({ description: 'Whether a playlist has no end yet.' }),
-  protocol_version: Type.Integer({ minimum: 1, description: 'Highest EXT-X-VERSION.', examples: [7] }),
+  protocol_version: integer(1, 'Highest EXT-X-VERSION.', 7),
   newest_protocol_version: Type.Integer({ minimum: 1, description: 'Newest version of the protocol.' }),
   duration: seconds('Duration of the longest playlist.'),
 });
 
-export const HlsReportSchema = Type.Object(
-  {
-    success: Type.Boolean({ description: 'Whether no must-fix rule is broken.' }),
-    error: Type.Optional(
-      Type.String({ description: 'The first must-fix message and how many there are; absent without one.' }),
-    ),
-    cli_output: Type.Unsafe<string | null>({
-      type: ['string', 'null'],
-      description: 'The report as text for a terminal; null unless requested.',
-    }),
-    tool: Type.String({ description: 'The validator.', examples: ['probeyard-hls'] }),
-    version: Type.String({ description: 'Its version.', examples: ['1.0.0'] }),
-    reference_version: Type.String({
-      description: 'The reference validator whose interface the report stands in for.',
-      examples: ['1.24.5 (686.23b-241118)'],
-    }),
-    playlists: Type.Array(PlaylistSchema, { description: 'Every playlist that was read; the source is the first.' }),
-    variants: Type.Array(VariantSchema, { description: 'At most 2,000.' }),
-    messages: Type.Array(MessageSchema, { description: 'The worst first.' }),
-    summary: SummarySchema,
-  },
-  { title: 'HlsReport', description: 'What the HLS validator found.', additionalProperties: false },
-);
+export const HlsReportSchema = group('HlsReport', 'What the HLS validator found.', {
+  success: Type.Boolean({ description: 'Whether no must-fix rule is broken.' }),
+  error: Type.Optional(
+    Type.String({ description: 'The first must-fix message and how many there are; absent without one.' }),
+  ),
+  cli_output: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: 'The report as text for a terminal; null unless requested.',
+  }),
+  tool: string('The validator.', 'probeyard-hls'),
+  version: string('Its version.', '1.0.0'),
+  reference_version: string(
+    'The reference validator whose interface the report stands in for.',
+    '1.24.5 (686.23b-241118)',
+  ),
+  playlists: Type.Array(PlaylistSchema, { description: 'Every playlist that was read; the source is the first.' }),
+  variants: Type.Array(VariantSchema, { description: 'At most 2,000.' }),
+  messages: Type.Array(MessageSchema, { description: 'The worst first.' }),
+  summary: SummarySchema,
+});
 
 export type HlsReport = Static<typeof HlsReportSchema>;
 export type PlaylistReport = Static<typeof PlaylistSchema>;
