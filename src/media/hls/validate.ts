@@ -74,17 +74,7 @@ export async function validate({
   const measured: Measured =
     measuring === undefined
       ? { playlists: new Map(), variants: new Map() }
-      : await measure({
-          main,
-          members,
-          origin,
-          findings,
-          limits,
-          probeCommand: measuring.probeCommand,
-          all: measuring.all === true,
-          signal,
-          deadline,
-        });
+      : await measure({ ...base, main, members, deadline, all: false, ...measuring });
   return { main, members, findings, measured, reloads };
 }
 

@@ -83,6 +83,8 @@ export function judgeMultivariant(playlist: Playlist, note: Note): void {
   if (steering !== undefined) judgeSteering(text(steering, 'PATHWAY-ID'), steering.line, playable, note);
 }
 
+const LAYOUT = /^(CH-(STEREO|MONO)|PROJ-(RECT|EQUI|HEQU|PRIM|AIV))$/;
+
 function judgeVariant(variant: Variant, { base }: Playlist, note: Note): void {
   const { tag, iframes } = variant;
   const { line } = tag;
@@ -107,12 +109,7 @@ function judgeVariant(variant: Variant, { base }: Playlist, note: Note): void {
   if (supplemental !== undefined && !words(supplemental).every((codec) => /^[\w.-]+(\/[\w.-]{1,4})+$/.test(codec)))
     note('supplemental-form', line, quote(supplemental));
   const layout = text(tag, 'REQ-VIDEO-LAYOUT');
-  if (
-    layout !== undefined &&
-    !layout
-      .split(',')
-      .every((one) => one.split('/').every((word) => /^(CH-(STEREO|MONO)|PROJ-(RECT|EQUI|HEQU|PRIM|AIV))$/.test(word)))
-  )
+  if (layout !== undefined && !layout.split(/[,/]/).every((word) => LAYOUT.test(word)))
     note('video-layout-form', line, quote(layout));
   const cpc = text(tag, 'ALLOWED-CPC');
   if (cpc !== undefined && !cpc.split(',').every((one) => /^[^:]+(:[^:]+)*:([A-Z0-9a-z_/-]*)$/.test(one)))
@@ -131,32 +128,20 @@ function judgeVariant(variant: Variant, { base }: Playlist, note: Note): void {
   if (!tag.attributes.has('CLOSED-CAPTIONS')) note('captions-unsaid', line);
 }
 
-const plainOf = ({ tag }: Variant): string =>
+/** Attributes that may differ where a playlist is offered with several groups. */
+const OF_OFFER = new Set(
+  (
+    'AUDIO SUBTITLES CLOSED-CAPTIONS VIDEO BANDWIDTH AVERAGE-BANDWIDTH CODECS SCORE STABLE-VARIANT-ID PATHWAY-ID ' +
+    'NAME'
+  ).split(' '),
+);
+const listed = ({ tag }: Variant, without?: ReadonlySet<string>): string =>
   [...tag.attributes]
-    .filter(
-      ([name]) =>
-        ![
-          'AUDIO',
-          'SUBTITLES',
-          'CLOSED-CAPTIONS',
-          'VIDEO',
-          'BANDWIDTH',
-          'AVERAGE-BANDWIDTH',
-          'CODECS',
-          'SCORE',
-          'STABLE-VARIANT-ID',
-          'PATHWAY-ID',
-          'NAME',
-        ].includes(name),
-    )
+    .filter(([name]) => !without?.has(name))
     .map(([name, { value }]) => `${name}=${value}`)
     .sort()
     .join();
-const wholeOf = ({ tag }: Variant): string =>
-  [...tag.attributes]
-    .map(([name, { value }]) => `${name}=${value}`)
-    .sort()
-    .join();
+const rateOf = ({ tag }: Variant): number => number(tag, 'AVERAGE-BANDWIDTH') ?? number(tag, 'BANDWIDTH') ?? 0;
 
 function judgeTogether(variants: readonly Variant[], note: Note): void {
   const scored = variants.filter(({ tag }) => tag.attributes.has('SCORE')).length;
@@ -165,31 +150,26 @@ function judgeTogether(variants: readonly Variant[], note: Note): void {
   const byUri = new Map<string, { whole: Set<string>; plain: string }>();
   for (const variant of variants) {
     const known = byUri.get(variant.uri);
-    if (known === undefined) byUri.set(variant.uri, { whole: new Set([wholeOf(variant)]), plain: plainOf(variant) });
-    else if (known.whole.has(wholeOf(variant))) note('variant-repeated', variant.tag.line);
+    const [whole, plain] = [listed(variant), listed(variant, OF_OFFER)];
+    if (known === undefined) byUri.set(variant.uri, { whole: new Set([whole]), plain });
+    else if (known.whole.has(whole)) note('variant-repeated', variant.tag.line);
     else {
-      known.whole.add(wholeOf(variant));
-      if (known.plain !== plainOf(variant)) note('variant-attributes', variant.tag.line);
+      known.whole.add(whole);
+      if (known.plain !== plain) note('variant-attributes', variant.tag.line);
     }
   }
   const video = variants.filter(hasVideo);
-  const rates = [
-    ...new Set(video.map(({ tag }) => number(tag, 'AVERAGE-BANDWIDTH') ?? number(tag, 'BANDWIDTH') ?? 0)),
-  ].sort((a, b) => a - b);
+  const rates = [...new Set(video.map(rateOf))].sort((a, b) => a - b);
   const first = video[0];
   if (first !== undefined && rates.length >= 4) {
-    const rate = number(first.tag, 'AVERAGE-BANDWIDTH') ?? number(first.tag, 'BANDWIDTH') ?? 0;
+    const rate = rateOf(first);
     if (rate === rates[0] || rate === rates.at(-1))
       note('variant-first', first.tag.line, rate === rates[0] ? 'the lowest' : 'the highest');
   }
   for (const [index, rate] of rates.entries()) {
     const lower = rates[index - 1] ?? 0;
     if (lower > 0 && rate > 2.5 * lower)
-      note(
-        'ladder-gap',
-        video.find(({ tag }) => (number(tag, 'AVERAGE-BANDWIDTH') ?? number(tag, 'BANDWIDTH')) === rate)?.tag.line ?? 1,
-        `${rate} over ${lower}`,
-      );
+      note('ladder-gap', video.find((one) => rateOf(one) === rate)?.tag.line ?? 1, `${rate} over ${lower}`);
   }
 }
 

@@ -33,31 +33,20 @@ export function judgeVersion(playlist: Playlist, note: Note): void {
 }
 
 function* needsOf(playlist: Playlist): Generator<Need> {
-  const tag = (name: string, version: number, why = name): Need | undefined =>
-    has(playlist, name) ? { version, why, line: lineOf(playlist, name) } : undefined;
   const broken = playlist.segments.find(({ duration }) => !Number.isInteger(duration));
   if (broken !== undefined) yield { version: 3, why: 'a duration with a fraction', line: broken.infLine };
   const { iframesOnly } = playlist;
-  const found = [
-    tag('EXT-X-BYTERANGE', 4),
-    tag('EXT-X-I-FRAMES-ONLY', 4),
-    tag('EXT-X-MAP', iframesOnly ? 5 : 6, iframesOnly ? 'EXT-X-MAP' : 'EXT-X-MAP without EXT-X-I-FRAMES-ONLY'),
-    playlist.variables.size > 0 || has(playlist, 'EXT-X-DEFINE')
-      ? tag(
-          'EXT-X-DEFINE',
-          tagsOf(playlist, 'EXT-X-DEFINE').some(({ attributes }) => attributes.has('QUERYPARAM')) ? 11 : 8,
-        )
-      : undefined,
-    has(playlist, 'EXT-X-SKIP')
-      ? tag(
-          'EXT-X-SKIP',
-          tagsOf(playlist, 'EXT-X-SKIP').some(({ attributes }) => attributes.has('RECENTLY-REMOVED-DATERANGES'))
-            ? 10
-            : 9,
-        )
-      : undefined,
+  const uses = (name: string, attribute: string): boolean =>
+    tagsOf(playlist, name).some(({ attributes }) => attributes.has(attribute));
+  const byTag: readonly [name: string, version: number, why?: string][] = [
+    ['EXT-X-BYTERANGE', 4],
+    ['EXT-X-I-FRAMES-ONLY', 4],
+    iframesOnly ? ['EXT-X-MAP', 5] : ['EXT-X-MAP', 6, 'EXT-X-MAP without EXT-X-I-FRAMES-ONLY'],
+    ['EXT-X-DEFINE', uses('EXT-X-DEFINE', 'QUERYPARAM') ? 11 : 8],
+    ['EXT-X-SKIP', uses('EXT-X-SKIP', 'RECENTLY-REMOVED-DATERANGES') ? 10 : 9],
   ];
-  for (const need of found) if (need !== undefined) yield need;
+  for (const [name, version, why = name] of byTag)
+    if (has(playlist, name)) yield { version, why, line: lineOf(playlist, name) };
   for (const key of playlist.tags) {
     if (key.name !== 'EXT-X-KEY' && key.name !== 'EXT-X-SESSION-KEY') continue;
     if (key.attributes.has('IV')) yield { version: 2, why: 'IV', line: key.line };
