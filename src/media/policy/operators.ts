@@ -74,6 +74,14 @@ const apart = (a: number, b: number): number =>
 
 type Compile = (subject: Subject, operand: unknown, at: string) => Test;
 
+/** Compares with what is wanted; undefined where that is not known. */
+const against =
+  <T>({ of }: Wanted, compare: (actual: Value, wanted: Value, site: Site) => T | undefined) =>
+  (actual: Value, site: Site): T | undefined => {
+    const value = of(site);
+    return value === undefined ? undefined : compare(actual, value, site);
+  };
+
 /** A test of two numbers: of the value and of the bound, where both are known. */
 const ofNumbers = (
   order: (value: Value) => number | undefined,
@@ -165,30 +173,19 @@ const OPERATORS: Readonly<Record<string, Compile>> = {
   is(subject, operand, at) {
     const { kind } = subject;
     const other = wanted(subject, operand, at);
+    const distance = against(other, (actual, value) => nearestOf([value], kind, actual));
     return {
       expected: other.text,
-      holds(actual, site) {
-        const value = other.of(site);
-        return value === undefined ? undefined : kind.equal(actual, value);
-      },
-      far(actual, site) {
-        const value = other.of(site);
-        return value === undefined ? 1 : nearestOf([value], kind, actual);
-      },
+      holds: against(other, kind.equal),
+      far: (actual, site) => distance(actual, site) ?? 1,
     };
   },
   not(subject, operand, at) {
     if (Array.isArray(operand)) return membership('none of', true)(subject, operand, at);
     const { kind } = subject;
     const other = wanted(subject, operand, at);
-    return {
-      expected: `not ${other.text}`,
-      ofEach: true,
-      holds(actual, site) {
-        const value = other.of(site);
-        return value === undefined ? undefined : negated(kind.equal(actual, value));
-      },
-    };
+    const holds = against(other, (actual, value) => negated(kind.equal(actual, value)));
+    return { expected: `not ${other.text}`, ofEach: true, holds };
   },
   in: membership('one of', false),
   'at-least': limit('at-least', 'at least', (actual, bound) => actual >= bound - 1e-9 * Math.abs(bound)),
@@ -225,13 +222,7 @@ const OPERATORS: Readonly<Record<string, Compile>> = {
     if (spare === undefined) {
       if (within === undefined)
         throw new PolicyError(at, 'the report has no tolerance for this field: give {value, tolerance}');
-      return {
-        expected: `${other.text}, within the report's tolerance`,
-        holds(actual, site) {
-          const value = other.of(site);
-          return value === undefined ? undefined : within(actual, value, site);
-        },
-      };
+      return { expected: `${other.text}, within the report's tolerance`, holds: against(other, within) };
     }
     const order = ordered(subject, 'within', at);
     const tolerance = toleranceOf(spare, kind.unit);

@@ -31,31 +31,15 @@ interface RawPath {
 
 /** What a tool's output begins with, so that a misspelt path is refused and not unknown in every file. */
 const ROOTS: Readonly<Record<RawTool, readonly string[]>> = {
-  ffprobe: [
-    'format',
-    'streams',
-    'programs',
-    'stream_groups',
-    'chapters',
-    'frames',
-    'packets',
-    'packets_and_frames',
-    'program_version',
-    'library_versions',
-    'pixel_formats',
-  ],
+  ffprobe: (
+    'format streams programs stream_groups chapters frames packets packets_and_frames program_version ' +
+    'library_versions pixel_formats'
+  ).split(' '),
   mediainfo: ['track', '@ref'],
-  msv: ['success', 'error', 'tool', 'version', 'reference_version', 'playlists', 'variants', 'messages', 'summary'],
-  c2pa: [
-    'success',
-    'error',
-    'summary',
-    'active_manifest',
-    'manifests',
-    'remote_manifest',
-    'validation_state',
-    'validation_results',
-  ],
+  msv: 'success error tool version reference_version playlists variants messages summary'.split(' '),
+  c2pa: (
+    'success error summary active_manifest manifests remote_manifest validation_state validation_results'
+  ).split(' '),
 };
 
 const NAME = /^(?:"([^"]{1,200})"|([^.[\]"=]{1,200}))/;
