@@ -2,25 +2,10 @@
 import { OptionError, readOptions, toggle, type OptionSpec } from './option.ts';
 import { findsPcm, type InFile, type InImage, type Program } from './tool.ts';
 
-export const MEDIAINFO_OUTPUTS = [
-  'Text',
-  'HTML',
-  'XML',
-  'JSON',
-  'EBUCore_1.8_ps',
-  'EBUCore_1.8_sp',
-  'EBUCore_1.8_ps_JSON',
-  'EBUCore_1.8_sp_JSON',
-  'EBUCore_1.6',
-  'FIMS_1.3',
-  'MPEG-7_Strict',
-  'MPEG-7_Relaxed',
-  'MPEG-7_Extended',
-  'PBCore_2.1',
-  'PBCore_2.0',
-  'PBCore_1.2',
-  'NISO_Z39.87',
-] as const;
+export const MEDIAINFO_OUTPUTS: readonly string[] = (
+  'Text HTML XML JSON EBUCore_1.8_ps EBUCore_1.8_sp EBUCore_1.8_ps_JSON EBUCore_1.8_sp_JSON EBUCore_1.6 FIMS_1.3 ' +
+  'MPEG-7_Strict MPEG-7_Relaxed MPEG-7_Extended PBCore_2.1 PBCore_2.0 PBCore_1.2 NISO_Z39.87'
+).split(' ');
 
 /** Section of a template line. Any other word here would select another output or be no template. */
 const SECTION = '(?:Page|File|General|Video|Audio|Text|Other|Image|Menu)(?:_Begin|_Middle|_End)?;';
