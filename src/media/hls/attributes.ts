@@ -1,6 +1,6 @@
 /** Attribute lists: parsed to their end, whatever they contain, and checked against the grammar. */
 import { quote } from './rule.ts';
-import { formError, type TagSpec } from './grammar.ts';
+import { formError, type Form, type TagSpec } from './grammar.ts';
 import type { Note } from './rules/catalog.ts';
 
 export interface Attribute {
@@ -127,24 +127,19 @@ export function checkedAttributes(
         note('attribute-unknown', line, `${name}: ${quote(attribute)}`, found.column);
       else if (
         !found.quoted &&
-        formError({ form: 'hex' }, found.value, false) !== undefined &&
-        formError({ form: 'signed' }, found.value, false) !== undefined &&
+        formError('hex', found.value, false) !== undefined &&
+        formError('signed', found.value, false) !== undefined &&
         name === 'EXT-X-DATERANGE'
       )
         note('attribute-type', line, `${name}: ${attribute} is neither in quotes nor a number`, found.column);
       continue;
     }
-    const { type } = wanted;
-    const error = formError(type, found.value, found.quoted);
-    if (error !== undefined)
-      note('attribute-type', line, `${name}: ${attribute}=${quote(found.value)} ${error}`, found.column);
-    else if ('values' in type && !wordsOf(type.form, found.value).every((word) => type.values.includes(word)))
-      note(
-        'attribute-value',
-        line,
-        `${name}: ${attribute}=${quote(found.value)} is not one of ${type.values.join(', ')}`,
-        found.column,
-      );
+    const { form, values } = wanted;
+    const error = formError(form, found.value, found.quoted);
+    const shown = (): string => `${name}: ${attribute}=${quote(found.value)}`;
+    if (error !== undefined) note('attribute-type', line, `${shown()} ${error}`, found.column);
+    else if (values !== undefined && !wordsOf(form, found.value).every((word) => values.includes(word)))
+      note('attribute-value', line, `${shown()} is not one of ${values.join(', ')}`, found.column);
     else if (found.quoted && found.value === '' && attribute !== 'VALUE')
       note('attribute-value', line, `${name}: ${attribute} is empty`, found.column);
   }
@@ -154,5 +149,5 @@ export function checkedAttributes(
   return attributes;
 }
 
-const wordsOf = (form: 'enum' | 'list', value: string): string[] =>
+const wordsOf = (form: Form, value: string): string[] =>
   form === 'enum' ? [value] : value.split(',').map((word) => word.trim());

@@ -1,14 +1,10 @@
 /** Every tag of the specification: where it is allowed, its value, and its clause. */
 
-export type Form =
-  | { form: 'integer' | 'float' | 'signed' | 'hex' | 'string' | 'resolution' | 'id' | 'byterange' | 'date' | 'any' }
-  | { form: 'enum'; values: readonly string[] }
-  /** A quoted list of words, each one of `values`. */
-  | { form: 'list'; values: readonly string[] };
-
 export interface AttributeSpec {
   required?: boolean;
-  type: Form;
+  form: Form;
+  /** Of an enumeration, or of a quoted list of words. */
+  values?: readonly string[];
 }
 
 /** All facts about a tag: a new tag, or a new attribute of one, is a row of TAGS. */
@@ -27,18 +23,17 @@ export interface TagSpec {
   attributes?: Readonly<Record<string, AttributeSpec>>;
 }
 
-const type = (form: Exclude<Form['form'], 'enum' | 'list'>) => ({ type: { form } as Form });
 const needed = (spec: AttributeSpec): AttributeSpec => ({ ...spec, required: true });
-const oneOf = (...values: string[]): AttributeSpec => ({ type: { form: 'enum', values } });
-const listOf = (...values: string[]): AttributeSpec => ({ type: { form: 'list', values } });
-const integer = type('integer');
-const float = type('float');
-const signed = type('signed');
-const hex = type('hex');
-const string = type('string');
-const date = type('date');
-const id = type('id');
-const byterange = type('byterange');
+const oneOf = (...values: string[]): AttributeSpec => ({ form: 'enum', values });
+const listOf = (...values: string[]): AttributeSpec => ({ form: 'list', values });
+const integer: AttributeSpec = { form: 'integer' };
+const float: AttributeSpec = { form: 'float' };
+const signed: AttributeSpec = { form: 'signed' };
+const hex: AttributeSpec = { form: 'hex' };
+const string: AttributeSpec = { form: 'string' };
+const date: AttributeSpec = { form: 'date' };
+const id: AttributeSpec = { form: 'id' };
+const byterange: AttributeSpec = { form: 'byterange' };
 const yesNo = oneOf('YES', 'NO');
 
 const tag = (
@@ -61,7 +56,7 @@ const VARIANT = {
   SCORE: float,
   CODECS: string,
   'SUPPLEMENTAL-CODECS': string,
-  RESOLUTION: type('resolution'),
+  RESOLUTION: { form: 'resolution' } as const,
   'HDCP-LEVEL': oneOf('TYPE-0', 'TYPE-1', 'NONE'),
   'ALLOWED-CPC': string,
   'VIDEO-RANGE': oneOf('SDR', 'HLG', 'PQ'),
@@ -203,7 +198,7 @@ const ROWS: Readonly<Record<string, TagSpec>> = {
   'EXT-X-STREAM-INF': tag(
     '4.4.6.2',
     'multivariant',
-    { ...VARIANT, 'FRAME-RATE': float, AUDIO: string, SUBTITLES: string, 'CLOSED-CAPTIONS': type('any') },
+    { ...VARIANT, 'FRAME-RATE': float, AUDIO: string, SUBTITLES: string, 'CLOSED-CAPTIONS': { form: 'any' } },
     MAIN,
   ),
   'EXT-X-I-FRAME-STREAM-INF': tag('4.4.6.3', 'multivariant', { ...VARIANT, URI: needed(string) }, MAIN),
@@ -253,7 +248,7 @@ interface FormRule {
 const INTEGER = { test: (value: string): boolean => /^\d{1,20}$/.test(value) && Number(value) <= 2 ** 64 };
 
 /** How the values of attributes are written. */
-const FORMS: Readonly<Record<Exclude<Form['form'], 'any'>, FormRule>> = {
+const FORMS = {
   string: { inQuotes: true },
   list: { inQuotes: true },
   id: { inQuotes: true, is: /^[A-Za-z0-9._-]*$/, wrong: 'may only contain A-Z, a-z, 0-9, ".", "-" and "_"' },
@@ -265,12 +260,13 @@ const FORMS: Readonly<Record<Exclude<Form['form'], 'any'>, FormRule>> = {
   signed: { inQuotes: false, is: /^-?\d+(\.\d*)?$/, wrong: 'is not a decimal number' },
   hex: { inQuotes: false, is: /^0[xX][0-9A-Fa-f]+$/, wrong: 'is not a hexadecimal sequence (0x…)' },
   resolution: { inQuotes: false, is: /^[1-9]\d*x[1-9]\d*$/, wrong: 'is not <width>x<height>' },
-};
+} satisfies Record<string, FormRule>;
+export type Form = keyof typeof FORMS | 'any';
 
 /** Describes what is wrong with an attribute's text; undefined if it is valid. */
-export function formError({ form }: Form, value: string, quoted: boolean): string | undefined {
+export function formError(form: Form, value: string, quoted: boolean): string | undefined {
   if (form === 'any') return undefined;
-  const { inQuotes, is, wrong } = FORMS[form];
+  const { inQuotes, is, wrong }: FormRule = FORMS[form];
   if (quoted !== inQuotes) return `must ${inQuotes ? '' : 'not '}be in quotes`;
   return is === undefined || is.test(value) ? undefined : wrong;
 }

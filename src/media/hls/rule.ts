@@ -30,7 +30,8 @@ const rule =
   (level: Level) =>
   (clause: string) =>
   (text: TemplateStringsArray, ...values: string[]): Rule => {
-    const [finding = '', ...remedy] = String.raw(text, ...values).trim().split(/\.\s+/);
+    const words = String.raw(text, ...values).trim();
+    const [finding = '', ...remedy] = words.split(/\.\s+/);
     return { level, clause: clauseOf(clause), finding, remedy: remedy.join('. ') };
   };
 
