@@ -9,22 +9,16 @@ const OWN_NAMES: ReadonlySet<string> = new Set(['creatingLibrary', 'program_vers
 /** Outputs of the tools are nested up to ten deep. */
 const DEEPEST = 64;
 
-interface Run extends Labelled {
-  output: unknown;
-}
-
 /** Where the walk stands: names are put together only where something is told. */
 interface Place {
   parent: Place | undefined;
   text: string;
   generic: string;
   collapsed: boolean;
+  depth: number;
 }
-
-interface Walk {
-  tool: ReportTool;
-  findings: Findings;
-}
+type Values = readonly unknown[];
+type Runs = readonly Labelled[];
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -34,131 +28,96 @@ const own = (object: Record<string, unknown>, key: string): unknown =>
 const PLAIN_NAME = /^[A-Za-z_@][\w-]*$/;
 const named = (name: string): string => (PLAIN_NAME.test(name) ? name : `["${name.replaceAll(/["\\]/g, '\\$&')}"]`);
 
-function pathOf(place: Place | undefined, part: 'text' | 'generic'): string {
+function pathOf(place: Place, part: 'text' | 'generic'): string {
   const parts: string[] = [];
-  for (let at = place; at; at = at.parent) parts.push(at[part]);
+  for (let at: Place | undefined = place; at; at = at.parent) parts.push(at[part]);
   return parts.reduceRight((path, one) => (path === '' || one.startsWith('[') ? path + one : `${path}.${one}`), '');
 }
 
-export function compareRaw(tool: ReportTool, runs: readonly Run[], findings: Findings): void {
-  compareValues(
-    { tool, findings },
-    undefined,
-    runs,
-    runs.map(({ output }) => output),
-    0,
-  );
+export function compareRaw(
+  tool: ReportTool,
+  runs: readonly (Labelled & { output: unknown })[],
+  findings: Findings,
+): void {
+  const root: Place = { parent: undefined, text: '', generic: '', collapsed: false, depth: 0 };
+  const outputs = runs.map(({ output }) => output);
+  new Walk(tool, findings).values(root, runs, outputs);
 }
 
-/** `runs` and `values` in parallel: of those runs that have what the value stands in. */
-function compareValues(
-  walk: Walk,
-  place: Place | undefined,
-  runs: readonly Labelled[],
-  values: readonly unknown[],
-  depth: number,
-): void {
-  if (values.every((value) => value === values[0])) return;
-  const here = values.filter((value) => value !== undefined);
-  if (here.length < values.length) {
-    tell(walk, place, runs, values);
-    if (here.length < 2 || typeof here[0] !== 'object') return;
+/** Runs and values are in parallel: of those runs that have what the value stands in. */
+class Walk {
+  readonly #tool: ReportTool;
+  readonly #findings: Findings;
+
+  constructor(tool: ReportTool, findings: Findings) {
+    this.#tool = tool;
+    this.#findings = findings;
   }
-  const among = here.length === values.length ? runs : runs.filter((_, at) => values[at] !== undefined);
-  if (depth < DEEPEST && here.every(isObject)) compareObjects(walk, place, among, here, depth);
-  else if (depth < DEEPEST && here.every(Array.isArray)) compareLists(walk, place, among, here, depth);
-  else if (here.length === values.length) tell(walk, place, runs, values);
-}
 
-function tell(walk: Walk, place: Place | undefined, runs: readonly Labelled[], values: readonly unknown[]): void {
-  const { tool, findings } = walk;
-  const change = changeOver(values);
-  if (change === undefined) return;
-  findings.add({
-    tool,
-    level: 'raw',
-    path: pathOf(place, 'text'),
-    generic: pathOf(place, 'generic'),
-    change,
-    collapsed: place?.collapsed === true,
-    runs,
-    values,
-  });
-}
-
-function compareObjects(
-  walk: Walk,
-  place: Place | undefined,
-  runs: readonly Labelled[],
-  objects: readonly Record<string, unknown>[],
-  depth: number,
-): void {
-  const names = new Set<string>();
-  for (const object of objects) for (const name of Object.keys(object)) names.add(name);
-  const generic = pathOf(place, 'generic');
-  const here = (name: string): Place => ({
-    parent: place,
-    text: named(name),
-    generic: named(name),
-    collapsed: place?.collapsed === true,
-  });
-  // Renamed ones first: the new name stands alone in one of the objects.
-  for (const name of names) {
-    const to = renamedTo(walk.tool, generic, name);
-    if (to === undefined) continue;
-    const isRenamed = (object: Record<string, unknown>) =>
-      own(object, name) === undefined && own(object, to) !== undefined;
-    if (!objects.some(isRenamed)) continue;
-    const values = objects.map((object) => own(object, name) ?? own(object, to));
-    compareRenamed(walk, here(name), to, runs, values);
-    names.delete(name);
-    names.delete(to);
+  values(place: Place, runs: Runs, values: Values): void {
+    if (values.every((value) => value === values[0])) return;
+    const here = values.filter((value) => value !== undefined);
+    if (here.length < values.length) {
+      this.#tell(place, runs, values);
+      if (here.length < 2 || typeof here[0] !== 'object') return;
+    }
+    const among = here.length === values.length ? runs : runs.filter((_, at) => values[at] !== undefined);
+    if (place.depth < DEEPEST && here.every(isObject)) this.#objects(place, among, here);
+    else if (place.depth < DEEPEST && here.every(Array.isArray)) this.#lists(place, among, here);
+    else if (here.length === values.length) this.#tell(place, runs, values);
   }
-  for (const name of names) {
-    if (depth === 0 && OWN_NAMES.has(name)) continue;
-    const values = objects.map((object) => own(object, name));
-    compareValues(walk, here(name), runs, values, depth + 1);
+
+  /** `to`: the new name, where the field was renamed. */
+  #tell(place: Place, runs: Runs, values: Values, to?: string): void {
+    const found = changeOver(values);
+    const change = to !== undefined && (found === undefined || found === 'rounding') ? 'renamed' : found;
+    if (change === undefined) return;
+    this.#findings.add({
+      tool: this.#tool,
+      level: 'raw',
+      path: pathOf(place, 'text'),
+      generic: pathOf(place, 'generic'),
+      change,
+      to: to === undefined ? undefined : pathOf({ ...place, text: named(to) }, 'text'),
+      collapsed: place.collapsed,
+      runs,
+      values,
+    });
   }
-}
 
-function compareRenamed(
-  walk: Walk,
-  place: Place,
-  to: string,
-  runs: readonly Labelled[],
-  values: readonly unknown[],
-): void {
-  const change = changeOver(values);
-  walk.findings.add({
-    tool: walk.tool,
-    level: 'raw',
-    path: pathOf(place, 'text'),
-    generic: pathOf(place, 'generic'),
-    change: change === undefined || change === 'rounding' ? 'renamed' : change,
-    to: pathOf({ ...place, text: named(to) }, 'text'),
-    collapsed: place.collapsed,
-    runs,
-    values,
-  });
-}
-
-function compareLists(
-  walk: Walk,
-  place: Place | undefined,
-  runs: readonly Labelled[],
-  lists: readonly (readonly unknown[])[],
-  depth: number,
-): void {
-  const { items, byPosition } = matched(place?.text ?? '', lists);
-  items.forEach(({ label, values }) => {
-    const here: Place = {
-      parent: place,
-      text: label,
-      generic: '[]',
-      collapsed: byPosition || place?.collapsed === true,
+  #objects(place: Place, runs: Runs, objects: readonly Record<string, unknown>[]): void {
+    const { collapsed, depth } = place;
+    const names = new Set(objects.flatMap((object) => Object.keys(object)));
+    const generic = pathOf(place, 'generic');
+    const here = (name: string): Place => {
+      const text = named(name);
+      return { parent: place, text, generic: text, collapsed, depth: depth + 1 };
     };
-    compareValues(walk, here, runs, values, depth + 1);
-  });
+    // Renamed ones first: the new name stands alone in one of the objects.
+    for (const name of names) {
+      const to = renamedTo(this.#tool, generic, name);
+      if (to === undefined) continue;
+      const isRenamed = (object: Record<string, unknown>) =>
+        own(object, name) === undefined && own(object, to) !== undefined;
+      if (!objects.some(isRenamed)) continue;
+      const values = objects.map((object) => own(object, name) ?? own(object, to));
+      this.#tell(here(name), runs, values, to);
+      names.delete(name);
+      names.delete(to);
+    }
+    for (const name of names) {
+      if (depth === 0 && OWN_NAMES.has(name)) continue;
+      const values = objects.map((object) => own(object, name));
+      this.values(here(name), runs, values);
+    }
+  }
+
+  #lists(place: Place, runs: Runs, lists: readonly Values[]): void {
+    const { items, byPosition } = matched(place.text, lists);
+    const collapsed = byPosition || place.collapsed;
+    for (const { label, values } of items)
+      this.values({ parent: place, text: label, generic: '[]', collapsed, depth: place.depth + 1 }, runs, values);
+  }
 }
 
 /** The items of lists side by side: by what names an item, where something does; else by their position. */
@@ -193,7 +152,7 @@ function nameOf(item: unknown, member: string): string | undefined {
   return typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, LONGEST_NAME) : undefined;
 }
 
-function matched(list: string, lists: readonly (readonly unknown[])[]): { items: Item[]; byPosition: boolean } {
+function matched(list: string, lists: readonly Values[]): { items: Item[]; byPosition: boolean } {
   const naming = NAMINGS.get(list);
   const byTheirNames = naming && byName(naming, lists);
   if (byTheirNames) return { items: byTheirNames, byPosition: false };
@@ -206,7 +165,7 @@ function matched(list: string, lists: readonly (readonly unknown[])[]): { items:
 }
 
 /** Undefined where an item has no name. Of several with one name the first is the first, the second the second. */
-function byName({ member, isPlace }: Naming, lists: readonly (readonly unknown[])[]): Item[] | undefined {
+function byName({ member, isPlace }: Naming, lists: readonly Values[]): Item[] | undefined {
   const items = new Map<string, Item>();
   for (const [place, values] of lists.entries()) {
     const seen = new Map<string, number>();
