@@ -9,9 +9,7 @@ import type { Facts, Outcome, Policy, Verdict } from './types.ts';
 
 export function evaluate(policy: Policy, facts: Facts, meter: Meter = new Meter()): Verdict {
   const run = new Run(facts, policy.uses, meter);
-  const rules = compile(policy).map((rule) =>
-    resultOf(rule, meter.spent ? EXHAUSTED : rule.node.judge(run.site)),
-  );
+  const rules = compile(policy).map((rule) => resultOf(rule, meter.spent ? EXHAUSTED : rule.node.judge(run.site)));
   return { outcome: wholeOf(rules), rules };
 }
 
@@ -44,13 +42,13 @@ function resultOf({ name, level }: CompiledRule, finding: Finding): RuleResult {
   return { ...result, ...(also.length > 0 ? { also } : {}), ...(more > 0 ? { more } : {}) };
 }
 
-function shortened({ message, field, actual, expected, from, ...rest }: Told): Told {
+function shortened({ message, field, actual, from, expected, ...rest }: Told): Told {
+  const texts = Object.entries({ field, actual, from, expected });
   return {
     ...rest,
     message: oneLine(message, 2 * LONGEST_SHOWN),
-    ...(field === undefined ? {} : { field: oneLine(field, LONGEST_SHOWN) }),
-    ...(actual === undefined ? {} : { actual: oneLine(actual, LONGEST_SHOWN) }),
-    ...(from === undefined ? {} : { from: oneLine(from, LONGEST_SHOWN) }),
-    ...(expected === undefined ? {} : { expected: oneLine(expected, LONGEST_SHOWN) }),
+    ...Object.fromEntries(
+      texts.flatMap(([name, text]) => (text === undefined ? [] : [[name, oneLine(text, LONGEST_SHOWN)]])),
+    ),
   };
 }

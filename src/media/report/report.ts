@@ -4,6 +4,7 @@ import type { CaptionsRead } from './captions.ts';
 import type { Context } from './context.ts';
 import { captionsOf, isListed, ONLY_PICTURES, readFrames, witnessed, type Bitstream } from './frames.ts';
 import { judge, trust } from './judge.ts';
+import { known } from './json.ts';
 import { isPicture, streamsOf } from './match.ts';
 import { finerContainer } from './normalise/container.ts';
 import { readFfprobe } from './normalise/ffprobe.ts';
@@ -197,13 +198,7 @@ function inPictures(
   return {
     ...(captions.length > 0 ? { captions } : {}),
     ...(bitstream
-      ? {
-          looked_at: {
-            pictures: bitstream.pictures,
-            ...(seconds === undefined ? {} : { seconds }),
-            ...(bitstream.captionSeconds === undefined ? {} : { captions: bitstream.captionSeconds }),
-          },
-        }
+      ? { looked_at: { pictures: bitstream.pictures, ...known({ seconds, captions: bitstream.captionSeconds }) } }
       : {}),
   };
 }

@@ -9,19 +9,15 @@ const name = Type.String({ maxLength: 64 });
 const numbers = (description: string) =>
   Type.Array(Type.Integer({ minimum: 0 }), { maxItems: MOST_COLUMNS, description });
 
+const mark = Type.Unsafe<[number, number]>({ type: 'array', items: { type: 'number' }, minItems: 2, maxItems: 2 });
 const marks = (title: string, description: string) =>
   Type.Object(
     {
       count: count('All of them.'),
-      list: Type.Array(
-        Type.Unsafe<[number, number]>({
-          type: 'array',
-          items: { type: 'number' },
-          minItems: 2,
-          maxItems: 2,
-        }),
-        { maxItems: MOST_MARKS, description: 'The first ones; fewer of each stream if there are many streams.' },
-      ),
+      list: Type.Array(mark, {
+        maxItems: MOST_MARKS,
+        description: 'The first ones; fewer of each stream if there are many streams.',
+      }),
     },
     { title, additionalProperties: false, description },
   );

@@ -6,6 +6,10 @@ import Type, { type Static, type TProperties } from 'typebox';
 
 const open = <T extends TProperties>(title: string, description: string, properties: T) =>
   Type.Object(properties, { title, description });
+const openOrNull = <T extends TProperties>(...given: Parameters<typeof open<T>>) => {
+  const schema = open(...given);
+  return Type.Unsafe<Static<typeof schema> | null>({ anyOf: [schema, { type: 'null' }] });
+};
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 const orNull = (description: string, example: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 256, description, examples: [example] });
@@ -33,23 +37,21 @@ const Assertion = open('C2paAssertion', 'What a manifest asserts.', {
   label: text('Label of the assertion.', 'c2pa.actions.v2'),
   data: Type.Optional(Type.Unsafe<unknown>({ description: 'Its content.' })),
 });
-const Ingredient = open('C2paIngredient', 'A file that this one was made from.', {
-  ...texts({
-    title: ['Title.', 'photo.jpg'],
-    format: ['Media type.', 'image/jpeg'],
-    relationship: ['How it was used.', 'parentOf'],
-    active_manifest: LABEL,
-  }),
+const INGREDIENT = texts({
+  title: ['Title.', 'photo.jpg'],
+  format: ['Media type.', 'image/jpeg'],
+  relationship: ['How it was used.', 'parentOf'],
+  active_manifest: LABEL,
 });
-const Signature = open('C2paSignature', 'Who signed the manifest.', {
-  ...texts({
-    alg: ['Algorithm.', 'Es256'],
-    issuer: ['Organization of the certificate.', 'Example Press'],
-    common_name: ['Common name of the certificate.', 'Example Press signing'],
-    cert_serial_number: ['Serial number of the certificate.', '7131231'],
-    time: ['Time of the time stamp.', '2026-03-01T12:00:00+00:00'],
-  }),
+const Ingredient = open('C2paIngredient', 'A file that this one was made from.', INGREDIENT);
+const SIGNATURE = texts({
+  alg: ['Algorithm.', 'Es256'],
+  issuer: ['Organization of the certificate.', 'Example Press'],
+  common_name: ['Common name of the certificate.', 'Example Press signing'],
+  cert_serial_number: ['Serial number of the certificate.', '7131231'],
+  time: ['Time of the time stamp.', '2026-03-01T12:00:00+00:00'],
 });
+const Signature = open('C2paSignature', 'Who signed the manifest.', SIGNATURE);
 const Manifest = open('C2paManifest', 'A manifest of the file.', {
   ...texts({
     label: LABEL,
@@ -73,17 +75,9 @@ const Summary = open('C2paSummary', 'A summary of the report. Absent in reports 
     enum: ['Invalid', 'Valid', 'Trusted', 'none'],
     description: 'validation_state, or none if there is no manifest.',
   }),
-  signer: Type.Unsafe<{ common_name: string | null; organization: string | null } | null>({
-    anyOf: [
-      Type.Object(
-        {
-          common_name: orNull('Common name of the signing certificate.', 'Example Press signing'),
-          organization: orNull('Organization of the signing certificate.', 'Example Press'),
-        },
-        { title: 'C2paSigner', description: 'Who signed the active manifest.' },
-      ),
-      { type: 'null' },
-    ],
+  signer: openOrNull('C2paSigner', 'Who signed the active manifest.', {
+    common_name: orNull('Common name of the signing certificate.', 'Example Press signing'),
+    organization: orNull('Organization of the signing certificate.', 'Example Press'),
   }),
   declared_ai: Type.Unsafe<'generated' | 'composite' | 'unspecified' | null>({
     type: ['string', 'null'],
@@ -94,15 +88,12 @@ const Summary = open('C2paSummary', 'A summary of the report. Absent in reports 
       'nothing is declared, which does not mean that none was used.',
   }),
   actions: Type.Array(
-    Type.Object(
-      {
-        action: orNull('Name of the action.', 'c2pa.edited'),
-        when: orNull('When it was done, as the signer says.', '2026-03-01T12:00:00Z'),
-        software: orNull('The program that did it.', 'Example Editor'),
-        source_type: orNull('Digital source type of the IPTC, without its address.', 'trainedAlgorithmicMedia'),
-      },
-      { title: 'C2paAction', description: 'An action of the active manifest.' },
-    ),
+    open('C2paAction', 'An action of the active manifest.', {
+      action: orNull('Name of the action.', 'c2pa.edited'),
+      when: orNull('When it was done, as the signer says.', '2026-03-01T12:00:00Z'),
+      software: orNull('The program that did it.', 'Example Editor'),
+      source_type: orNull('Digital source type of the IPTC, without its address.', 'trainedAlgorithmicMedia'),
+    }),
     { maxItems: 64, description: 'The first 64 actions of the active manifest.' },
   ),
 });
@@ -123,21 +114,13 @@ export const C2paReportSchema = open('C2paReport', 'What the C2PA manifests of a
     enum: ['Invalid', 'Valid', 'Trusted', null],
     description: 'Trusted: valid, and the signer is known. Null if there is no manifest.',
   }),
-  validation_results: Type.Unsafe<{
-    activeManifest?: Static<typeof Statuses>;
-    ingredientDeltas?: object[];
-  } | null>({
-    anyOf: [
-      open('C2paResults', 'Results of the checks.', {
-        activeManifest: Type.Optional(Statuses),
-        ingredientDeltas: Type.Optional(
-          Type.Array(Type.Unsafe<object>({ type: 'object' }), {
-            description: 'What the checks of the ingredients found in addition.',
-          }),
-        ),
+  validation_results: openOrNull('C2paResults', 'Results of the checks.', {
+    activeManifest: Type.Optional(Statuses),
+    ingredientDeltas: Type.Optional(
+      Type.Array(Type.Unsafe<object>({ type: 'object' }), {
+        description: 'What the checks of the ingredients found in addition.',
       }),
-      { type: 'null' },
-    ],
+    ),
   }),
   summary: Type.Optional(Summary),
   remote_manifest: Type.Optional(
