@@ -82,12 +82,11 @@ export class UpgradeReport {
         this.#uncounted += 1;
         return;
       }
-      const { tool: of, level: at, change: kind } = field;
       one = {
         path: general,
-        tool: of,
-        level: at,
-        change: kind,
+        tool: field.tool,
+        level: field.level,
+        change: field.change,
         ...(field.to === undefined ? {} : { to: withoutPlaces(field.to) }),
         files: 0,
         ...(field.known ? { known: field.known } : {}),

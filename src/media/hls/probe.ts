@@ -33,6 +33,7 @@ const ENTRIES = [
   'stream_disposition=attached_pic',
   'packet=stream_index,pts_time,dts_time,duration_time,flags',
 ].join(':');
+const QUIETLY = ['-hide_banner', '-v', 'error', '-protocol_whitelist', 'pipe'];
 const OUTPUT_BYTES = 64 << 20;
 const PROBE_MS = 60_000;
 
@@ -62,22 +63,9 @@ export async function probe(
   signal: AbortSignal,
 ): Promise<Facts | string> {
   const demuxer = format === 'ts' ? ['-f', 'mpegts'] : format === 'fmp4' ? ['-f', 'mov'] : [];
-  const [program = '', ...rest] = [
-    ...probeCommand,
-    '-hide_banner',
-    '-v',
-    'error',
-    '-protocol_whitelist',
-    'pipe',
-    ...demuxer,
-    '-of',
-    'json',
-    '-show_entries',
-    ENTRIES,
-    '-i',
-    'pipe:0',
-  ];
-  const child = spawn(program, rest, {
+  const [program = '', ...given] = probeCommand;
+  const output = ['-of', 'json', '-show_entries', ENTRIES];
+  const child = spawn(program, [...given, ...QUIETLY, ...demuxer, ...output, '-i', 'pipe:0'], {
     stdio: ['pipe', 'pipe', 'pipe'],
     signal: AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]),
     killSignal: 'SIGKILL',

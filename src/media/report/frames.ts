@@ -17,21 +17,12 @@ const FIRST_PICTURES = 4;
 const MIDDLE_PICTURES = 2;
 /** Of a shorter file the middle shows little that the beginning does not. */
 const LONG_SECONDS = 20;
-const SIDE_DATA = [
-  'side_data_type',
-  'max_content',
-  'max_average',
-  'vdr_rpu_profile',
-  'bl_video_full_range_flag',
-  'el_spatial_resampling_filter_flag',
-  'disable_residual_flag',
-  'vdr_bit_depth',
-];
 const OPTIONS: Readonly<Record<string, string>> = {
   output_format: 'json',
   show_entries:
     'frame=pts_time,best_effort_timestamp_time,interlaced_frame,top_field_first,repeat_pict,' +
-    `color_primaries,color_transfer,color_space:frame_side_data=${SIDE_DATA.join(',')}`,
+    'color_primaries,color_transfer,color_space:frame_side_data=side_data_type,max_content,max_average,' +
+    'vdr_rpu_profile,bl_video_full_range_flag,el_spatial_resampling_filter_flag,disable_residual_flag,vdr_bit_depth',
   threads: '1',
   ...NOTHING_ELSE,
 };
@@ -194,17 +185,8 @@ export const showsCaptions = (printed: Buffer | null | undefined): boolean | und
  * Codecs whose pictures have their colour, and say whether they are fields. Of others the decoder says what it always
  * says: BT.601 of VP8 and JPEG, and interlaced of DV.
  */
-const CODES_COLOUR = new Set<Field | undefined>(['h264', 'hevc', 'vvc', 'av1', 'vp9', 'mpeg2video', 'mpeg4', 'prores']);
-const CODES_FIELDS = new Set<Field | undefined>([
-  'h264',
-  'hevc',
-  'vvc',
-  'mpeg2video',
-  'mpeg4',
-  'prores',
-  'vc1',
-  'dnxhd',
-]);
+const CODES_COLOUR = new Set<Field | undefined>('h264 hevc vvc av1 vp9 mpeg2video mpeg4 prores'.split(' '));
+const CODES_FIELDS = new Set<Field | undefined>('h264 hevc vvc mpeg2video mpeg4 prores vc1 dnxhd'.split(' '));
 
 /** Of every picture ffprobe says whether it is interlaced. */
 const isPicture = (frame: JsonObject): boolean => numberOf(frame['interlaced_frame']) !== undefined;

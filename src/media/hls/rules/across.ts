@@ -92,6 +92,14 @@ export function judgeAcross(main: Playlist, members: readonly Member[], note: No
       if (!has(playlist, 'EXT-X-RENDITION-REPORT')) note(playlist, 'reports-missing', playlist.lines);
 }
 
+/** Notes what a playlist has otherwise than another one. */
+const differences =
+  (one: Playlist, other: Playlist, note: NoteIn) =>
+  (rule: keyof typeof ACROSS_RULES, tag: string, of: (playlist: Playlist) => string | number): void => {
+    const [own, its] = [of(other), of(one)];
+    if (own !== its) note(other, rule, lineOf(other, tag), `${own}, and ${nameOf(one)} has ${its}`);
+  };
+
 function compareHeads(members: readonly Member[], note: NoteIn): void {
   // Subtitles may be segmented differently, so they have their own target duration.
   const [model] = members.filter(({ role }) => role !== 'subtitles');
@@ -99,21 +107,10 @@ function compareHeads(members: readonly Member[], note: NoteIn): void {
   const one = model.playlist;
   const dated = members.find(({ playlist }) => has(playlist, 'EXT-X-PROGRAM-DATE-TIME'));
   for (const { playlist: other, role } of members) {
-    const where = (tag: string): number => lineOf(other, tag);
-    if (role !== 'subtitles' && other.targetDuration !== one.targetDuration)
-      note(
-        other,
-        'target-differs',
-        where('EXT-X-TARGETDURATION'),
-        `${other.targetDuration} s, and ${nameOf(one)} has ${one.targetDuration} s`,
-      );
-    if (other.type !== one.type)
-      note(
-        other,
-        'type-differs',
-        where('EXT-X-PLAYLIST-TYPE'),
-        `${other.type ?? 'none'}, and ${nameOf(one)} has ${one.type ?? 'none'}`,
-      );
+    const differ = differences(one, other, note);
+    if (role !== 'subtitles')
+      differ('target-differs', 'EXT-X-TARGETDURATION', ({ targetDuration }) => `${targetDuration} s`);
+    differ('type-differs', 'EXT-X-PLAYLIST-TYPE', ({ type = 'none' }) => type);
     if (other.ended !== one.ended)
       note(
         other,
@@ -132,6 +129,7 @@ const discontinuities = ({ segments }: Playlist): number =>
 function compareTimes([one, ...others]: readonly Playlist[], note: NoteIn): void {
   if (one === undefined) return;
   for (const other of others) {
+    const differ = differences(one, other, note);
     if (one.ended && other.ended) {
       const [own, its] = [durationOf(other), durationOf(one)];
       const slack = Math.max(NEAR_S, 0.01 * its, 0.2 * (one.targetDuration ?? 0));
@@ -149,27 +147,14 @@ function compareTimes([one, ...others]: readonly Playlist[], note: NoteIn): void
         if (at !== -1)
           note(other, 'segments-differ', other.segments[at]?.infLine ?? 1, `the first one after ${at} segments`);
       }
-      if (discontinuities(other) !== discontinuities(one))
-        note(
-          other,
-          'discontinuities-differ',
-          lineOf(other, 'EXT-X-DISCONTINUITY'),
-          `${discontinuities(other)}, and ${nameOf(one)} has ${discontinuities(one)}`,
-        );
-    } else if (
-      isLive(one) &&
-      isLive(other) &&
-      one.mediaSequence === other.mediaSequence &&
-      other.discontinuitySequence !== one.discontinuitySequence
-    ) {
+      differ('discontinuities-differ', 'EXT-X-DISCONTINUITY', discontinuities);
       // A playlist read a moment later may have advanced: only equal windows are comparable.
-      note(
-        other,
+    } else if (isLive(one) && isLive(other) && one.mediaSequence === other.mediaSequence)
+      differ(
         'discontinuity-sequence-differs',
-        lineOf(other, 'EXT-X-DISCONTINUITY-SEQUENCE'),
-        `${other.discontinuitySequence}, and ${nameOf(one)} has ${one.discontinuitySequence}`,
+        'EXT-X-DISCONTINUITY-SEQUENCE',
+        ({ discontinuitySequence }) => discontinuitySequence,
       );
-    }
     const [date, its] = [other.segments[0]?.date, one.segments[0]?.date];
     if (
       date !== undefined &&

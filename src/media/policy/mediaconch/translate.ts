@@ -100,16 +100,14 @@ function groupOf(element: Element, not: Not): Condition | undefined {
 }
 
 /** By MediaConch's operators; the value is what stands between the tags, or another field. */
-const OPERATORS: Readonly<Record<string, (value: Operand) => Operators>> = {
-  '=': (value) => ({ is: value }),
-  '!=': (value) => ({ not: value }),
-  '<': (value) => ({ below: value }),
-  '<=': (value) => ({ 'at-most': value }),
-  '>': (value) => ({ above: value }),
-  '>=': (value) => ({ 'at-least': value }),
-};
-const operatorOf = (text: string): ((value: Operand) => Operators) | undefined =>
-  Object.hasOwn(OPERATORS, text) ? OPERATORS[text] : undefined;
+const OPERATORS: ReadonlyMap<string, (value: Operand) => Operators> = new Map([
+  ['=', (value) => ({ is: value })],
+  ['!=', (value) => ({ not: value })],
+  ['<', (value) => ({ below: value })],
+  ['<=', (value) => ({ 'at-most': value })],
+  ['>', (value) => ({ above: value })],
+  ['>=', (value) => ({ 'at-least': value })],
+]);
 
 function ruleOf(element: Element, not: Not): Condition | undefined {
   const { attributes } = element;
@@ -139,7 +137,7 @@ function ruleOf(element: Element, not: Not): Condition | undefined {
       return starts && { none: [{ ...starts, match: 'any' }] };
     }
   }
-  const make = operatorOf(operator);
+  const make = OPERATORS.get(operator);
   if (make === undefined) return not(element, `operator "${oneLine(operator, 30)}" is unknown`);
   const canonical = canonicalOf(where, operator);
   const value = canonical?.value(text);
@@ -188,7 +186,7 @@ function onOutput(element: Element, where: Where, operators: Operators, not: Not
 /** Compares two fields, both as mediainfo prints them. */
 function against(element: Element, where: Where, operator: string, source: Element, not: Not): Condition | undefined {
   const { tracktype = where.track, value = where.field, occurrence } = source.attributes;
-  const make = operatorOf(operator);
+  const make = OPERATORS.get(operator);
   if (make === undefined) return not(element, `operator "${oneLine(operator, 30)}" cannot compare two fields`);
   const place = occurrenceOf(occurrence);
   if (occurrence === '*' || place === undefined) return not(element, 'compares with every track of another type');
