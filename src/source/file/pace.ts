@@ -42,15 +42,6 @@ export class Pace {
     if (--this.#waiting === 0) this.#rest();
   }
 
-  async during<T>(promise: Promise<T>): Promise<T> {
-    this.begin();
-    try {
-      return await promise;
-    } finally {
-      this.end();
-    }
-  }
-
   received(bytes: number): void {
     this.#bytes += bytes;
     if (this.#bytes < this.#min) return;

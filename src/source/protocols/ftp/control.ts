@@ -173,15 +173,14 @@ export class FtpControl {
 
 const nonsense = (detail: string): SourceError => wrongProtocol('FTP', { detail });
 
-/** Maps FTP replies to the HTTP status codes in which failures are recorded. */
+/** The HTTP status in which a reply is recorded. */
+const STATUSES: Readonly<Record<number, readonly number[]>> = {
+  404: [550, 551, 553],
+  401: [332, 430, 530],
+  503: [421, 425, 450, 451],
+};
+
 export function refusedBy(code: number): SourceError {
-  const status =
-    code === 550 || code === 553 || code === 551
-      ? 404
-      : code === 530 || code === 332 || code === 430
-        ? 401
-        : code === 421 || code === 450 || code === 451 || code === 425
-          ? 503
-          : 502;
+  const status = Number(Object.entries(STATUSES).find(([, codes]) => codes.includes(code))?.[0] ?? 502);
   return new SourceError('origin-unreachable', `the FTP server answered ${code}`, { reason: 'status', status });
 }

@@ -87,15 +87,15 @@ export interface Handshake {
 }
 
 const FIXED = 48;
+/** Words of four bytes behind the first two. */
+const WORDS = ['seq', 'mtu', 'window', 'type', 'socket', 'cookie'] as const;
 
 export function encodeHandshake(shake: Handshake): Buffer {
   const bytes = Buffer.alloc(FIXED);
   bytes.writeUInt32BE(shake.version, 0);
   bytes.writeUInt16BE(shake.encryption, 4);
   bytes.writeUInt16BE(shake.extensionField, 6);
-  [shake.seq, shake.mtu, shake.window, shake.type, shake.socket, shake.cookie].forEach((value, i) =>
-    bytes.writeUInt32BE(value >>> 0, 8 + 4 * i),
-  );
+  for (const [at, word] of WORDS.entries()) bytes.writeUInt32BE(shake[word] >>> 0, 8 + 4 * at);
   const parts = shake.extensions.map(({ type, body }) => {
     const head = Buffer.alloc(4);
     head.writeUInt16BE(type, 0);
@@ -107,23 +107,18 @@ export function encodeHandshake(shake: Handshake): Buffer {
 
 export function readHandshake(bytes: Buffer): Handshake | undefined {
   if (bytes.length < FIXED) return undefined;
-  const at = (offset: number): number => bytes.readUInt32BE(offset);
   const extensions: Handshake['extensions'] = [];
   for (let from = FIXED; from + 4 <= bytes.length;) {
     const length = bytes.readUInt16BE(from + 2) * 4;
     extensions.push({ type: bytes.readUInt16BE(from), body: bytes.subarray(from + 4, from + 4 + length) });
     from += 4 + length;
   }
+  const words = WORDS.map((word, at) => [word, bytes.readUInt32BE(8 + 4 * at)]);
   return {
-    version: at(0),
+    version: bytes.readUInt32BE(0),
     encryption: bytes.readUInt16BE(4),
     extensionField: bytes.readUInt16BE(6),
-    seq: at(8),
-    mtu: at(12),
-    window: at(16),
-    type: at(20),
-    socket: at(24),
-    cookie: at(28),
+    ...(Object.fromEntries(words) as Pick<Handshake, (typeof WORDS)[number]>),
     extensions,
   };
 }
