@@ -131,13 +131,10 @@ const levelOf = (value: unknown): number | undefined => {
   return number !== undefined && number > 0 && number < 100 ? number : undefined;
 };
 export const LEVEL: Kind = {
-  name: 'codec level',
-  unit: 'none',
+  ...numeric('codec level', 'none', near),
   accepted: 'a level such as 4.1, "4.1" or "1b"',
   wanted: levelOf,
   actual: levelOf,
-  equal: (a, b) => near(a as number, b as number),
-  order: (value) => value as number,
 };
 
 /** Shown only where it is true: where a report says nothing, it is false. */
