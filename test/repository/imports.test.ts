@@ -19,7 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'media/hls': ['base', 'source'],
   'media/policy': ['base', 'media/hls', 'media/report', 'media/tools'],
   'media/report': ['base', 'media/tools'],
-  'media/timeline': [],
+  'media/timeline': ['base'],
   'media/tools': ['base'],
 
   'platform/bus': ['base', 'source', 'media', 'platform/kube'],

@@ -1,5 +1,6 @@
 /** Many comparisons as one report: which fields change, and on how many files. */
 import Type, { type Static } from 'typebox';
+import { count, titled, untitled } from '../../base/schema_parts.ts';
 import { LEVELS } from './limits.ts';
 import { type ChangedField, ChangedFieldSchema, type Comparison } from './schema.ts';
 
@@ -9,37 +10,28 @@ const MOST_TOLD = 500;
 const MOST_EXAMPLES = 3;
 
 const { path, tool, level, change, to, values, known } = ChangedFieldSchema.properties;
-const count = (description: string) => Type.Integer({ minimum: 0, description });
 
-export const ReportedFieldSchema = Type.Object(
-  {
-    path,
-    tool,
-    level,
-    change,
-    to,
-    files: count('Comparisons with this change.'),
-    known,
-    examples: Type.Array(Type.Object({ request_id: Type.String(), path, values }, { additionalProperties: false }), {
-      maxItems: MOST_EXAMPLES,
-    }),
-  },
-  { title: 'ReportedField', additionalProperties: false },
-);
+export const ReportedFieldSchema = titled('ReportedField', {
+  path,
+  tool,
+  level,
+  change,
+  to,
+  files: count('Comparisons with this change.'),
+  known,
+  examples: Type.Array(untitled({ request_id: Type.String(), path, values }), { maxItems: MOST_EXAMPLES }),
+});
 export type ReportedField = Static<typeof ReportedFieldSchema>;
 
-export const UpgradeSummarySchema = Type.Object(
-  {
-    comparisons: count('Comparisons that the report is made of.'),
-    changed: count('Those of them with at least one change that is not known.'),
-    unchanged: count('Those without any change.'),
-    cut: count('Those that had more changes than a comparison tells: their counts are too low.'),
-    fields: count('Different fields that change.'),
-    told: count('Those of them that stand in `fields`.'),
-    known: count('Those of them that the list of known changes explains.'),
-  },
-  { title: 'UpgradeSummary', additionalProperties: false },
-);
+export const UpgradeSummarySchema = titled('UpgradeSummary', {
+  comparisons: count('Comparisons that the report is made of.'),
+  changed: count('Those of them with at least one change that is not known.'),
+  unchanged: count('Those without any change.'),
+  cut: count('Those that had more changes than a comparison tells: their counts are too low.'),
+  fields: count('Different fields that change.'),
+  told: count('Those of them that stand in `fields`.'),
+  known: count('Those of them that the list of known changes explains.'),
+});
 export type UpgradeSummary = Static<typeof UpgradeSummarySchema>;
 
 /** `streams[3].tags.x` and `streams[4].tags.x` are one field; `track[@type=Audio]` and `track[@type=Video]` are two. */

@@ -3,33 +3,25 @@
  * validator in tests.
  */
 import Type, { type Static, type TSchema } from 'typebox';
+import { count, described, eitherOrNull, oneOf } from '../../base/schema_parts.ts';
 import { LEVELS } from './rule.ts';
 
-const count = (description: string) => Type.Integer({ minimum: 0, description });
 const seconds = (description: string) => Type.Number({ minimum: 0, description });
 const orNull = <T extends TSchema>(schema: T, description: string, example: string | number) => {
   const { type, ...rest } = schema as T & { type: string };
   return Type.Unsafe<Static<T> | null>({ ...rest, type: [type, 'null'], description, examples: [example] });
 };
-const word = <const T extends string>(values: readonly T[], description: string, options: object = {}) =>
-  Type.Unsafe<T>({ type: 'string', enum: [...values], description, ...options });
 const text = (description: string, example: string) => orNull(Type.String(), description, example);
 const amount = (description: string, example: number) => orNull(Type.Number({ minimum: 0 }), description, example);
 const whole = (description: string, example: number) => orNull(Type.Integer({ minimum: 0 }), description, example);
-/** A closed object: a member that is not described here is a defect. */
-const group = <T extends Record<string, TSchema>>(title: string, description: string, properties: T) =>
-  Type.Object(properties, { title, description, additionalProperties: false });
-const groupOrNull = <T extends Record<string, TSchema>>(title: string, description: string, properties: T) => {
-  const schema = group(title, description, properties);
-  return Type.Unsafe<Static<typeof schema> | null>({ anyOf: [schema, { type: 'null' }] });
-};
-
+const nullable = <T extends Record<string, TSchema>>(...given: Parameters<typeof described<T>>) =>
+  eitherOrNull(described(...given));
 const string = (description: string, example: string) => Type.String({ description, examples: [example] });
 const integer = (minimum: number, description: string, example: number) =>
   Type.Integer({ minimum, description, examples: [example] });
 
-const MessageSchema = group('HlsMessage', 'What a rule found.', {
-  level: word(LEVELS, 'How bad it is.', { examples: ['must-fix'] }),
+const MessageSchema = described('HlsMessage', 'What a rule found.', {
+  level: oneOf(LEVELS, 'How bad it is.', { examples: ['must-fix'] }),
   code: string('The rule; docs/hls-rules.md lists them.', 'target-duration'),
   apple_code: Type.Optional(
     Type.Integer({
@@ -56,8 +48,8 @@ const MessageSchema = group('HlsMessage', 'What a rule found.', {
   ),
 });
 
-const MeasuredStream = group('HlsMeasuredStream', 'A stream in the measured segments.', {
-  type: word(['video', 'audio', 'other'], 'Type.'),
+const MeasuredStream = described('HlsMeasuredStream', 'A stream in the measured segments.', {
+  type: oneOf(['video', 'audio', 'other'], 'Type.'),
   codec: string("Codec, in ffmpeg's names.", 'h264'),
   profile: string('Profile; empty if it is unknown.', 'High'),
   width: integer(0, 'Width in pixels; 0 without a picture.', 1280),
@@ -65,7 +57,7 @@ const MeasuredStream = group('HlsMeasuredStream', 'A stream in the measured segm
   channels: integer(0, 'Channels; 0 without sound.', 2),
 });
 
-const Findings = group('HlsFindingCounts', 'Messages about one playlist, by level.', {
+const Findings = described('HlsFindingCounts', 'Messages about one playlist, by level.', {
   must_fix: count('Messages of level must-fix.'),
   should_fix: count('Messages of level should-fix.'),
   info: count('Messages of level info.'),
@@ -73,14 +65,14 @@ const Findings = group('HlsFindingCounts', 'Messages about one playlist, by leve
 
 const ROLES = ['multivariant', 'media', 'variant', 'iframes', 'audio', 'video', 'subtitles', 'unknown'] as const;
 
-const MeasuredDuration = group('HlsMeasuredDuration', 'How long a segment was found to be.', {
+const MeasuredDuration = described('HlsMeasuredDuration', 'How long a segment was found to be.', {
   index: count('Its place in the playlist, from 0.'),
   seconds: seconds('Its duration.'),
 });
 
-const PlaylistSchema = group('HlsPlaylist', 'A playlist that was read.', {
+const PlaylistSchema = described('HlsPlaylist', 'A playlist that was read.', {
   url: string('Its address.', 'https://media.example.com/live/720p.m3u8'),
-  role: word(ROLES, 'What it is: the source itself, or how the multivariant playlist refers to it.'),
+  role: oneOf(ROLES, 'What it is: the source itself, or how the multivariant playlist refers to it.'),
   version: whole('EXT-X-VERSION.', 7),
   lines: count('Number of lines.'),
   bytes: count('Size in bytes.'),
@@ -99,14 +91,14 @@ const PlaylistSchema = group('HlsPlaylist', 'A playlist that was read.', {
   program_date_time: Type.Boolean({ description: 'Whether it has EXT-X-PROGRAM-DATE-TIME.' }),
   date_ranges: count('Number of EXT-X-DATERANGE.'),
   findings: Findings,
-  segment_durations: groupOrNull('HlsSegmentDurations', 'EXTINF of its segments; null in a multivariant playlist.', {
+  segment_durations: nullable('HlsSegmentDurations', 'EXTINF of its segments; null in a multivariant playlist.', {
     declared: Type.Array(Type.Number({ minimum: 0 }), {
       description: 'In seconds, in order; at most 2,000 of a playlist and 20,000 of a report.',
       examples: [[6.006, 6.006, 2.002]],
     }),
     left_out: count('Segments after these.'),
   }),
-  text: groupOrNull('HlsPlaylistText', 'Its lines; null unless requested by enable_playlist_text.', {
+  text: nullable('HlsPlaylistText', 'Its lines; null unless requested by enable_playlist_text.', {
     lines: Type.Array(Type.String(), {
       description:
         'From the first one on, as many as fit in 65,536 characters of a playlist and 524,288 of a report. Without ' +
@@ -116,7 +108,7 @@ const PlaylistSchema = group('HlsPlaylist', 'A playlist that was read.', {
     }),
     left_out: count('Lines after these.'),
   }),
-  measured: groupOrNull('HlsMeasured', 'What its segments showed; null if none were measured.', {
+  measured: nullable('HlsMeasured', 'What its segments showed; null if none were measured.', {
     segments: count('Segments that were measured.'),
     bytes: count('Their size in bytes.'),
     seconds: seconds('Their duration as the playlist declares it.'),
@@ -127,7 +119,7 @@ const PlaylistSchema = group('HlsPlaylist', 'A playlist that was read.', {
   }),
 });
 
-const VariantSchema = group('HlsVariant', 'A variant of the multivariant playlist.', {
+const VariantSchema = described('HlsVariant', 'A variant of the multivariant playlist.', {
   url: string('Its address.', 'https://media.example.com/live/720p.m3u8'),
   iframes: Type.Boolean({ description: 'Whether it is an EXT-X-I-FRAME-STREAM-INF.' }),
   bandwidth: amount('BANDWIDTH, in bits per second.', 3000000),
@@ -140,13 +132,13 @@ const VariantSchema = group('HlsVariant', 'A variant of the multivariant playlis
   subtitles: text('SUBTITLES.', 'subs'),
   closed_captions: text('CLOSED-CAPTIONS.', 'NONE'),
   line: integer(1, 'Its line in the multivariant playlist.', 5),
-  measured: groupOrNull('HlsMeasuredRates', 'Bit rates of its segments and its sound; null if none were measured.', {
+  measured: nullable('HlsMeasuredRates', 'Bit rates of its segments and its sound; null if none were measured.', {
     peak: count('Of the largest segment, in bits per second.'),
     average: count('On average, in bits per second.'),
   }),
 });
 
-const SummarySchema = group('HlsSummary', 'The presentation in numbers.', {
+const SummarySchema = described('HlsSummary', 'The presentation in numbers.', {
   must_fix: count('Findings of level must-fix.'),
   should_fix: count('Findings of level should-fix.'),
   info: count('Findings of level info.'),
@@ -163,7 +155,7 @@ const SummarySchema = group('HlsSummary', 'The presentation in numbers.', {
   duration: seconds('Duration of the longest playlist.'),
 });
 
-export const HlsReportSchema = group('HlsReport', 'What the HLS validator found.', {
+export const HlsReportSchema = described('HlsReport', 'What the HLS validator found.', {
   success: Type.Boolean({ description: 'Whether no must-fix rule is broken.' }),
   error: Type.Optional(
     Type.String({ description: 'The first must-fix message and how many there are; absent without one.' }),

@@ -1,65 +1,58 @@
 /** Policies and their results as schemas: for the OpenAPI description, and the validator in tests. */
 import Type, { type Static } from 'typebox';
+import { oneOf, titled, untitled } from '../../base/schema_parts.ts';
 import { LONGEST_NAME, LONGEST_TEXT, MOST_RULES, MOST_TOLD } from './limits.ts';
 import { LEVELS, OUTCOMES, RAW_TOOLS, STREAM_TYPES, type Condition, type Policy } from './types.ts';
 
-const oneOf = <T extends string>(values: readonly T[], description: string) =>
-  Type.Unsafe<T>({ type: 'string', enum: [...values], description });
 const text = (description: string, maxLength: number = LONGEST_TEXT) => Type.String({ maxLength, description });
 
-const RuleResultSchema = Type.Object(
-  {
-    name: text('Of the rule.', LONGEST_NAME),
-    level: oneOf(LEVELS, 'What a failure of the rule is.'),
-    outcome: oneOf(OUTCOMES, 'The outcome of the rule.'),
-    stream: Type.Optional(text('The first stream that decided, as `probe_report` numbers it: `streams[1]`.')),
-    field: Type.Optional(text('The field, as the rule names it.')),
-    actual: Type.Optional(text('What was found.')),
-    expected: Type.Optional(text('What the rule asks for.')),
-    from: Type.Optional(
-      text(
-        'Where the value comes from: `probe_report`, the tool that it chose in a dispute, or a tool and its version.',
-      ),
+const RuleResultSchema = titled('RuleResult', {
+  name: text('Of the rule.', LONGEST_NAME),
+  level: oneOf(LEVELS, 'What a failure of the rule is.'),
+  outcome: oneOf(OUTCOMES, 'The outcome of the rule.'),
+  stream: Type.Optional(text('The first stream that decided, as `probe_report` numbers it: `streams[1]`.')),
+  field: Type.Optional(text('The field, as the rule names it.')),
+  actual: Type.Optional(text('What was found.')),
+  expected: Type.Optional(text('What the rule asks for.')),
+  from: Type.Optional(
+    text(
+      'Where the value comes from: `probe_report`, the tool that it chose in a dispute, or a tool and its version.',
     ),
-    confidence: Type.Optional(
-      Type.Number({ minimum: 0, maximum: 1, description: 'How often such a value was right, where that was learned.' }),
-    ),
-    message: text('The same as a sentence.', 1000),
-    also: Type.Optional(
-      Type.Array(Type.Object({ stream: text('Its path.'), actual: Type.Optional(text('What was found.')) }), {
-        maxItems: MOST_TOLD,
-        description: 'Further streams with the same outcome.',
-      }),
-    ),
-    more: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Further streams with the same outcome that are not named.' }),
-    ),
-  },
-  { title: 'RuleResult', additionalProperties: false },
-);
+  ),
+  confidence: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 1, description: 'How often such a value was right, where that was learned.' }),
+  ),
+  message: text('The same as a sentence.', 1000),
+  also: Type.Optional(
+    Type.Array(Type.Object({ stream: text('Its path.'), actual: Type.Optional(text('What was found.')) }), {
+      maxItems: MOST_TOLD,
+      description: 'Further streams with the same outcome.',
+    }),
+  ),
+  more: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Further streams with the same outcome that are not named.' }),
+  ),
+});
 export type RuleResult = Static<typeof RuleResultSchema>;
 
-export const PolicyResultSchema = Type.Object(
-  {
-    name: Type.Unsafe<string | null>({
-      type: ['string', 'null'],
-      maxLength: LONGEST_NAME,
-      description: 'Of the policy; null for one that came with the request.',
-    }),
-    revision: Type.Unsafe<number | null>({
-      type: ['integer', 'null'],
-      minimum: 1,
-      description: 'Its revision; null for one that came with the request.',
-    }),
-    outcome: oneOf(
-      OUTCOMES,
-      'fail where a rule failed; else unknown where a rule of level fail could not be judged; else warn where a rule ' +
-        'of level warn failed or could not be judged; else pass; not-applicable where no rule applied.',
-    ),
-    rules: Type.Array(RuleResultSchema, { maxItems: MOST_RULES }),
-  },
-  { title: 'PolicyResult', additionalProperties: false },
-);
+export const PolicyResultSchema = titled('PolicyResult', {
+  name: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    maxLength: LONGEST_NAME,
+    description: 'Of the policy; null for one that came with the request.',
+  }),
+  revision: Type.Unsafe<number | null>({
+    type: ['integer', 'null'],
+    minimum: 1,
+    description: 'Its revision; null for one that came with the request.',
+  }),
+  outcome: oneOf(
+    OUTCOMES,
+    'fail where a rule failed; else unknown where a rule of level fail could not be judged; else warn where a rule ' +
+      'of level warn failed or could not be judged; else pass; not-applicable where no rule applied.',
+  ),
+  rules: Type.Array(RuleResultSchema, { maxItems: MOST_RULES }),
+});
 export type PolicyResult = Static<typeof PolicyResultSchema>;
 
 /** Written out for readers and clients: `readPolicy` checks a policy, and names what is wrong with it. */
@@ -123,31 +116,25 @@ const members = (inner: object) => ({
 });
 
 const NESTED = { type: 'object', description: 'A condition, with the members of a rule.' };
-const ConditionSchema = Type.Object(members(NESTED), { title: 'PolicyCondition', additionalProperties: false });
+const ConditionSchema = titled('PolicyCondition', members(NESTED));
 
-const RuleSchema = Type.Object(
-  {
-    name: text('Of the rule; once in a policy.', LONGEST_NAME),
-    level: Type.Optional(oneOf(LEVELS, 'The outcome if the rule fails: fail (default) or warn.')),
-    description: Type.Optional(text('For people.')),
-    ...members(ConditionSchema),
-  },
-  { title: 'PolicyRule', additionalProperties: false },
-);
+const RuleSchema = titled('PolicyRule', {
+  name: text('Of the rule; once in a policy.', LONGEST_NAME),
+  level: Type.Optional(oneOf(LEVELS, 'The outcome if the rule fails: fail (default) or warn.')),
+  description: Type.Optional(text('For people.')),
+  ...members(ConditionSchema),
+});
 
 export const PolicySchema = Type.Unsafe<Policy>({
-  ...Type.Object(
-    {
-      description: Type.Optional(text('For people.')),
-      uses: Type.Optional(
-        Type.Object(
-          { ffprobe: Type.Optional(text('Its version.', 30)), mediainfo: Type.Optional(text('Its version.', 30)) },
-          { additionalProperties: false, description: 'The versions that the policy is written for.' },
-        ),
+  ...untitled({
+    description: Type.Optional(text('For people.')),
+    uses: Type.Optional(
+      Type.Object(
+        { ffprobe: Type.Optional(text('Its version.', 30)), mediainfo: Type.Optional(text('Its version.', 30)) },
+        { additionalProperties: false, description: 'The versions that the policy is written for.' },
       ),
-      rules: Type.Array(RuleSchema, { minItems: 1, maxItems: MOST_RULES }),
-    },
-    { additionalProperties: false },
-  ),
+    ),
+    rules: Type.Array(RuleSchema, { minItems: 1, maxItems: MOST_RULES }),
+  }),
   title: 'Policy',
 });

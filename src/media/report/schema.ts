@@ -2,7 +2,8 @@
  * The schema of probe_report: source of its type, of its part of the OpenAPI description, of the page of its fields,
  * and of the validator in tests. fields.ts defines how the two tools are compared.
  */
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static } from 'typebox';
+import { described, oneOf } from '../../base/schema_parts.ts';
 import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
 import { DOLBY_VISION_BASES } from './fields.ts';
 import { STREAM_TYPES } from './side.ts';
@@ -18,12 +19,9 @@ const number = (description: string, example: number) => Type.Optional(Type.Numb
 const flag = (description: string, example = true) => Type.Optional(Type.Boolean(told(description, example)));
 const marked = (description: string) => Type.Optional(Type.Literal(true, told(description, true)));
 const word = <const T extends string>(values: readonly T[], description: string) =>
-  Type.Unsafe<T>({ type: 'string', enum: [...values], ...told(description, values[0]!) });
-/** A closed object: a member that is not described here is a defect. */
-const group = <T extends Record<string, TSchema>>(title: string, description: string, properties: T) =>
-  Type.Object(properties, { title, description, additionalProperties: false });
+  oneOf(values, description, { examples: [values[0]] });
 
-const Fraction = group('Fraction', 'An exact rate; 0/1 where it is unknown.', {
+const Fraction = described('Fraction', 'An exact rate; 0/1 where it is unknown.', {
   numerator: Type.Integer({ minimum: 0, ...told('Frames.', 30000) }),
   denominator: Type.Integer({ minimum: 1, ...told('Seconds.', 1001) }),
 });
@@ -33,25 +31,25 @@ const codec = {
   four_cc: text('The FourCC that the container declares.', 'avc1'),
 };
 const ID = 'The FourCC as a little-endian integer';
-const VideoCodec = group('ReportVideoCodec', 'The codec of the first video stream.', {
+const VideoCodec = described('ReportVideoCodec', 'The codec of the first video stream.', {
   id: Type.Integer({ minimum: 0, ...told(`${ID}; 0 without one.`, 0x31637661) }),
   ...codec,
 });
-const StreamCodec = group('ReportStreamCodec', 'The codec of a stream.', {
+const StreamCodec = described('ReportStreamCodec', 'The codec of a stream.', {
   id: whole(`${ID}.`, 0x31637661),
   ...codec,
   profile: text('The profile, in lower case.', 'high'),
   level: text('The level of H.264 and HEVC.', '4.1'),
 });
 
-const Size = group('ReportSize', 'The picture size.', {
+const Size = described('ReportSize', 'The picture size.', {
   width: whole('Width in pixels.', 1920),
   height: whole('Height in pixels.', 1080),
   display_aspect_ratio: positive('Aspect ratio of the picture as shown, to three decimals.', 1.778),
   sample_aspect_ratio: positive('Aspect ratio of a pixel, to three decimals.', 1),
 });
 
-const PixelFormat = group('ReportPixelFormat', 'The pixels of a picture.', {
+const PixelFormat = described('ReportPixelFormat', 'The pixels of a picture.', {
   color_model: Type.Optional(word(['yuv', 'rgb', 'gray', 'palette'], 'How a pixel is coded.')),
   components_order: text('The components in the order in which they are stored.', 'yuv'),
   chroma_subsampling: text('Chroma subsampling.', '4:2:0'),
@@ -65,23 +63,23 @@ const bitrate = {
   maximum: whole('Declared maximum, in bits per second.', 8000000),
 };
 const AVERAGE = 'Average bit rate, in bits per second';
-const VideoBitrate = group('ReportVideoBitrate', 'Bit rates of the first video stream.', {
+const VideoBitrate = described('ReportVideoBitrate', 'Bit rates of the first video stream.', {
   average: Type.Integer({ minimum: 0, ...told(`${AVERAGE}; 0 where it is unknown.`, 3850123) }),
   ...bitrate,
 });
-const StreamBitrate = group('ReportStreamBitrate', 'Bit rates of a stream.', {
+const StreamBitrate = described('ReportStreamBitrate', 'Bit rates of a stream.', {
   average: whole(`${AVERAGE}.`, 3850123),
   ...bitrate,
 });
 
-const Color = group('ReportColor', "Colour, in ffmpeg's names.", {
+const Color = described('ReportColor', "Colour, in ffmpeg's names.", {
   primaries: text('Colour primaries.', 'bt709'),
   transfer: text('Transfer characteristics.', 'smpte2084'),
   matrix: text('Matrix coefficients.', 'bt2020nc'),
   range: Type.Optional(word(['tv', 'pc'], 'Range of values: limited (tv) or full (pc).')),
 });
 
-const Hdr = group('ReportHdr', 'High dynamic range.', {
+const Hdr = described('ReportHdr', 'High dynamic range.', {
   formats: Type.Optional(Type.Array(Type.String(), told('The formats that the stream follows.', ['HDR10']))),
   mastering_display: flag('Whether there are metadata of the mastering display (SMPTE ST 2086).'),
   dynamic: flag('Whether there are dynamic metadata (SMPTE ST 2094).'),
@@ -95,13 +93,13 @@ const Hdr = group('ReportHdr', 'High dynamic range.', {
   dolby_vision_rpu: marked('Present where the pictures carry Dolby Vision metadata (RPUs).'),
 });
 
-const Caption = group('ReportCaption', 'Captions inside the pictures.', {
+const Caption = described('ReportCaption', 'Captions inside the pictures.', {
   kind: word(['a53', 'cea-608', 'cea-708'], 'The kind; a53: captions that are not told apart.'),
   service: text('The channel of CEA-608 or the service of CEA-708, if it is known.', 'CC1'),
   first_time: number('Time of the first picture that was read and carries some of it, in seconds.', 1.4),
 });
 
-const LookedAt = group('ReportLookedAt', 'The pictures that were decoded for what no container declares.', {
+const LookedAt = described('ReportLookedAt', 'The pictures that were decoded for what no container declares.', {
   pictures: Type.Integer({ minimum: 0, ...told('How many; 0: packets alone, for captions.', 6) }),
   seconds: positive('The time that they are shown, where the frame rate is known.', 0.24),
   captions: number('Seconds of the beginning in which the captions were told apart.', 10),
@@ -113,7 +111,7 @@ const times = {
 };
 const frames_count = whole('Number of frames.', 14315);
 
-const StreamSchema = group('ReportStream', 'A stream, as the better tool of each field describes it.', {
+const StreamSchema = described('ReportStream', 'A stream, as the better tool of each field describes it.', {
   index: Type.Integer({ minimum: 0, ...told('Place in this list.', 0) }),
   type: word(STREAM_TYPES, 'Type; a cover is a `video`.'),
   id: Type.Optional(Type.Integer(told("The container's own number: track, PID.", 256))),
@@ -152,7 +150,7 @@ const StreamSchema = group('ReportStream', 'A stream, as the better tool of each
 });
 
 const counted = (what: string) => Type.Integer({ minimum: 0, ...told(`Number of ${what}.`, 1) });
-const Counts = group('ReportStreamCounts', 'How many streams there are.', {
+const Counts = described('ReportStreamCounts', 'How many streams there are.', {
   total: counted('all streams'),
   video: counted('video streams, covers included'),
   audio: counted('audio streams'),
@@ -161,18 +159,18 @@ const Counts = group('ReportStreamCounts', 'How many streams there are.', {
   attachment: counted('attachments'),
 });
 
-const Chapter = group('ReportChapter', 'A chapter.', {
+const Chapter = described('ReportChapter', 'A chapter.', {
   start: Type.Number(told('Start in seconds.', 0)),
   end: number('End in seconds.', 61.5),
   title: text('Title.', 'Opening'),
 });
 
-const ContainerSchema = group('ReportContainer', 'The file.', {
+const ContainerSchema = described('ReportContainer', 'The file.', {
   format: text('The container; docs/report-names.md lists them.', 'mp4'),
   ...times,
   size: whole('Size in bytes.', 287309056),
   bitrate: Type.Optional(
-    group('ReportContainerBitrate', 'Bit rates of the file.', { average: whole(`${AVERAGE}.`, 3853555) }),
+    described('ReportContainerBitrate', 'Bit rates of the file.', { average: whole(`${AVERAGE}.`, 3853555) }),
   ),
   title: text('Title.', 'Big Buck Bunny'),
   encoder: text('The program that wrote the file.', 'Lavf61.7.100'),
@@ -184,7 +182,7 @@ const ContainerSchema = group('ReportContainer', 'The file.', {
 });
 
 const path = (description: string, example: string) => Type.String(told(description, example));
-const WarningSchema = group('ReportWarning', 'What is wrong or unusual.', {
+const WarningSchema = described('ReportWarning', 'What is wrong or unusual.', {
   code: Type.String(told('Names the kind of warning; docs/report.md lists them.', 'truncated')),
   message: Type.String(told('What was found.', 'mediainfo reports that the file is truncated')),
   path: path('What it is about: `container`, a stream, or empty for the whole report.', 'container'),
@@ -197,7 +195,7 @@ const value = (tool: ReportTool, example: Value) =>
     ...told(`What ${tool} says, in the form of the field; null where it does not say it.`, example),
   });
 const probability = (description: string) => Type.Number({ minimum: 0, maximum: 1, ...told(description, 0.98) });
-const DifferenceSchema = group('ReportDifference', 'A field on which the tools disagree.', {
+const DifferenceSchema = described('ReportDifference', 'A field on which the tools disagree.', {
   path: path('The field, or the stream that only one tool sees.', 'streams[1].channels'),
   ffprobe: value('ffprobe', 1),
   mediainfo: value('mediainfo', 2),
@@ -221,37 +219,31 @@ const DifferenceSchema = group('ReportDifference', 'A field on which the tools d
   ),
 });
 
-export const ProbeReportSchema = Type.Object(
-  {
-    codec: Type.Optional(VideoCodec),
-    size: Type.Optional(Size),
-    frame_rate: Type.Optional(Fraction),
-    pixel_format: Type.Optional(PixelFormat),
-    ...times,
-    frames_count,
-    bitrate: Type.Optional(VideoBitrate),
-    color: Type.Optional(Color),
-    container: ContainerSchema,
-    streams: Type.Array(StreamSchema, { description: 'Every stream, in the order of ffprobe.' }),
-    confidence: Type.Unsafe<Record<string, number>>({
-      type: 'object',
-      description: 'Confidence by path; a field whose truth was never known has none.',
-      examples: [{ 'container.format': 1, 'streams[0].duration': 0.98 }],
-      additionalProperties: probability('Share of such values that were right in files of known truth.'),
-    }),
-    warnings: Type.Array(WarningSchema, { description: 'What is wrong or unusual.' }),
-    diff: Type.Optional(
-      Type.Array(DifferenceSchema, { description: 'Fields on which the tools disagree; absent with `diff=false`.' }),
-    ),
-  },
-  {
-    title: 'ProbeReport',
-    description:
-      'A file as ffprobe and mediainfo describe it, in one set of names. The members beside `container` and ' +
-      '`streams` are those of the first video stream, and absent without one.',
-    additionalProperties: false,
-  },
-);
+const ABOUT =
+  'A file as ffprobe and mediainfo describe it, in one set of names. The members beside `container` and ' +
+  '`streams` are those of the first video stream, and absent without one.';
+export const ProbeReportSchema = described('ProbeReport', ABOUT, {
+  codec: Type.Optional(VideoCodec),
+  size: Type.Optional(Size),
+  frame_rate: Type.Optional(Fraction),
+  pixel_format: Type.Optional(PixelFormat),
+  ...times,
+  frames_count,
+  bitrate: Type.Optional(VideoBitrate),
+  color: Type.Optional(Color),
+  container: ContainerSchema,
+  streams: Type.Array(StreamSchema, { description: 'Every stream, in the order of ffprobe.' }),
+  confidence: Type.Unsafe<Record<string, number>>({
+    type: 'object',
+    description: 'Confidence by path; a field whose truth was never known has none.',
+    examples: [{ 'container.format': 1, 'streams[0].duration': 0.98 }],
+    additionalProperties: probability('Share of such values that were right in files of known truth.'),
+  }),
+  warnings: Type.Array(WarningSchema, { description: 'What is wrong or unusual.' }),
+  diff: Type.Optional(
+    Type.Array(DifferenceSchema, { description: 'Fields on which the tools disagree; absent with `diff=false`.' }),
+  ),
+});
 
 export type ProbeReport = Static<typeof ProbeReportSchema>;
 export type StreamReport = Static<typeof StreamSchema>;

@@ -3,13 +3,11 @@
  * undescribed members may be present.
  */
 import Type, { type Static, type TProperties } from 'typebox';
+import { eitherOrNull } from '../../base/schema_parts.ts';
 
 const open = <T extends TProperties>(title: string, description: string, properties: T) =>
   Type.Object(properties, { title, description });
-const openOrNull = <T extends TProperties>(...given: Parameters<typeof open<T>>) => {
-  const schema = open(...given);
-  return Type.Unsafe<Static<typeof schema> | null>({ anyOf: [schema, { type: 'null' }] });
-};
+const openOrNull = <T extends TProperties>(...given: Parameters<typeof open<T>>) => eitherOrNull(open(...given));
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 const orNull = (description: string, example: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 256, description, examples: [example] });

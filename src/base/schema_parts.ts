@@ -1,0 +1,18 @@
+/** Parts of schemas. A schema is the type, the check and the description of what it describes. */
+import Type, { type Static, type TSchema } from 'typebox';
+
+type Properties = Record<string, TSchema>;
+
+/** Closed objects: a member that is not described is a defect. */
+export const untitled = <T extends Properties>(properties: T) =>
+  Type.Object(properties, { additionalProperties: false });
+export const titled = <T extends Properties>(title: string, properties: T) =>
+  Type.Object(properties, { title, additionalProperties: false });
+export const described = <T extends Properties>(title: string, description: string, properties: T) =>
+  Type.Object(properties, { title, description, additionalProperties: false });
+
+export const oneOf = <const T extends string>(values: readonly T[], description: string, more: object = {}) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...values], description, ...more });
+export const count = (description: string) => Type.Integer({ minimum: 0, description });
+export const eitherOrNull = <T extends TSchema>(schema: T) =>
+  Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] });
