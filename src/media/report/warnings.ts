@@ -19,11 +19,15 @@ export interface Seen {
   extension: string | undefined;
 }
 
+type Found = [code: WarningCode, message: string];
+const at = (path: string, found: Iterable<Found>): Warning[] =>
+  Array.from(found, ([code, message]) => ({ code, message, path }));
+
 export function warningsOf(seen: Seen): Warning[] {
   return [
     ...signs(seen),
-    ...ofContainer(seen),
-    ...seen.streams.flatMap((stream) => ofStream(stream, seen)),
+    ...at('container', ofContainer(seen)),
+    ...seen.streams.flatMap((stream) => at(stream.part.path, ofStream(stream, seen))),
     ...presence(seen),
   ].filter(first());
 }
@@ -77,19 +81,20 @@ function variesFor(tool: ReportTool, part: Part | undefined, format: string): bo
 const MISSING = 0.04;
 const CONTAINED = new Set('mp4 mov 3gp matroska webm avi flv asf mxf wav ogg flac mp3 aiff'.split(' '));
 
-function ofContainer({ comparison, container, streams, extension }: Seen): Warning[] {
-  const found: Warning[] = [];
-  const warn = (code: WarningCode, message: string) => found.push({ code, message, path: 'container' });
+/** When a file or a stream begins, which is not before 0. */
+const zeroOf = (fields: Fields): number => Math.max(0, number(fields, 'start_time') ?? 0);
+
+function* ofContainer({ comparison, container, streams, extension }: Seen): Generator<Found> {
   const format = String(container['format'] ?? '');
   if (extension !== undefined && extensionFits(format, extension) === false)
-    warn('extension-mismatch', `the name ends in .${extension}, the file is ${format}`);
+    yield ['extension-mismatch', `the name ends in .${extension}, the file is ${format}`];
   if (container['duration'] === undefined && CONTAINED.has(format))
-    warn('no-duration', 'neither tool found a duration');
+    yield ['no-duration', 'neither tool found a duration'];
   const size = number(container, 'size');
   const containers = containersOf(comparison);
   const [header, data] = [toldNumber(containers, 'header_size'), toldNumber(containers, 'data_size')];
   if (size !== undefined && header !== undefined && data !== undefined && header + data > size * 1.0001 + 8)
-    warn('truncated', `the header declares ${Math.round(header + data)} bytes, the file has ${size}`);
+    yield ['truncated', `the header declares ${Math.round(header + data)} bytes, the file has ${size}`];
   // The lower one if the tools disagree: a guessed bitrate must not cause a warning.
   const claimed = streams.reduce((sum, { part, fields }) => {
     const rates = bothOf(sides((tool) => number(part[tool], 'bitrate.average'))).filter((one) => one !== undefined);
@@ -108,55 +113,47 @@ function ofContainer({ comparison, container, streams, extension }: Seen): Warni
     claimed > size * (1 + MISSING) + 2000 &&
     ['mp4', 'mov', '3gp', 'avi', 'wav'].includes(format)
   )
-    warn('truncated', `bitrate and duration of its streams give ${Math.round(claimed)} bytes, the file has ${size}`);
+    yield ['truncated', `bitrate and duration of its streams give ${Math.round(claimed)} bytes, the file has ${size}`];
   const ends = streams
     .filter(
       ({ part, fields }) =>
         (part.kind === 'video' || part.kind === 'audio') && fields['duration'] !== undefined && !isPicture(part),
     )
-    .map(
-      ({ fields }) =>
-        Number(fields['duration']) +
-        Math.max(0, number(fields, 'start_time') ?? 0) -
-        Math.max(0, number(container, 'start_time') ?? 0),
-    );
+    .map(({ fields }) => Number(fields['duration']) + zeroOf(fields) - zeroOf(container));
   const duration = number(container, 'duration');
   const longest = ends.length > 0 ? Math.max(...ends) : undefined;
   if (duration !== undefined && longest !== undefined && Math.abs(duration - longest) > Math.max(0.5, longest * 0.05))
-    warn(
+    yield [
       'wrong-duration',
       `the container declares ${duration.toFixed(3)} s, its longest stream ends at ${longest.toFixed(3)} s`,
-    );
-  return found;
+    ];
 }
 
-function ofStream({ part, fields }: Seen['streams'][number], { container }: Seen): Warning[] {
-  const found: Warning[] = [];
-  const warn = (code: WarningCode, message: string, at = part.path) => found.push({ code, message, path: at });
+function* ofStream({ part, fields }: Seen['streams'][number], { container }: Seen): Generator<Found> {
   const differs = (path: string): boolean => {
     const [a, b] = bothOf(sides((tool) => part[tool]?.[path]));
     return a !== undefined && b !== undefined && a !== b;
   };
-  if (fields['encrypted'] === true) warn('encrypted', 'the stream is encrypted: its content cannot be checked');
+  if (fields['encrypted'] === true) yield ['encrypted', 'the stream is encrypted: its content cannot be checked'];
   if (part.kind === 'video') {
     const colours = ['color.primaries', 'color.transfer', 'color.matrix', 'color.range'].filter((path) =>
       part.fields.some((one) => one.field === path && one.agreement === 'disputed'),
     );
     if (colours.length > 0)
-      warn(
+      yield [
         'color-mismatch',
         `the tools read different ${colours.map((path) => path.slice(6)).join(', ')}: ` +
           'container and stream may be tagged differently',
-      );
+      ];
     const wide = fields['color.primaries'] === 'bt2020' || fields['color.matrix'] === 'bt2020nc';
     if (
       ['smpte2084', 'arib-std-b67'].includes(String(fields['color.transfer'])) &&
       !wide &&
       fields['color.primaries'] !== undefined
     )
-      warn('odd-color', `an HDR transfer with primaries ${String(fields['color.primaries'])}`);
+      yield ['odd-color', `an HDR transfer with primaries ${String(fields['color.primaries'])}`];
     if (fields['hdr.mastering_display'] === true && fields['color.transfer'] === undefined)
-      warn('odd-color', 'mastering display metadata without a transfer: HDR10 needs PQ (smpte2084)');
+      yield ['odd-color', 'mastering display metadata without a transfer: HDR10 needs PQ (smpte2084)'];
     const [frames, rate, seconds] = [
       number(fields, 'frames_count'),
       number(fields, 'frame_rate'),
@@ -165,20 +162,19 @@ function ofStream({ part, fields }: Seen['streams'][number], { container }: Seen
     if (frames !== undefined && rate !== undefined && rate > 0 && seconds !== undefined && frames > 5) {
       const off = Math.abs(frames / rate - seconds);
       if (off > Math.max(0.5, seconds * 0.1, 2.5 * frameOf(fields)) && fields['frame_rate_mode'] !== 'variable')
-        warn(
+        yield [
           'broken-timestamps',
           `${frames} frames at ${rate.toFixed(3)} per second take ${(frames / rate).toFixed(3)} s, ` +
             `the stream lasts ${seconds.toFixed(3)} s`,
-        );
+        ];
     }
     if (differs('size.width') || differs('size.height'))
-      warn('size-mismatch', 'container and stream may declare different picture sizes');
+      yield ['size-mismatch', 'container and stream may declare different picture sizes'];
   }
   const start = number(fields, 'start_time');
-  const zero = Math.max(0, number(container, 'start_time') ?? 0);
+  const zero = zeroOf(container);
   if (start !== undefined && part.kind !== 'subtitle' && part.kind !== 'data' && start - zero > 0.5)
-    warn('late-start', `starts ${(start - zero).toFixed(3)} s after the file`);
-  return found;
+    yield ['late-start', `starts ${(start - zero).toFixed(3)} s after the file`];
 }
 
 function presence({ comparison }: Seen): Warning[] {
@@ -197,25 +193,25 @@ const FORMATS: readonly (readonly [string, string])[] = [
 ];
 
 /** What the pictures carry and neither tool read from the container or its headers. */
-export function notSignalled(
+export const notSignalled = (part: Part, bitstream: Bitstream, isListed: (one: Caption) => boolean): Warning[] =>
+  at(part.path, ofPictures(part, bitstream, isListed));
+
+function* ofPictures(
   part: Part,
   { fields, captions }: Bitstream,
   isListed: (one: Caption) => boolean,
-): Warning[] {
-  const found: Warning[] = [];
-  const warn = (code: WarningCode, message: string) => found.push({ code, message, path: part.path });
+): Generator<Found> {
   const says = (field: string) => bothOf(sides((tool) => part[tool]?.[field])).some((value) => value !== undefined);
   const signalled = (field: string) =>
     field === 'hdr.dolby_vision_rpu' ? says('hdr.dolby_vision_profile') : says(field);
   const hidden = FORMATS.filter(([field]) => fields[field] === true && !signalled(field)).map(([, name]) => name);
   if (hidden.length > 0)
-    warn('hdr-not-signalled', `the pictures carry ${hidden.join(' and ')}, which the container does not declare`);
+    yield ['hdr-not-signalled', `the pictures carry ${hidden.join(' and ')}, which the container does not declare`];
   const unlisted = captions.filter((one) => !isListed(one)).map(nameOf);
   if (unlisted.length > 0)
-    warn('captions-not-signalled', `the pictures carry captions (${unlisted.join(', ')}), which neither tool lists`);
+    yield ['captions-not-signalled', `the pictures carry captions (${unlisted.join(', ')}), which neither tool lists`];
   if (fields['scan_type'] === 'interlaced' && bothOf(part).some((side) => side?.['scan_type'] === 'progressive'))
-    warn('interlace-mismatch', 'there are interlaced pictures, but the stream is declared progressive');
-  return found;
+    yield ['interlace-mismatch', 'there are interlaced pictures, but the stream is declared progressive'];
 }
 
 const nameOf = ({ kind, service }: Caption): string =>
