@@ -8,7 +8,7 @@ import { valueOf } from '../report/normalise/ratio.ts';
 import { STREAM_TYPES, type Field, type Fields, type Side, type SideStream, type StreamType } from '../report/side.ts';
 import { frameOf, same } from '../report/tolerances.ts';
 import { changeOver } from './change.ts';
-import type { Findings, Labelled } from './findings.ts';
+import type { Findings, Found, Labelled } from './findings.ts';
 
 const READ = { ffprobe: readFfprobe, mediainfo: readMediainfo } as const;
 
@@ -25,34 +25,25 @@ export function compareCanonical(tool: ReportTool, runs: readonly Run[], finding
   if (read.length < 2) return;
   const among = read.map(({ run }) => run);
   const sides = read.map(({ side }) => side);
+  const add: Add = (found) => findings.add({ tool, level: 'canonical', ...found });
   const slowest = Math.max(
     frameOf({}),
     ...sides.flatMap(({ streams }) => streams.map(({ fields }) => frameOf(fields))),
   );
-  compareFields(
-    { tool, findings, path: 'container', generic: 'container', of: 'container', frame: slowest },
-    among,
-    sides.map(({ container }) => container),
-  );
-  for (const type of STREAM_TYPES) compareStreams(tool, type, among, sides, findings);
+  const containers = sides.map(({ container }) => container);
+  compareFields({ path: 'container', generic: 'container', of: 'container', frame: slowest }, among, containers, add);
+  for (const type of STREAM_TYPES) compareStreams(type, among, sides, add);
 }
 
+type Add = (found: Omit<Found, 'tool' | 'level'>) => void;
 interface Part {
-  tool: ReportTool;
-  findings: Findings;
   path: string;
   generic: string;
   of: 'container' | 'stream';
   frame: number;
 }
 
-function compareStreams(
-  tool: ReportTool,
-  type: StreamType,
-  runs: readonly Labelled[],
-  sides: readonly Side[],
-  findings: Findings,
-): void {
+function compareStreams(type: StreamType, runs: readonly Labelled[], sides: readonly Side[], add: Add): void {
   for (const [nth, streams] of rows(sides.map((side) => side.streams.filter((one) => one.type === type))).entries()) {
     const [path, generic] = [`${type}[${nth}]`, `${type}[]`];
     const seen = streams.flatMap((stream, at) => (stream ? [{ stream, run: runs[at]! }] : []));
@@ -60,14 +51,11 @@ function compareStreams(
       const values = streams.map((stream) => stream && (stream.fields['codec.name'] ?? type));
       // That the codec differs as well is told of the field.
       const change = changeOver(streams.map((stream) => stream && type))!;
-      findings.add({ tool, level: 'canonical', path, generic, change, runs, values });
+      add({ path, generic, change, runs, values });
     }
     const frame = Math.max(...seen.map(({ stream }) => frameOf(stream.fields)));
-    compareFields(
-      { tool, findings, path, generic, of: 'stream', frame },
-      seen.map(({ run }) => run),
-      seen.map(({ stream }) => stream.fields),
-    );
+    const [among, fields] = [seen.map(({ run }) => run), seen.map(({ stream }) => stream.fields)];
+    compareFields({ path, generic, of: 'stream', frame }, among, fields, add);
   }
 }
 
@@ -83,7 +71,7 @@ function rows(streams: readonly SideStream[][]): (SideStream | undefined)[][] {
   return Array.from({ length: most }, (_, at) => streams.map((list) => list[at]));
 }
 
-function compareFields(part: Part, runs: readonly Labelled[], said: readonly Fields[]): void {
+function compareFields(part: Part, runs: readonly Labelled[], said: readonly Fields[], add: Add): void {
   if (said.length < 2) return;
   const duration = Number(said.find((fields) => fields['duration'] !== undefined)?.['duration'] ?? 0);
   const names = new Set(said.flatMap((fields) => Object.keys(fields)));
@@ -97,16 +85,7 @@ function compareFields(part: Part, runs: readonly Labelled[], said: readonly Fie
       same(a as Field, b as Field, tolerance, part.frame, duration);
     const values = said.map((fields) => (Object.hasOwn(fields, field) ? fields[field] : undefined));
     const change = changeOver(values, rounds);
-    if (change === undefined) continue;
-    const { tool, findings, path, generic } = part;
-    findings.add({
-      tool,
-      level: 'canonical',
-      path: `${path}.${field}`,
-      generic: `${generic}.${field}`,
-      change,
-      runs,
-      values,
-    });
+    if (change !== undefined)
+      add({ path: `${part.path}.${field}`, generic: `${part.generic}.${field}`, change, runs, values });
   }
 }

@@ -1,4 +1,5 @@
 /** The subjects that count: streams, warnings and disagreements of the report, findings of the HLS validator. */
+import { LEVELS } from '../hls/rule.ts';
 import { listOf, objectOf } from '../report/json.ts';
 import { accessTo, NO_STREAM } from './access.ts';
 import { PolicyError, quoted, unknownName } from './error.ts';
@@ -205,9 +206,6 @@ function fieldDisagreement(value: Members, at: string, { scope }: Place): Node {
 
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
-const LEVELS = ['must-fix', 'should-fix', 'info'] as const;
-const TOTALS = { 'must-fix': 'must_fix', 'should-fix': 'should_fix', info: 'info' } as const;
-
 export function findingsNode(members: Members, { at: place }: Place): Node {
   const at = within(place, 'findings');
   const value = members['findings'];
@@ -232,7 +230,7 @@ export function findingsNode(members: Members, { at: place }: Place): Node {
       for (const { level, counting } of asked) {
         if (!run.meter.step(1 + messages.length)) return EXHAUSTED;
         // The summary counts what is not told one by one, too.
-        const count = counting.chooses ? chosen(messages, level, counting, run) : Number(summary[TOTALS[level]]);
+        const count = counting.chooses ? chosen(messages, level, counting, run) : Number(summary[level.replace('-', '_')]);
         const untold = counting.chooses ? Number(summary['untold'] ?? 0) : 0;
         last = settled(counting, count, untold, run, () => ({
           message: `${count} ${level} findings${count > 0 ? `: ${some(codesOf(messages, level, counting, run))}` : ''}`,
