@@ -15,9 +15,7 @@ const RuleResultSchema = titled('RuleResult', {
   actual: Type.Optional(text('What was found.')),
   expected: Type.Optional(text('What the rule asks for.')),
   from: Type.Optional(
-    text(
-      'Where the value comes from: `probe_report`, the tool that it chose in a dispute, or a tool and its version.',
-    ),
+    text('Where the value comes from: `probe_report`, the tool that it chose in a dispute, or a tool and its version.'),
   ),
   confidence: Type.Optional(
     Type.Number({ minimum: 0, maximum: 1, description: 'How often such a value was right, where that was learned.' }),

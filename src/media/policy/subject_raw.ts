@@ -37,9 +37,9 @@ const ROOTS: Readonly<Record<RawTool, readonly string[]>> = {
   ).split(' '),
   mediainfo: ['track', '@ref'],
   msv: 'success error tool version reference_version playlists variants messages summary'.split(' '),
-  c2pa: (
-    'success error summary active_manifest manifests remote_manifest validation_state validation_results'
-  ).split(' '),
+  c2pa: 'success error summary active_manifest manifests remote_manifest validation_state validation_results'.split(
+    ' ',
+  ),
 };
 
 const NAME = /^(?:"([^"]{1,200})"|([^.[\]"=]{1,200}))/;

@@ -20,14 +20,14 @@ export interface Seen {
 }
 
 type Found = [code: WarningCode, message: string];
-const at = (path: string, found: Iterable<Found>): Warning[] =>
+const aboutPart = (path: string, found: Iterable<Found>): Warning[] =>
   Array.from(found, ([code, message]) => ({ code, message, path }));
 
 export function warningsOf(seen: Seen): Warning[] {
   return [
     ...signs(seen),
-    ...at('container', ofContainer(seen)),
-    ...seen.streams.flatMap((stream) => at(stream.part.path, ofStream(stream, seen))),
+    ...aboutPart('container', ofContainer(seen)),
+    ...seen.streams.flatMap((stream) => aboutPart(stream.part.path, ofStream(stream, seen))),
     ...presence(seen),
   ].filter(first());
 }
@@ -194,7 +194,7 @@ const FORMATS: readonly (readonly [string, string])[] = [
 
 /** What the pictures carry and neither tool read from the container or its headers. */
 export const notSignalled = (part: Part, bitstream: Bitstream, isListed: (one: Caption) => boolean): Warning[] =>
-  at(part.path, ofPictures(part, bitstream, isListed));
+  aboutPart(part.path, ofPictures(part, bitstream, isListed));
 
 function* ofPictures(
   part: Part,

@@ -19,23 +19,23 @@ const ON = ['1', 'true', 'y', 'yes', 'enable', 'enabled', 'on'];
 const OFF = ['0', 'false', 'n', 'no', 'disable', 'disabled', 'off'];
 const SWITCH = new RegExp(`^(?:${[...ON, ...OFF].join('|')})$`);
 
-const option = (name: string, short: string, accepts: RegExp, form: string): WriterOption => ({
+const optionOf = (name: string, short: string, accepts: RegExp, form: string): WriterOption => ({
   name,
   short,
   accepts,
   form,
 });
-const toggle = (name: string, short: string): WriterOption => option(name, short, SWITCH, '0 or 1');
+const toggle = (name: string, short: string): WriterOption => optionOf(name, short, SWITCH, '0 or 1');
 const sign = (name: string): WriterOption =>
-  option(name, 's', /^[ -~]$/, 'one character of ASCII; `:`, a blank, a quote and a backslash behind a backslash');
-const escaping = option('escape', 'e', /^(?:c|csv|none)$/, 'c, csv or none');
+  optionOf(name, 's', /^[ -~]$/, 'one character of ASCII; `:`, a blank, a quote and a backslash behind a backslash');
+const escaping = optionOf('escape', 'e', /^(?:c|csv|none)$/, 'c, csv or none');
 
 const BETWEEN = [sign('item_sep'), toggle('nokey', 'nk'), escaping, toggle('print_section', 'p')];
 
 /** Of every writer: what becomes of text that is not UTF-8. */
 const COMMON: readonly WriterOption[] = [
-  option('string_validation', 'sv', /^(?:ignore|replace|fail|[0-2])$/, 'ignore, replace or fail'),
-  option('string_validation_replacement', 'svr', /^[ -~]{1,16}$/, 'at most 16 characters of ASCII'),
+  optionOf('string_validation', 'sv', /^(?:ignore|replace|fail|[0-2])$/, 'ignore, replace or fail'),
+  optionOf('string_validation_replacement', 'svr', /^[ -~]{1,16}$/, 'at most 16 characters of ASCII'),
 ];
 
 const WRITERS: Readonly<Record<string, readonly WriterOption[]>> = {

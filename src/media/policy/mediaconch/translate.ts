@@ -100,7 +100,7 @@ function groupOf(element: Element, not: Not): Condition | undefined {
 }
 
 /** By MediaConch's operators; the value is what stands between the tags, or another field. */
-const OPERATORS: ReadonlyMap<string, (value: Operand) => Operators> = new Map([
+const OPERATORS = new Map<string, (value: Operand) => Operators>([
   ['=', (value) => ({ is: value })],
   ['!=', (value) => ({ not: value })],
   ['<', (value) => ({ below: value })],
