@@ -43,8 +43,9 @@ function countingOf(value: unknown, at: string): Counting {
   const members = value as Record<string, unknown>;
   const given = NUMBERS.filter((name) => Object.hasOwn(members, name));
   const tests = testsOf(COUNTS, given.length === 0 ? { 'at-most': 0 } : onlyOf(members, given), at);
-  const of = members['of'] === undefined ? undefined : globs(members['of'], true, within(at, 'of'));
-  const except = members['except'] === undefined ? undefined : globs(members['except'], true, within(at, 'except'));
+  const globsOf = (member: 'of' | 'except'): Glob[] | undefined =>
+    members[member] === undefined ? undefined : globs(members[member], true, within(at, member));
+  const [of, except] = [globsOf('of'), globsOf('except')];
   const fits = (list: readonly Glob[], name: string, run: Run) =>
     list.some((glob) => run.meter.step(glob.cost(name)) && glob.matches(name));
   return {
@@ -55,40 +56,28 @@ function countingOf(value: unknown, at: string): Counting {
   };
 }
 
-const onlyOf = (members: Record<string, unknown>, names: readonly string[]): Record<string, unknown> =>
+const onlyOf = (members: Members, names: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(names.map((name) => [name, members[name]]));
 
-/** `more`: how many there may be that were not told one by one. Undefined where they would decide. */
-function countHolds({ tests }: Counting, count: number, more: number, run: Run): boolean | undefined {
-  const { site } = run;
-  const low = judge(tests, count, site);
-  return more === 0 || judge(tests, count + more, site) === low ? low : undefined;
-}
-
-export const COUNT_MEMBERS = ['count', 'is', 'at-least', 'at-most', 'between'] as const;
+export const COUNT_MEMBERS = ['count', ...NUMBERS] as const;
 
 export function countNode(members: Members, { at }: Place): Node {
   const type = STREAM_TYPES.find((known) => known === members['count']);
   if (type === undefined)
     throw unknownName(within(at, 'count'), 'a type of stream', String(members['count']), STREAM_TYPES);
-  const asked = Object.fromEntries(
-    COUNT_MEMBERS.slice(1)
-      .filter((name) => name in members)
-      .map((name) => [name, members[name]]),
-  );
-  if (Object.keys(asked).length === 0)
-    throw new PolicyError(at, `needs an operator: ${COUNT_MEMBERS.slice(1).join(', ')}`);
-  const counting = countingOf(asked, at);
-  const text = `number of ${type === 'stream' ? '' : `${type} `}streams ${counting.tests.expected}`;
+  const given = NUMBERS.filter((name) => name in members);
+  if (given.length === 0) throw new PolicyError(at, `needs an operator: ${NUMBERS.join(', ')}`);
+  const counting = countingOf(onlyOf(members, given), at);
+  const { expected } = counting.tests;
+  const noun = type === 'stream' ? 'streams' : `${type} streams`;
   return {
-    text,
+    text: `number of ${noun} ${expected}`,
     judge({ run }) {
       if (!run.meter.step()) return EXHAUSTED;
       if (run.report === undefined) return noReport();
-      return settled(counting, run.streams(type).length, 0, run, (count) => ({
-        message:
-          `the file has ${count} ${type === 'stream' ? '' : `${type} `}streams; ` +
-          `expected ${counting.tests.expected}`,
+      const count = run.streams(type).length;
+      return settled(counting, count, 0, run, () => ({
+        message: `the file has ${count} ${noun}; expected ${expected}`,
         field: 'count',
         from: 'probe_report',
       }));
@@ -96,11 +85,13 @@ export function countNode(members: Members, { at }: Place): Node {
   };
 }
 
-function settled(counting: Counting, count: number, more: number, run: Run, about: (count: number) => Told): Finding {
+/** `more`: how many there may be that were not told one by one. It is not known whether it holds where they decide. */
+function settled(counting: Counting, count: number, more: number, run: Run, about: () => Told): Finding {
   if (run.meter.spent) return EXHAUSTED;
-  const holds = countHolds(counting, count, more, run);
-  const tell = (): Told => ({ ...about(count), actual: String(count), expected: counting.tests.expected });
-  if (holds === undefined) return unknown(tell);
+  const { tests } = counting;
+  const holds = judge(tests, count, run.site);
+  const tell = (): Told => ({ ...about(), actual: String(count), expected: tests.expected });
+  if (holds === undefined || (more > 0 && judge(tests, count + more, run.site) !== holds)) return unknown(tell);
   return holds ? passed(tell) : failed(Math.min(0.9, 1 - 1 / (1 + count)), tell);
 }
 
@@ -114,20 +105,25 @@ const some = (names: readonly string[]): string => {
   return each.length > MOST_NAMED ? `${named} and ${each.length - MOST_NAMED} more` : named;
 };
 
+/** Of what a report lists by these codes or paths: `none` and `found` say how many are counted. */
+function listed(counting: Counting, run: Run, names: readonly string[], field: string, none: string, found: string) {
+  if (!run.meter.step(1 + names.length)) return EXHAUSTED;
+  const counted = names.filter((name) => counting.counts(name, run));
+  return settled(counting, counted.length, 0, run, () => ({
+    message: counted.length === 0 ? none : `${found} ${some(counted)}`,
+    field,
+    from: 'probe_report',
+  }));
+}
+
 export function warningsNode(members: Members, { at }: Place): Node {
   const counting = countingOf(members['warnings'], within(at, 'warnings'));
   return once({
     text: `warnings ${counting.tests.expected}`,
     judge({ run }) {
       if (run.report === undefined) return noReport();
-      const listed = listOf(run.report['warnings']);
-      if (!run.meter.step(1 + listed.length)) return EXHAUSTED;
-      const codes = listed.map((one) => String(objectOf(one)['code'])).filter((code) => counting.counts(code, run));
-      return settled(counting, codes.length, 0, run, (count) => ({
-        message: count === 0 ? 'no such warnings' : `warnings of the report: ${some(codes)}`,
-        field: 'warnings',
-        from: 'probe_report',
-      }));
+      const codes = listOf(run.report['warnings']).map((one) => String(objectOf(one)['code']));
+      return listed(counting, run, codes, 'warnings', 'no such warnings', 'warnings of the report:');
     },
   });
 }
@@ -143,14 +139,8 @@ export function disagreementNode(members: Members, place: Place): Node {
     judge({ run }) {
       const why = incomparable(run);
       if (why !== undefined) return unknown(() => ({ message: why }));
-      const differences = run.differences!;
-      if (!run.meter.step(1 + differences.size)) return EXHAUSTED;
-      const paths = [...differences.keys()].filter((path) => counting.counts(path, run));
-      return settled(counting, paths.length, 0, run, (count) => ({
-        message: count === 0 ? 'the tools agree' : `the tools disagree on ${some(paths)}`,
-        field: 'disagreement',
-        from: 'probe_report',
-      }));
+      const paths = [...run.differences!.keys()];
+      return listed(counting, run, paths, 'disagreement', 'the tools agree', 'the tools disagree on');
     },
   });
 }
@@ -230,7 +220,8 @@ export function findingsNode(members: Members, { at: place }: Place): Node {
       for (const { level, counting } of asked) {
         if (!run.meter.step(1 + messages.length)) return EXHAUSTED;
         // The summary counts what is not told one by one, too.
-        const count = counting.chooses ? chosen(messages, level, counting, run) : Number(summary[level.replace('-', '_')]);
+        const total = Number(summary[level.replace('-', '_')]);
+        const count = counting.chooses ? chosen(messages, level, counting, run) : total;
         const untold = counting.chooses ? Number(summary['untold'] ?? 0) : 0;
         last = settled(counting, count, untold, run, () => ({
           message: `${count} ${level} findings${count > 0 ? `: ${some(codesOf(messages, level, counting, run))}` : ''}`,
