@@ -38,7 +38,10 @@ const BY_MORE: Record<'Video' | 'Audio', [string, JsonObject][]> = {
     ['PCM, neither depth nor byte order', { Format: 'PCM' }],
     ['PCM, 16 bits, little endian', { Format: 'PCM', BitDepth: 16, Format_Settings_Endianness: 'Little' }],
     ['PCM, 24 bits, big endian', { Format: 'PCM', BitDepth: 24, Format_Settings_Endianness: 'Big' }],
-    ['PCM, 32 bits, float', { Format: 'PCM', Format_Profile: 'Float', BitDepth: 32, Format_Settings_Endianness: 'Little' }],
+    [
+      'PCM, 32 bits, float',
+      { Format: 'PCM', Format_Profile: 'Float', BitDepth: 32, Format_Settings_Endianness: 'Little' },
+    ],
   ],
 };
 

@@ -115,9 +115,21 @@ describe('report: normalisation of both tools', () => {
     [{ '@type': 'Audio', Format: 'MPEG Audio', Format_Profile: 'Layer 2' }, 'mp2'],
     [{ '@type': 'Audio', Format: 'MLP FBA' }, 'truehd'],
     [{ '@type': 'Audio', Format: 'AMR', Format_Profile: 'Wide band' }, 'amr_wb'],
-    [{ '@type': 'Audio', Format: 'PCM', BitDepth: 16, Format_Settings_Endianness: 'Little', Format_Settings_Sign: 'Signed' }, 'pcm_s16le'],
+    [
+      {
+        '@type': 'Audio',
+        Format: 'PCM',
+        BitDepth: 16,
+        Format_Settings_Endianness: 'Little',
+        Format_Settings_Sign: 'Signed',
+      },
+      'pcm_s16le',
+    ],
     [{ '@type': 'Audio', Format: 'PCM', BitDepth: 24, Format_Settings_Endianness: 'Big' }, 'pcm_s24be'],
-    [{ '@type': 'Audio', Format: 'PCM', BitDepth: 32, Format_Profile: 'Float', Format_Settings_Endianness: 'Little' }, 'pcm_f32le'],
+    [
+      { '@type': 'Audio', Format: 'PCM', BitDepth: 32, Format_Profile: 'Float', Format_Settings_Endianness: 'Little' },
+      'pcm_f32le',
+    ],
     [{ '@type': 'Audio', Format: 'PCM', BitDepth: 16 }, 'pcm'],
     [{ '@type': 'Text', Format: 'UTF-8' }, 'subrip'],
     [{ '@type': 'Text', Format: 'PGS' }, 'hdmv_pgs_subtitle'],
@@ -177,7 +189,8 @@ describe('report: normalisation of both tools', () => {
 
   it("the name of an object's built-in member is in no table", () => {
     for (const name of ['constructor', 'toString', '__proto__']) {
-      for (const type of ['Video', 'Audio', 'Text']) assert.equal(mediainfo({ '@type': type, Format: name }), undefined, type);
+      for (const type of ['Video', 'Audio', 'Text'])
+        assert.equal(mediainfo({ '@type': type, Format: name }), undefined, type);
       assert.equal(mediainfo({ Format: 'MPEG-4 Visual', CodecID: name }), 'mpeg4');
       for (const codec of ['aac', name]) assert.equal(profileOf(MEDIAINFO_PROFILES, codec, name), name.toLowerCase());
       assert.equal(fromMediainfo('primaries', name), undefined);
