@@ -98,6 +98,42 @@ describe('store: Postgres unavailable', function () {
     }
   });
 
+  it('a transaction is made whole or not at all, and again if the answer to its commit is lost', async () => {
+    const relay = await startRelay(fixture.server.port);
+    const store = await openStore({ url: fixture.server.url.replace(/:\d+\//, `:${relay.port}/`), poolSize: 1 });
+    const { userId } = fixture.admin;
+    const firstName = async () => (await store.findUser(userId))?.firstName;
+    try {
+      let tries = 0;
+      const lost = relay.loseNextAnswerTo('commit');
+      const made = await store.together('rename', (calls) => {
+        tries++;
+        return calls.changeUser(userId, { firstName: 'made' });
+      });
+      assert.equal(await lost, true);
+      assert.deepEqual([tries, made?.firstName, await firstName()], [2, 'made', 'made']);
+      await assert.rejects(
+        store.together('rename', async (calls) => {
+          await calls.changeUser(userId, { firstName: 'undone' });
+          throw new Error('refused');
+        }),
+        { message: 'refused' },
+      );
+      await assert.rejects(
+        store.together('rename', async (calls) => {
+          await calls.changeUser(userId, { firstName: 'undone' });
+          return calls.changeUser(userId, { role: 'nobody' as 'user' });
+        }),
+        { name: 'StoreError', code: 'query-failed' },
+      );
+      // Of the one connection of this pool.
+      assert.deepEqual([await firstName(), store.connections().idle], ['made', 1]);
+    } finally {
+      await store.close();
+      await relay.stop();
+    }
+  });
+
   it('reports Postgres as unreachable, and is healthy again after a restart', async () => {
     const store = await openStore({ url: fixture.server.url, retryMs: 200 });
     try {

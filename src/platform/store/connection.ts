@@ -1,7 +1,7 @@
 /** Connections to Postgres: the pool for queries, and single connections for LISTEN and migrations. */
 import pg from 'pg';
 import { retry, within } from '../../base/retry.ts';
-import { asStoreError, isConnectionFailure, isRefused, READ_ONLY, StoreError } from './errors.ts';
+import { asStoreError, isConnectionFailure, isRefused, isStoreError, READ_ONLY, StoreError } from './errors.ts';
 import { type Address, addresses, clientsOf } from './sign_in.ts';
 import { parameters } from './storable.ts';
 import { reached } from './tls.ts';
@@ -144,7 +144,8 @@ const sent = ({ name, text, values = [], prepared = true, array = false }: Query
   ...(array ? { rowMode: 'array' } : {}),
 });
 
-export interface Database {
+/** How queries are sent: each for itself, or within one transaction. */
+export interface Queries {
   /**
    * One round trip as a named prepared statement. Only for idempotent calls: it is retried for up to `retryMs` when the
    * connection fails.
@@ -155,6 +156,14 @@ export interface Database {
   one<T>(query: Query): Promise<T>;
   /** A single try without retries: for clock samples and health checks. */
   once<T>(query: Query): Promise<T[]>;
+}
+
+export interface Database extends Queries {
+  /**
+   * What the work asks is committed when the work is done, and undone when it fails. When the connection fails, all of
+   * it is retried, as one call is. The work waits for nothing but its queries: it holds a connection of the pool.
+   */
+  transaction<T>(name: string, work: (within: Queries) => Promise<T>): Promise<T>;
   end(): Promise<void>;
   idle(): { total: number; idle: number; waiting: number; max: number };
 }
@@ -183,6 +192,61 @@ async function refuseReadOnly(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ transaction_read_only: string }>('show transaction_read_only');
   if (rows[0]?.transaction_read_only === 'on')
     throw Object.assign(new Error('the server is read-only, as a standby is'), { code: READ_ONLY });
+}
+
+function queriesBy(rows: Queries['rows'], once: Queries['once']): Queries {
+  const first = async <T>(query: Query): Promise<T | null> => (await rows<T>(query))[0] ?? null;
+  return {
+    rows,
+    first,
+    async one<T>(query: Query) {
+      const row = await first<T>(query);
+      if (row === null) throw new StoreError('query-failed', `${query.name} returned no row`);
+      return row;
+    },
+    once,
+  };
+}
+
+async function inTransaction<T>(
+  pool: pg.Pool,
+  prepared: boolean,
+  name: string,
+  work: (within: Queries) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw asStoreError(error, name);
+  });
+  const ask = async <R>(query: Query): Promise<R[]> => {
+    try {
+      return (await client.query(sent(query, prepared))).rows as R[];
+    } catch (error) {
+      throw asStoreError(error, query.name);
+    }
+  };
+  const say = (text: string): Promise<unknown> => ask({ name: `${text} ${name}`, text, prepared: false });
+  // The pool listens to idle connections alone. What fails is told to the query, too.
+  const ignore = (): void => {};
+  client.on('error', ignore);
+  let broken = false;
+  try {
+    await say('begin');
+    const result = await work(queriesBy(ask, ask));
+    await say('commit');
+    return result;
+  } catch (error) {
+    // After a time-out the connection may still be at work: with its end the server undoes the rest.
+    broken =
+      isStoreError(error, 'unreachable', 'timeout') ||
+      !(await say('rollback').then(
+        () => true,
+        () => false,
+      ));
+    throw error;
+  } finally {
+    client.release(broken);
+    client.removeListener('error', ignore);
+  }
 }
 
 export function openDatabase(settings: PoolSettings): Database {
@@ -233,17 +297,15 @@ export function openDatabase(settings: PoolSettings): Database {
     }
   };
 
-  const first = async <T>(query: Query): Promise<T | null> => (await rows<T>(query))[0] ?? null;
-
   return {
-    rows,
-    first,
-    async one<T>(query: Query) {
-      const row = await first<T>(query);
-      if (row === null) throw new StoreError('query-failed', `${query.name} returned no row`);
-      return row;
-    },
-    once,
+    ...queriesBy(rows, once),
+    transaction: (name, work) =>
+      retry(() => inTransaction(pool, prepared, name, work), {
+        ...PAUSES,
+        until: performance.now() + retryMs,
+        signal: ending.signal,
+        when: (error) => isStoreError(error, 'unreachable'),
+      }),
     async end() {
       ending.abort();
       await pool.end();

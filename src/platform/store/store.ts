@@ -70,11 +70,13 @@ type Bound<All> = {
     : never;
 };
 
-export function bound(database: tokens.TokenDatabase): Bound<typeof CALLS> {
+export type StoreCalls = Bound<typeof CALLS>;
+
+export function bound(database: tokens.TokenDatabase): StoreCalls {
   const calls = Object.entries(CALLS).filter(([, call]) => typeof call === 'function');
   return Object.fromEntries(
     calls.map(([name, call]) => [name, (call as Call<unknown, unknown[]>).bind(null, database)]),
-  ) as Bound<typeof CALLS>;
+  ) as StoreCalls;
 }
 
 async function installId(database: Database): Promise<string> {
@@ -139,6 +141,10 @@ export async function openStore(settings: StoreSettings) {
   return {
     ...bound(database),
     clock,
+
+    /** Makes the calls in one transaction. `name` stands in errors. */
+    together: <T>(name: string, work: (store: StoreCalls) => Promise<T>): Promise<T> =>
+      database.transaction(name, (within) => work(bound({ ...database, ...within }))),
 
     /** The id and submission time of a new request, by the store's clock. The id contains the time. */
     newRequest(): { id: string; submittedAt: Date } {
