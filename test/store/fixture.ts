@@ -92,6 +92,7 @@ const OF_CONTROLLERS: ReadonlySet<string> = new Set<keyof Store>([
   'ensurePartitions',
   'eraseMore',
   'foldUsage',
+  'forgetAudit',
   'forgetExpired',
   'forgetPolicyDocuments',
   'forgetWebhooks',

@@ -44,6 +44,9 @@ describe('store: database roles', function () {
     ['api', 'change statistics', 'update rollup_day set requests = 0'],
     ['api', 'delete tokens', 'delete from tokens'],
     ['api', 'change settings', `update settings set value = '1'`],
+    ['api', 'change the audit log', `update audit set outcome = 'done'`],
+    ['api', 'delete from the audit log', 'delete from audit'],
+    ['api', 'call retention of the audit log', 'select forget_audit(now())'],
     ['api', 'call retention', 'select drop_requests(now())'],
     ['api', 'call retention of results', 'select drop_envelopes(now())'],
     ['api', 'create partitions', 'select ensure_partitions()'],
@@ -63,6 +66,8 @@ describe('store: database roles', function () {
     ['controller', 'create a token', `insert into tokens (user_id) values (1)`],
     ['controller', 'delete a user', 'select erase_user(1)'],
     ['controller', 'drop any table as a partition', `select drop_partition('users')`],
+    ['controller', 'read the audit log', 'select * from audit'],
+    ['controller', 'delete from the audit log', 'delete from audit'],
     ['controller', 'change a webhook', `update webhook_outbox set url = 'https://elsewhere'`],
   ] as const) {
     it(`the ${role} role cannot ${what}`, async () =>
@@ -136,6 +141,7 @@ describe('store: database roles', function () {
         'erase_request',
         'erase_step',
         'erase_user',
+        'forget_audit',
       ],
     );
     for (const { name, config, open } of functions)

@@ -1,6 +1,7 @@
 /** Every permission. An administrator has all of them. */
 export const PERMISSIONS = [
   'read:admin',
+  'read:audit',
   'read:billing',
   'read:invite',
   'read:media',

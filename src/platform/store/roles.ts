@@ -35,6 +35,7 @@ export const RIGHTS: Record<Part, Rights> = {
       account_codes: ALL,
       mails: ALL,
       attempts: ALL,
+      audit: ['select', 'insert'],
       rate_limits: ALL,
       idempotency: ALL,
       webhook_outbox: WRITE,
@@ -84,6 +85,7 @@ export const RIGHTS: Record<Part, Rights> = {
       'drop_envelopes(timestamptz, interval)',
       'drop_requests(timestamptz)',
       'erase_step(bigint, integer)',
+      'forget_audit(timestamptz, integer)',
     ],
   },
 };

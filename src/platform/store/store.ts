@@ -4,6 +4,7 @@ import { retry } from '../../base/retry.ts';
 import * as accountCodes from './account_codes.ts';
 import * as apiTokens from './api_tokens.ts';
 import * as attempts from './attempts.ts';
+import * as audit from './audit.ts';
 import { backupState } from './backups.ts';
 import { startClock, type StoreClock } from './clock.ts';
 import { openDatabase, type Database, type PoolSettings } from './connection.ts';
@@ -41,6 +42,7 @@ const CALLS = {
   ...accountCodes,
   ...apiTokens,
   ...attempts,
+  ...audit,
   ...log,
   ...mails,
   ...policies,

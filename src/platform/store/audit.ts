@@ -1,0 +1,143 @@
+/**
+ * The audit log: an entry for each change, for each sight of a secret, and for each call that was denied to a known
+ * user. Entries are only added, and deleted by their age.
+ */
+import type { Database } from './connection.ts';
+import { listed, pageOf, type Columns } from './columns.ts';
+import { named } from './named.ts';
+import { jsonb } from './storable.ts';
+
+/** One field. Of what is secret or personal there are no values, but what became of it. */
+export interface AuditChange {
+  field: string;
+  before?: unknown;
+  after?: unknown;
+  hidden?: 'changed' | 'shown';
+}
+
+export const AUDIT_OUTCOMES = ['done', 'denied'] as const;
+export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
+
+export interface NewAuditEntry {
+  /** UUIDv7: it orders the entries. */
+  id: string;
+  /** Null: a command in a pod. */
+  actorId: number | null;
+  /** The root user of the actor. */
+  accountId: number | null;
+  tokenId: number | null;
+  sessionId: string | null;
+  /** From where. Empty: from within the cluster. */
+  address: string;
+  action: string;
+  /** A kind and an id: `user/7`, `policy/delivery`. */
+  subject: string | null;
+  outcome: AuditOutcome;
+  /** Why it was denied. */
+  code: string | null;
+  changes: readonly AuditChange[];
+}
+
+export interface AuditEntry extends NewAuditEntry {
+  at: Date;
+  /** Of the actor; null: erased, or not a user. */
+  email: string | null;
+}
+
+const COLUMNS: Columns<AuditEntry> = {
+  id: 'a.id',
+  at: 'a.at',
+  actorId: 'a.actor_id',
+  accountId: 'a.account_id',
+  tokenId: 'a.token_id',
+  sessionId: 'a.session_id',
+  address: 'a.address',
+  action: 'a.action',
+  subject: 'a.subject',
+  outcome: 'a.outcome',
+  code: 'a.code',
+  changes: 'a.changes',
+  email: 'u.email',
+};
+const FROM = 'audit a left join users u on u.id = a.actor_id';
+const SELECT = `select ${listed(COLUMNS)} from ${FROM}`;
+
+const ADD = `
+  insert into audit (id, actor_id, account_id, token_id, session_id, address, action, subject, outcome, code, changes)
+    values (:id, :actorId, :accountId, :tokenId, :sessionId, :address, :action, :subject, :outcome, :code, :changes)
+    on conflict (id) do nothing`;
+
+export async function addAuditEntry(database: Database, entry: NewAuditEntry): Promise<void> {
+  await database.rows({ name: 'add_audit_entry', ...named(ADD, { ...entry, changes: jsonb(entry.changes) }) });
+}
+
+/** Of lists, an empty one matches everything; so does null. */
+export interface AuditFilter {
+  /** Whose users acted. */
+  accountId: number | null;
+  /** Who may have acted, of those that the caller sees. */
+  visible: readonly number[] | null;
+  actors: readonly number[];
+  actions: readonly string[];
+  subjects: readonly string[];
+  outcomes: readonly AuditOutcome[];
+  from: Date | null;
+  to: Date | null;
+}
+
+const WHERE = `($1::bigint is null or a.account_id = $1) and ($2::bigint[] is null or a.actor_id = any($2))
+  and (cardinality($3::bigint[]) = 0 or a.actor_id = any($3))
+  and (cardinality($4::text[]) = 0 or a.action = any($4))
+  and (cardinality($5::text[]) = 0 or a.subject = any($5))
+  and (cardinality($6::text[]) = 0 or a.outcome = any($6))
+  and ($7::timestamptz is null or a.at >= $7) and ($8::timestamptz is null or a.at < $8)`;
+const valuesOf = ({ accountId, visible, actors, actions, subjects, outcomes, from, to }: AuditFilter): unknown[] => [
+  accountId,
+  visible,
+  actors,
+  actions,
+  subjects,
+  outcomes,
+  from,
+  to,
+];
+
+export const listAudit = (
+  database: Database,
+  filter: AuditFilter,
+  { order, offset, limit }: { order: 'asc' | 'desc'; offset: number; limit: number },
+) =>
+  pageOf<AuditEntry>(database, 'audit', {
+    select: SELECT,
+    from: FROM,
+    where: WHERE,
+    values: valuesOf(filter),
+    order: `a.id ${order}`,
+    offset,
+    limit,
+  });
+
+/** The oldest first, from after this id on. */
+export const auditAfter = (
+  database: Database,
+  filter: AuditFilter,
+  id: string | null,
+  limit: number,
+): Promise<AuditEntry[]> =>
+  database.rows<AuditEntry>({
+    name: 'audit_after',
+    text: `${SELECT} where ${WHERE} and ($9::uuid is null or a.id > $9) order by a.id limit $10`,
+    values: [...valuesOf(filter), id, limit],
+  });
+
+/** Deletes what is older, in steps of 10,000 entries. */
+export async function forgetAudit(database: Database, days: number): Promise<void> {
+  for (;;) {
+    const { gone } = await database.one<{ gone: number }>({
+      name: 'forget_audit',
+      text: 'select forget_audit(now() - make_interval(days => $1)) gone',
+      values: [days],
+    });
+    if (gone === 0) return;
+  }
+}
