@@ -8,6 +8,7 @@ import type { Deps } from '../../../src/service/api/deps.ts';
 import { listen } from '../../../src/service/api/http/http_server.ts';
 import { mount, type Endpoint } from '../../../src/service/api/http/endpoint.ts';
 import { errorHandler, requestId } from '../../../src/service/api/http/middleware.ts';
+import { makeAccountRates } from '../../../src/service/api/http/rate.ts';
 import { makePaces } from '../../../src/service/result/pace.ts';
 import { makeMemoryBudget } from '../../../src/service/result/memory_budget.ts';
 import { WHOLE } from '../../../src/service/result/unpack.ts';
@@ -31,29 +32,27 @@ export interface RecordFixture {
 export async function startRecord(endpoints: readonly Endpoint[]): Promise<RecordFixture> {
   const stored = await startStore();
   const log: string[] = [];
+  const logger = pino(
+    { level: 'trace' },
+    {
+      write: (line: string) => {
+        log.push(line);
+      },
+    },
+  );
   const app = new Koa<State>();
   const router = new Router<State>();
   const deps = {
+    log: logger,
     store: stored.store,
     tokens: { get: (hash: Buffer) => stored.store.findToken(hash) },
     accounts: { ownHosts: [], settings: { trustedHops: 0, publicUrl: '' } },
     memory: makeMemoryBudget({ totalBytes: 160_000_000, wholeBytes: WHOLE }),
     paceOf: makePaces(),
+    accountRates: makeAccountRates(),
   } as unknown as Deps;
   app.use(requestId(() => stored.store.newRequest().id));
-  app.use(
-    errorHandler(
-      pino(
-        { level: 'trace' },
-        {
-          write: (line: string) => {
-            log.push(line);
-          },
-        },
-      ),
-      { failed: () => {} },
-    ),
-  );
+  app.use(errorHandler(logger, { failed: () => {} }));
   mount(router, deps, endpoints);
   app.use(router.routes());
   const server = await listen(app.callback(), { host: '127.0.0.1', port: 0 }, () => stored.store.newRequest().id);

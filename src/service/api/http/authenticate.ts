@@ -89,8 +89,11 @@ type Parts = Pick<Deps, 'tokens' | 'store' | 'accounts'>;
 async function liveToken({ tokens, store, accounts }: Parts, ctx: Context, text: string): Promise<TokenRecord> {
   const { trustedHops, boxKeys } = accounts.settings;
   const record = await tokens.get(tokenSha256(text), remoteIp(ctx, trustedHops), () => tokenChecksum(text, boxKeys()));
-  if (!record || (record.expiresAt !== null && record.expiresAt.getTime() <= store.clock.now())) throw bad();
-  return record;
+  if (!record) throw bad();
+  if (record.expiresAt === null || record.expiresAt.getTime() > store.clock.now()) return record;
+  // The logs name its user.
+  ctx.state.caller = callerOfToken(record);
+  throw bad();
 }
 
 async function callerOfJwt({ accounts }: Parts, text: string): Promise<Caller> {

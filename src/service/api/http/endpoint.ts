@@ -3,7 +3,17 @@ import type Router from '@koa/router';
 import type { TSchema } from 'typebox';
 import type { Deps } from '../deps.ts';
 import { errorResponse, type Examples, type Operation, type Response, tagOf } from '../openapi/operation.ts';
-import { ACCESS, type Access, BASE, permitted, PROBE_ACCESS, type Side, sideOf } from './endpoint_access.ts';
+import { audited } from './audit.ts';
+import {
+  ACCESS,
+  type Access,
+  BASE,
+  leavesEntry,
+  permitted,
+  PROBE_ACCESS,
+  type Side,
+  sideOf,
+} from './endpoint_access.ts';
 import { makeAuthenticate } from './authenticate.ts';
 import type { Context, Handler, State } from './request_context.ts';
 import { methods, noCache, sameSite } from './middleware.ts';
@@ -162,6 +172,7 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
     answersHead: isRead,
     handlers: (deps) => [
       noCache,
+      audited(deps, { action: described.id, path, changes: leavesEntry(name, path) }),
       ...admission(deps, access, side, rate, isRead),
       sameSite(deps.accounts.ownHosts),
       ...(input === 'ignored'

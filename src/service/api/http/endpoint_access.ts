@@ -130,6 +130,21 @@ export const PROBE_ACCESS = {
   'POST /mcp': authenticated,
 } as const satisfies Record<string, Access>;
 
+/**
+ * Each POST, PUT and DELETE of the management and policy endpoints leaves an entry in the audit log. These do not, for
+ * the reason given. Requests of the other endpoints are in the log.
+ */
+export const UNAUDITED: Readonly<Record<string, string>> = {
+  'POST auth/sign-up': 'anyone may call it, and is answered alike; the account begins with auth/verify',
+  'POST auth/reset': 'anyone may call it, and is answered alike; the password changes by auth/reset/confirm',
+  'POST /v1/policy/:name/evaluate': 'changes nothing',
+  'POST /v1/policy/shared/:name/evaluate': 'changes nothing',
+};
+
+/** `path`: the complete one. */
+export const leavesEntry = (name: string, path: string): boolean =>
+  !name.startsWith('GET ') && (isManagement(path) || path.startsWith('/v1/policy/')) && !(name in UNAUDITED);
+
 /** Null: the call is allowed. */
 export function refusal(access: Access, who: Pick<Caller, 'role' | 'permissions'>): string | null {
   if (access.who === 'admin' && !isAdmin(who)) return 'only administrators may call this';

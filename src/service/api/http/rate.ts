@@ -111,11 +111,14 @@ const SWEEP_FROM = 10_000;
 
 export function makeAccountRates(now = (): number => performance.now()) {
   /** When an account has its whole rate again. */
-  const wholeAt = new Map<number, number>();
+  const wholeAt = new Map<number | string, number>();
   let sweepAt = SWEEP_FROM;
   return {
-    /** Returns the milliseconds after which the account may call again; 0: this call is counted. */
-    take(account: number, perMinute: number): number {
+    /**
+     * Returns the milliseconds after which the account may call again; 0: this call is counted. Text: what else of an
+     * account is counted for itself.
+     */
+    take(account: number | string, perMinute: number): number {
       const at = now();
       if (wholeAt.size >= sweepAt) {
         for (const [one, whole] of wholeAt) if (whole <= at) wholeAt.delete(one);

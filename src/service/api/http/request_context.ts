@@ -1,6 +1,7 @@
 /** State that middlewares pass on. */
 import type { DefaultContext, Middleware, ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/caller.ts';
+import type { AuditChange } from '../../../platform/store/audit.ts';
 import type { Rate, TokenRecord } from '../../../platform/store/records.ts';
 import type { RequestTrace } from '../../../platform/tracing/request_trace.ts';
 import { siteOf } from '../../accounts/networks.ts';
@@ -10,6 +11,20 @@ import { notFound, type ErrorCode } from '../errors.ts';
 import type { Body } from './read_input.ts';
 import type { Pair } from './input/read_fields.ts';
 import type { Upload } from './upload_form.ts';
+
+/** What the entry of a call in the audit log will say (audit.ts). */
+export interface AuditNote {
+  /** The id of the operation. */
+  action: string;
+  /** A kind and an id: `user/7`. */
+  subject?: string;
+  /** Who, where the call has no credential. */
+  actor?: { id: number; rootId: number };
+  changes?: readonly AuditChange[];
+  /** Whether the call leaves an entry, and whether it has. */
+  noted: boolean;
+  written: boolean;
+}
 
 export interface State {
   requestId: string;
@@ -28,6 +43,8 @@ export interface State {
   upload?: Upload & { kept: boolean };
   /** Set for a probe request that is traced. */
   trace?: RequestTrace;
+  /** Set by every endpoint. */
+  audit?: AuditNote;
   /** Set for an error response. */
   code?: ErrorCode;
 }

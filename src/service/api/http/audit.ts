@@ -1,0 +1,141 @@
+/**
+ * The audit log as endpoints see it. Each call that changes something leaves an entry, each that shows a secret, and
+ * each that is denied to a known user: `endpoint()` sees to it. The work of an endpoint only notes on whom, and what
+ * changed.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { requestFields } from '../../../base/log.ts';
+import type { AuditChange, AuditOutcome, NewAuditEntry } from '../../../platform/store/audit.ts';
+import type { StoreCalls } from '../../../platform/store/store.ts';
+import { isUuid } from '../../../platform/store/uuid.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError } from '../errors.ts';
+import { type AuditNote, type Context, type Handler, paramOf, remoteIp } from './request_context.ts';
+
+type Parts = Pick<Deps, 'store' | 'accounts' | 'log' | 'accountRates'>;
+
+// What changed.
+
+/** What is secret or names a person: an entry says that it changed, and outlives the account. */
+const HIDDEN = new Set(['email', 'first-name', 'last-name', 'name']);
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** The fields that differ. Null: there was nothing before, or is nothing after. */
+export function changesOf(before: Values | null, after: Values | null): AuditChange[] {
+  const fields = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
+  return [...fields].flatMap((field): AuditChange[] => {
+    const [was, is] = [before?.[field] ?? null, after?.[field] ?? null];
+    if (isDeepStrictEqual(was, is)) return [];
+    if (HIDDEN.has(field)) return [{ field, hidden: 'changed' }];
+    return [{ field, ...(was === null ? {} : { before: was }), ...(is === null ? {} : { after: is }) }];
+  });
+}
+
+/** What became of secrets. */
+export const secrets = (hidden: 'changed' | 'shown', ...fields: string[]): AuditChange[] =>
+  fields.map((field) => ({ field, hidden }));
+
+// On whom: what the path names, unless the endpoint says otherwise.
+
+const KINDS: Readonly<Record<string, string>> = { auth: 'user', log: 'request', probe: 'request', shared: 'policy' };
+
+/** Of `user/:id/status` with 7: `user/7`. An id that is none may be a secret that was sent by mistake. */
+function subjectIn(ctx: Context, path: string): string | null {
+  const [, segment, param] = /\/([a-z-]+)\/:(id|name)\b/.exec(path) ?? [];
+  if (segment === undefined || param === undefined) return null;
+  const value = paramOf(ctx, param);
+  const isOne = param === 'id' ? /^[0-9]{1,15}$/.test(value) || isUuid(value) : /^[\x21-\x7e]{1,64}$/.test(value);
+  return isOne ? `${KINDS[segment] ?? segment}/${param === 'id' ? value.toLowerCase() : value}` : null;
+}
+
+// The entry.
+
+function noteOf(ctx: Context): AuditNote {
+  if (!ctx.state.audit) throw new Error('this work must run in an endpoint');
+  return ctx.state.audit;
+}
+
+/** For the work of an endpoint: on whom it acts, what it changes or shows, and who acts if there is no credential. */
+export function note(ctx: Context, noted: Pick<AuditNote, 'subject' | 'actor' | 'changes'>): void {
+  Object.assign(noteOf(ctx), noted, { noted: true });
+}
+
+function entryOf({ accounts }: Parts, ctx: Context, outcome: AuditOutcome, code: string | null): NewAuditEntry {
+  const { caller, requestId } = ctx.state;
+  const { action, subject = null, actor, changes = [] } = noteOf(ctx);
+  return {
+    id: requestId,
+    actorId: actor?.id ?? caller?.userId ?? null,
+    accountId: actor?.rootId ?? caller?.rootUserId ?? null,
+    tokenId: caller?.tokenId ?? null,
+    sessionId: caller?.sessionId ?? null,
+    address: remoteIp(ctx, accounts.settings.trustedHops),
+    action,
+    subject,
+    outcome,
+    code,
+    changes: outcome === 'done' ? changes : [],
+  };
+}
+
+function logEntry({ log }: Parts, { id, actorId, tokenId, accountId, sessionId, ...entry }: NewAuditEntry): void {
+  const who = { user: actorId, account: accountId, token: tokenId, session: sessionId };
+  log.info({ audit: true, ...requestFields({ id }), ...who, ...entry }, 'audit');
+}
+
+/** Makes the change and its entry in one transaction. The work waits for nothing but the calls of this store. */
+export async function withEntry<T>(deps: Parts, ctx: Context, work: (store: StoreCalls) => Promise<T>): Promise<T> {
+  const audit = noteOf(ctx);
+  const made = await deps.store.together(audit.action, async (store) => {
+    const result = await work(store);
+    const entry = entryOf(deps, ctx, 'done', null);
+    await store.addAuditEntry(entry);
+    return { result, entry };
+  });
+  audit.written = true;
+  logEntry(deps, made.entry);
+  return made.result;
+}
+
+/** Of an account on each replica: further ones are in the access log alone. */
+const DENIALS_PER_MINUTE = 30;
+
+const isDenied = (error: unknown): error is ApiError =>
+  error instanceof ApiError && (error.status === 401 || error.status === 403) && error.code !== 'quota';
+
+/** Not waited for: how long a refusal takes must not tell whether an account exists. */
+function recordDenied(deps: Parts, ctx: Context, error: ApiError): void {
+  const entry = entryOf(deps, ctx, 'denied', error.code);
+  if (entry.accountId === null) return;
+  if (deps.accountRates.take(`denied ${entry.accountId}`, DENIALS_PER_MINUTE) > 0) return;
+  logEntry(deps, entry);
+  deps.store
+    .addAuditEntry(entry)
+    .catch((err: unknown) => deps.log.warn({ err, ...requestFields({ id: entry.id }) }, 'cannot record a denied call'));
+}
+
+/** `changes`: each call of the endpoint leaves an entry. Otherwise only those that note something, or are denied. */
+export const audited = (
+  deps: Parts,
+  { action, path, changes }: { action: string; path: string; changes: boolean },
+): Handler =>
+  async function audit(ctx, next) {
+    const subject = subjectIn(ctx, path);
+    const own: AuditNote = { action, ...(subject === null ? {} : { subject }), noted: changes, written: false };
+    ctx.state.audit = own;
+    try {
+      await next();
+    } catch (error) {
+      if (isDenied(error)) recordDenied(deps, ctx, error);
+      throw error;
+    }
+    if (!own.noted || own.written) return;
+    const entry = entryOf(deps, ctx, 'done', null);
+    await deps.store.addAuditEntry(entry).catch((error: unknown) => {
+      // Nobody is signed in without an entry.
+      ctx.remove('Set-Cookie');
+      throw error;
+    });
+    logEntry(deps, entry);
+  };
