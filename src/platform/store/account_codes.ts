@@ -20,6 +20,7 @@ export interface SignUp {
 
 export interface Redeemed {
   userId: number;
+  rootId: number;
   email: string;
   status: TokenRecord['userStatus'];
 }
@@ -83,7 +84,8 @@ const redeem = (
       ended as (update sessions s set ended_at = now() from code
         where s.user_id = code.user_id and s.ended_at is null)
       update users u set ${set}, updated_at = now()
-        from code where u.id = code.user_id returning u.id "userId", u.email, u.status`,
+        from code where u.id = code.user_id returning u.id "userId", coalesce(u.root_id, u.id) "rootId", u.email,
+          u.status`,
     values,
   });
 

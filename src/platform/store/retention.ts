@@ -87,9 +87,18 @@ export async function eraseUser(database: Database, userId: number, { withinMs =
     values: [userId],
   });
   const gone = row.gone.map(Number);
-  const deadline = performance.now() + withinMs;
-  for (const id of gone) while (performance.now() < deadline && (await eraseStep(database, id)));
+  await eraseData(database, gone, { withinMs });
   return gone;
+}
+
+/** Of users that are erased: as much as fits into `withinMs`. */
+export async function eraseData(
+  database: Database,
+  userIds: readonly number[],
+  { withinMs = 3_000 } = {},
+): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  for (const id of userIds) while (performance.now() < deadline && (await eraseStep(database, id)));
 }
 
 /**

@@ -8,11 +8,13 @@ import Type, { type Static } from 'typebox';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { TooManyAttempts, type Account } from '../../accounts/attempts.ts';
 import type { RedeemedLink } from '../../../platform/store/account_codes.ts';
+import type { AuditChange } from '../../../platform/store/audit.ts';
 import { MOST_DEPTH } from '../../../platform/store/sessions.ts';
 import type { UserRecord } from '../../../platform/store/users.ts';
 import { callerOf, type Context, remoteIp, uuidOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, invalid, notFound } from '../errors.ts';
+import { note, secrets, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { GivenPassword, RetUrl, safeRetUrl, ShownUser, shownUser, Uuid } from './account_fields.ts';
 import { checkedBy } from '../http/read_input.ts';
@@ -81,6 +83,7 @@ function checkActive(user: UserRecord): void {
 async function knownBy({ accounts, store }: Deps, ctx: Context, email: string, password: string) {
   const { knownBrowsers, passwords, settings } = accounts;
   const found = await store.findByEmail(email);
+  if (found) note(ctx, { actor: found.user });
   const owner =
     found && found.passwordHash !== null ? { userId: found.user.id, passwordHash: found.passwordHash } : null;
   const browser = owner && (await knownBrowsers.read(owner, browserMark(ctx)));
@@ -111,21 +114,29 @@ const openSession = ({ accounts }: Deps, ctx: Context, asked: Omit<SessionAsked,
   });
 
 /** Opens a session and sets its cookie. */
-async function begin(deps: Deps, ctx: Context, userId: number, long: boolean) {
+async function begin(deps: Deps, ctx: Context, { id: userId }: UserRecord, long: boolean) {
   const session = await openSession(deps, ctx, { userId, long });
   if (typeof session === 'string') throw inside('a sign-in cannot have a parent session');
   setCookie(ctx, deps, session);
   return { id: session.id, jwt: { token: session.token, expire: session.expire.toISOString() } };
 }
 
+const noteSession = (ctx: Context, id: string, changes: readonly AuditChange[]): void =>
+  note(ctx, { subject: `session/${id}`, changes });
+
 async function signInByPassword(deps: Deps, ctx: Context): Promise<void> {
   const asked = checkedBy(SignInBody, ctx);
   const { user, mark } = await knownBy(deps, ctx, asked.email, asked.password);
-  const session = await begin(deps, ctx, user.id, asked['long-term-token']);
+  const session = await begin(deps, ctx, user, asked['long-term-token']);
   if (asked['logout-other']) await deps.store.endSessions(user.id, session.id);
   setBrowserMark(ctx, deps, mark);
+  const apiToken = await shownApiToken(deps, user.id);
+  noteSession(ctx, session.id, [
+    ...(asked['logout-other'] ? secrets('changed', 'other-sessions') : []),
+    ...secrets('shown', 'jwt-token', ...(apiToken === null ? [] : ['api-token'])),
+  ]);
   ctx.body = {
-    'api-token': await shownApiToken(deps, user.id),
+    'api-token': apiToken,
     'current-user': asked['current-user'] ? shownUser(user) : null,
     email: user.email,
     'jwt-token': session.jwt,
@@ -187,8 +198,10 @@ async function signInByLink(deps: Deps, ctx: Context): Promise<void> {
     throw invalid('code', `${REFUSED[redeemed.refused]}. /docs/accounts#sign-in-links says how to make another one`);
   const user = await store.findUser(redeemed.userId, null);
   if (!user) throw inside('a sign-in link ends with its account');
+  note(ctx, { actor: user });
   checkActive(user);
-  const session = await begin(deps, ctx, user.id, true);
+  const session = await begin(deps, ctx, user, true);
+  noteSession(ctx, session.id, secrets('shown', 'jwt-token'));
   ctx.body = { email: user.email, 'jwt-token': session.jwt, status: user.status, 'user-id': user.id };
 }
 
@@ -227,7 +240,12 @@ async function makeJwt(deps: Deps, ctx: Context): Promise<void> {
   if (opened === 'too-deep')
     throw new ApiError('jwt-chain', { text: `a chain of JWTs that make JWTs has at most ${MOST_DEPTH} links` });
   if (opened === 'parent-ended') throw new ApiError('bad-credential', { text: 'the credential has ended' });
-  ctx.body = { token: opened.token, expire: opened.expire.toISOString() };
+  const expire = opened.expire.toISOString();
+  note(ctx, {
+    subject: `session/${opened.id}`,
+    changes: [{ field: 'expires', after: expire }, ...secrets('shown', 'jwt-token')],
+  });
+  ctx.body = { token: opened.token, expire };
 }
 
 export const jwt = endpoint(
@@ -288,8 +306,20 @@ export const sessions = endpoint(
   listSessions,
 );
 
-async function endAll({ store }: Deps, ctx: Context): Promise<void> {
-  await store.endSessions(callerOf(ctx).userId);
+/** All sessions of the caller, or this one of theirs. `none`: it had ended before. */
+const end = (deps: Deps, ctx: Context, sessionId: string | null, none = (): void => {}): Promise<void> =>
+  withEntry(deps, ctx, async (store) => {
+    const { userId } = callerOf(ctx);
+    if (sessionId === null) await store.endSessions(userId);
+    else if (!(await store.endSession(userId, sessionId))) none();
+    note(ctx, {
+      subject: sessionId === null ? `user/${userId}` : `session/${sessionId}`,
+      changes: secrets('changed', 'sessions'),
+    });
+  });
+
+async function endAll(deps: Deps, ctx: Context): Promise<void> {
+  await end(deps, ctx, null);
   ctx.status = 204;
 }
 
@@ -303,8 +333,10 @@ export const endSessions = endpoint(
   endAll,
 );
 
-async function endOne({ store }: Deps, ctx: Context): Promise<void> {
-  if (!(await store.endSession(callerOf(ctx).userId, uuidOf(ctx)))) throw notFound();
+async function endOne(deps: Deps, ctx: Context): Promise<void> {
+  await end(deps, ctx, uuidOf(ctx), () => {
+    throw notFound();
+  });
   ctx.status = 204;
 }
 
@@ -323,10 +355,10 @@ const SignOutQuery = closed({ 'logout-all': flag(false, 'End every session of th
 const SignOutAnswer = closed({ success: Type.Literal(true), 'ret-url': orNull(Type.String()) });
 
 async function endCalling(deps: Deps, ctx: Context): Promise<void> {
-  const { userId, sessionId } = callerOf(ctx);
+  const { sessionId } = callerOf(ctx);
   const asked = checkedBy(SignOutQuery, ctx);
-  if (asked['logout-all']) await deps.store.endSessions(userId);
-  else if (sessionId !== null) await deps.store.endSession(userId, sessionId);
+  if (asked['logout-all']) await end(deps, ctx, null);
+  else if (sessionId !== null) await end(deps, ctx, sessionId);
   clearCookie(ctx, deps);
   ctx.body = { success: true, 'ret-url': safeRetUrl(asked['ret-url']) };
 }

@@ -9,6 +9,7 @@ import { USER_PERMISSIONS } from '../../accounts/caller.ts';
 import { type Context, remoteIp } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid } from '../errors.ts';
+import { note, secrets, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Email, Jwt, Names, Password } from './account_fields.ts';
 import { checkedBy } from '../http/read_input.ts';
@@ -82,15 +83,25 @@ const RedeemedAnswer = closed({ success: Type.Literal(true), email: Type.String(
 
 const NOT_VALID = 'is not valid, was used before, or has expired';
 
-async function redeemCode({ accounts, store }: Deps, ctx: Context): Promise<void> {
+async function redeemCode(deps: Deps, ctx: Context): Promise<void> {
+  const { accounts } = deps;
   const { 'verify-token': code, password } = checkedBy(VerifyBody, ctx);
   await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
   const claims = await accounts.jwts.verify('verify', code);
-  const redeemed =
-    claims &&
-    (await store.redeemVerify(claims.id, password === undefined ? null : await accounts.passwords.hash(password)));
-  if (!redeemed) throw invalid('verify-token', NOT_VALID);
-  await makeApiToken({ ...accounts, store }, { userId: redeemed.userId, name: 'default' });
+  if (!claims) throw invalid('verify-token', NOT_VALID);
+  const hash = password === undefined ? null : await accounts.passwords.hash(password);
+  const redeemed = await withEntry(deps, ctx, async (store) => {
+    const user = await store.redeemVerify(claims.id, hash);
+    if (!user) throw invalid('verify-token', NOT_VALID);
+    const { userId, rootId, status } = user;
+    await makeApiToken({ ...accounts, store }, { userId, name: 'default' });
+    note(ctx, {
+      subject: `user/${userId}`,
+      actor: { id: userId, rootId },
+      changes: [{ field: 'status', before: 'pending', after: status }, ...secrets('changed', 'password', 'sessions')],
+    });
+    return user;
+  });
   ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
 }
 
@@ -140,12 +151,23 @@ export const reset = endpoint(
 
 const ConfirmBody = closed({ 'reset-token': Jwt, 'new-password': Password });
 
-async function setNew({ accounts, store }: Deps, ctx: Context): Promise<void> {
+async function setNew(deps: Deps, ctx: Context): Promise<void> {
+  const { accounts } = deps;
   const { 'reset-token': code, 'new-password': password } = checkedBy(ConfirmBody, ctx);
   await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
   const claims = await accounts.jwts.verify('reset', code);
-  const redeemed = claims && (await store.redeemReset(claims.id, await accounts.passwords.hash(password)));
-  if (!redeemed) throw invalid('reset-token', NOT_VALID);
+  if (!claims) throw invalid('reset-token', NOT_VALID);
+  const hash = await accounts.passwords.hash(password);
+  const redeemed = await withEntry(deps, ctx, async (store) => {
+    const user = await store.redeemReset(claims.id, hash);
+    if (!user) throw invalid('reset-token', NOT_VALID);
+    note(ctx, {
+      subject: `user/${user.userId}`,
+      actor: { id: user.userId, rootId: user.rootId },
+      changes: secrets('changed', 'password', 'sessions'),
+    });
+    return user;
+  });
   await accounts.attempts.forget('password:account', { account: redeemed.userId });
   ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
 }

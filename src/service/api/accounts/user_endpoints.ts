@@ -13,6 +13,7 @@ import {
 import { callerOf, type Context, idOf, remoteIp } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, invalid, notFound } from '../errors.ts';
+import { changesOf, note, secrets, withEntry } from '../http/audit.ts';
 import { type Described, endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import {
@@ -42,10 +43,17 @@ import {
 } from './account_fields.ts';
 import { inviteMail } from '../../accounts/mail_texts.ts';
 import { makeApiToken } from '../../accounts/make_token.ts';
-import { accountFull, AskedUserLimits, changedUserLimits, ShownUserLimits, shownUserLimits } from './account_limits.ts';
+import {
+  accountFull,
+  AskedUserLimits,
+  changedUserLimits,
+  shownLimits,
+  ShownUserLimits,
+  shownUserLimits,
+} from './account_limits.ts';
 import { PERMISSIONS } from '../../../platform/store/permissions.ts';
 
-/** Of a caller, or of the change that a caller made to their own account. */
+/** The user who calls. */
 const known = (user: UserRecord | null): UserRecord => {
   if (!user) throw inside('the calling user no longer exists');
   return user;
@@ -150,20 +158,37 @@ const MakeBody = closed({
 const MakeAnswer = closed({ user: ShownUser });
 const CODE_MS = 7 * 86_400_000;
 
-async function invite({ accounts, store }: Deps, user: UserRecord, by: UserRecord): Promise<void> {
+/** A mail with a code for a new user. Null: there are no mails. */
+async function invitation({ accounts, store }: Deps, caller: Caller) {
+  if (accounts.settings.mail === null) return null;
+  const by = known(await store.findUser(caller.userId));
   const codeId = randomUUID();
   const code = await accounts.jwts.sign('reset', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));
-  await store.addResetCode(user.id, codeId, CODE_MS);
-  await store.addMail({
-    ...(await accounts.sealMail(inviteMail(accounts.settings.publicUrl, code, by.email))),
-    userId: user.id,
-    recipient: user.email,
-  });
-  accounts.mailsWait();
+  return { codeId, mail: await accounts.sealMail(inviteMail(accounts.settings.publicUrl, code, by.email)) };
 }
 
+/** What the audit log says of a user. */
+const auditedUser = ({ firstName, lastName, email, role, status, permissions, restrictions }: UserRecord) => ({
+  email,
+  'first-name': firstName,
+  'last-name': lastName,
+  role,
+  status,
+  permissions,
+  restrictions,
+});
+
+/** Changes a user, with an entry of what changed. */
+const change = (deps: Deps, ctx: Context, before: UserRecord, changed: UserChange): Promise<UserRecord> =>
+  withEntry(deps, ctx, async (store) => {
+    const user = await store.changeUser(before.id, changed);
+    if (!user) throw notFound();
+    note(ctx, { subject: `user/${user.id}`, changes: changesOf(auditedUser(before), auditedUser(user)) });
+    return user;
+  });
+
 async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<void> {
-  const { accounts, store } = deps;
+  const { accounts } = deps;
   const caller = callerOf(ctx);
   const {
     email,
@@ -176,16 +201,24 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
   if (beyond !== undefined) throw new ApiError('beyond-caller', { text: `permissions: you cannot grant ${beyond}` });
   // This reveals whether an address has an account, so it is limited.
   await accounts.attempts.take('invite:account', { account: caller.rootUserId });
-  const mails = accounts.settings.mail !== null;
   const { mostSubUsers, mostTokens } = accounts.settings;
-  const user = await store.makeSubUser(
-    { email, firstName, lastName, status: mails ? 'pending' : 'active', parentId, permissions, restrictions },
-    { subUsers: mostSubUsers, tokens: mostTokens },
-  );
-  if (user === 'sub-users' || user === 'tokens') throw accountFull(user, accounts.settings);
-  if (user === 'email-taken') throw new ApiError('email-taken', { field: 'email' });
-  await makeApiToken({ ...accounts, store }, { userId: user.id, name: 'default' });
-  if (mails) await invite(deps, user, known(await store.findUser(caller.userId)));
+  const invited = await invitation(deps, caller);
+  const user = await withEntry(deps, ctx, async (store) => {
+    const made = await store.makeSubUser(
+      { email, firstName, lastName, status: invited ? 'pending' : 'active', parentId, permissions, restrictions },
+      { subUsers: mostSubUsers, tokens: mostTokens },
+    );
+    if (made === 'sub-users' || made === 'tokens') throw accountFull(made, accounts.settings);
+    if (made === 'email-taken') throw new ApiError('email-taken', { field: 'email' });
+    await makeApiToken({ ...accounts, store }, { userId: made.id, name: 'default' });
+    if (invited) {
+      await store.addResetCode(made.id, invited.codeId, CODE_MS);
+      await store.addMail({ ...invited.mail, userId: made.id, recipient: made.email });
+    }
+    note(ctx, { subject: `user/${made.id}`, changes: changesOf(null, { ...auditedUser(made), parent: parentId }) });
+    return made;
+  });
+  if (invited) accounts.mailsWait();
   ctx.status = 201;
   ctx.body = { user: shownUser(user) };
 }
@@ -242,17 +275,17 @@ function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Chang
   return { ...names, permissions, restrictions };
 }
 
-async function changeSelf({ store }: Deps, ctx: Context): Promise<void> {
+async function changeSelf(deps: Deps, ctx: Context): Promise<void> {
   const { 'first-name': firstName, 'last-name': lastName } = checkedBy(OwnBody, ctx);
-  ctx.body = shownUser(known(await store.changeUser(callerOf(ctx).userId, { firstName, lastName })));
+  const own = known(await deps.store.findUser(callerOf(ctx).userId));
+  ctx.body = shownUser(await change(deps, ctx, own, { firstName, lastName }));
 }
 
 async function changeOne(deps: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);
   const target = await findOwn(deps, ctx, caller);
-  const user = await deps.store.changeUser(target.id, changeOf(caller, target, checkedBy(ChangeBody, ctx)));
-  if (!user) throw notFound();
-  ctx.body = shownUser(user);
+  const changed = changeOf(caller, target, checkedBy(ChangeBody, ctx));
+  ctx.body = shownUser(await change(deps, ctx, target, changed));
 }
 
 export const changeCurrent = endpoint(
@@ -286,16 +319,23 @@ const PasswordBody = closed({
   'logout-all': flag(false, 'End all sessions of the user and their JWTs. Send true if a session may be compromised.'),
 });
 
-async function changePassword({ accounts, store }: Deps, ctx: Context, caller: Caller, userId: number): Promise<void> {
+async function changePassword(deps: Deps, ctx: Context, caller: Caller, userId: number): Promise<void> {
   const { 'old-password': old, 'new-password': wanted, 'logout-all': logoutAll } = checkedBy(PasswordBody, ctx);
-  const { attempts, passwords, settings } = accounts;
+  const { attempts, passwords, settings } = deps.accounts;
   await attempts.take('password:address', { address: remoteIp(ctx, settings.trustedHops) });
   await attempts.take('password:caller', { account: caller.userId });
-  if (!(await passwords.verify(old, await store.passwordHash(caller.userId))))
+  if (!(await passwords.verify(old, await deps.store.passwordHash(caller.userId))))
     throw invalid('old-password', caller.userId === userId ? 'is wrong' : 'is wrong; your own password is required');
   await attempts.forget('password:caller', { account: caller.userId });
-  await store.setPassword(userId, await passwords.hash(wanted));
-  if (logoutAll) await store.endSessions(userId);
+  const hash = await passwords.hash(wanted);
+  await withEntry(deps, ctx, async (store) => {
+    await store.setPassword(userId, hash);
+    if (logoutAll) await store.endSessions(userId);
+    note(ctx, {
+      subject: `user/${userId}`,
+      changes: secrets('changed', 'password', ...(logoutAll ? ['sessions'] : [])),
+    });
+  });
   ctx.status = 204;
 }
 
@@ -337,9 +377,7 @@ async function setStatus(deps: Deps, ctx: Context): Promise<void> {
   const target = await findOwn(deps, ctx, caller);
   if (target.id === caller.userId || target.role === 'root')
     throw new ApiError('own-account', { text: "you cannot change your own status or the root user's" });
-  const user = await deps.store.changeUser(target.id, { status: checkedBy(StatusBody, ctx).status });
-  if (!user) throw notFound();
-  ctx.body = shownUser(user);
+  ctx.body = shownUser(await change(deps, ctx, target, { status: checkedBy(StatusBody, ctx).status }));
 }
 
 export const userStatus = endpoint(
@@ -360,7 +398,14 @@ async function erase(deps: Deps, ctx: Context): Promise<void> {
   const target = await findOwn(deps, ctx, caller);
   if (target.id === caller.userId || target.role === 'root')
     throw new ApiError('own-account', { text: 'you cannot delete yourself or the root user' });
-  if ((await deps.store.eraseUser(target.id)).length === 0) throw notFound();
+  const gone = await withEntry(deps, ctx, async (store) => {
+    const users = await store.eraseUser(target.id, { withinMs: 0 });
+    if (users.length === 0) throw notFound();
+    const below = users.filter((id) => id !== target.id);
+    note(ctx, { changes: changesOf({ ...auditedUser(target), below: below.length > 0 ? below : null }, null) });
+    return users;
+  });
+  await deps.store.eraseData(gone);
   ctx.status = 204;
 }
 
@@ -391,6 +436,11 @@ async function readLimits(deps: Deps, ctx: Context): Promise<void> {
   ctx.body = await shownInForce(deps, id, await deps.store.userLimits(id));
 }
 
+const auditedLimits = (limits: UserLimits) => ({
+  ...shownLimits(limits),
+  'account-concurrency': limits.accountConcurrency,
+});
+
 async function setLimits(deps: Deps, ctx: Context): Promise<void> {
   const { id, rootId } = await findLimited(deps, ctx, callerOf(ctx));
   const asked = checkedBy(LimitsBody, ctx);
@@ -399,7 +449,10 @@ async function setLimits(deps: Deps, ctx: Context): Promise<void> {
   const before = await deps.store.userLimits(id);
   if (!before) throw notFound();
   const limits = changedUserLimits(asked, before);
-  await deps.store.setUserLimits(id, limits);
+  await withEntry(deps, ctx, async (store) => {
+    await store.setUserLimits(id, limits);
+    note(ctx, { changes: changesOf(auditedLimits(before), auditedLimits(limits)) });
+  });
   ctx.body = await shownInForce(deps, id, limits);
 }
 
