@@ -119,7 +119,7 @@ describe('reports to hand on', function () {
     const rows = await m.stored.sql('select l::text as row from report_links l');
     assert.ok(!JSON.stringify(rows).includes(secret), 'the table');
     assert.ok(!m.replicas.some(({ log }) => log.join('').includes(secret)), 'the log');
-    assert.match(m.replicas[0].log.join(''), /"msg":"link to a report made"/);
+    assert.match(m.replicas[0].log.join(''), /"audit":true,.*"action":"makeReportLink"/);
   });
 
   it('link: only of the own requests and those of sub-users, administrators too', async () => {

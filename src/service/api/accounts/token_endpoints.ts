@@ -4,10 +4,12 @@ import type { Limits } from '../../../base/limits.ts';
 import { endsNoLater, mayChange, reachesNoFurther } from '../../accounts/authority.ts';
 import { type Caller, latestEnd, seesEveryone } from '../../accounts/caller.ts';
 import { type ApiTokenChange, type ApiTokenRecord, TOKEN_SORTS } from '../../../platform/store/api_tokens.ts';
+import type { StoreCalls } from '../../../platform/store/store.ts';
 import { isToken, TOKEN_PATTERN, tokenSha256 } from '../../../platform/store/token_text.ts';
 import { callerOf, type Context, paramOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, invalid, notFound } from '../errors.ts';
+import { changesOf, note, secrets, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import {
@@ -110,8 +112,22 @@ const listedToken = (token: ApiTokenRecord, inForce: Limits): Static<typeof Show
   updated: token.updatedAt.toISOString(),
 });
 
+/** What the audit log says of a token. */
+const auditedToken = (token: ApiTokenRecord) => ({
+  name: token.name,
+  permissions: token.permissions,
+  expires: token.expiresAt?.toISOString() ?? null,
+  ...shownLimits(token),
+});
+
+/** The secrets in an answer with a token. */
+const secretsIn = (shown: Static<typeof ShownToken>): string[] =>
+  (['token', 'webhook-secret'] as const).filter((name) => shown[name] !== null);
+
+type LimitsOf = { store: Pick<StoreCalls, 'tokenLimits'> };
+
 /** Tokens that were revoked meanwhile are left out. */
-async function listedTokens({ store }: Deps, tokens: readonly ApiTokenRecord[]) {
+async function listedTokens({ store }: LimitsOf, tokens: readonly ApiTokenRecord[]) {
   const records = await store.tokenLimits(tokens.map(({ id }) => id));
   return tokens.flatMap((token) => {
     const record = records.get(token.id);
@@ -124,7 +140,7 @@ async function listedTokens({ store }: Deps, tokens: readonly ApiTokenRecord[]) 
  * has ended meanwhile.
  */
 async function shownToken(
-  deps: Deps,
+  deps: LimitsOf & Pick<Deps, 'accounts'>,
   token: ApiTokenRecord,
   to: { owner: boolean; fresh?: string | undefined },
 ): Promise<Static<typeof ShownToken> | null> {
@@ -162,10 +178,14 @@ const TokenParam = Type.String({
   pattern: `^([0-9]{1,16}|${TOKEN_PATTERN})$`,
 });
 
+const subjectOf = ({ id }: { id: number }): string => `api-token/${id}`;
+
 async function read(deps: Deps, ctx: Context): Promise<void> {
   const { token, reachable } = await findToken(deps, ctx, callerOf(ctx));
   const shown = await shownToken(deps, token, { owner: reachable });
   if (!shown) throw notFound();
+  const seen = secretsIn(shown);
+  if (seen.length > 0) note(ctx, { subject: subjectOf(token), changes: secrets('shown', ...seen) });
   ctx.body = shown;
 }
 
@@ -237,22 +257,28 @@ async function make(deps: Deps, ctx: Context): Promise<void> {
   // For a narrowed credential, null means the permissions of the credential.
   const most = all ? null : caller.permissions;
   const byDefault = (most ?? owner.permissions).filter((one) => one !== NAMED_ONLY);
-  const made = await makeApiToken(
-    { ...accounts, store },
-    {
-      userId: caller.userId,
-      name,
-      permissions: permissions === undefined ? byDefault : (permissions ?? most),
-      expiresAt: expiryOf(caller, ttl, store.clock.now()) ?? null,
-      ...changedLimits(limits, NO_LIMITS),
-      ...(caller.signedIn ? {} : { madeBy: caller }),
-    },
-  );
-  if (made === 'maker-ended') throw ended();
-  if (made === 'too-many')
-    throw new ApiError('too-many-tokens', { text: `the user has reached the limit of ${MOST_TOKENS} API tokens` });
-  if (made === 'account-full') throw accountFull('tokens', accounts.settings);
-  const token = await store.readToken({ id: made.id });
+  const expiresAt = expiryOf(caller, ttl, store.clock.now()) ?? null;
+  const [made, token] = await withEntry(deps, ctx, async (calls) => {
+    const one = await makeApiToken(
+      { ...accounts, store: calls },
+      {
+        userId: caller.userId,
+        name,
+        permissions: permissions === undefined ? byDefault : (permissions ?? most),
+        expiresAt,
+        ...changedLimits(limits, NO_LIMITS),
+        ...(caller.signedIn ? {} : { madeBy: caller }),
+      },
+    );
+    if (one === 'maker-ended') throw ended();
+    if (one === 'too-many')
+      throw new ApiError('too-many-tokens', { text: `the user has reached the limit of ${MOST_TOKENS} API tokens` });
+    if (one === 'account-full') throw accountFull('tokens', accounts.settings);
+    const record = await calls.readToken({ id: one.id });
+    const changes = record ? changesOf(null, auditedToken(record)) : [];
+    note(ctx, { subject: subjectOf(one), changes: [...changes, ...secrets('shown', 'token', 'webhook-secret')] });
+    return [one, record] as const;
+  });
   const shown = token && (await shownToken(deps, token, { owner: true, fresh: made.token }));
   // It has already ended, together with the credential that created it.
   if (!shown) throw ended();
@@ -320,11 +346,25 @@ async function changeOne(deps: Deps, ctx: Context): Promise<void> {
       ? { webhookSecret: await accounts.box.seal(newWebhookSecret(), 'webhook', token.id) }
       : {}),
   };
-  const changed = await store.changeToken(token.id, change);
-  if (!changed) throw notFound();
-  const shown = await shownToken(deps, changed, { owner: reachable, fresh });
-  if (!shown) throw notFound();
-  ctx.body = shown;
+  const rotated = [
+    ...(fresh === undefined ? [] : ['token']),
+    ...(asked['rotate-webhook-secret'] ? ['webhook-secret'] : []),
+  ];
+  ctx.body = await withEntry(deps, ctx, async (calls) => {
+    const changed = await calls.changeToken(token.id, change);
+    if (!changed) throw notFound();
+    const shown = await shownToken({ accounts, store: calls }, changed, { owner: reachable, fresh });
+    if (!shown) throw notFound();
+    note(ctx, {
+      subject: subjectOf(token),
+      changes: [
+        ...changesOf(auditedToken(token), auditedToken(changed)),
+        ...secrets('changed', ...rotated),
+        ...secrets('shown', ...secretsIn(shown)),
+      ],
+    });
+    return shown;
+  });
 }
 
 export const changeToken = endpoint(
@@ -347,7 +387,10 @@ async function revoke(deps: Deps, ctx: Context): Promise<void> {
   const { token, owner, own } = await findToken(deps, ctx, caller);
   if (!own && !mayChange(caller, owner)) throw new ApiError('not-yours', { text: 'you cannot revoke this token' });
   if (token.isDefault) throw new ApiError('default-token');
-  if (!(await deps.store.revokeToken(token.id))) throw notFound();
+  await withEntry(deps, ctx, async (store) => {
+    if (!(await store.revokeToken(token.id))) throw notFound();
+    note(ctx, { subject: subjectOf(token), changes: changesOf(auditedToken(token), null) });
+  });
   ctx.status = 204;
 }
 

@@ -21,11 +21,16 @@ const HIDDEN = new Set(['email', 'first-name', 'last-name', 'name']);
 
 type Values = Readonly<Record<string, unknown>>;
 
+const valueOf = (values: Values | null, field: string): unknown => {
+  const value = values?.[field] ?? null;
+  return value === '' ? null : value;
+};
+
 /** The fields that differ. Null: there was nothing before, or is nothing after. */
 export function changesOf(before: Values | null, after: Values | null): AuditChange[] {
   const fields = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
   return [...fields].flatMap((field): AuditChange[] => {
-    const [was, is] = [before?.[field] ?? null, after?.[field] ?? null];
+    const [was, is] = [valueOf(before, field), valueOf(after, field)];
     if (isDeepStrictEqual(was, is)) return [];
     if (HIDDEN.has(field)) return [{ field, hidden: 'changed' }];
     return [{ field, ...(was === null ? {} : { before: was }), ...(is === null ? {} : { after: is }) }];

@@ -18,6 +18,7 @@ import { readHead } from '../../result/unpack.ts';
 import { type NamedPolicy, unknownVerdict, verdictOf } from '../../result/verdict.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, expired, invalid } from '../errors.ts';
+import { changesOf, note, withEntry } from '../http/audit.ts';
 import { endpoint, type EndpointName } from '../http/endpoint.ts';
 import { SAVES_PER_MINUTE, takeRequestRate, takeSaveRate } from '../http/rate.ts';
 import { checkedBy, type TextBody } from '../http/read_input.ts';
@@ -158,9 +159,14 @@ async function save(deps: Deps, ctx: Context): Promise<void> {
   await takeSaveRate(deps, ctx);
   const { description, untranslated, ...kept } = await policyInText(deps, ctx, ctx.state.checked as TextBody);
   const of = { account: rootUserId, name, description, userId };
-  const put = await deps.store.putPolicy(of, kept, MOST_POLICIES);
-  if (put.outcome === 'too-many') throw new ApiError('too-many-policies');
-  if (put.outcome === 'no-room') throw new ApiError('no-room-for-policy', { text: NO_ROOM });
+  const put = await withEntry(deps, ctx, async (store) => {
+    const saved = await store.putPolicy(of, kept, MOST_POLICIES);
+    if (saved.outcome === 'too-many') throw new ApiError('too-many-policies');
+    if (saved.outcome === 'no-room') throw new ApiError('no-room-for-policy', { text: NO_ROOM });
+    const { revision, outcome } = saved;
+    note(ctx, { changes: outcome === 'saved' ? changesOf(null, { revision, digest: kept.digest }) : [] });
+    return saved;
+  });
   ctx.body = { name, revision: put.revision, changed: put.outcome === 'saved', untranslated };
 }
 
@@ -200,12 +206,17 @@ export const savePolicy = endpoint(
   save,
 );
 
-async function remove({ store }: Deps, ctx: Context): Promise<void> {
+async function remove(deps: Deps, ctx: Context): Promise<void> {
   const { rootUserId } = tokenOf(ctx);
   const name = paramOf(ctx, 'name');
   const isText = /^[\x21-\x7e]{1,64}$/.test(name);
-  if (isText && (await store.deletePolicy(rootUserId, name))) ctx.status = 204;
-  else throw new ApiError('not-found', { text: `the policy ${await unknownPolicy(store, name, rootUserId)}` });
+  await withEntry(deps, ctx, async (store) => {
+    const last = isText ? await store.findPolicy(rootUserId, name) : null;
+    if (!last || !(await store.deletePolicy(rootUserId, name)))
+      throw new ApiError('not-found', { text: `the policy ${await unknownPolicy(store, name, rootUserId)}` });
+    note(ctx, { changes: changesOf({ revision: last.revision, digest: last.digest }, null) });
+  });
+  ctx.status = 204;
 }
 
 export const deletePolicy = endpoint(

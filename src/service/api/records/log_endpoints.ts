@@ -18,6 +18,7 @@ import { unpackResult } from '../../result/unpack.ts';
 import { callerOf, type Context, uuidOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid, notFound } from '../errors.ts';
+import { withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
 import { checkedBy } from '../http/read_input.ts';
@@ -379,9 +380,12 @@ const ONCE = { first: 1, longest: 1, attempts: 1 };
 
 async function erase(deps: Deps, ctx: Context): Promise<void> {
   const id = uuidOf(ctx);
-  const outcome = await deps.store.eraseRequest(id, (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
-  if (outcome === 'none') throw notFound();
-  if (outcome === 'open') throw new ApiError('not-ended');
+  const users = (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone';
+  await withEntry(deps, ctx, async (store) => {
+    const outcome = await store.eraseRequest(id, users);
+    if (outcome === 'none') throw notFound();
+    if (outcome === 'open') throw new ApiError('not-ended');
+  });
   // Its ProbeJob shows the source too. If this fails, the controller deletes the job a little later.
   await deleteJob(deps.kube, id, deps.settings.namespace, ONCE).catch((error: unknown) =>
     deps.log.warn({ err: error, ...requestFields({ id }) }, 'cannot delete the ProbeJob of an erased request'),

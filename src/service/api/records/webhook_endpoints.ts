@@ -4,6 +4,7 @@ import type { WebhookRecord, WebhookState } from '../../../platform/store/webhoo
 import { shownUrl } from '../../webhooks/kept_url.ts';
 import { callerOf, type Context, uuidOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
+import { note, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import {
@@ -112,8 +113,13 @@ export const webhookList = endpoint(
 );
 
 async function retry(deps: Deps, ctx: Context): Promise<void> {
-  const found = await deps.store.retryWebhook(uuidOf(ctx), await visibleUsers(deps, callerOf(ctx)));
-  if (!found) throw notFound();
+  const users = await visibleUsers(deps, callerOf(ctx));
+  const found = await withEntry(deps, ctx, async (store) => {
+    const webhook = await store.retryWebhook(uuidOf(ctx), users);
+    if (!webhook) throw notFound();
+    note(ctx, { changes: [{ field: 'state', after: webhook.state }] });
+    return webhook;
+  });
   ctx.body = webhookRow(found);
 }
 

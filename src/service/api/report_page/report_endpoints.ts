@@ -2,7 +2,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
-import { requestFields } from '../../../base/log.ts';
 import { shownName } from '../../../media/tools/table.ts';
 import type { LogDetail } from '../../../platform/store/log.ts';
 import type { ReportLink } from '../../../platform/store/report_links.ts';
@@ -14,6 +13,7 @@ import type { Packed } from '../../result/inflate.ts';
 import { verdictOf } from '../../result/verdict.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, notFound } from '../errors.ts';
+import { changesOf, note, secrets, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
 import { checkedBy } from '../http/read_input.ts';
@@ -175,7 +175,8 @@ const MakeBody = closed({
 });
 
 /** Administrators, too, share only what is of themselves and their sub-users. */
-async function makeLink({ store, accounts, log }: Deps, ctx: Context): Promise<void> {
+async function makeLink(deps: Deps, ctx: Context): Promise<void> {
+  const { store, accounts } = deps;
   const caller = callerOf(ctx);
   const { userId, signedIn, tokenId, sessionId } = caller;
   const { hours } = checkedBy(MakeBody, ctx);
@@ -185,9 +186,12 @@ async function makeLink({ store, accounts, log }: Deps, ctx: Context): Promise<v
   const expiresAt = new Date(Math.min(now + hours * HOUR_MS, latestEnd(caller)?.getTime() ?? Infinity));
   const madeBy = signedIn ? { tokenId: null, sessionId: null } : { tokenId, sessionId };
   const link = { id, requestId: row.id, userId, createdAt: new Date(now), expiresAt };
-  if (!(await store.makeReportLink({ ...link, madeBy, sha256: tokenSha256(secret) }, MOST_LINKS)))
-    throw new ApiError('too-many-links');
-  log.info({ ...requestFields({ id: row.id }), link: id, user: userId, expires: expiresAt }, 'link to a report made');
+  await withEntry(deps, ctx, async (calls) => {
+    if (!(await calls.makeReportLink({ ...link, madeBy, sha256: tokenSha256(secret) }, MOST_LINKS)))
+      throw new ApiError('too-many-links');
+    const made = { request: row.id, expires: expiresAt.toISOString() };
+    note(ctx, { subject: `link/${id}`, changes: [...changesOf(null, made), ...secrets('shown', 'url')] });
+  });
   ctx.status = 201;
   const url = `${accounts.settings.publicUrl.replace(/\/$/, '')}/r/${secret}`;
   ctx.body = { ...shownLink(link), url } satisfies Static<typeof MadeLink>;
@@ -233,9 +237,10 @@ export const listReportLinks = endpoint(
 );
 
 async function end(deps: Deps, ctx: Context): Promise<void> {
-  const [id, caller] = [uuidOf(ctx), callerOf(ctx)];
-  if (!(await deps.store.endReportLink(id, await visibleUsers(deps, caller)))) throw notFound();
-  deps.log.info({ link: id, user: caller.userId }, 'link to a report ended');
+  const users = await visibleUsers(deps, callerOf(ctx));
+  await withEntry(deps, ctx, async (store) => {
+    if (!(await store.endReportLink(uuidOf(ctx), users))) throw notFound();
+  });
   ctx.status = 204;
 }
 
