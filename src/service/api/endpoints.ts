@@ -20,6 +20,7 @@ import * as file from './probe/file_endpoints.ts';
 import * as offers from './probe/offer_endpoints.ts';
 import * as requests from './probe/request_endpoints.ts';
 import { SINGLES } from './probe/single_endpoints.ts';
+import * as audit from './records/audit_endpoints.ts';
 import * as log from './records/log_endpoints.ts';
 import * as report from './report_page/report_endpoints.ts';
 import * as statistics from './records/statistics_endpoints.ts';
@@ -44,6 +45,7 @@ const FILES: object = {
   tokens,
   users,
   cluster,
+  audit,
   log,
   report,
   statistics,

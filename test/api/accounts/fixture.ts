@@ -266,7 +266,8 @@ export async function startManagement(
         ...(body === undefined ? (form === undefined ? {} : { body: form }) : { body: JSON.stringify(body) }),
       });
       const text = await response.text();
-      return { status: response.status, headers: response.headers, text, json: text === '' ? {} : JSON.parse(text) };
+      const isJson = response.headers.get('Content-Type')?.startsWith('application/json') === true;
+      return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} };
     },
     async person(name, { role = 'user', parent, permissions: given, status = 'active' } = {}) {
       const may = given ?? (role === 'admin' ? permissions : permissions.filter((one) => !one.endsWith(':admin')));

@@ -79,6 +79,8 @@ export const ACCESS = {
   'GET user/:id/limits': admin('read:admin'),
   'PUT user/:id/limits': admin('write:admin'),
   'GET cluster': admin('read:admin'),
+  'GET audit': having('read:audit'),
+  'GET audit/export': having('read:audit'),
   'GET media/log': having('read:media'),
   'GET media/log/:id': having('read:media'),
   'DELETE media/log/:id': having('write:media'),

@@ -29,6 +29,7 @@ export const TAGS = {
   webhooks: { of: /\/media\/webhook\b/, text: 'Deliveries of results to webhook addresses.' },
   auth: { of: /\/auth\//, text: 'Accounts, sessions and tokens.' },
   users: { of: /\/user\b/, text: 'Users and their sub-users.' },
+  audit: { of: /\/audit\b/, text: 'The audit log: who changed what, who saw a secret, and who was denied.' },
   cluster: { of: /\/cluster$/, text: 'What the cluster is doing, for administrators.' },
   description: { of: /\/openapi\.json$/, text: 'This description.' },
   health: { of: /^\/(?:health|ready)z$/, text: 'Whether the service answers.' },
