@@ -162,19 +162,19 @@ export async function forgetAccountRemains(database: Database): Promise<void> {
     await database.rows({ name, text });
 }
 
-/** For the first administrator, whose address is returned; null: there is none. */
-export async function addSignInLink(database: Database, code: string, codeMs: number): Promise<string | null> {
-  const row = await database.first<{ email: string }>({
+/** For the first administrator, whose id is returned; null: there is none. */
+export async function addSignInLink(database: Database, code: string, codeMs: number): Promise<number | null> {
+  const row = await database.first<{ id: number }>({
     name: 'add_sign_in_link',
     text: `with admin as (
-        select u.id, u.email from settings s join users u on u.id = (s.value #>> '{}')::bigint
+        select u.id from settings s join users u on u.id = (s.value #>> '{}')::bigint
           where s.key = 'admin.user'),
       made as (insert into account_codes (id, user_id, purpose, expires_at)
         select $1::uuid, id, 'sign-in', now() + $2 * interval '1 millisecond' from admin on conflict do nothing)
-      select email from admin`,
+      select id from admin`,
     values: [linkId(code), codeMs],
   });
-  return row?.email ?? null;
+  return row?.id ?? null;
 }
 
 /** Of two callers at once, the second waits for the row and finds it used. */

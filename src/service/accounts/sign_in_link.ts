@@ -28,8 +28,27 @@ export async function run(): Promise<void> {
   const store = await openStore({ ...postgresOf(config), poolSize: 1, name: 'probeyard-sign-in-link' });
   try {
     const code = randomText(LENGTH);
-    if ((await store.addSignInLink(code, VALID_MS)) === null)
-      throw new Error('there is no first administrator yet: has the role migrate run with the Secret probeyard-admin?');
+    const { id } = store.newRequest();
+    await store.together('makeSignInLink', async (calls) => {
+      const userId = await calls.addSignInLink(code, VALID_MS);
+      if (userId === null)
+        throw new Error(
+          'there is no first administrator yet: has the role migrate run with the Secret probeyard-admin?',
+        );
+      await calls.addAuditEntry({
+        id,
+        actorId: null,
+        accountId: null,
+        tokenId: null,
+        sessionId: null,
+        address: '',
+        action: 'makeSignInLink',
+        subject: `user/${userId}`,
+        outcome: 'done',
+        code: null,
+        changes: [{ field: 'link', hidden: 'shown' }],
+      });
+    });
     process.stdout.write(`${origin}/app/sign-in-link#${code}\n`);
   } finally {
     await store.close();

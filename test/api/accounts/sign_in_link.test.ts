@@ -53,7 +53,10 @@ describe('management: sign-in links', function () {
       assert.equal((await m.call('GET', 'user/current', way)).json['email'], m.root.email);
     const rows = await m.stored.sql(`select c::text as row from account_codes c where purpose = 'sign-in'`);
     assert.equal(rows.length, 1);
-    for (const text of [JSON.stringify(rows), ...m.replicas.flatMap(({ log }) => log)])
+    const entries = await m.stored.sql(`select action, subject, actor_id from audit where action = 'makeSignInLink'`);
+    assert.deepEqual(entries, [{ action: 'makeSignInLink', subject: `user/${m.root.id}`, actor_id: null }]);
+    const kept = await m.stored.sql('select audit::text as row from audit');
+    for (const text of [JSON.stringify([rows, kept]), ...m.replicas.flatMap(({ log }) => log)])
       assert.ok(!text.includes(code), text);
   });
 
