@@ -250,7 +250,7 @@ const VALUES: TSchema = object({
     finished: object({ seconds: whole(1, 86_400), max: whole(0, 100_000) }),
     secretRefs: object({ enabled: flag }),
   }),
-  retention: object({ resultDays: whole(1, 36_500), logMonths: whole(1, 1_200) }),
+  retention: object({ resultDays: whole(1, 36_500), logMonths: whole(1, 1_200), auditDays: whole(1, 36_500) }),
   limits: object({
     requestsPerMinute: whole(1, 10_000_000),
     concurrency: whole(1, 100_000),

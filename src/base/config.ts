@@ -322,6 +322,7 @@ const controller = {
   finishedMax,
   keepEnvelopeDays: integer('PY_KEEP_ENVELOPE_DAYS', 1, 36_500, 30),
   keepRequestMonths: integer('PY_KEEP_REQUEST_MONTHS', 1, 1_200, 13),
+  keepAuditDays: integer('PY_KEEP_AUDIT_DAYS', 1, 36_500, 400),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
   byHandPerMinute: integer('PY_BY_HAND_PER_MINUTE', 1, 10_000_000, 600),
 };

@@ -5,7 +5,7 @@
 import type { Database } from './connection.ts';
 import { timeOf } from './uuid.ts';
 
-export interface Retention {
+interface Retention {
   envelopeDays: number;
   requestMonths: number;
 }

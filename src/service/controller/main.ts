@@ -128,11 +128,7 @@ export async function run(): Promise<void> {
   transportMetrics(metrics.registry, bus, store);
 
   await store.ensurePartitions();
-  const upkeep = startUpkeep({
-    store,
-    log,
-    retention: { envelopeDays: config.keepEnvelopeDays, requestMonths: config.keepRequestMonths },
-  });
+  const upkeep = startUpkeep({ store, log, keep: config });
 
   const backups = watchBackups(store, metrics.backups, log);
 

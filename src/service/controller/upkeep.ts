@@ -4,13 +4,20 @@
  * others find nothing to do.
  */
 import type { Logger } from '../../base/log.ts';
-import type { Retention } from '../../platform/store/retention.ts';
 import type { Store } from '../../platform/store/store.ts';
 
 const TURN_MS = 60_000;
 const TURNS_PER_HOUR = 60;
 
-export function startUpkeep({ store, retention, log }: { store: Store; retention: Retention; log: Logger }) {
+interface UpkeepParts {
+  store: Store;
+  log: Logger;
+  /** For how long. */
+  keep: { keepEnvelopeDays: number; keepRequestMonths: number; keepAuditDays: number };
+}
+
+export function startUpkeep({ store, log, keep }: UpkeepParts) {
+  const retention = { envelopeDays: keep.keepEnvelopeDays, requestMonths: keep.keepRequestMonths };
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let turns = 0;
@@ -30,6 +37,7 @@ export function startUpkeep({ store, retention, log }: { store: Store; retention
     await attempt('what has served', () => store.forgetExpired());
     await attempt('policies', () => store.forgetPolicyDocuments());
     await attempt('webhooks', () => store.forgetWebhooks(retention.envelopeDays));
+    await attempt('audit log', () => store.forgetAudit(keep.keepAuditDays));
     await attempt('retention', async () => {
       const { done, months } = await store.retain(retention);
       if (months > 0) log.info({ months }, 'deleted expired months of the request log');
