@@ -41,6 +41,8 @@ const CALLS: readonly EndpointName[] = [
   'GET user/:id/limits',
   'PUT user/:id/limits',
   'GET cluster',
+  'GET audit',
+  'GET audit/export',
   'GET /v1/versions',
   'GET /v1/samples',
   'POST /v1/probe/file',
