@@ -1,6 +1,7 @@
 /** Every page: its address, its name, and who finds it in the navigation. */
 import type { ComponentType } from 'preact';
 import { Account } from './views/account.tsx';
+import { Audit } from './views/audit.tsx';
 import { AllUsers, SubUsers, UserPage } from './views/users.tsx';
 import { Cluster } from './views/cluster.tsx';
 import { Compare } from './views/compare.tsx';
@@ -39,6 +40,7 @@ const ICONS = {
   list: 'M2 4h12M2 8h12M2 12h12',
   send: 'M2 3l12 5-12 5 2.5-5zM4.5 8H9',
   curve: 'M2 2v12h12M4.5 10.5l3-4 2.5 2 4-5.5',
+  shield: 'M8 2l5 2v4c0 3-2.5 5-5 6-2.5-1-5-3-5-6V4zM5.5 8l2 2 3-3.5',
   key: 'M8 8h6v2.5M11.5 8v2M5 5.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z',
   person: 'M8 2.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5zM3 13.5c0-6 10-6 10 0z',
   people: 'M6 3a2 2 0 1 0 0 4 2 2 0 0 0 0-4zM2 13c0-5 8-5 8 0zM10.5 4a2 2 0 0 1 0 3.5M11.5 9.5c2 .5 2.5 2 2.5 3.5',
@@ -63,6 +65,7 @@ export const PAGES: readonly Page[] = [
   { path: '/requests/:id', title: 'Request', view: Request },
   { path: '/deliveries', title: 'Deliveries', view: Deliveries, listed: listed('Records', 'read:media', 'send') },
   { path: '/usage', title: 'Usage', view: Usage, listed: listed('Records', 'read:statistics', 'curve') },
+  { path: '/audit', title: 'Audit log', view: Audit, listed: listed('Records', 'read:audit', 'shield') },
   { path: '/tokens', title: 'Tokens', view: Tokens, listed: listed('Account', 'read:profile', 'key') },
   { path: '/tokens/:id', title: 'Token', view: Token },
   // Of an administrator these are all users, which have a page of their own.

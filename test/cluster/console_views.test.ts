@@ -146,6 +146,7 @@ describe('console on the cluster', function () {
     }),
     usage: () => ({ path: '/usage', heading: 'Usage', full: rowIn('By outcome') }),
     deliveries: () => ({ path: '/deliveries', heading: 'Deliveries', full: text('/hook') }),
+    'audit log': () => ({ path: '/audit', heading: 'Audit log', full: rowIn('Audit log') }),
     tokens: () => ({ path: '/tokens', heading: 'Tokens', full: rowIn('Tokens') }),
     'sub-users': () => ({ path: '/users', heading: 'Sub-users', full: text('There are no sub-users') }),
     account: () => ({ path: '/account', heading: 'Account', full: rowIn('Sessions') }),

@@ -1,4 +1,4 @@
-/** Requests, deliveries and usage in the console, over a real record. */
+/** Requests, deliveries, the audit log and usage in the console, over a real record. */
 import assert from 'node:assert/strict';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
@@ -13,7 +13,7 @@ const TITLE = `<script>document.title='bad'</script>\u202egnp.exe\u0000`;
 /** The zone of the browsers of these tests: UTC+5:45. */
 const KATHMANDU_MS = 345 * 60_000;
 
-consoleTest('console: requests, deliveries and usage', (c) => {
+consoleTest('console: requests, deliveries, audit log and usage', (c) => {
   let ann: Person;
   let ids: string[];
   before(async () => {
@@ -242,6 +242,20 @@ consoleTest('console: requests, deliveries and usage', (c) => {
       await page.getByText('There are no deliveries').waitFor();
       const [row] = await c.m.stored.sql<{ state: string }>('select state from webhook_outbox');
       assert.equal(row!.state, 'pending');
+    }));
+
+  it('audit log: who did what, filtered, and as lines to download', () =>
+    visit({}, async (v) => {
+      const { page } = v;
+      await signedIn(v, '/audit', 'Audit log');
+      const row = page.getByRole('row').filter({ hasText: 'signIn' }).first();
+      await row.getByText(ann.email).waitFor();
+      await row.getByText('jwt-token: shown').waitFor();
+      await v.accessible('audit wide light');
+      await page.getByLabel('Outcome').selectOption('denied');
+      await page.getByText('No entries in this time').waitFor();
+      const lines = page.getByRole('link', { name: 'Download as lines of JSON' });
+      assert.match((await lines.getAttribute('href')) ?? '', /\/audit\/export\?.*outcome=denied/);
     }));
 
   it('usage: figures equal the record, in each of the eight aggregations', () =>

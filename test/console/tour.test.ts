@@ -28,6 +28,7 @@ probingConsoleTest('console: a tour where tokens are not shown again', { tokensV
         Policies: 'There are no policies',
         Usage: 'Nothing was used in this time',
         Deliveries: 'There are no deliveries',
+        'Audit log': 'signIn',
         Tokens: 'Make a token',
         Cluster: 'has not sent a cluster snapshot yet',
         Users: ADMIN.email,
