@@ -123,6 +123,8 @@ export const SECTIONS: readonly Section[] = [
       'Which Secrets exist, among them the first password, how to bring your own, and how to change them.',
     'operating/rotation.md': 'Rotate keys, passwords and certificates while requests run.',
     'operating/backup.md': 'Back up the record and the keys that open it, restore both, and what is lost.',
+    'operating/audit.md':
+      'Who changed what, who saw a secret and who was denied: entries, questions, export, retention.',
     'operating/gitops.md': 'Install with Argo CD, Flux or OpenShift, in a parent chart, and with Secrets of your own.',
     'operating/upgrade.md': 'Upgrade one version at a time, go back, and uninstall.',
     'operating/observe.md':
