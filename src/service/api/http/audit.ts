@@ -46,12 +46,16 @@ export const secrets = (hidden: 'changed' | 'shown', ...fields: string[]): Audit
 const KINDS: Readonly<Record<string, string>> = { auth: 'user', log: 'request', probe: 'request', shared: 'policy' };
 
 /** Of `user/:id/status` with 7: `user/7`. An id that is none may be a secret that was sent by mistake. */
-function subjectIn(ctx: Context, path: string): string | null {
-  const [, segment, param] = /\/([a-z-]+)\/:(id|name)\b/.exec(path) ?? [];
-  if (segment === undefined || param === undefined) return null;
-  const value = paramOf(ctx, param);
-  const isOne = param === 'id' ? /^[0-9]{1,15}$/.test(value) || isUuid(value) : /^[\x21-\x7e]{1,64}$/.test(value);
-  return isOne ? `${KINDS[segment] ?? segment}/${param === 'id' ? value.toLowerCase() : value}` : null;
+function subjectIn(path: string): (ctx: Context) => { subject?: string } {
+  const [, segment = '', param] = /\/([a-z-]+)\/:(id|name)\b/.exec(path) ?? [];
+  if (param === undefined) return () => ({});
+  const kind = KINDS[segment] ?? segment;
+  const isOne = (value: string): boolean =>
+    param === 'id' ? /^[0-9]{1,15}$/.test(value) || isUuid(value) : /^[\x21-\x7e]{1,64}$/.test(value);
+  return (ctx) => {
+    const value = paramOf(ctx, param);
+    return isOne(value) ? { subject: `${kind}/${param === 'id' ? value.toLowerCase() : value}` } : {};
+  };
 }
 
 // The entry.
@@ -121,13 +125,13 @@ function recordDenied(deps: Parts, ctx: Context, error: ApiError): void {
 }
 
 /** `changes`: each call of the endpoint leaves an entry. Otherwise only those that note something, or are denied. */
-export const audited = (
+export function audited(
   deps: Parts,
   { action, path, changes }: { action: string; path: string; changes: boolean },
-): Handler =>
-  async function audit(ctx, next) {
-    const subject = subjectIn(ctx, path);
-    const own: AuditNote = { action, ...(subject === null ? {} : { subject }), noted: changes, written: false };
+): Handler {
+  const subjectOf = subjectIn(path);
+  return async function audit(ctx, next) {
+    const own: AuditNote = { action, ...subjectOf(ctx), noted: changes, written: false };
     ctx.state.audit = own;
     try {
       await next();
@@ -144,3 +148,4 @@ export const audited = (
     });
     logEntry(deps, entry);
   };
+}

@@ -164,7 +164,7 @@ async function save(deps: Deps, ctx: Context): Promise<void> {
     if (saved.outcome === 'too-many') throw new ApiError('too-many-policies');
     if (saved.outcome === 'no-room') throw new ApiError('no-room-for-policy', { text: NO_ROOM });
     const { revision, outcome } = saved;
-    note(ctx, { changes: outcome === 'saved' ? changesOf(null, { revision, digest: kept.digest }) : [] });
+    note(ctx, { changes: outcome === 'saved' ? changesOf(null, { revision }) : [] });
     return saved;
   });
   ctx.body = { name, revision: put.revision, changed: put.outcome === 'saved', untranslated };
@@ -214,7 +214,7 @@ async function remove(deps: Deps, ctx: Context): Promise<void> {
     const last = isText ? await store.findPolicy(rootUserId, name) : null;
     if (!last || !(await store.deletePolicy(rootUserId, name)))
       throw new ApiError('not-found', { text: `the policy ${await unknownPolicy(store, name, rootUserId)}` });
-    note(ctx, { changes: changesOf({ revision: last.revision, digest: last.digest }, null) });
+    note(ctx, { changes: changesOf({ revision: last.revision }, null) });
   });
   ctx.status = 204;
 }
