@@ -163,7 +163,7 @@ export interface Database extends Queries {
    * What the work asks is committed when the work is done, and undone when it fails. When the connection fails, all of
    * it is retried, as one call is. The work waits for nothing but its queries: it holds a connection of the pool.
    */
-  transaction<T>(name: string, work: (within: Queries) => Promise<T>): Promise<T>;
+  transaction<T>(name: string, work: (queries: Queries) => Promise<T>): Promise<T>;
   end(): Promise<void>;
   idle(): { total: number; idle: number; waiting: number; max: number };
 }
@@ -212,7 +212,7 @@ async function inTransaction<T>(
   pool: pg.Pool,
   prepared: boolean,
   name: string,
-  work: (within: Queries) => Promise<T>,
+  work: (queries: Queries) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect().catch((error: unknown) => {
     throw asStoreError(error, name);

@@ -60,8 +60,8 @@ describe('audit: entries', function () {
   it('a change: who, with what, from where, on whom; and the same in the log', async () => {
     const answer = await m.call('PUT', `user/${sam.id}`, { token: alice.token, body: { 'last-name': 'X' } });
     assert.equal(answer.status, 200);
-    const { changes: _, id, ...row } = await entry(answer);
-    assert.deepEqual(row, {
+    const { changes: _, id, ...said } = await entry(answer);
+    assert.deepEqual(said, {
       actor_id: alice.id,
       account_id: alice.id,
       token_id: alice.tokenId,
@@ -295,16 +295,16 @@ describe('audit: entries', function () {
     it(`${name}: what it changes, and no secret`, async () => {
       const answer = await call();
       assert.ok(answer.status < 300, `${answer.status} ${answer.text}`);
-      const [entry, ...more] = await entries(answer.headers);
-      assert.ok(entry && more.length === 0, 'the entry is there before the answer');
-      assert.deepEqual([entry.action, entry.outcome, entry.code], [action, 'done', null]);
-      assert.match(entry.subject ?? '', subject);
-      assert.ok(entry.actor_id !== null && entry.account_id !== null);
+      const [left, ...more] = await entries(answer.headers);
+      assert.ok(left && more.length === 0, 'the entry is there before the answer');
+      assert.deepEqual([left.action, left.outcome, left.code], [action, 'done', null]);
+      assert.match(left.subject ?? '', subject);
+      assert.ok(left.actor_id !== null && left.account_id !== null);
       assert.deepEqual(
-        entry.changes.map(({ field, hidden }) => (hidden === undefined ? field : `${field} ${hidden}`)),
+        left.changes.map(({ field, hidden }) => (hidden === undefined ? field : `${field} ${hidden}`)),
         fields,
       );
-      const text = JSON.stringify(entry);
+      const text = JSON.stringify(left);
       assert.doesNotMatch(text, /@example|secret-place|alice\.test|eyJ|whsec|Ada|grace|another one/, text);
       const { token, url, ...json } = answer.json;
       for (const secret of [token, url, json['webhook-secret'], json['api-token'], json['jwt-token']?.token])
@@ -314,9 +314,9 @@ describe('audit: entries', function () {
 
   it('a token that is shown again leaves an entry, one of another does not', async () => {
     const shown = await m.call('GET', `auth/api-token/${alice.tokenId}`, { token: alice.token });
-    const [entry] = await entries(shown.headers);
+    const [left] = await entries(shown.headers);
     assert.deepEqual(
-      [entry?.action, entry?.subject, entry?.changes],
+      [left?.action, left?.subject, left?.changes],
       [
         'readApiToken',
         `api-token/${alice.tokenId}`,
@@ -333,8 +333,11 @@ describe('audit: entries', function () {
 
   it('a wrong password of a known account', async () => {
     const body = { email: email('alice'), password: 'wrong' };
-    const row = await entry(await m.call('POST', 'auth/sign-in', { body }));
-    assert.deepEqual([row.actor_id, row.outcome, row.code, row.changes], [alice.id, 'denied', 'bad-credential', []]);
+    const denied = await entry(await m.call('POST', 'auth/sign-in', { body }));
+    assert.deepEqual(
+      [denied.actor_id, denied.outcome, denied.code, denied.changes],
+      [alice.id, 'denied', 'bad-credential', []],
+    );
     const unknown = await m.call('POST', 'auth/sign-in', { body: { ...body, email: email('nobody') } });
     assert.deepEqual([unknown.status, await entries(unknown.headers)], [401, []]);
   });
