@@ -114,7 +114,7 @@ const openSession = ({ accounts }: Deps, ctx: Context, asked: Omit<SessionAsked,
   });
 
 /** Opens a session and sets its cookie. */
-async function begin(deps: Deps, ctx: Context, { id: userId }: UserRecord, long: boolean) {
+async function begin(deps: Deps, ctx: Context, userId: number, long: boolean) {
   const session = await openSession(deps, ctx, { userId, long });
   if (typeof session === 'string') throw inside('a sign-in cannot have a parent session');
   setCookie(ctx, deps, session);
@@ -127,7 +127,7 @@ const noteSession = (ctx: Context, id: string, changes: readonly AuditChange[]):
 async function signInByPassword(deps: Deps, ctx: Context): Promise<void> {
   const asked = checkedBy(SignInBody, ctx);
   const { user, mark } = await knownBy(deps, ctx, asked.email, asked.password);
-  const session = await begin(deps, ctx, user, asked['long-term-token']);
+  const session = await begin(deps, ctx, user.id, asked['long-term-token']);
   if (asked['logout-other']) await deps.store.endSessions(user.id, session.id);
   setBrowserMark(ctx, deps, mark);
   const apiToken = await shownApiToken(deps, user.id);
@@ -200,7 +200,7 @@ async function signInByLink(deps: Deps, ctx: Context): Promise<void> {
   if (!user) throw inside('a sign-in link ends with its account');
   note(ctx, { actor: user });
   checkActive(user);
-  const session = await begin(deps, ctx, user, true);
+  const session = await begin(deps, ctx, user.id, true);
   noteSession(ctx, session.id, secrets('shown', 'jwt-token'));
   ctx.body = { email: user.email, 'jwt-token': session.jwt, status: user.status, 'user-id': user.id };
 }
