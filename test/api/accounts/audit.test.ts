@@ -198,16 +198,11 @@ describe('audit: entries', function () {
     'POST auth/jwt': row('makeJwt', SESSION, ['expires', 'jwt-token shown'], () =>
       m.call('POST', 'auth/jwt', { token: alice.token }),
     ),
-    'PUT auth/current/password': row(
-      'changeOwnPassword',
-      USER,
-      ['password changed', 'sessions changed'],
-      async () => {
-        const { token } = await m.person('careful');
-        const body = { 'old-password': PASSWORD, 'new-password': 'another one', 'logout-all': true };
-        return m.call('PUT', 'auth/current/password', { token, body });
-      },
-    ),
+    'PUT auth/current/password': row('changeOwnPassword', USER, ['password changed', 'sessions changed'], async () => {
+      const { token } = await m.person('careful');
+      const body = { 'old-password': PASSWORD, 'new-password': 'another one', 'logout-all': true };
+      return m.call('PUT', 'auth/current/password', { token, body });
+    }),
     'PUT auth/:id/password': row('changePassword', USER, ['password changed'], () =>
       m.call('PUT', `auth/${sam.id}/password`, {
         token: alice.token,
