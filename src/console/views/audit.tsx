@@ -13,8 +13,8 @@ const OUTCOMES = ['done', 'denied'] as const;
 const valueText = (value: unknown): string =>
   value === undefined ? 'none' : typeof value === 'string' ? value : JSON.stringify(value);
 
-const changeText = ({ field, before, after, hidden }: AuditChange): string =>
-  `${field}: ${hidden ?? `${valueText(before)} → ${valueText(after)}`}`;
+const changeText = ({ field, before, after, redacted }: AuditChange): string =>
+  `${field}: ${redacted ?? `${valueText(before)} → ${valueText(after)}`}`;
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
   timeColumn('Time', ({ time }) => time, { sort: 'time' }),

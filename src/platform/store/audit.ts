@@ -12,7 +12,7 @@ export interface AuditChange {
   field: string;
   before?: unknown;
   after?: unknown;
-  hidden?: 'changed' | 'shown';
+  redacted?: 'changed' | 'shown';
 }
 
 export const AUDIT_OUTCOMES = ['done', 'denied'] as const;

@@ -46,7 +46,7 @@ export async function run(): Promise<void> {
         subject: `user/${userId}`,
         outcome: 'done',
         code: null,
-        changes: [{ field: 'link', hidden: 'shown' }],
+        changes: [{ field: 'link', redacted: 'shown' }],
       });
     });
     process.stdout.write(`${origin}/app/sign-in-link#${code}\n`);

@@ -17,7 +17,7 @@ describe('audit: what changed', () => {
     ['what is new', null, { a: 1, b: null }, [{ field: 'a', after: 1 }]],
     ['an empty text', null, { a: '' }, []],
     ['what is gone', { a: 1 }, null, [{ field: 'a', before: 1 }]],
-    ['a name', { 'first-name': 'Ada' }, { 'first-name': 'Grace' }, [{ field: 'first-name', hidden: 'changed' }]],
+    ['a name', { 'first-name': 'Ada' }, { 'first-name': 'Grace' }, [{ field: 'first-name', redacted: 'changed' }]],
   ];
   for (const [what, before, after, expected] of table)
     it(what, () => assert.deepEqual(changesOf(before, after), expected));
@@ -45,7 +45,7 @@ describe('audit: entries', function () {
     subject: string | null;
     outcome: string;
     code: string | null;
-    changes: { field: string; before?: unknown; after?: unknown; hidden?: string }[];
+    changes: { field: string; before?: unknown; after?: unknown; redacted?: string }[];
   }
   /** Of one call, by the id of its answer. */
   const entries = (headers: Headers) =>
@@ -296,7 +296,7 @@ describe('audit: entries', function () {
       assert.match(left.subject ?? '', subject);
       assert.ok(left.actor_id !== null && left.account_id !== null);
       assert.deepEqual(
-        left.changes.map(({ field, hidden }) => (hidden === undefined ? field : `${field} ${hidden}`)),
+        left.changes.map(({ field, redacted }) => (redacted === undefined ? field : `${field} ${redacted}`)),
         fields,
       );
       const text = JSON.stringify(left);
@@ -316,8 +316,8 @@ describe('audit: entries', function () {
         'readApiToken',
         `api-token/${alice.tokenId}`,
         [
-          { field: 'token', hidden: 'shown' },
-          { field: 'webhook-secret', hidden: 'shown' },
+          { field: 'token', redacted: 'shown' },
+          { field: 'webhook-secret', redacted: 'shown' },
         ],
       ],
     );

@@ -66,7 +66,7 @@ describe('audit log: reading it', function () {
         undefined,
         'changeCurrentUser',
         `user/${people.gone.id}`,
-        [{ field: 'last-name', hidden: 'changed' }],
+        [{ field: 'last-name', redacted: 'changed' }],
       ],
     );
     assert.ok(!(await m.call('GET', 'audit', { token: m.root.token })).text.includes('gone'));

@@ -17,7 +17,7 @@ type Parts = Pick<Deps, 'store' | 'accounts' | 'log' | 'accountRates'>;
 // What changed.
 
 /** What is secret or names a person: an entry says that it changed, and outlives the account. */
-const HIDDEN = new Set(['email', 'first-name', 'last-name', 'name']);
+const REDACTED = new Set(['email', 'first-name', 'last-name', 'name']);
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -32,14 +32,14 @@ export function changesOf(before: Values | null, after: Values | null): AuditCha
   return [...fields].flatMap((field): AuditChange[] => {
     const [was, is] = [valueOf(before, field), valueOf(after, field)];
     if (isDeepStrictEqual(was, is)) return [];
-    if (HIDDEN.has(field)) return [{ field, hidden: 'changed' }];
+    if (REDACTED.has(field)) return [{ field, redacted: 'changed' }];
     return [{ field, ...(was === null ? {} : { before: was }), ...(is === null ? {} : { after: is }) }];
   });
 }
 
 /** What became of secrets. */
-export const secrets = (hidden: 'changed' | 'shown', ...fields: string[]): AuditChange[] =>
-  fields.map((field) => ({ field, hidden }));
+export const secrets = (redacted: 'changed' | 'shown', ...fields: string[]): AuditChange[] =>
+  fields.map((field) => ({ field, redacted }));
 
 // On whom: what the path names, unless the endpoint says otherwise.
 

@@ -41,7 +41,7 @@ const Change = component('AuditChange', {
   field: Type.String(),
   before: Type.Optional(Type.Unknown({ description: 'Absent: there was no value.' })),
   after: Type.Optional(Type.Unknown({ description: 'Absent: there is no value.' })),
-  hidden: Type.Optional(
+  redacted: Type.Optional(
     oneOf(['changed', 'shown'], { description: 'What became of a secret or a name. Their values are not recorded.' }),
   ),
 });
