@@ -62,7 +62,7 @@ describe('store: the audit log', function () {
         await calls.changeUser(admin.userId, { lastName: entry.id });
         await calls.addAuditEntry(entry);
       });
-    const [good, bad] = [anEntry(), anEntry({ outcome: 'unknown' as 'done' })];
+    const [good, bad] = [anEntry(), anEntry({ outcome: 'unknown' as never })];
     await rename(good);
     await assert.rejects(rename(bad), { code: 'query-failed' });
     assert.equal((await store.findUser(admin.userId))?.lastName, good.id);

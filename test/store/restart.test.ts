@@ -122,7 +122,7 @@ describe('store: Postgres unavailable', function () {
       await assert.rejects(
         store.together('rename', async (calls) => {
           await calls.changeUser(userId, { firstName: 'undone' });
-          return calls.changeUser(userId, { role: 'nobody' as 'user' });
+          return calls.changeUser(userId, { role: 'nobody' as never });
         }),
         { name: 'StoreError', code: 'query-failed' },
       );
