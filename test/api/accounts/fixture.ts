@@ -266,7 +266,7 @@ export async function startManagement(
         ...(body === undefined ? (form === undefined ? {} : { body: form }) : { body: JSON.stringify(body) }),
       });
       const text = await response.text();
-      const isJson = response.headers.get('Content-Type')?.startsWith('application/json') === true;
+      const isJson = text !== '' && response.headers.get('Content-Type')?.startsWith('application/json') === true;
       return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} };
     },
     async person(name, { role = 'user', parent, permissions: given, status = 'active' } = {}) {
