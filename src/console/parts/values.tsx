@@ -4,8 +4,16 @@ import { inPieces } from '../../base/visible.ts';
 import { dateTime, type Figure } from './figures.ts';
 
 const SIGNS: readonly (readonly [sign: string, kind: string, words: readonly string[]])[] = [
-  ['✓', 'good', ['success', 'done', 'delivered', 'pass', 'passed', 'up', 'serving', 'ready', 'active', 'Valid', 'Trusted']],
-  ['✕', 'bad', ['error', 'denied', 'failed', 'fail', 'down', 'not serving', 'refused', 'suspended', 'must-fix', 'Invalid']],
+  [
+    '✓',
+    'good',
+    ['success', 'done', 'delivered', 'pass', 'passed', 'up', 'serving', 'ready', 'active', 'Valid', 'Trusted'],
+  ],
+  [
+    '✕',
+    'bad',
+    ['error', 'denied', 'failed', 'fail', 'down', 'not serving', 'refused', 'suspended', 'must-fix', 'Invalid'],
+  ],
   ['◐', 'warn', ['with-errors', 'short', 'degraded']],
   ['…', 'warn', ['pending', 'proving', 'starting']],
   ['⚠', 'warn', ['warn', 'should-fix']],

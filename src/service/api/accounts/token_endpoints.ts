@@ -124,7 +124,9 @@ const auditedToken = (token: ApiTokenRecord) => ({
 const secretsIn = (shown: Static<typeof ShownToken>): string[] =>
   (['token', 'webhook-secret'] as const).filter((name) => shown[name] !== null);
 
-type LimitsOf = { store: Pick<StoreCalls, 'tokenLimits'> };
+interface LimitsOf {
+  store: Pick<StoreCalls, 'tokenLimits'>;
+}
 
 /** Tokens that were revoked meanwhile are left out. */
 async function listedTokens({ store }: LimitsOf, tokens: readonly ApiTokenRecord[]) {

@@ -5,7 +5,7 @@ import { AUDIT_OUTCOMES, type AuditEntry, type AuditFilter } from '../../../plat
 import { seesEveryone } from '../../accounts/caller.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
-import { endpoint } from '../http/endpoint.ts';
+import { endpoint, withoutNull } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { callerOf, type Context } from '../http/request_context.ts';
 import {
@@ -21,7 +21,6 @@ import {
   Pagination,
   sortBy,
 } from '../http/request_fields.ts';
-import { withoutNull } from '../http/without_value.ts';
 import { timeRange, timesOf } from './query_filters.ts';
 
 const texts = (description: string) =>
@@ -131,7 +130,7 @@ const BATCH = 500;
 /** At the pace of the account. */
 async function* linesOf(deps: Deps, account: number, filter: AuditFilter, first: AuditEntry[]) {
   const pace = deps.paceOf(account);
-  for (let rows = first; rows.length > 0; ) {
+  for (let rows = first; rows.length > 0;) {
     const began = performance.now();
     const lines = rows.map((row) => `${JSON.stringify(shownEntry(row), withoutNull)}\n`).join('');
     await pace(performance.now() - began);
