@@ -94,6 +94,7 @@ export interface ListOrder {
 
 export type Permission = 
   | 'read:admin'
+  | 'read:audit'
   | 'read:billing'
   | 'read:invite'
   | 'read:media'
@@ -268,6 +269,30 @@ export interface ClusterState {
     accounts: number;
     events: number;
   };
+}
+
+export type AuditOutcome = 'done' | 'denied';
+
+export interface AuditChange {
+  field: string;
+  before?: unknown;
+  after?: unknown;
+  redacted?: 'changed' | 'shown';
+}
+
+export interface AuditEntry {
+  id: string;
+  time: string;
+  'user-id'?: number;
+  email?: string;
+  'token-id'?: number;
+  'session-id'?: string;
+  address: string;
+  action: string;
+  subject?: string;
+  outcome: AuditOutcome;
+  code?: string;
+  changes: Array<AuditChange>;
 }
 
 export interface ToolOption {
@@ -1596,6 +1621,45 @@ export interface Calls {
   };
   'GET cluster': {
     answer: ClusterState;
+  };
+  'GET audit': {
+    query: {
+      time?: {
+        from?: string | null;
+        to?: string | null;
+      };
+      'user-id'?: Array<number>;
+      action?: Array<string>;
+      subject?: Array<string>;
+      outcome?: Array<AuditOutcome>;
+      pagination?: {
+        page?: number;
+        limit?: number;
+      };
+      sort?: {
+        field?: 'time';
+        order?: 'asc' | 'desc';
+      };
+    };
+    answer: {
+      filter: object;
+      entries: Array<AuditEntry>;
+      pagination: ListPage;
+      sort: ListOrder;
+    };
+  };
+  'GET audit/export': {
+    query: {
+      time?: {
+        from?: string | null;
+        to?: string | null;
+      };
+      'user-id'?: Array<number>;
+      action?: Array<string>;
+      subject?: Array<string>;
+      outcome?: Array<AuditOutcome>;
+    };
+    answer: AuditEntry;
   };
   'GET /v1/versions': {
     answer: Versions;
