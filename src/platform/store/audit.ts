@@ -71,6 +71,9 @@ export async function addAuditEntry(database: Database, entry: NewAuditEntry): P
   await database.rows({ name: 'add_audit_entry', ...named(ADD, { ...entry, changes: jsonb(entry.changes) }) });
 }
 
+export const hasAuditEntry = async (database: Database, id: string): Promise<boolean> =>
+  (await database.first({ name: 'has_audit_entry', text: 'select from audit where id = $1', values: [id] })) !== null;
+
 /** Of lists, an empty one matches everything; so does null. */
 export interface AuditFilter {
   /** Whose users acted. */

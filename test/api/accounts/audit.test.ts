@@ -337,6 +337,23 @@ describe('audit: entries', function () {
     assert.deepEqual([unknown.status, await entries(unknown.headers)], [401, []]);
   });
 
+  it('a change whose commit is not answered is not made twice', async () => {
+    const { store } = m.replicas[0].deps;
+    const { together } = store;
+    // As after a lost answer: test/store/restart.test.ts.
+    store.together = async (name, work) => {
+      await together(name, work);
+      return together(name, work);
+    };
+    try {
+      const made = await m.call('POST', 'user/current', { token: alice.token, body: { email: email('once') } });
+      assert.equal(made.status, 201, made.text);
+      assert.equal((await entries(made.headers)).length, 1);
+    } finally {
+      store.together = together;
+    }
+  });
+
   it('without an entry nothing changes, and nobody is signed in', async () => {
     await m.stored.sql('alter table audit add constraint none check (false) not valid');
     try {

@@ -96,11 +96,14 @@ function logEntry({ log }: Parts, { id, actorId, tokenId, accountId, sessionId, 
 /** Makes the change and its entry in one transaction. The work waits for nothing but the calls of this store. */
 export async function withEntry<T>(deps: Parts, ctx: Context, work: (store: StoreCalls) => Promise<T>): Promise<T> {
   const audit = noteOf(ctx);
-  const made = await deps.store.together(audit.action, async (store) => {
+  let made: { result: T; entry: NewAuditEntry } | undefined;
+  made = await deps.store.together(audit.action, async (store) => {
+    // It was committed, and the answer was lost: a user is not made twice.
+    if (made && (await store.hasAuditEntry(made.entry.id))) return made;
     const result = await work(store);
     const entry = entryOf(deps, ctx, 'done', null);
     await store.addAuditEntry(entry);
-    return { result, entry };
+    return (made = { result, entry });
   });
   audit.written = true;
   logEntry(deps, made.entry);
