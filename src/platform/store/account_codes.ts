@@ -4,6 +4,7 @@ import type { Database } from './connection.ts';
 import type { NewMail } from './mails.ts';
 import { named } from './named.ts';
 import type { TokenRecord } from './records.ts';
+import { BY_ISSUER } from './users.ts';
 
 export interface SignUp {
   email: string;
@@ -103,7 +104,8 @@ export const redeemVerify = (database: Database, codeId: string, passwordHash: s
   );
 
 /**
- * Queues a reset mail. For an unknown address it stores a mail without a recipient, so both cases cost the same.
+ * Queues a reset mail. For an unknown address, and one of single sign-on, it stores a mail without a recipient, so all
+ * cases cost the same.
  */
 export async function askReset(
   database: Database,
@@ -116,8 +118,9 @@ export async function askReset(
 ): Promise<void> {
   await database.rows({
     name: 'ask_reset',
-    text: `with who as (select id, email from users
-      where lower(email) = lower($1) and (status = 'active' or (status = 'pending' and parent_id is not null))),
+    text: `with who as (select u.id, u.email from users u
+      where lower(u.email) = lower($1) and not ${BY_ISSUER}
+        and (u.status = 'active' or (u.status = 'pending' and u.parent_id is not null))),
       code as (insert into account_codes (id, user_id, purpose, expires_at)
         select $2, id, 'reset', now() + $3 * interval '1 millisecond' from who on conflict do nothing)
       insert into mails (id, user_id, recipient, subject, sealed)

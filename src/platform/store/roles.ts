@@ -30,6 +30,7 @@ export const RIGHTS: Record<Part, Rights> = {
       users: ALL,
       tokens: WRITE,
       sessions: ALL,
+      identities: ALL,
       report_links: ALL,
       signing_keys: ALL,
       account_codes: ALL,

@@ -9,6 +9,7 @@ import { backupState } from './backups.ts';
 import { startClock, type StoreClock } from './clock.ts';
 import { openDatabase, type Database, type PoolSettings } from './connection.ts';
 import { isStoreError, StoreError } from './errors.ts';
+import * as identities from './identities.ts';
 import { listen, type Listener, listenTokens, type TokenChange } from './listen.ts';
 import * as log from './log.ts';
 import * as mails from './mails.ts';
@@ -43,6 +44,7 @@ const CALLS = {
   ...apiTokens,
   ...attempts,
   ...audit,
+  ...identities,
   ...log,
   ...mails,
   ...policies,

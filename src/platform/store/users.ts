@@ -125,6 +125,11 @@ const WAITING_PASSWORD = `(
       where c.user_id = u.id and c.purpose = 'verify' and c.used_at is null and u.status = 'pending'
       order by c.created_at desc limit 1)`;
 
+/** Whoever signs in by an issuer has no password, or would still have one when the issuer lets them go. */
+export const BY_ISSUER = `(u.role <> 'root' and exists (select from identities i where i.user_id = u.id))`;
+
+const PASSWORD = `case when not ${BY_ISSUER} then coalesce(u.password_hash, ${WAITING_PASSWORD}) end`;
+
 const UNDER = '(u.id = $1 or u.parent_ids @> array[$1::bigint] or u.root_id = $1)';
 
 const MAKE_SUB_USER = `
@@ -169,7 +174,7 @@ export function findUser(database: Database, id: number, within: number | null =
 
 /**
  * With the password hash that a sign-in is checked against. For an unverified account it is that of the latest
- * sign-up.
+ * sign-up; for one of single sign-on there is none.
  */
 export async function findByEmail(
   database: Database,
@@ -177,7 +182,7 @@ export async function findByEmail(
 ): Promise<{ user: UserRecord; passwordHash: string | null } | null> {
   const row = await database.first<UserRecord & { passwordHash: string | null }>({
     name: 'find_by_email',
-    text: `${selectFrom('users', `coalesce(u.password_hash, ${WAITING_PASSWORD}) "passwordHash", `)}
+    text: `${selectFrom('users', `${PASSWORD} "passwordHash", `)}
       where lower(u.email) = lower($1)`,
     values: [email],
   });
