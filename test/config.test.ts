@@ -2,6 +2,19 @@ import assert from 'node:assert/strict';
 import { ConfigError, directPostgresOf, loadConfig, postgresOf } from '../src/base/config.ts';
 import { lifeEnvironment, type NextLife } from '../src/service/runner/renewal.ts';
 
+const ISSUER = {
+  name: 'corp',
+  issuer: 'https://id.example/realms/main',
+  clientId: 'probeyard',
+  hasSecret: true,
+  scopes: ['email'],
+  claims: { email: 'email', groups: 'groups' },
+  groups: { staff: 'user', admins: 'admin', team: 7 },
+  allowedDomains: [],
+  linkByEmail: false,
+  audience: '',
+};
+
 const API = {
   PY_POSTGRES_URL: 'postgres://one',
   PY_NATS_URL: 'tls://nats:4222',
@@ -42,6 +55,33 @@ describe('config', () => {
     );
   });
 
+  it('takes issuers of single sign-on, and refuses them without the address that they send people back to', () => {
+    const issuers = { ...API, PY_OIDC: JSON.stringify([ISSUER]) };
+    assert.deepEqual(loadConfig('api', { ...issuers, PY_PUBLIC_URL: 'https://p.example' }).issuers, [ISSUER]);
+    assert.throws(() => loadConfig('api', issuers), /PY_PUBLIC_URL: is required with PY_OIDC/);
+  });
+
+  for (const [what, change] of Object.entries<object>({
+    'a name that is no part of an address': { name: 'a/b' },
+    'an issuer without TLS': { issuer: 'http://id.example' },
+    'an issuer with a query': { issuer: 'https://id.example?a' },
+    'no client': { clientId: '' },
+    'a role that no group gives': { groups: { staff: 'root' } },
+    'an account that is no id': { groups: { staff: 0 } },
+    'an audience that ID tokens have': { audience: 'probeyard' },
+  }))
+    it(`refuses an issuer with ${what}`, () => {
+      const env = { ...API, PY_PUBLIC_URL: 'https://p.example', PY_OIDC: JSON.stringify([{ ...ISSUER, ...change }]) };
+      assert.throws(() => loadConfig('api', env), /PY_OIDC: must be a list of issuers/);
+    });
+
+  it('refuses two issuers of one name, and one issuer twice', () => {
+    for (const change of [{ name: 'other' }, { issuer: 'https://other.example' }]) {
+      const PY_OIDC = JSON.stringify([ISSUER, { ...ISSUER, ...change }]);
+      assert.throws(() => loadConfig('api', { ...API, PY_PUBLIC_URL: 'https://p.example', PY_OIDC }), /PY_OIDC/);
+    }
+  });
+
   const bad: [string, string, RegExp][] = [
     ['PY_LISTEN', 'nowhere', /PY_LISTEN: must be \[host\]:port/],
     ['PY_LISTEN', ':70000', /PY_LISTEN/],
@@ -52,6 +92,8 @@ describe('config', () => {
     ['PY_ALLOW_SOURCES', '[{"port":1}]', /PY_ALLOW_SOURCES: must be a list of/],
     ['PY_ALLOW_WEBHOOKS', '[{"port":1}]', /PY_ALLOW_WEBHOOKS: must be a list of/],
     ['PY_DENY_CIDRS', '[1]', /PY_DENY_CIDRS/],
+    ['PY_PASSWORDS', 'no', /PY_PASSWORDS: must be true or false/],
+    ['PY_ABSENCE_DAYS', '0', /PY_ABSENCE_DAYS/],
     ['PY_BOX_FILE', '', /PY_BOX_FILE: is required for the role api/],
     ['PY_POSTGRES_URL', '', /PY_POSTGRES_URL: is required for the role api, or PY_POSTGRES_FOLDER/],
   ];

@@ -1,4 +1,5 @@
 /** All settings of all roles: environment variable, form and default. A single error lists everything that is wrong. */
+import { areIssuers } from './issuer_settings.ts';
 import { DEFAULT_LIMITS, MAX_QUEUE_MS, type DefaultLimits } from './limits.ts';
 import { RUNNER_SETTINGS, type RunnerSettings } from './runner_settings.ts';
 import type { NamedCredential, SourceException } from './source_settings.ts';
@@ -256,6 +257,11 @@ const api = {
   publicUrl: httpUrl('PY_PUBLIC_URL', ''),
   trustedHops: integer('PY_TRUSTED_HOPS', 0, 20, 0),
   signUp: flag('PY_SIGN_UP', true),
+  passwords: flag('PY_PASSWORDS', true),
+  issuers: json('PY_OIDC', 'a list of issuers, as the chart makes it of accounts.oidc', areIssuers, []),
+  /** The client secret of each issuer that has one, as a file with its name. They are read at each sign-in. */
+  issuersFolder: text('PY_OIDC_FOLDER', '/etc/probeyard/oidc'),
+  absenceDays: integerOrNull('PY_ABSENCE_DAYS', 1, 3_650),
   mostSubUsers: integer('PY_MOST_SUB_USERS', 0, 1_000_000, 1_000),
   mostTokens: integer('PY_MOST_TOKENS', 1, 1_000_000, 2_000),
   tokensViewable: flag('PY_TOKENS_VIEWABLE', true),
@@ -451,6 +457,8 @@ export function loadConfig<R extends Role>(role: R, env: Env = process.env): Con
   }
   if (out['postgresUrl'] === '' && out['postgresFolder'] === '')
     problems.push(`PY_POSTGRES_URL: is required for the role ${role}, or PY_POSTGRES_FOLDER`);
+  if (out['publicUrl'] === '' && (out['issuers'] as unknown[] | undefined)?.length)
+    problems.push('PY_PUBLIC_URL: is required with PY_OIDC: issuers send people back there');
   if (problems.length > 0) throw new ConfigError(problems);
   return out as Config<R>;
 }

@@ -1,5 +1,6 @@
 /** The operator's settings for accounts. */
 import type { JSONWebKeySet } from 'jose';
+import type { IssuerSettings } from '../../base/issuer_settings.ts';
 import type { AttemptLimits } from './attempts.ts';
 
 export interface MailSettings {
@@ -27,6 +28,14 @@ export interface AccountSettings {
   /** Whether owners can see their tokens again. */
   tokensViewable: boolean;
   signUp: boolean;
+  /** Whether people sign in with passwords. */
+  passwords: boolean;
+  /** Issuers of single sign-on. */
+  issuers: readonly IssuerSettings[];
+  /** The client secret of the issuer of this name, as it is now. */
+  issuerSecret(name: string): string;
+  /** Days after which those who have not signed in by an issuer are suspended. Null: never. */
+  absenceDays: number | null;
   /** Per account, below its root user. */
   mostSubUsers: number;
   /** Live tokens per account, over all its users. */

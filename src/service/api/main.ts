@@ -2,6 +2,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { uuidv7 } from '../../platform/store/uuid.ts';
 import { ApiError } from './errors.ts';
@@ -77,6 +78,7 @@ const accountSettings = (config: Config<'api'>, onError: (error: unknown) => voi
   ...config,
   boxKeys: watchKeys(config.boxFile, boxKey, onError),
   mail: mailSettings(config),
+  issuerSecret: (name) => readSecret(join(config.issuersFolder, name)),
 });
 
 /** The replica continues to accept requests until load balancers have noticed that it is not ready. */
