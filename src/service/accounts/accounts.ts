@@ -16,12 +16,13 @@ import { newWebhookSecret, webhookKey } from './token_text.ts';
 export type Accounts = ReturnType<typeof makeAccounts>;
 
 const HOUR_MS = 3_600_000;
-const SHORT_MS = 3 * HOUR_MS;
-const LONG_MS = 14 * 24 * HOUR_MS;
+/** By an issuer: after an hour it is asked again whether the person may still come. */
+const LIVES_MS = { long: 14 * 24 * HOUR_MS, short: 3 * HOUR_MS, issuer: HOUR_MS };
+export type SessionLife = keyof typeof LIVES_MS;
 
 interface SessionAsked {
   userId: number;
-  long: boolean;
+  life: SessionLife;
   remoteIp: string;
   userAgent: string;
   /** For a JWT requested with another credential: it has no more permissions, expires no later, and ends with it. */
@@ -39,8 +40,8 @@ async function openSession(
   { store, jwts }: { store: Pick<Store, 'openSession' | 'clock'>; jwts: ReturnType<typeof makeJwts> },
   asked: SessionAsked,
 ): Promise<OpenedSession | 'parent-ended' | 'too-deep'> {
-  const { userId, long, within } = asked;
-  const wanted = store.clock.now() + (long ? LONG_MS : SHORT_MS);
+  const { userId, life, within } = asked;
+  const wanted = store.clock.now() + LIVES_MS[life];
   const expire = new Date(Math.floor(Math.min(wanted, within?.expiresAt?.getTime() ?? Infinity) / 1000) * 1000);
   const id = randomUUID();
   const token = await jwts.sign('session', { id, userId }, expire);
@@ -83,7 +84,9 @@ export function makeAccounts({ store, log, settings }: { store: Store; log: Logg
   }
   let keeping: Promise<unknown> = Promise.resolve();
   const keepHouse = (): void => {
-    keeping = Promise.all([giveWebhookSecrets(), store.forgetAccountRemains()]).catch((error: unknown) =>
+    const { absenceDays } = settings;
+    const lapse = absenceDays === null ? Promise.resolve() : store.lapseAbsent(absenceDays);
+    keeping = Promise.all([giveWebhookSecrets(), store.forgetAccountRemains(), lapse]).catch((error: unknown) =>
       log.warn({ err: error }, 'account housekeeping failed, will retry'),
     );
   };

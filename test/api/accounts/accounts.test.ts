@@ -86,7 +86,7 @@ describe('management: accounts by mail', function () {
       // An account that is pending again after it was active has sessions.
       const session = await m.replicas[0].deps.accounts.openSession({
         userId: Number(user!.id),
-        long: true,
+        life: 'long',
         remoteIp: '',
         userAgent: '',
       });

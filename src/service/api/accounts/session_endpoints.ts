@@ -5,7 +5,7 @@
  * with it.
  */
 import Type, { type Static } from 'typebox';
-import type { Accounts } from '../../accounts/accounts.ts';
+import type { Accounts, SessionLife } from '../../accounts/accounts.ts';
 import { TooManyAttempts, type Account } from '../../accounts/attempts.ts';
 import type { RedeemedLink } from '../../../platform/store/account_codes.ts';
 import type { AuditChange } from '../../../platform/store/audit.ts';
@@ -74,7 +74,7 @@ async function takeAttempt(
   };
 }
 
-function checkActive(user: UserRecord): void {
+export function checkActive(user: UserRecord): void {
   const status = user.aboveSuspended ? 'suspended' : user.status;
   if (status !== 'active') throw new ApiError('account-inactive', { text: `the account is ${status}` });
 }
@@ -113,28 +113,31 @@ const openSession = ({ accounts }: Deps, ctx: Context, asked: Omit<SessionAsked,
     userAgent: ctx.get('User-Agent'),
   });
 
-/** Opens a session and sets its cookie. */
-async function begin(deps: Deps, ctx: Context, userId: number, long: boolean) {
-  const session = await openSession(deps, ctx, { userId, long });
+/** Opens a session and sets its cookie. `changes`: what else the audit log says of the sign-in. */
+export async function beginSession(
+  deps: Deps,
+  ctx: Context,
+  userId: number,
+  life: SessionLife,
+  changes: readonly AuditChange[] = [],
+) {
+  const session = await openSession(deps, ctx, { userId, life });
   if (typeof session === 'string') throw inside('a sign-in cannot have a parent session');
   setCookie(ctx, deps, session);
+  note(ctx, { subject: `session/${session.id}`, changes: [...secrets('shown', 'jwt-token'), ...changes] });
   return { id: session.id, jwt: { token: session.token, expire: session.expire.toISOString() } };
 }
-
-const noteSession = (ctx: Context, id: string, changes: readonly AuditChange[]): void =>
-  note(ctx, { subject: `session/${id}`, changes });
 
 async function signInByPassword(deps: Deps, ctx: Context): Promise<void> {
   const asked = checkedBy(SignInBody, ctx);
   const { user, mark } = await knownBy(deps, ctx, asked.email, asked.password);
-  const session = await begin(deps, ctx, user.id, asked['long-term-token']);
+  const apiToken = await shownApiToken(deps, user.id);
+  const session = await beginSession(deps, ctx, user.id, asked['long-term-token'] ? 'long' : 'short', [
+    ...(apiToken === null ? [] : secrets('shown', 'api-token')),
+    ...(asked['logout-other'] ? secrets('changed', 'other-sessions') : []),
+  ]);
   if (asked['logout-other']) await deps.store.endSessions(user.id, session.id);
   setBrowserMark(ctx, deps, mark);
-  const apiToken = await shownApiToken(deps, user.id);
-  noteSession(ctx, session.id, [
-    ...(asked['logout-other'] ? secrets('changed', 'other-sessions') : []),
-    ...secrets('shown', 'jwt-token', ...(apiToken === null ? [] : ['api-token'])),
-  ]);
   ctx.body = {
     'api-token': apiToken,
     'current-user': asked['current-user'] ? shownUser(user) : null,
@@ -200,8 +203,7 @@ async function signInByLink(deps: Deps, ctx: Context): Promise<void> {
   if (!user) throw inside('a sign-in link ends with its account');
   note(ctx, { actor: user });
   checkActive(user);
-  const session = await begin(deps, ctx, user.id, true);
-  noteSession(ctx, session.id, secrets('shown', 'jwt-token'));
+  const session = await beginSession(deps, ctx, user.id, 'long');
   ctx.body = { email: user.email, 'jwt-token': session.jwt, status: user.status, 'user-id': user.id };
 }
 
@@ -235,8 +237,8 @@ const JwtBody = closed({
 
 async function makeJwt(deps: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);
-  const { 'long-term-token': long } = checkedBy(JwtBody, ctx);
-  const opened = await openSession(deps, ctx, { userId: caller.userId, long, within: caller });
+  const life = checkedBy(JwtBody, ctx)['long-term-token'] ? 'long' : 'short';
+  const opened = await openSession(deps, ctx, { userId: caller.userId, life, within: caller });
   if (opened === 'too-deep')
     throw new ApiError('jwt-chain', { text: `a chain of JWTs that make JWTs has at most ${MOST_DEPTH} links` });
   if (opened === 'parent-ended') throw new ApiError('bad-credential', { text: 'the credential has ended' });
