@@ -12,6 +12,7 @@ import type { Tracer } from '../../platform/tracing/tracer.ts';
 import type { newestSnapshot } from './cluster/cluster_endpoint.ts';
 import type { Catalog } from './probe/tool_versions.ts';
 import type { Drain } from './health_routes.ts';
+import type { Issuers } from './sso/issuers.ts';
 import type { makeAccountRates } from './http/rate.ts';
 import type { makeHandOver } from './probe/job.ts';
 import type { makeObjectRoom, makeQueueRoom } from './probe/room.ts';
@@ -84,6 +85,8 @@ export interface Uploads {
 export interface Deps {
   store: Store;
   accounts: Accounts;
+  /** Of single sign-on, by name. */
+  issuers: Issuers;
   kube: Pick<KubeClient, 'create' | 'delete' | 'get'>;
   /** Describes a job to the leader. True: it has created it; false after a second at most. */
   announce(job: ProbeJob): Promise<boolean>;

@@ -25,6 +25,7 @@ export const ERRORS = {
   'idempotency-key': { status: 400, text: 'Idempotency-Key: must be 1 to 255 visible ASCII characters' },
   'idempotency-conflict': { status: 400, text: 'Idempotency-Key: was used with another body' },
   'bad-request': { status: 400, text: 'the request is not valid' },
+  'sso-failed': { status: 400, text: 'the sign-in was not completed; start again' },
   'no-credential': { status: 401, text: 'authentication required' },
   'bad-credential': { status: 401, number: 40101, text: 'the credential is not valid or has expired' },
   'no-permission': { status: 403, text: 'a permission is required' },
@@ -33,6 +34,9 @@ export const ERRORS = {
   'not-yours': { status: 403, text: 'you cannot change this user' },
   'sign-up-closed': { status: 403, text: 'sign-up is closed; ask an administrator for an account' },
   'no-mail': { status: 403, text: 'no mail is configured; ask an administrator for a new password' },
+  'passwords-off': { status: 403, text: 'sign-in with a password is switched off here; use single sign-on' },
+  /** Of a person whom the issuer has named. */
+  'sso-refused': { status: 403, text: 'single sign-on gives you no access' },
   'jwt-chain': { status: 403, text: 'the chain of JWTs is too long' },
   'foreign-site': { status: 403, text: 'cross-site request with a cookie refused' },
   'account-inactive': { status: 403, number: 40301, text: 'the account is not active' },

@@ -31,6 +31,8 @@ import { makeStanding } from './probe/standing.ts';
 import { makeMetrics } from './api_metrics.ts';
 import { makeTokenCache } from './http/token_cache.ts';
 import { makeWaiting } from './probe/waiting_callers.ts';
+import { issuerFetch, issuerHosts } from './sso/issuer_fetch.ts';
+import { makeIssuers } from './sso/issuers.ts';
 import { makeWorkPool } from './work/pool.ts';
 
 export interface Connections {
@@ -103,6 +105,8 @@ export function wire({
   const listener = store.listenTokens((one) => tokens.changed(one));
 
   const accounts = makeAccounts({ store, log, settings: accountSettings });
+  const { egress, ca } = webhooks;
+  const fetch = issuerFetch({ egress, ca, denyCidrs: settings.denyCidrs, allow: issuerHosts(accountSettings.issuers) });
 
   const announce = (job: ProbeJob) => announceTo({ bus, log }, job);
   const handOver = makeHandOver({ store, kube, metrics, log, announce });
@@ -125,6 +129,7 @@ export function wire({
   const deps: Deps = {
     store,
     accounts,
+    issuers: makeIssuers(accountSettings, { fetch, log }),
     kube,
     tokens,
     waiting,

@@ -21,6 +21,8 @@ import { makeAccountRates } from '../../../src/service/api/http/rate.ts';
 import { makeMetrics } from '../../../src/service/api/api_metrics.ts';
 import { makeApp } from '../../../src/service/api/server.ts';
 import { makeTokenCache } from '../../../src/service/api/http/token_cache.ts';
+import { issuerFetch, type IssuerFetch } from '../../../src/service/api/sso/issuer_fetch.ts';
+import { makeIssuers } from '../../../src/service/api/sso/issuers.ts';
 import { openStore } from '../../../src/platform/store/store.ts';
 import { startNats } from '../../servers.ts';
 import { ADMIN, startStore, type StoreFixture } from '../../store/fixture.ts';
@@ -122,6 +124,7 @@ export async function startReplica(
   settings: AccountSettings,
   bus: Bus,
   change: Partial<Settings> = {},
+  toIssuers: IssuerFetch = issuerFetch({ denyCidrs: [], allow: [] }),
 ): Promise<Replica> {
   const store = await openStore({ url: stored.server.url, poolSize: 4 });
   const log: string[] = [];
@@ -141,6 +144,7 @@ export async function startReplica(
   const deps = {
     store,
     accounts,
+    issuers: makeIssuers(settings, { fetch: toIssuers, log: logger }),
     tokens,
     work,
     log: logger,
@@ -230,13 +234,14 @@ export const NO_LIMITS = {
 export async function startManagement(
   change: Partial<AccountSettings> = {},
   ofReplicas: Partial<Settings> = {},
+  toIssuers?: IssuerFetch,
 ): Promise<Management> {
   const [stored, mailBox, nats] = await Promise.all([startStore(), startMailBox(), startNats()]);
   const bus = await connectBus({ url: nats.url, name: 'management', inboxPrefix: '_INBOX_api' });
   const settings = accountSettings({ mail: mailBox.settings, attempts: NO_LIMITS, ...change });
   const replicas = await Promise.all([
-    startReplica(stored, settings, bus, ofReplicas),
-    startReplica(stored, settings, bus, ofReplicas),
+    startReplica(stored, settings, bus, ofReplicas, toIssuers),
+    startReplica(stored, settings, bus, ofReplicas, toIssuers),
   ]);
   const [first] = replicas;
   const hash = await first.deps.accounts.passwords.hash(PASSWORD);

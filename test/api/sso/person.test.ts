@@ -55,19 +55,30 @@ describe('single sign-on: what groups give', () => {
   const admin: Access = { role: 'admin', parentId: null };
   const user: Access = { role: 'user', parentId: null };
   const below = (parentId: number): Access => ({ role: 'sub', parentId });
-  const cases: [string[], number | null, Access | null][] = [
+  type Now = Parameters<typeof accessOf>[2];
+  const own = (role: 'root' | 'admin' | 'user'): Now => ({ role, parentId: null });
+  const member = (parentId: number): Now => ({ role: 'sub', parentId });
+  const cases: [string[], Now, Access | null][] = [
     [[], null, null],
     [['others', 'toString', '__proto__', 'Staff'], null, null],
     [['staff'], null, user],
     [['others', 'staff', 'admins'], null, admin],
     [['staff', 'north'], null, below(7)],
     [['north', 'south'], null, below(3)],
-    [['north', 'south'], 7, below(7)],
-    [['south'], 7, below(3)],
-    [['north', 'admins'], 7, admin],
+    [['north', 'admins'], null, admin],
+    // A user stays where they are.
+    [['north', 'south'], member(7), below(7)],
+    [['north', 'admins'], member(7), below(7)],
+    [['south', 'staff', 'admins'], member(7), null],
+    [['staff', 'north'], own('user'), user],
+    [['staff', 'admins'], own('user'), admin],
+    [['staff'], own('admin'), user],
+    [['north'], own('user'), null],
+    [['admins'], own('root'), admin],
+    [['staff', 'north'], own('root'), null],
   ];
   for (const [groups, now, expected] of cases)
-    it(`${groups.join(', ') || 'none'}${now === null ? '' : `, below ${now}`}`, () => {
+    it(`${groups.join(', ') || 'none'}; now ${now === null ? 'nobody' : `${now.role} ${now.parentId ?? ''}`}`, () => {
       assert.deepEqual(accessOf(groups, GIVEN, now), expected);
     });
 });

@@ -20,6 +20,13 @@ export interface IssuerNetwork {
   allow: readonly SourceException[];
 }
 
+/** The operator has named these: they may be inside the network. What else an issuer refers to may not. */
+export const issuerHosts = (issuers: readonly { issuer: string }[]): SourceException[] =>
+  issuers.map(({ issuer }) => {
+    const { hostname, port } = new URL(issuer);
+    return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 443 : Number(port) };
+  });
+
 interface Sent {
   method: string;
   headers: Record<string, string> | Headers;

@@ -1,5 +1,6 @@
 /** What an issuer says of a person, and what their groups give them. Pure. */
 import type { IssuerSettings } from '../../../base/issuer_settings.ts';
+import type { UserRecord } from '../../../platform/store/users.ts';
 
 export interface Person {
   issuer: string;
@@ -59,21 +60,29 @@ export function personOf(claims: Claims, names: IssuerSettings['claims']): Perso
 
 export type Access = { role: 'admin' | 'user'; parentId: null } | { role: 'sub'; parentId: number };
 
+const ADMIN: Access = { role: 'admin', parentId: null };
+const USER: Access = { role: 'user', parentId: null };
+
 /**
- * The most that the groups give: administration, else a place below a user, else an account of one's own. `below`: the
- * user that they are below now, which stays if it is one of several. Null: no group gives anything.
+ * Of a new user the most that the groups give: administration, else a place below a user, else an account of one's own.
+ * A user who exists keeps the place that they have, and gets the role that the groups give there. Null: the groups give
+ * nothing, or nothing of that place.
  */
 export function accessOf(
   groups: readonly string[],
   given: IssuerSettings['groups'],
-  below: number | null,
+  now: Pick<UserRecord, 'role' | 'parentId'> | null,
 ): Access | null {
   const all = groups.flatMap((group) => (Object.hasOwn(given, group) ? [given[group]!] : []));
-  if (all.includes('admin')) return { role: 'admin', parentId: null };
   const parents = all.filter((one) => typeof one === 'number');
-  if (parents.length > 0)
-    return { role: 'sub', parentId: below !== null && parents.includes(below) ? below : Math.min(...parents) };
-  return all.includes('user') ? { role: 'user', parentId: null } : null;
+  if (now?.role === 'sub') {
+    const parentId = parents.find((one) => one === now.parentId);
+    return parentId === undefined ? null : { role: 'sub', parentId };
+  }
+  if (all.includes('admin')) return ADMIN;
+  if (now?.role === 'root') return null;
+  if (now === null && parents.length > 0) return { role: 'sub', parentId: Math.min(...parents) };
+  return all.includes('user') ? USER : null;
 }
 
 /** Why nobody with these claims is let in, whatever their groups are. Null: they are. */
