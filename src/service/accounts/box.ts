@@ -2,7 +2,7 @@
 import { openBox, sealInBox } from '../../platform/seal/box.ts';
 import type { AccountSettings } from './settings.ts';
 
-export type Purpose = 'token' | 'webhook' | 'webhook-url' | 'signing-key' | 'mail' | 'browser';
+export type Purpose = 'token' | 'webhook' | 'webhook-url' | 'signing-key' | 'mail' | 'browser' | 'sso';
 
 export interface Box {
   seal(text: string, what: Purpose, id: string | number): Promise<Buffer>;

@@ -138,6 +138,22 @@ export function setBrowserMark(ctx: Context, deps: Pick<Deps, 'accounts'>, mark:
   );
 }
 
+/**
+ * What a browser keeps while its person is at an issuer. They come back by a link of that site, so it is Lax, and of
+ * this host alone where there is TLS: another one of the domain cannot begin a sign-in in its place.
+ */
+const flowName = (ctx: Context, deps: Pick<Deps, 'accounts'>): string => `${behindTls(ctx, deps) ? '__Host-' : ''}sso`;
+
+export const flowCookie = (ctx: Context, deps: Pick<Deps, 'accounts'>): string | undefined =>
+  cookieValue(ctx.get('Cookie'), flowName(ctx, deps));
+
+/** `ageMs` 0: it is taken away. */
+export function setFlowCookie(ctx: Context, deps: Pick<Deps, 'accounts'>, value: string, ageMs: number): void {
+  const secure = behindTls(ctx, deps) ? '; Secure' : '';
+  const attributes = `Path=/; Max-Age=${ageMs / 1000}; HttpOnly; SameSite=Lax${secure}`;
+  ctx.append('Set-Cookie', `${flowName(ctx, deps)}=${value}; ${attributes}`);
+}
+
 export function setCookie(
   ctx: Context,
   deps: Pick<Deps, 'accounts'>,

@@ -208,9 +208,11 @@ export const errorHandler = (log: Logger, metrics: Pick<Metrics, 'failed'>): Han
       ctx.set(error.headers);
       closeIfUnread(ctx.req, ctx.res);
       const { message, toolCode } = error;
-      ctx.body = isManagement(ctx.path)
-        ? errorBody(error, ctx.state.requestId)
-        : { error: message, ...(toolCode === undefined ? {} : { code: toolCode }) };
+      if (ctx.state.errorPage) ctx.state.errorPage(error);
+      else
+        ctx.body = isManagement(ctx.path)
+          ? errorBody(error, ctx.state.requestId)
+          : { error: message, ...(toolCode === undefined ? {} : { code: toolCode }) };
       if (error.status >= 500) metrics.failed(error.reason);
       write(log, error, ctx.state.requestId);
     }

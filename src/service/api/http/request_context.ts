@@ -7,7 +7,7 @@ import type { RequestTrace } from '../../../platform/tracing/request_trace.ts';
 import { siteOf } from '../../accounts/networks.ts';
 import type { Payer } from '../../result/pace.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
-import { notFound, type ErrorCode } from '../errors.ts';
+import { notFound, type ApiError, type ErrorCode } from '../errors.ts';
 import type { Body } from './read_input.ts';
 import type { Pair } from './input/read_fields.ts';
 import type { Upload } from './upload_form.ts';
@@ -47,6 +47,8 @@ export interface State {
   audit?: AuditNote;
   /** Set for an error response. */
   code?: ErrorCode;
+  /** Shows an error to a person, in place of JSON. */
+  errorPage?: (error: ApiError) => void;
 }
 
 /** Text input (queries, forms) is converted to the types of the schema; JSON is used unchanged. */

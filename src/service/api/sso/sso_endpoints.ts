@@ -1,0 +1,191 @@
+/** Single sign-on in a browser: the ways to sign in, the way to an issuer, and back. What goes wrong is a page. */
+import Type from 'typebox';
+import { isSealError } from '../../../platform/seal/seal.ts';
+import { RetUrl, safeRetUrl } from '../accounts/account_fields.ts';
+import { beginSession } from '../accounts/session_endpoints.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, notFound, type ErrorCode } from '../errors.ts';
+import { flowCookie, setFlowCookie } from '../http/authenticate.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { BASE } from '../http/endpoint_access.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { type Context, paramOf, remoteIp } from '../http/request_context.ts';
+import { closed, component, flag } from '../http/request_fields.ts';
+import { errorResponse, type Response } from '../openapi/operation.ts';
+import { html } from '../report_page/html.ts';
+import { sendHtml } from '../report_page/report_endpoints.ts';
+import type { Flow, Issuer } from './issuers.ts';
+import { userOf } from './let_in.ts';
+
+export const Name = Type.String({ pattern: '^[A-Za-z0-9-]{1,32}$', description: 'The name of an issuer.' });
+
+export function issuerOf({ issuers }: Pick<Deps, 'issuers'>, ctx: Context): Issuer {
+  const issuer = issuers.get(paramOf(ctx, 'name'));
+  if (!issuer) throw notFound();
+  return issuer;
+}
+
+const WaysAnswer = component('SignInWays', {
+  passwords: Type.Boolean({ description: 'Whether people sign in with a password.' }),
+  'sign-up': Type.Boolean({ description: 'Whether people may sign up.' }),
+  issuers: Type.Array(
+    closed({
+      name: Type.String(),
+      path: Type.String({ description: 'Where a browser begins the sign-in.' }),
+    }),
+  ),
+});
+
+const pathOf = (name: string): string => `${BASE}/auth/sso/${name}`;
+
+function list({ accounts, issuers }: Deps, ctx: Context): void {
+  const { passwords, signUp, mail } = accounts.settings;
+  ctx.body = {
+    passwords,
+    'sign-up': passwords && signUp && mail !== null,
+    issuers: [...issuers.keys()].map((name) => ({ name, path: pathOf(name) })),
+  };
+}
+
+export const ways = endpoint(
+  'GET auth/sso',
+  {
+    id: 'listSignInWays',
+    summary: 'List the ways to sign in',
+    answer: { description: 'With a password, and by issuers of single sign-on.', schema: WaysAnswer },
+  },
+  list,
+);
+
+// What went wrong, for the person who looks at it.
+
+const ADVICE: Partial<Record<ErrorCode, string>> = {
+  'sso-refused': 'If you have several accounts there, choose another one. Else an administrator can give you access.',
+  unavailable: 'Nothing is wrong with your account. Try again in a minute.',
+};
+
+const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+
+function showError(ctx: Context, name: string, error: ApiError): void {
+  const again = pathOf(name);
+  const page = html`<main>
+    <h1>You are not signed in</h1>
+    <p>${sentence(error.message)}</p>
+    <p>${ADVICE[error.code] ?? 'Begin the sign-in once more. If this comes again, tell the operator.'}</p>
+    <ul>
+      <li><a href="${again}">Sign in with ${name} again</a></li>
+      <li><a href="${again}?choose-account=true">Choose another account</a></li>
+      <li><a href="/app/sign-in">Other ways to sign in</a></li>
+    </ul>
+    <p class="quiet">For the operator: ${ctx.state.requestId}</p>
+  </main>`;
+  sendHtml(ctx, 'You are not signed in', page.text);
+}
+
+const asPage = (path: string, status: number): Response => ({
+  ...errorResponse(path, status),
+  otherTypes: { 'text/html': Type.String() },
+});
+const PAGES = Object.fromEntries([400, 403, 409, 429, 500, 503].map((status) => [status, asPage(BASE, status)]));
+
+function redirect(ctx: Context, address: string): void {
+  ctx.status = 303;
+  ctx.set('Location', address);
+  ctx.body = '';
+  ctx.remove('Content-Type');
+}
+
+const REDIRECT = { Location: { description: 'Where to.', schema: Type.String() } };
+
+// The browser keeps what it comes back with, sealed for this issuer: another one cannot answer in its place.
+
+interface KeptFlow extends Flow {
+  to: string;
+  until: number;
+}
+
+const FLOW_MS = 600_000;
+const HOME = '/app/';
+
+async function keptFlow({ accounts, store }: Deps, ctx: Context, name: string): Promise<KeptFlow | null> {
+  const cookie = flowCookie(ctx, { accounts });
+  if (!cookie) return null;
+  try {
+    const kept = JSON.parse(await accounts.box.open(Buffer.from(cookie, 'latin1'), 'sso', name)) as KeptFlow;
+    return kept.until > store.clock.now() ? kept : null;
+  } catch (error) {
+    if (isSealError(error)) return null;
+    throw error;
+  }
+}
+
+const BeginQuery = closed({
+  'ret-url': RetUrl,
+  'choose-account': flag(false, 'Let a person choose who is signed in at the issuer already.'),
+});
+
+async function begin(deps: Deps, ctx: Context): Promise<void> {
+  const { accounts, store } = deps;
+  const issuer = issuerOf(deps, ctx);
+  const { name } = issuer.settings;
+  ctx.state.errorPage = (error) => showError(ctx, name, error);
+  const asked = checkedBy(BeginQuery, ctx);
+  const { url, flow } = await issuer.begin(asked['choose-account']);
+  const kept: KeptFlow = { ...flow, to: safeRetUrl(asked['ret-url']) ?? HOME, until: store.clock.now() + FLOW_MS };
+  const sealed = await accounts.box.seal(JSON.stringify(kept), 'sso', name);
+  setFlowCookie(ctx, deps, sealed.toString('latin1'), FLOW_MS);
+  redirect(ctx, url);
+}
+
+export const beginSso = endpoint(
+  'GET auth/sso/:name',
+  {
+    id: 'beginSignIn',
+    summary: 'Sign in by an issuer',
+    description:
+      'For browsers: redirects to the issuer, with a cookie that belongs to this sign-in for ten minutes. Errors are ' +
+      'pages.',
+    params: { name: Name },
+    query: BeginQuery,
+    answer: { status: 303, description: 'To the issuer.', headers: REDIRECT },
+    answers: PAGES,
+  },
+  begin,
+);
+
+async function comeBack(deps: Deps, ctx: Context): Promise<void> {
+  const { attempts, settings } = deps.accounts;
+  const issuer = issuerOf(deps, ctx);
+  const { name } = issuer.settings;
+  ctx.state.errorPage = (error) => showError(ctx, name, error);
+  // A HEAD must not use up what a GET comes with.
+  if (ctx.method !== 'GET') throw new ApiError('method-not-allowed', { headers: { Allow: 'GET' } });
+  const flow = await keptFlow(deps, ctx, name);
+  setFlowCookie(ctx, deps, '', 0);
+  if (!flow)
+    throw new ApiError('sso-failed', {
+      text: 'this sign-in was begun in another browser, or more than ten minutes ago, or is used already',
+    });
+  const address = { address: remoteIp(ctx, settings.trustedHops) };
+  await attempts.take('code:address', address);
+  const user = await userOf(deps, await issuer.redeem(ctx.querystring, flow), issuer.settings);
+  await attempts.giveBack('code:address', address);
+  await beginSession(deps, ctx, user.id, 'issuer');
+  redirect(ctx, flow.to);
+}
+
+export const endSso = endpoint(
+  'GET auth/sso/:name/callback',
+  {
+    id: 'endSignIn',
+    summary: 'Come back from an issuer',
+    description:
+      'Where an issuer sends browsers back to. Sets the cookie `jwt` of a session that lasts an hour; behind TLS ' +
+      'also `__Host-jwt`. Errors are pages.',
+    params: { name: Name },
+    input: 'ignored',
+    answer: { status: 303, description: 'Signed in.', headers: REDIRECT },
+    answers: PAGES,
+  },
+  comeBack,
+);
