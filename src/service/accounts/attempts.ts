@@ -22,6 +22,8 @@ export const ATTEMPT_LIMITS = {
   'sign-up:address': { burst: 30, everyMs: MINUTE_MS },
   'reset:address': { burst: 30, everyMs: MINUTE_MS },
   'code:address': { burst: 60, everyMs: 5_000 },
+  /** Questions whether somebody has let a program in. The issuer names an interval, usually of five seconds. */
+  'sso:device': { burst: 2, everyMs: 4_000 },
   /** Sub-users that are created, over all users of the account: each reveals whether an address has an account. */
   'invite:account': { burst: 50, everyMs: MINUTE_MS },
   /** API tokens that are created, over all users of the account: the log keeps revoked ones. */

@@ -23,6 +23,7 @@ import { SINGLES } from './probe/single_endpoints.ts';
 import * as audit from './records/audit_endpoints.ts';
 import * as log from './records/log_endpoints.ts';
 import * as report from './report_page/report_endpoints.ts';
+import * as devices from './sso/device_endpoints.ts';
 import * as sso from './sso/sso_endpoints.ts';
 import * as statistics from './records/statistics_endpoints.ts';
 import * as webhooks from './records/webhook_endpoints.ts';
@@ -44,6 +45,7 @@ const FILES: object = {
   signUp,
   sessions,
   sso,
+  devices,
   tokens,
   users,
   cluster,

@@ -56,6 +56,8 @@ export const ACCESS = {
   'GET auth/sso': anyone,
   'GET auth/sso/:name': anyone,
   'GET auth/sso/:name/callback': anyone,
+  'POST auth/sso/:name/device': anyone,
+  'POST auth/sso/:name/token': anyone,
   'POST auth/reset': anyone,
   'POST auth/reset/confirm': anyone,
   'DELETE auth/sign-out': authenticated,

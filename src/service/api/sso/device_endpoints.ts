@@ -1,0 +1,121 @@
+/**
+ * Single sign-on of programs without a browser (RFC 8628): a person enters a short code at the issuer, and the program
+ * gets an API token of theirs.
+ */
+import { createHash } from 'node:crypto';
+import Type from 'typebox';
+import { isSealError } from '../../../platform/seal/seal.ts';
+import { NAMED_ONLY } from '../../../platform/store/permissions.ts';
+import { makeApiToken, MOST_TOKENS } from '../../accounts/make_token.ts';
+import { accountFull } from '../accounts/account_limits.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, inside, invalid } from '../errors.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { type Context, remoteIp } from '../http/request_context.ts';
+import { closed, orNull } from '../http/request_fields.ts';
+import { userOf } from './let_in.ts';
+import { issuerOf, Name } from './sso_endpoints.ts';
+
+const DeviceAnswer = closed({
+  'device-code': Type.String({ description: 'For `auth/sso/{name}/token`.' }),
+  'user-code': Type.String({ description: 'What a person enters.' }),
+  url: Type.String({ description: 'Where they enter it.' }),
+  'expires-in': Type.Integer({ description: 'Seconds.' }),
+  interval: Type.Integer({ description: 'Seconds between two questions.' }),
+});
+
+async function begin(deps: Deps, ctx: Context): Promise<void> {
+  const { attempts, box, settings } = deps.accounts;
+  const issuer = issuerOf(deps, ctx);
+  await attempts.take('code:address', { address: remoteIp(ctx, settings.trustedHops) });
+  const { deviceCode, userCode, url, expiresInS, intervalS } = await issuer.beginDevice();
+  // Sealed: nobody asks the issuer about a code that did not come from here.
+  const sealed = await box.seal(deviceCode, 'sso', `device:${issuer.settings.name}`);
+  ctx.body = {
+    'device-code': sealed.toString('latin1'),
+    'user-code': userCode,
+    url,
+    'expires-in': Math.ceil(expiresInS),
+    interval: Math.ceil(intervalS),
+  };
+}
+
+export const beginDevice = endpoint(
+  'POST auth/sso/:name/device',
+  {
+    id: 'beginDeviceSignIn',
+    summary: 'Sign a program in by an issuer',
+    description:
+      'For programs without a browser: a person opens the address and enters the code, while the program asks ' +
+      '`auth/sso/{name}/token`.',
+    params: { name: Name },
+    answer: { description: 'The code, and where it is entered.', schema: DeviceAnswer },
+    errors: { 400: 'The issuer signs in no programs.', 503: 'The issuer cannot be reached.' },
+  },
+  begin,
+);
+
+const TokenBody = closed({ 'device-code': Type.String({ minLength: 1, maxLength: 8192 }) });
+const TokenAnswer = closed({
+  pending: Type.Boolean({ description: 'Nobody has entered the code yet.' }),
+  'slow-down': Type.Boolean({ description: 'To be asked five seconds later from now on.' }),
+  token: orNull(Type.String({ description: 'An API token that ends after twelve hours.' })),
+  expires: orNull(Type.String({ format: 'date-time' })),
+  email: orNull(Type.String()),
+});
+
+/** About a working day. It ends with its user, as every token. */
+const TOKEN_MS = 12 * 3_600_000;
+
+async function openCode({ accounts }: Deps, sealed: string, name: string): Promise<string> {
+  try {
+    return await accounts.box.open(Buffer.from(sealed, 'latin1'), 'sso', `device:${name}`);
+  } catch (error) {
+    if (isSealError(error)) throw invalid('device-code', 'is not valid');
+    throw error;
+  }
+}
+
+async function redeem(deps: Deps, ctx: Context): Promise<void> {
+  const { accounts, store } = deps;
+  const issuer = issuerOf(deps, ctx);
+  const { 'device-code': sealed } = checkedBy(TokenBody, ctx);
+  const code = await openCode(deps, sealed, issuer.settings.name);
+  await accounts.attempts.take('sso:device', { account: createHash('sha256').update(code).digest('hex') });
+  const person = await issuer.redeemDevice(code);
+  if (typeof person === 'string') {
+    ctx.body = { pending: true, 'slow-down': person === 'slow-down', token: null, expires: null, email: null };
+    return;
+  }
+  const user = await userOf(deps, person, issuer.settings);
+  const expiresAt = new Date(store.clock.now() + TOKEN_MS);
+  const permissions = user.permissions.filter((one) => one !== NAMED_ONLY);
+  const made = await makeApiToken(
+    { store, box: accounts.box, settings: accounts.settings },
+    { userId: user.id, name: 'probeyard login', permissions, expiresAt },
+  );
+  if (made === 'account-full') throw accountFull('tokens', accounts.settings);
+  if (made === 'too-many')
+    throw new ApiError('too-many-tokens', { text: `you have ${MOST_TOKENS} API tokens; revoke some in the console` });
+  if (made === 'maker-ended') throw inside('a sign-in has no maker that ends');
+  const { email } = user;
+  ctx.body = { pending: false, 'slow-down': false, token: made.token, expires: expiresAt.toISOString(), email };
+}
+
+export const redeemDevice = endpoint(
+  'POST auth/sso/:name/token',
+  {
+    id: 'endDeviceSignIn',
+    summary: 'Ask for the token of a program',
+    params: { name: Name },
+    body: TokenBody,
+    description:
+      'Once a person has entered the code, the answer has an API token of theirs, with all of their permissions but ' +
+      '`write:policy`. To be asked no more often than the interval says.',
+    answer: { description: 'The token, or that nobody has entered the code yet.', schema: TokenAnswer },
+    also: [409],
+    errors: { 400: 'The code is not valid, has expired, or was used.', 503: 'The issuer cannot be reached.' },
+  },
+  redeem,
+);
