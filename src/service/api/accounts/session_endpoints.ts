@@ -74,6 +74,11 @@ async function takeAttempt(
   };
 }
 
+/** Where people sign in by an issuer alone, nothing sets or takes a password. */
+export function checkPasswords({ passwords }: Deps['accounts']['settings']): void {
+  if (!passwords) throw new ApiError('passwords-off');
+}
+
 export function checkActive(user: UserRecord): void {
   const status = user.aboveSuspended ? 'suspended' : user.status;
   if (status !== 'active') throw new ApiError('account-inactive', { text: `the account is ${status}` });
@@ -129,6 +134,7 @@ export async function beginSession(
 }
 
 async function signInByPassword(deps: Deps, ctx: Context): Promise<void> {
+  checkPasswords(deps.accounts.settings);
   const asked = checkedBy(SignInBody, ctx);
   const { user, mark } = await knownBy(deps, ctx, asked.email, asked.password);
   const apiToken = await shownApiToken(deps, user.id);
@@ -160,7 +166,8 @@ export const signIn = endpoint(
     description:
       'Returns a JWT and sets it as the cookie `jwt`; behind TLS also as `__Host-jwt`, which takes precedence. ' +
       'Attempts are limited by address, failed ones by account. With the cookie `known-browser`, failed attempts ' +
-      'from elsewhere do not lock this browser out; it is not a credential.',
+      'from elsewhere do not lock this browser out; it is not a credential. 403 if the operator has switched ' +
+      'passwords off: `GET auth/sso` lists the ways to sign in.',
     answer: {
       description: 'Signed in.',
       schema: SignInAnswer,

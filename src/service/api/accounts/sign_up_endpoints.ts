@@ -15,13 +15,16 @@ import { Email, Jwt, Names, Password } from './account_fields.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { closed } from '../http/request_fields.ts';
 import { makeApiToken } from '../../accounts/make_token.ts';
+import { checkPasswords } from './session_endpoints.ts';
 
 const SignUpBody = closed({ email: Email, password: Password, ...Names });
 const SignUpAnswer = closed({ email: Type.String(), status: Type.Literal('pending') });
 
 const VERIFY_MS = 86_400_000;
 
-function checkOffered({ signUp, mail }: Deps['accounts']['settings']): void {
+function checkOffered(settings: Deps['accounts']['settings']): void {
+  checkPasswords(settings);
+  const { signUp, mail } = settings;
   if (!signUp) throw new ApiError('sign-up-closed');
   if (!mail)
     throw new ApiError('no-mail', {
@@ -85,6 +88,7 @@ const NOT_VALID = 'is not valid, was used before, or has expired';
 
 async function redeemCode(deps: Deps, ctx: Context): Promise<void> {
   const { accounts } = deps;
+  checkPasswords(accounts.settings);
   const { 'verify-token': code, password } = checkedBy(VerifyBody, ctx);
   await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
   const claims = await accounts.jwts.verify('verify', code);
@@ -125,6 +129,7 @@ const RESET_MS = 3_600_000;
 
 async function sendCode({ accounts, store }: Deps, ctx: Context): Promise<void> {
   const { settings, attempts, jwts } = accounts;
+  checkPasswords(settings);
   if (!settings.mail) throw new ApiError('no-mail');
   const { email } = checkedBy(ResetBody, ctx);
   await attempts.take('reset:address', { address: remoteIp(ctx, settings.trustedHops) });
@@ -153,6 +158,7 @@ const ConfirmBody = closed({ 'reset-token': Jwt, 'new-password': Password });
 
 async function setNew(deps: Deps, ctx: Context): Promise<void> {
   const { accounts } = deps;
+  checkPasswords(accounts.settings);
   const { 'reset-token': code, 'new-password': password } = checkedBy(ConfirmBody, ctx);
   await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
   const claims = await accounts.jwts.verify('reset', code);

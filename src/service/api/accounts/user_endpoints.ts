@@ -43,6 +43,7 @@ import {
 } from './account_fields.ts';
 import { inviteMail } from '../../accounts/mail_texts.ts';
 import { makeApiToken } from '../../accounts/make_token.ts';
+import { checkPasswords } from './session_endpoints.ts';
 import {
   accountFull,
   AskedUserLimits,
@@ -158,9 +159,9 @@ const MakeBody = closed({
 const MakeAnswer = closed({ user: ShownUser });
 const CODE_MS = 7 * 86_400_000;
 
-/** A mail with a code for a new user. Null: there are no mails. */
+/** A mail with a code for a new user, to set a password with. Null: there are no mails, or no passwords. */
 async function invitation({ accounts, store }: Deps, caller: Caller) {
-  if (accounts.settings.mail === null) return null;
+  if (accounts.settings.mail === null || !accounts.settings.passwords) return null;
   const by = known(await store.findUser(caller.userId));
   const codeId = randomUUID();
   const code = await accounts.jwts.sign('reset', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));
@@ -322,6 +323,7 @@ const PasswordBody = closed({
 async function changePassword(deps: Deps, ctx: Context, caller: Caller, userId: number): Promise<void> {
   const { 'old-password': old, 'new-password': wanted, 'logout-all': logoutAll } = checkedBy(PasswordBody, ctx);
   const { attempts, passwords, settings } = deps.accounts;
+  checkPasswords(settings);
   await attempts.take('password:address', { address: remoteIp(ctx, settings.trustedHops) });
   await attempts.take('password:caller', { account: caller.userId });
   if (!(await passwords.verify(old, await deps.store.passwordHash(caller.userId))))
