@@ -42,7 +42,8 @@ export interface Api {
 }
 
 export interface ApiOptions {
-  access: Access;
+  /** Without a token: for calls that need none. */
+  access: Pick<Access, 'url'> & { token: string | null };
   signal: AbortSignal;
   terminal: Pick<Terminal, 'note'>;
   /** How long to wait altogether because the API asks to try again later, and for a server that restarts. */
@@ -154,7 +155,7 @@ export function makeApi(options: ApiOptions): Api {
     const url = addressOf(access.url, path, call.query ?? {});
     const body = await bodyToSend(call);
     const headers = {
-      Authorization: `Bearer ${access.token}`,
+      ...(access.token === null ? {} : { Authorization: `Bearer ${access.token}` }),
       Accept: '*/*',
       'User-Agent': 'probeyard-cli',
       ...headersOf(method, body),

@@ -381,9 +381,16 @@ export const COMMANDS: readonly Command[] = [
       'Asks for the token without showing it, or reads it from stdin; tries it; and keeps both in ' +
         '$XDG_CONFIG_HOME/probeyard/config.json, which only you can read. PROBEYARD_URL and ' +
         'PROBEYARD_TOKEN win over it.',
+      'With --sso it prints an address and a code instead. Open the address in any browser and enter the code; the ' +
+        'token that it then keeps ends after twelve hours.',
     ],
-    options: [{ name: 'server', value: 'URL', help: 'address of the API' }],
+    options: [
+      { name: 'server', value: 'URL', help: 'address of the API' },
+      { name: 'sso', help: 'sign in by single sign-on, in a browser' },
+      { name: 'issuer', value: 'NAME', help: 'with --sso: by which issuer, if there are several' },
+    ],
     examples: [
+      { does: 'by single sign-on', line: 'probeyard login --server https://probeyard.example.com --sso' },
       { does: 'with a token that is typed', line: 'probeyard login --server https://probeyard.example.com' },
       { does: 'with one from a file', line: 'probeyard login --server https://probeyard.example.com < token' },
     ],

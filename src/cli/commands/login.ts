@@ -1,8 +1,8 @@
-/** `login`: asks for a token, tries it, and keeps it. `logout` removes it. */
+/** `login`: asks for a token, or for a sign-in in a browser, tries the token, and keeps it. `logout` removes it. */
 import { boundedText } from '../../base/bounded_text.ts';
 import { EXIT, Failure, Interrupted, usage } from '../exits.ts';
-import { makeApi } from '../api/api_client.ts';
-import type { Run } from '../command.ts';
+import { makeApi, pause } from '../api/api_client.ts';
+import type { Invocation, Run } from '../command.ts';
 import { checkedToken, checkedUrl, readConfig, removeConfig, writeConfig } from '../cli_config.ts';
 
 // Asks on the terminal without showing what is typed; reads stdin to its end where there is no terminal.
@@ -40,14 +40,44 @@ async function readAll(): Promise<string> {
   return text;
 }
 
-const run: Run = async ({ text, env, terminal, signal }) => {
+// Single sign-on: somebody enters a code in a browser, which may be on another machine.
+
+/** What RFC 8628 adds to the interval where it is too short. */
+const SLOWER_S = 5;
+
+async function tokenBySso(url: URL, { text, terminal, signal }: Invocation): Promise<string> {
+  const api = makeApi({ access: { url, token: null }, signal, terminal });
+  const { issuers } = await api.call('GET auth/sso');
+  const names = issuers.map(({ name }) => name);
+  if (names.length === 0) throw usage(`${url.origin} has no single sign-on`, 'probeyard login asks for a token');
+  const name = text('issuer') ?? (names.length === 1 ? names[0] : undefined);
+  if (name === undefined || !names.includes(name)) throw usage(`--issuer: must be one of ${names.join(', ')}`);
+  const begun = await api.call('POST auth/sso/:name/device', { params: { name } });
+  terminal.note(`open ${begun.url}\nand enter the code ${begun['user-code']}`);
+  const body = { 'device-code': begun['device-code'] };
+  const until = performance.now() + begun['expires-in'] * 1_000;
+  for (let waitS = begun.interval; performance.now() < until; ) {
+    await pause(waitS * 1_000, signal);
+    const answer = await api.call('POST auth/sso/:name/token', { params: { name }, body });
+    if (answer.token !== undefined) {
+      terminal.note(`signed in as ${answer.email}; the token ends at ${answer.expires}`);
+      return answer.token;
+    }
+    if (answer['slow-down']) waitS += SLOWER_S;
+  }
+  throw new Failure('nobody has entered the code in time', EXIT.unknown, { hint: 'run probeyard login --sso again' });
+}
+
+const run: Run = async (invocation) => {
+  const { text, has, env, terminal, signal } = invocation;
   const given = text('server') ?? env['PROBEYARD_URL'] ?? (await readConfig(env)).url;
   if (given === undefined)
     throw usage('login: where is the API?', 'probeyard login --server https://probeyard.example.com');
   const url = checkedUrl(given, '--server');
   const local = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
   if (url.protocol === 'http:' && !local) terminal.note('warning: over http the token can be read on its way');
-  const token = checkedToken(await readSecret('API token (it is not shown)'), 'the token');
+  const read = has('sso') ? tokenBySso(url, invocation) : readSecret('API token (it is not shown)');
+  const token = checkedToken(await read, 'the token');
   // Somebody who types an address waits for no server to come back.
   const api = makeApi({ access: { url, token }, signal, terminal, patienceMs: 0 });
   const { tools } = await api.call('GET /v1/versions');
