@@ -160,7 +160,7 @@ function SignInAgain({ user }: { user: User }) {
   return (
     <Dialog title="Your session has ended">
       <p>Sign in again to continue. What you have entered on this page stays.</p>
-      <SignInForm email={user.email} />
+      <SignInForm email={user.email} stays />
       <p class="actions">
         <button type="button" class="link" onClick={() => location.assign('/app/sign-in')}>
           Use another account

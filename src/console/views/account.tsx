@@ -125,10 +125,11 @@ function Sessions() {
 
 export function Account() {
   const user = useUser();
+  const { data: ways } = useCall('GET auth/sso');
   return (
     <>
       <Names user={user} />
-      <Password email={user.email} />
+      {ways?.passwords && <Password email={user.email} />}
       <Sessions />
     </>
   );

@@ -1,6 +1,8 @@
 /** How one gets in: sign-in, alone and in front of a page whose session has ended; sign-up; the first page. */
 import { useEffect, useState } from 'preact/hooks';
+import type { SignInWays } from '../../api_types.ts';
 import { call, isFailure } from '../api/client.ts';
+import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { Check, Field, Form, isChecked, textsIn, NewPassword, textIn } from '../parts/form.tsx';
 import { go, hrefOf, usePlace, placeNow } from '../router.ts';
@@ -9,7 +11,7 @@ import { Stranger } from '../parts/values.tsx';
 import { Empty } from '../parts/states.tsx';
 import { withAnyToken } from '../parts/with_token.tsx';
 
-export function SignInForm({ email }: { email?: string }) {
+function PasswordForm({ email }: { email: string | undefined }) {
   return (
     <Form
       submit="Sign in"
@@ -28,31 +30,94 @@ export function SignInForm({ email }: { email?: string }) {
   );
 }
 
+/** In another tab, so that this page stays as it is; it looks again when somebody comes back to it. */
+function useOtherTab(isUsed: boolean): void {
+  useEffect(() => {
+    if (!isUsed) return;
+    const look = (): void => {
+      if (!document.hidden) void readSession();
+    };
+    document.addEventListener('visibilitychange', look);
+    return () => document.removeEventListener('visibilitychange', look);
+  }, [isUsed]);
+}
+
+interface ByIssuerProps {
+  issuers: SignInWays['issuers'];
+  to: string;
+  stays: boolean;
+}
+
+function ByIssuer({ issuers, to, stays }: ByIssuerProps) {
+  useOtherTab(stays);
+  return (
+    <>
+      {issuers.map(({ name, path }) => (
+        <p key={name} class="actions">
+          <a
+            class="button"
+            href={`${path}?${new URLSearchParams({ 'ret-url': to }).toString()}`}
+            target={stays ? '_blank' : undefined}
+          >
+            Sign in with {name}
+          </a>
+        </p>
+      ))}
+      {stays && issuers.length > 0 && <p class="help">It opens another tab. Come back to this one afterwards.</p>}
+    </>
+  );
+}
+
+function OtherWays({ passwords }: { passwords: boolean }) {
+  const ways: [path: string, title: string][] = [
+    [hrefOf('/reset'), 'Forgotten password'],
+    [hrefOf('/sign-up'), 'Sign up'],
+    ['/docs/', 'Documentation'],
+  ];
+  return (
+    <ul class="ways">
+      {(passwords ? ways : ways.slice(-1)).map(([path, title]) => (
+        <li key={path}>
+          <a href={path}>{title}</a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface SignInFormProps {
+  email?: string;
+  /** Where to go, on this site. */
+  to?: string;
+  /** What is behind the question stays. */
+  stays?: boolean;
+}
+
+export function SignInForm({ email, to = '/app/', stays = false }: SignInFormProps) {
+  const { data, failure } = useCall('GET auth/sso');
+  // An older replica, during an upgrade, knows passwords alone.
+  const { issuers, passwords } = data ?? { issuers: [], passwords: failure !== undefined };
+  return (
+    <>
+      <ByIssuer issuers={issuers} to={to} stays={stays} />
+      {passwords && <PasswordForm email={email} />}
+      {!stays && <OtherWays passwords={passwords} />}
+    </>
+  );
+}
+
 export function SignIn() {
   const { query } = usePlace();
   const { state } = useCell(session);
+  // Always below /app: no address of another site can stand here.
+  const asked = query.get('to') ?? '/';
+  const to = asked.startsWith('/') ? asked : '/';
   useEffect(() => {
     if (state !== 'signed-in') return;
-    // Always below /app: no address of another site can stand here.
-    const [path = '/', search = ''] = (query.get('to') ?? '/').split('?', 2);
-    go(path.startsWith('/') ? path : '/', new URLSearchParams(search), true);
+    const [path = '/', search = ''] = to.split('?', 2);
+    go(path, new URLSearchParams(search), true);
   }, [state]);
-  return (
-    <>
-      <SignInForm />
-      <ul class="ways">
-        <li>
-          <a href={hrefOf('/reset')}>Forgotten password</a>
-        </li>
-        <li>
-          <a href={hrefOf('/sign-up')}>Sign up</a>
-        </li>
-        <li>
-          <a href="/docs/">Documentation</a>
-        </li>
-      </ul>
-    </>
-  );
+  return <SignInForm to={`/app${to}`} />;
 }
 
 // A link that signs the first administrator in, once. Its code stands behind #, leaves the address when it is read, and
