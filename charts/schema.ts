@@ -72,6 +72,24 @@ const namedCredentialFields = object(
 );
 const namedCredential = Type.Unsafe({ ...namedCredentialFields, anyOf: access });
 
+/** Either a role, or the id of a user. */
+const groupGift = { anyOf: [{ enum: ['admin', 'user'] }, { type: 'integer', minimum: 1 }] };
+const issuer = object(
+  {
+    name: text({ pattern: '^[A-Za-z0-9][A-Za-z0-9-]{0,31}$' }),
+    issuer: text({ pattern: '^https://[^\\s?#@]+$' }),
+    clientId: text({ minLength: 1 }),
+    clientSecretRef: object({ name: objectName, key: text({ minLength: 1 }) }, ['name']),
+    scopes: Type.Array(text({ pattern: '^[!-~]+$' })),
+    claims: object({ email: text({ minLength: 1 }), groups: text({ minLength: 1 }) }),
+    groups: Type.Unsafe({ type: 'object', minProperties: 1, additionalProperties: groupGift }),
+    allowedDomains: Type.Array(text({ pattern: '^[A-Za-z0-9.-]+$' })),
+    linkByEmail: flag,
+    audience: text(),
+  },
+  ['name', 'issuer', 'clientId', 'groups'],
+);
+
 const image = { registry: text(), repository: text({ minLength: 1 }), tag: text(), digest };
 const placement = { nodeSelector: textMap, tolerations: anyObjects, affinity: anyObject, priorityClassName: text() };
 const probe = object({
@@ -219,10 +237,17 @@ const VALUES: TSchema = object({
   ),
   controller: object({ ...deployment, terminationGraceSeconds: whole(1, 3600) }, [...PROBES]),
   // Required, so that values of an older chart (helm upgrade --reuse-values) are refused instead of rendered as 0.
-  accounts: object({ signUp: flag, maxSubUsers: whole(0, 1_000_000), maxTokens: whole(1, 1_000_000) }, [
-    'maxSubUsers',
-    'maxTokens',
-  ]),
+  accounts: object(
+    {
+      signUp: flag,
+      maxSubUsers: whole(0, 1_000_000),
+      maxTokens: whole(1, 1_000_000),
+      passwords: flag,
+      oidc: Type.Array(issuer),
+      absenceDays: orNull(whole(1, 3650)),
+    },
+    ['maxSubUsers', 'maxTokens'],
+  ),
   tokens: object({ viewable: flag }),
   mail: object({
     host: text({ pattern: '^[A-Za-z0-9.:_-]*$' }),

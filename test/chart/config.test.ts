@@ -116,6 +116,31 @@ describe("product with the chart's settings", function () {
     assert.equal(limitsOf(without).accountConcurrency, 0, 'said in so many words: no bound');
   });
 
+  it('gets issuers of single sign-on, with their defaults, and their secrets as files', () => {
+    const objects = render(EVERYTHING);
+    const api = loadConfig('api', environmentOf(container(objects, 'api')));
+    const [corp, google] = api.issuers;
+    assert.deepEqual(corp, {
+      name: 'corp',
+      issuer: 'https://id.example/realms/main',
+      clientId: 'probeyard',
+      hasSecret: true,
+      scopes: ['email', 'profile'],
+      claims: { email: 'email', groups: 'realm_access.roles' },
+      groups: { '/staff': 'user', admins: 'admin', north: 7 },
+      allowedDomains: ['example.org'],
+      linkByEmail: false,
+      audience: 'https://probe.example/mcp',
+    });
+    assert.deepEqual([google?.hasSecret, google?.scopes, google?.claims.groups], [false, ['email'], 'groups']);
+    assert.deepEqual([api.passwords, api.absenceDays], [true, 30]);
+    assert.equal(mountedAt(objects, 'api', '/etc/probeyard')['oidc/corp'], 'sso/secret');
+    const off = render({ api: EVERYTHING.api, accounts: { ...EVERYTHING.accounts, passwords: false } });
+    assert.equal(loadConfig('api', environmentOf(container(off, 'api'))).passwords, false);
+    const plain = loadConfig('api', environmentOf(container(render({}), 'api')));
+    assert.deepEqual([plain.issuers, plain.passwords, plain.absenceDays], [[], true, null]);
+  });
+
   it('gets the secrets and addresses of external servers', () => {
     const objects = render({
       postgres: { external: { existingSecret: 'pg', urlKey: 'pooled', directUrlKey: 'direct' } },

@@ -18,7 +18,24 @@ export const EVERYTHING = {
     service: { type: 'NodePort', nodePort: 30_080, annotations: { e: 'f' } },
   },
   controller: { priorityClassName: 'high', extraEnv: [{ name: 'A', value: 'b' }], nodeSelector: { disk: 'ssd' } },
-  accounts: { maxSubUsers: 20, maxTokens: 30 },
+  accounts: {
+    maxSubUsers: 20,
+    maxTokens: 30,
+    absenceDays: 30,
+    oidc: [
+      {
+        name: 'corp',
+        issuer: 'https://id.example/realms/main',
+        clientId: 'probeyard',
+        clientSecretRef: { name: 'sso', key: 'secret' },
+        claims: { groups: 'realm_access.roles' },
+        groups: { '/staff': 'user', admins: 'admin', north: 7 },
+        allowedDomains: ['example.org'],
+        audience: 'https://probe.example/mcp',
+      },
+      { name: 'Google', issuer: 'https://accounts.google.com', clientId: 'x', scopes: ['email'], groups: { y: 7 } },
+    ],
+  },
   mail: { host: 'smtp.example', port: 465, tls: 'implicit', from: 'probe@example.org', existingSecret: 'smtp' },
   jobs: { secretRefs: { enabled: true } },
   sources: {

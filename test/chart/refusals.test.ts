@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { container, environmentOf, refusal, render } from './render.ts';
 
+const ISSUER = { name: 'corp', issuer: 'https://id.example', clientId: 'probeyard', groups: { staff: 'user' } };
+const PUBLIC = { publicUrl: 'https://probe.example' };
+
 describe('chart: refused values and clusters', function () {
   this.timeout(60_000);
 
@@ -70,6 +73,21 @@ describe('chart: refused values and clusters', function () {
       { metrics: { podMonitor: { enabled: true }, serviceMonitor: { enabled: true } } },
       /enable podMonitor or serviceMonitor, not both/,
     ],
+    [
+      'issuers without the address that they send people back to',
+      { accounts: { oidc: [ISSUER] } },
+      /api\.publicUrl: required with accounts\.oidc/,
+    ],
+    ['no way to sign in', { accounts: { passwords: false } }, /accounts\.passwords: false needs accounts\.oidc/],
+    ['two issuers of one name', { api: PUBLIC, accounts: { oidc: [ISSUER, ISSUER] } }, /"corp" has a name or an /],
+    [
+      'an audience that ID tokens have',
+      { api: PUBLIC, accounts: { oidc: [{ ...ISSUER, audience: 'probeyard' }] } },
+      /audience must differ from clientId/,
+    ],
+    ['an issuer without TLS', { accounts: { oidc: [{ ...ISSUER, issuer: 'http://id.example' }] } }, /oidc\/0\/issuer/],
+    ['a group that gives an unknown role', { accounts: { oidc: [{ ...ISSUER, groups: { a: 'root' } }] } }, /groups/],
+    ['an issuer from which nobody has access', { accounts: { oidc: [{ ...ISSUER, groups: {} }] } }, /groups/],
   ] as const) {
     it(title, () => {
       assert.match(refusal(values), message);

@@ -282,6 +282,26 @@ read for each new connection, so that changed ones are used without a restart.
 {{- end -}}
 {{- end -}}
 
+{{/* Issuers of single sign-on as the API takes them, as JSON; nothing if there is none. */}}
+{{- define "probeyard.issuers" -}}
+{{- $issuers := list -}}
+{{- range .Values.accounts.oidc -}}
+{{- $claims := .claims | default dict -}}
+{{- $issuers = append $issuers (dict
+  "name" .name
+  "issuer" .issuer
+  "clientId" .clientId
+  "hasSecret" (hasKey . "clientSecretRef")
+  "scopes" (.scopes | default (list "email" "profile"))
+  "claims" (dict "email" ($claims.email | default "email") "groups" ($claims.groups | default "groups"))
+  "groups" .groups
+  "allowedDomains" (.allowedDomains | default list)
+  "linkByEmail" (.linkByEmail | default false)
+  "audience" (.audience | default "")) -}}
+{{- end -}}
+{{- if $issuers }}{{ toJson $issuers }}{{ end -}}
+{{- end -}}
+
 {{- define "probeyard.accountsEnv" -}}
 - name: PY_BOX_FILE
   value: /etc/probeyard/accounts/box.jwks
@@ -295,6 +315,18 @@ read for each new connection, so that changed ones are used without a restart.
   value: {{ .Values.accounts.maxSubUsers | int64 | quote }}
 - name: PY_MOST_TOKENS
   value: {{ .Values.accounts.maxTokens | int64 | quote }}
+- name: PY_PASSWORDS
+  value: {{ .Values.accounts.passwords | quote }}
+{{- with .Values.accounts.absenceDays }}
+- name: PY_ABSENCE_DAYS
+  value: {{ . | int64 | quote }}
+{{- end }}
+{{- with include "probeyard.issuers" . }}
+- name: PY_OIDC
+  value: {{ . | quote }}
+- name: PY_OIDC_FOLDER
+  value: /etc/probeyard/oidc
+{{- end }}
 - name: PY_TOKENS_VIEWABLE
   value: {{ .Values.tokens.viewable | quote }}
 {{- with .Values.mail }}
