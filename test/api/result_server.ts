@@ -31,6 +31,7 @@ const deps: Partial<Deps> = {
     ownHosts: [],
     settings: { trustedHops: 0, publicUrl: '', boxKeys: () => ({ keys: [] }) },
   } as unknown as Accounts,
+  issuers: new Map(),
   memory: makeMemoryBudget({ totalBytes: Number(budgetBytes), wholeBytes: WHOLE }),
   paceOf: makePaces(),
   accountRates: makeAccountRates(),

@@ -12,6 +12,7 @@ export async function servePages(change: Partial<Settings>): Promise<HttpServer>
     drain: makeDrain(),
     log: pino({ level: 'silent' }) as Deps['log'],
     accounts: { ownHosts: [], settings: { trustedHops: 0, publicUrl: '' } } as unknown as Deps['accounts'],
+    issuers: new Map(),
     store: { newRequest: () => ({ id: 'an-id' }) } as unknown as Deps['store'],
     settings: { ...DEFAULTS, namespace: 'none', replica: 'test', allowSources: [], denyCidrs: [], ...change },
   };

@@ -24,6 +24,7 @@ import * as audit from './records/audit_endpoints.ts';
 import * as log from './records/log_endpoints.ts';
 import * as report from './report_page/report_endpoints.ts';
 import * as devices from './sso/device_endpoints.ts';
+import * as mcpAccess from './sso/mcp_access.ts';
 import * as sso from './sso/sso_endpoints.ts';
 import * as statistics from './records/statistics_endpoints.ts';
 import * as webhooks from './records/webhook_endpoints.ts';
@@ -42,6 +43,7 @@ const FILES: object = {
   compare,
   compareReport,
   policies,
+  mcpAccess,
   signUp,
   sessions,
   sso,

@@ -11,6 +11,7 @@ import { makeInside } from './mcp/calls.ts';
 import { ENDPOINTS, OPERATIONS } from './endpoints.ts';
 import { openapi } from './openapi/openapi_document.ts';
 import { accessLog, errorHandler, requestId, strictTransport } from './http/middleware.ts';
+import { acceptAccessTokens } from './sso/mcp_access.ts';
 
 export function makeApp(deps: Deps, checks: ReadyChecks): Koa<State> {
   const app = new Koa<State>();
@@ -28,6 +29,8 @@ export function makeApp(deps: Deps, checks: ReadyChecks): Koa<State> {
       if (deps.drain.started) ctx.set('Connection', 'close');
     }
   });
+
+  for (const accept of acceptAccessTokens(deps)) app.use(accept);
 
   const router = new Router<State>({ strict: false });
   router.all('/healthz', ...healthz);

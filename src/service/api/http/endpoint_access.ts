@@ -133,6 +133,8 @@ export const PROBE_ACCESS = {
   'POST /v1/policy/:name/evaluate': having('read:media'),
   /** The secret in its address is the credential. */
   'GET /r/:secret': anyone,
+  'GET /.well-known/oauth-protected-resource': anyone,
+  'GET /.well-known/oauth-protected-resource/mcp': anyone,
   /** Its tools call other endpoints, which check their own permissions. */
   'POST /mcp': authenticated,
 } as const satisfies Record<string, Access>;

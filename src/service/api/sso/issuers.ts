@@ -30,6 +30,7 @@ export interface DeviceFlow {
 
 export interface Issuer {
   settings: IssuerSettings;
+  fetch: IssuerFetch;
   metadata(): Promise<oidc.ServerMetadata>;
   /** `chooseAccount`: also of a person who is signed in there. */
   begin(chooseAccount: boolean): Promise<{ url: string; flow: Flow }>;
@@ -40,7 +41,7 @@ export interface Issuer {
   redeemDevice(deviceCode: string): Promise<Person | 'pending' | 'slow-down'>;
 }
 
-const CLOCK_SKEW_S = 60;
+export const CLOCK_SKEW_S = 60;
 const TIMEOUT_S = 10;
 /** How long what an issuer says of itself holds. Its keys are read at each sign-in, so a new one is known at once. */
 const METADATA_MS = 600_000;
@@ -149,7 +150,7 @@ const isWaiting = (error: unknown): error is oidc.ResponseBodyError =>
   error instanceof oidc.ResponseBodyError && ['authorization_pending', 'slow_down'].includes(error.error);
 
 function makeIssuer(parts: IssuerParts): Issuer {
-  const { settings, redirectUri, log } = parts;
+  const { settings, redirectUri, fetch, log } = parts;
   const { metadata, configuration } = makeClient(parts);
   const scope = [...new Set(['openid', ...settings.scopes])].join(' ');
   async function asking<T>(work: (client: oidc.Configuration) => Promise<T>): Promise<T> {
@@ -161,6 +162,7 @@ function makeIssuer(parts: IssuerParts): Issuer {
   }
   return {
     settings,
+    fetch,
     metadata,
     begin: (chooseAccount) =>
       asking(async (client) => {
