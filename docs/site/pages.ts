@@ -119,6 +119,8 @@ export const SECTIONS: readonly Section[] = [
     'operating/databases.md': 'Use your own PostgreSQL (CloudNativePG, PgBouncer, TLS) and your own NATS.',
     'operating/availability.md':
       'What callers see while a part is away, and how to run without a single point of failure.',
+    'operating/sso.md':
+      'Single sign-on with Keycloak, Entra ID, Okta and Google: groups, people who leave, command line, MCP.',
     'operating/secrets.md':
       'Which Secrets exist, among them the first password, how to bring your own, and how to change them.',
     'operating/rotation.md': 'Rotate keys, passwords and certificates while requests run.',
