@@ -148,7 +148,9 @@ describe('management: roles', function () {
   it('unauthenticated calls are refused everywhere', async () => {
     for (const [name, access] of Object.entries(ACCESS as Record<string, Access>)) {
       const answer = await ask(name, undefined, alices[named(name)]);
-      if (access.who === 'anyone') assert.equal(answer.status, 400, name);
+      // The ways to sign in are for everybody, and no issuer has this name.
+      const open = name === 'GET auth/sso' ? 200 : /sso\/:name(?!\/token)/.test(name) ? 404 : 400;
+      if (access.who === 'anyone') assert.equal(answer.status, open, name);
       else
         assert.deepEqual(
           [answer.status, answer.json['code'], answer.headers.get('www-authenticate')],
