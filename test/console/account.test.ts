@@ -46,6 +46,27 @@ consoleTest('console: accounts and tokens', (c) => {
       assert.ok(v.page.url().startsWith(`${c.url}/app/`), v.page.url());
     }));
 
+  it('single sign-on: a button for each issuer leads back to the page; without passwords nothing asks for one', () =>
+    visit({}, async (v) => {
+      const issuers = c.m.replicas[0].deps.issuers as Map<string, never>;
+      c.m.settings.passwords = false;
+      for (const name of ['corp', 'Google']) issuers.set(name, {} as never);
+      try {
+        await v.open('/tokens?sort=name', 'Sign in');
+        const links = v.page.getByRole('link', { name: /^Sign in with / });
+        await links.first().waitFor();
+        assert.deepEqual(await links.allInnerTexts(), ['Sign in with corp', 'Sign in with Google']);
+        const back = '/frontend/api/v1/auth/sso/corp?ret-url=%2Fapp%2Ftokens%3Fsort%3Dname';
+        assert.equal(await links.first().getAttribute('href'), back);
+        assert.equal(await v.page.getByLabel('Password').count(), 0);
+        assert.equal(await v.page.getByRole('link', { name: 'Forgotten password' }).count(), 0);
+        await v.accessible('sign-in by issuers');
+      } finally {
+        c.m.settings.passwords = true;
+        issuers.clear();
+      }
+    }));
+
   it('sign-up: from the form over the link of the mail to the first page, on a phone and in the dark', () =>
     visit({ width: 390, theme: 'dark' }, async (v) => {
       await v.open('/sign-up', 'Sign up');
