@@ -42,7 +42,8 @@ export async function send({ url, headers, body }: Message, connect: ConnectOpti
   });
   try {
     // The time-out includes name resolution, which may hang.
-    const response = await within(timeoutMs, post(url, headers, body, connect, signal));
+    const sent = { 'user-agent': AGENT, 'content-type': 'application/json', ...headers };
+    const response = await within(timeoutMs, exchange({ method: 'POST', url, headers: sent, body }, connect, signal));
     const status = response.statusCode ?? 0;
     // Only the status matters; the body is not read.
     response.on('error', () => {});
@@ -69,10 +70,9 @@ export async function send({ url, headers, body }: Message, connect: ConnectOpti
 const basic = ({ user, password }: { user: string; password: string }): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
-async function post(
-  url: string,
-  headers: Record<string, string>,
-  body: Buffer,
+/** One request, through the egress proxy if there is one. A redirect is an answer like any other. */
+export async function exchange(
+  { method, url, headers, body }: Omit<Message, 'body'> & { method: string; body?: Buffer | undefined },
   connect: ConnectOptions,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
@@ -81,16 +81,14 @@ async function post(
   const target = targetOf(address.url);
   const secure = target.scheme === 'https';
   const options: RequestOptions = {
-    method: 'POST',
+    method,
     path: target.path,
     signal,
     headers: {
       host: authority(target),
-      'user-agent': AGENT,
       accept: '*/*',
-      'content-type': 'application/json',
-      'content-length': body.length,
       connection: 'close',
+      ...(body === undefined ? {} : { 'content-length': body.length }),
       ...(credentials ? { authorization: basic(credentials) } : {}),
       ...headers,
     },
