@@ -38,6 +38,15 @@ export interface User {
   updated: string;
 }
 
+export interface SignInWays {
+  passwords: boolean;
+  'sign-up': boolean;
+  issuers: Array<{
+    name: string;
+    path: string;
+  }>;
+}
+
 export interface Session {
   id: string;
   created: string;
@@ -1414,6 +1423,30 @@ export interface Calls {
       };
       status: string;
       'user-id': number;
+    };
+  };
+  'GET auth/sso': {
+    answer: SignInWays;
+  };
+  'POST auth/sso/:name/device': {
+    answer: {
+      'device-code': string;
+      'user-code': string;
+      url: string;
+      'expires-in': number;
+      interval: number;
+    };
+  };
+  'POST auth/sso/:name/token': {
+    body: {
+      'device-code': string;
+    };
+    answer: {
+      pending: boolean;
+      'slow-down': boolean;
+      token?: string;
+      expires?: string;
+      email?: string;
     };
   };
   'POST auth/reset': {
