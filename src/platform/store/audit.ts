@@ -21,7 +21,7 @@ export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
 export interface NewAuditEntry {
   /** UUIDv7: it orders the entries. */
   id: string;
-  /** Null: a command in a pod. */
+  /** Null: no user (`byNobody`). */
   actorId: number | null;
   /** The root user of the actor. */
   accountId: number | null;
@@ -37,6 +37,21 @@ export interface NewAuditEntry {
   code: string | null;
   changes: readonly AuditChange[];
 }
+
+/** Of what no user does: a command in a pod, or what the API does by itself. */
+export const byNobody = (id: string, action: string, userId: number, changes: AuditChange[]): NewAuditEntry => ({
+  id,
+  actorId: null,
+  accountId: null,
+  tokenId: null,
+  sessionId: null,
+  address: '',
+  action,
+  subject: `user/${userId}`,
+  outcome: 'done',
+  code: null,
+  changes,
+});
 
 export interface AuditEntry extends NewAuditEntry {
   at: Date;

@@ -109,14 +109,15 @@ export async function lapseUser(database: Database, userId: number): Promise<voi
   });
 }
 
-/** Suspends those who have not signed in for so many days. */
-export async function lapseAbsent(database: Database, days: number): Promise<void> {
-  await database.rows({
+/** Suspends those who have not signed in for so many days. Returns who they are. */
+export async function lapseAbsent(database: Database, days: number): Promise<number[]> {
+  const rows = await database.rows<{ id: number }>({
     name: 'lapse_absent',
     text: `update users u set status = 'suspended', lapsed = true, updated_at = now()
       from (select user_id, max(seen_at) seen_at from identities group by user_id) last
       where u.id = last.user_id and u.role <> 'root' and u.status = 'active'
-        and last.seen_at < now() - $1::integer * interval '1 day'`,
+        and last.seen_at < now() - $1::integer * interval '1 day' returning u.id`,
     values: [days],
   });
+  return rows.map(({ id }) => id);
 }

@@ -1,6 +1,7 @@
 /** Accounts as the API uses them. */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../base/log.ts';
+import { byNobody } from '../../platform/store/audit.ts';
 import type { Store } from '../../platform/store/store.ts';
 import { ATTEMPT_LIMITS, makeAttempts } from './attempts.ts';
 import { makeBox } from './box.ts';
@@ -31,21 +32,23 @@ interface SessionAsked {
 
 interface OpenedSession {
   id: string;
-  token: string;
+  userId: number;
   expire: Date;
 }
 
-/** Opens a session: its JWT, and its entry in the user's list. */
+type SessionCalls = Pick<Store, 'openSession'>;
+
+/** Opens a session: its entry in the user's list. Its JWT is made when that is committed, by `sessionJwt`. */
 async function openSession(
-  { store, jwts }: { store: Pick<Store, 'openSession' | 'clock'>; jwts: ReturnType<typeof makeJwts> },
+  { clock }: Pick<Store, 'clock'>,
+  calls: SessionCalls,
   asked: SessionAsked,
 ): Promise<OpenedSession | 'parent-ended' | 'too-deep'> {
   const { userId, life, within } = asked;
-  const wanted = store.clock.now() + LIVES_MS[life];
+  const wanted = clock.now() + LIVES_MS[life];
   const expire = new Date(Math.floor(Math.min(wanted, within?.expiresAt?.getTime() ?? Infinity) / 1000) * 1000);
   const id = randomUUID();
-  const token = await jwts.sign('session', { id, userId }, expire);
-  const opened = await store.openSession({
+  const opened = await calls.openSession({
     id,
     userId,
     tokenId: within?.tokenId ?? null,
@@ -55,7 +58,7 @@ async function openSession(
     userAgent: asked.userAgent.slice(0, 512),
     expiresAt: expire,
   });
-  return opened === 'opened' ? { id, token, expire } : opened;
+  return opened === 'opened' ? { id, userId, expire } : opened;
 }
 
 const HOUSEKEEPING_MS = 600_000;
@@ -82,11 +85,18 @@ export function makeAccounts({ store, log, settings }: { store: Store; log: Logg
   async function giveWebhookSecrets(): Promise<void> {
     for (const id of await store.tokensWithoutSecret(1000)) await makeWebhookSecret(id);
   }
+  async function lapseAbsent(): Promise<void> {
+    const { absenceDays } = settings;
+    if (absenceDays === null) return;
+    const changes = [{ field: 'status', before: 'active', after: 'suspended' }];
+    await store.together('lapseAbsent', async (calls) => {
+      for (const userId of await calls.lapseAbsent(absenceDays))
+        await calls.addAuditEntry(byNobody(store.newRequest().id, 'lapseAbsent', userId, changes));
+    });
+  }
   let keeping: Promise<unknown> = Promise.resolve();
   const keepHouse = (): void => {
-    const { absenceDays } = settings;
-    const lapse = absenceDays === null ? Promise.resolve() : store.lapseAbsent(absenceDays);
-    keeping = Promise.all([giveWebhookSecrets(), store.forgetAccountRemains(), lapse]).catch((error: unknown) =>
+    keeping = Promise.all([giveWebhookSecrets(), store.forgetAccountRemains(), lapseAbsent()]).catch((error: unknown) =>
       log.warn({ err: error }, 'account housekeeping failed, will retry'),
     );
   };
@@ -112,8 +122,9 @@ export function makeAccounts({ store, log, settings }: { store: Store; log: Logg
       const { userStatus: status, ...known } = caller;
       return { ...known, status, by: 'jwt', sessionId: claims.id };
     },
-    /** Returns a text if a JWT requested with another JWT is refused. */
-    openSession: (asked: SessionAsked) => openSession({ store, jwts }, asked),
+    /** Returns a text if a JWT requested with another JWT is refused. `calls`: those of a transaction. */
+    openSession: (asked: SessionAsked, calls: SessionCalls = store) => openSession(store, calls, asked),
+    sessionJwt: ({ id, userId, expire }: OpenedSession) => jwts.sign('session', { id, userId }, expire),
     /** Seals a mail, to be stored together with the change it reports. */
     async sealMail({ subject, text }: MailText) {
       const id = randomUUID();

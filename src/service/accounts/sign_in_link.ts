@@ -4,6 +4,7 @@
  * send to no server; Postgres has its hash alone.
  */
 import { loadConfig, postgresOf } from '../../base/config.ts';
+import { byNobody } from '../../platform/store/audit.ts';
 import { openStore } from '../../platform/store/store.ts';
 import { randomText } from './token_text.ts';
 
@@ -35,19 +36,7 @@ export async function run(): Promise<void> {
         throw new Error(
           'there is no first administrator yet: has the role migrate run with the Secret probeyard-admin?',
         );
-      await calls.addAuditEntry({
-        id,
-        actorId: null,
-        accountId: null,
-        tokenId: null,
-        sessionId: null,
-        address: '',
-        action: 'makeSignInLink',
-        subject: `user/${userId}`,
-        outcome: 'done',
-        code: null,
-        changes: [{ field: 'link', redacted: 'shown' }],
-      });
+      await calls.addAuditEntry(byNobody(id, 'makeSignInLink', userId, [{ field: 'link', redacted: 'shown' }]));
     });
     process.stdout.write(`${origin}/app/sign-in-link#${code}\n`);
   } finally {

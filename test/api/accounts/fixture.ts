@@ -23,6 +23,7 @@ import { makeApp } from '../../../src/service/api/server.ts';
 import { makeTokenCache } from '../../../src/service/api/http/token_cache.ts';
 import { issuerFetch, type IssuerFetch } from '../../../src/service/api/sso/issuer_fetch.ts';
 import { makeIssuers } from '../../../src/service/api/sso/issuers.ts';
+import { catalogOf } from '../../../src/service/api/probe/tool_versions.ts';
 import { openStore } from '../../../src/platform/store/store.ts';
 import { startNats } from '../../servers.ts';
 import { ADMIN, startStore, type StoreFixture } from '../../store/fixture.ts';
@@ -118,6 +119,8 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
+const NO_TOOLS = catalogOf([]);
+
 /** The whole app, without Kubernetes. */
 export async function startReplica(
   stored: StoreFixture,
@@ -151,7 +154,7 @@ export async function startReplica(
     drain: makeDrain(),
     cluster: newestSnapshot({ bus, store, log: logger }),
     metrics: makeMetrics(() => 0),
-    catalog: () => [],
+    catalog: () => NO_TOOLS,
     announce: async () => false,
     memory: makeMemoryBudget({ totalBytes: DEFAULTS.memoryBudgetBytes, wholeBytes: WHOLE }),
     paceOf: makePaces(),

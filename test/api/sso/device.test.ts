@@ -46,11 +46,18 @@ describe('single sign-on of programs', function () {
     const waiting = await redeem(code);
     assert.deepEqual([waiting.status, waiting.json], [200, { pending: true, 'slow-down': false }]);
     await issuer.approve(userCode, 'ada');
-    const { status, json } = await redeem(code);
+    const answer = await redeem(code);
+    const { status, json } = answer;
     assert.deepEqual([status, json['pending'], json['email']], [200, false, 'ada@example.org']);
     const left = Date.parse(json['expires']) - Date.now();
     assert.ok(left > 11 * HOUR_MS && left <= 12 * HOUR_MS + 60_000, String(left));
     const token = json['token'] as string;
+    const entries = ({ headers }: Answer) =>
+      m.stored.sql('select action, subject, changes from audit where id = $1', [headers.get('X-Request-Id')]);
+    assert.deepEqual(await entries(waiting), []);
+    const [left] = await entries(answer);
+    assert.deepEqual([left['action'], /^user\/\d+$/.test(left['subject'])], ['endDeviceSignIn', true]);
+    assert.deepEqual(left['changes'][1], { field: 'token', redacted: 'shown' });
     const me = await m.call('GET', 'user/current', { token });
     assert.deepEqual([me.status, me.json['email'], me.json['role']], [200, 'ada@example.org', 'user']);
     const { json: listed } = await m.call('GET', 'auth/api-token', { token });

@@ -1,6 +1,7 @@
 /** Single sign-on against oidc-provider: a test acts as the browser, between two issuers and two replicas. */
 import assert from 'node:assert/strict';
 import { decodeJwt } from 'jose';
+import type { AuditChange } from '../../../src/platform/store/audit.ts';
 import { until } from '../../until.ts';
 import { type Answer, PASSWORD, startManagement, type Management, type Replica } from '../accounts/fixture.ts';
 import { newKey, PUBLIC, SECRET, startIssuer, toIssuers, type Claims, type TestIssuer } from './issuer.ts';
@@ -63,7 +64,7 @@ describe('single sign-on in a browser', function () {
   function assertRefused({ status, headers, text }: Answer, wanted: number, said: RegExp): void {
     assert.deepEqual([status, headers.get('Content-Type')], [wanted, 'text/html; charset=utf-8'], text);
     assert.match(text, said);
-    assert.ok(!headers.getSetCookie().some((one) => /jwt=/.test(one)), 'no session');
+    assert.ok(!headers.getSetCookie().some((cookie) => /jwt=/.test(cookie)), 'no session');
     assert.match(text, /\/frontend\/api\/v1\/auth\/sso\/(?:one|two)"/);
   }
   const usersNamed = (email: string) => m.stored.sql('select id from users where email = $1', [email]);
@@ -139,6 +140,44 @@ describe('single sign-on in a browser', function () {
     await mayCall(200);
     await m.call('PUT', `user/${user['id']}/status`, { token: m.root.token, body: { status: 'suspended' } });
     assertRefused(await signIn(one, 'leaver'), 403, /The account is suspended/);
+  });
+
+  it('the audit log: who is made, let in, suspended, and let in again', async () => {
+    const claims = { email: 'audited@example.org', email_verified: true, groups: ['staff'] };
+    const entryOf = async (answer: Answer) => {
+      const [left, ...more] = await m.stored.sql<Record<string, unknown> & { changes: AuditChange[] }>(
+        'select actor_id::integer, action, subject, outcome, code, changes from audit where id = $1',
+        [answer.headers.get('X-Request-Id')],
+      );
+      assert.ok(left && more.length === 0, answer.text);
+      const { changes, ...said } = left;
+      return {
+        said: Object.values(said),
+        changes: changes.map(({ field, before, after, redacted }) =>
+          [field, redacted ?? `${before} ${after}`].join(' '),
+        ),
+      };
+    };
+    const first = await signedIn(one, 'audited', claims);
+    const user = first.user['id'] as number;
+    const made = await entryOf(first.answer);
+    assert.deepEqual(made.said, [user, 'endSignIn', `user/${user}`, 'done', null]);
+    assert.deepEqual(
+      made.changes.map((text) => text.split(' ')[0]),
+      ['jwt-token', 'email', 'role', 'status', 'permissions', 'restrictions', 'issuer'],
+    );
+    const second = await entryOf(await signIn(one, 'audited'));
+    assert.match(String(second.said[2]), /^session\//);
+    assert.deepEqual(second.changes, ['jwt-token shown']);
+    const left = await entryOf(await signIn(one, 'audited', { ...claims, groups: [] }));
+    assert.deepEqual(left, {
+      said: [user, 'endSignIn', `user/${user}`, 'denied', 'sso-refused'],
+      changes: ['status active suspended', 'sessions changed'],
+    });
+    const back = await entryOf(await signIn(one, 'audited', claims));
+    assert.deepEqual(back.changes, ['jwt-token shown', 'status suspended active']);
+    const linked = await entryOf(await signIn(two, 'audited', claims));
+    assert.deepEqual(linked.changes, ['jwt-token shown', 'issuer undefined two']);
   });
 
   it('groups of another account: nobody is moved', async () => {

@@ -4,11 +4,11 @@ create table audit (
   -- The id of the call, which orders entries by time.
   id uuid primary key,
   at timestamptz not null default now(),
-  -- Null: a command in a pod.
+  -- Null: no user.
   actor_id bigint,
   -- The root user of the actor.
   account_id bigint,
-  -- The credential. Both null: a password, a code, or a command.
+  -- The credential. Both null: a password, a code, an issuer, or no user.
   token_id bigint,
   session_id uuid,
   address text not null default '',

@@ -104,3 +104,14 @@ export const listedUser = (user: UserRecord): Static<typeof ShownListedUser> => 
   created: user.createdAt.toISOString(),
   updated: user.updatedAt.toISOString(),
 });
+
+/** What the audit log says of a user. */
+export const auditedUser = (user: UserRecord) => ({
+  email: user.email,
+  'first-name': user.firstName,
+  'last-name': user.lastName,
+  role: user.role,
+  status: user.status,
+  permissions: user.permissions,
+  restrictions: user.restrictions,
+});

@@ -8,8 +8,8 @@ import Type, { type Static } from 'typebox';
 import type { Accounts, SessionLife } from '../../accounts/accounts.ts';
 import { TooManyAttempts, type Account } from '../../accounts/attempts.ts';
 import type { RedeemedLink } from '../../../platform/store/account_codes.ts';
-import type { AuditChange } from '../../../platform/store/audit.ts';
 import { MOST_DEPTH } from '../../../platform/store/sessions.ts';
+import type { StoreCalls } from '../../../platform/store/store.ts';
 import type { UserRecord } from '../../../platform/store/users.ts';
 import { callerOf, type Context, remoteIp, uuidOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
@@ -111,44 +111,57 @@ async function shownApiToken({ accounts, store }: Deps, userId: number): Promise
 
 type SessionAsked = Parameters<Accounts['openSession']>[0];
 
-const openSession = ({ accounts }: Deps, ctx: Context, asked: Omit<SessionAsked, 'remoteIp' | 'userAgent'>) =>
-  accounts.openSession({
-    ...asked,
-    remoteIp: remoteIp(ctx, accounts.settings.trustedHops),
-    userAgent: ctx.get('User-Agent'),
-  });
-
-/** Opens a session and sets its cookie. `changes`: what else the audit log says of the sign-in. */
-export async function beginSession(
-  deps: Deps,
+const openSession = (
+  { accounts }: Deps,
   ctx: Context,
-  userId: number,
-  life: SessionLife,
-  changes: readonly AuditChange[] = [],
-) {
-  const session = await openSession(deps, ctx, { userId, life });
+  asked: Omit<SessionAsked, 'remoteIp' | 'userAgent'>,
+  calls?: StoreCalls,
+) =>
+  accounts.openSession(
+    { ...asked, remoteIp: remoteIp(ctx, accounts.settings.trustedHops), userAgent: ctx.get('User-Agent') },
+    calls,
+  );
+
+type Opened = Parameters<Accounts['sessionJwt']>[0];
+
+const jwtToken = async ({ accounts }: Deps, opened: Opened): Promise<Static<typeof JwtToken>> => ({
+  token: await accounts.sessionJwt(opened),
+  expire: opened.expire.toISOString(),
+});
+
+/** The JWT of a session, in its cookie, too. */
+export async function handOver(deps: Deps, ctx: Context, opened: Opened): Promise<Static<typeof JwtToken>> {
+  const shown = await jwtToken(deps, opened);
+  setCookie(ctx, deps, { token: shown.token, expire: opened.expire });
+  return shown;
+}
+
+/** The session of a sign-in. `handOver` is next. */
+export async function beginSession(deps: Deps, ctx: Context, userId: number, life: SessionLife, calls?: StoreCalls) {
+  const session = await openSession(deps, ctx, { userId, life }, calls);
   if (typeof session === 'string') throw inside('a sign-in cannot have a parent session');
-  setCookie(ctx, deps, session);
-  note(ctx, { subject: `session/${session.id}`, changes: [...secrets('shown', 'jwt-token'), ...changes] });
-  return { id: session.id, jwt: { token: session.token, expire: session.expire.toISOString() } };
+  note(ctx, { subject: `session/${session.id}`, changes: secrets('shown', 'jwt-token') });
+  return session;
 }
 
 async function signInByPassword(deps: Deps, ctx: Context): Promise<void> {
   checkPasswords(deps.accounts.settings);
   const asked = checkedBy(SignInBody, ctx);
   const { user, mark } = await knownBy(deps, ctx, asked.email, asked.password);
+  const session = await beginSession(deps, ctx, user.id, asked['long-term-token'] ? 'long' : 'short');
+  if (asked['logout-other']) {
+    await deps.store.endSessions(user.id, session.id);
+    note(ctx, { changes: secrets('changed', 'other-sessions') });
+  }
   const apiToken = await shownApiToken(deps, user.id);
-  const session = await beginSession(deps, ctx, user.id, asked['long-term-token'] ? 'long' : 'short', [
-    ...(apiToken === null ? [] : secrets('shown', 'api-token')),
-    ...(asked['logout-other'] ? secrets('changed', 'other-sessions') : []),
-  ]);
-  if (asked['logout-other']) await deps.store.endSessions(user.id, session.id);
+  if (apiToken !== null) note(ctx, { changes: secrets('shown', 'api-token') });
+  const jwtShown = await handOver(deps, ctx, session);
   setBrowserMark(ctx, deps, mark);
   ctx.body = {
     'api-token': apiToken,
     'current-user': asked['current-user'] ? shownUser(user) : null,
     email: user.email,
-    'jwt-token': session.jwt,
+    'jwt-token': jwtShown,
     'oauth-provider-tokens': [],
     'ret-url': safeRetUrl(asked['ret-url']),
     status: user.status,
@@ -211,7 +224,8 @@ async function signInByLink(deps: Deps, ctx: Context): Promise<void> {
   note(ctx, { actor: user });
   checkActive(user);
   const session = await beginSession(deps, ctx, user.id, 'long');
-  ctx.body = { email: user.email, 'jwt-token': session.jwt, status: user.status, 'user-id': user.id };
+  const shown = await handOver(deps, ctx, session);
+  ctx.body = { email: user.email, 'jwt-token': shown, status: user.status, 'user-id': user.id };
 }
 
 export const signInLink = endpoint(
@@ -249,12 +263,12 @@ async function makeJwt(deps: Deps, ctx: Context): Promise<void> {
   if (opened === 'too-deep')
     throw new ApiError('jwt-chain', { text: `a chain of JWTs that make JWTs has at most ${MOST_DEPTH} links` });
   if (opened === 'parent-ended') throw new ApiError('bad-credential', { text: 'the credential has ended' });
-  const expire = opened.expire.toISOString();
+  const shown = await jwtToken(deps, opened);
   note(ctx, {
     subject: `session/${opened.id}`,
-    changes: [{ field: 'expires', after: expire }, ...secrets('shown', 'jwt-token')],
+    changes: [{ field: 'expires', after: shown.expire }, ...secrets('shown', 'jwt-token')],
   });
-  ctx.body = { token: opened.token, expire };
+  ctx.body = shown;
 }
 
 export const jwt = endpoint(

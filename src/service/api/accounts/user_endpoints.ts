@@ -30,6 +30,7 @@ import {
   sortBy,
 } from '../http/request_fields.ts';
 import {
+  auditedUser,
   Email,
   GivenPassword,
   Id,
@@ -167,17 +168,6 @@ async function invitation({ accounts, store }: Deps, caller: Caller) {
   const code = await accounts.jwts.sign('reset', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));
   return { codeId, mail: await accounts.sealMail(inviteMail(accounts.settings.publicUrl, code, by.email)) };
 }
-
-/** What the audit log says of a user. */
-const auditedUser = ({ firstName, lastName, email, role, status, permissions, restrictions }: UserRecord) => ({
-  email,
-  'first-name': firstName,
-  'last-name': lastName,
-  role,
-  status,
-  permissions,
-  restrictions,
-});
 
 /** Changes a user, with an entry of what changed. */
 const change = (deps: Deps, ctx: Context, before: UserRecord, changed: UserChange): Promise<UserRecord> =>

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { requestFields } from '../../../base/log.ts';
-import type { AuditChange, AuditOutcome, NewAuditEntry } from '../../../platform/store/audit.ts';
+import type { AuditChange, NewAuditEntry } from '../../../platform/store/audit.ts';
 import type { StoreCalls } from '../../../platform/store/store.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import type { Deps } from '../deps.ts';
@@ -65,14 +65,19 @@ function noteOf(ctx: Context): AuditNote {
   return ctx.state.audit;
 }
 
-/** For the work of an endpoint: on whom it acts, what it changes or shows, and who acts if there is no credential. */
-export function note(ctx: Context, noted: Pick<AuditNote, 'subject' | 'actor' | 'changes'>): void {
-  Object.assign(noteOf(ctx), noted, { noted: true });
+type Noted = Partial<Pick<AuditNote, 'subject' | 'actor' | 'changes'>>;
+
+/**
+ * For the work of an endpoint: on whom it acts, what else it changes or shows, and who acts if there is no credential.
+ */
+export function note(ctx: Context, { changes = [], ...noted }: Noted): void {
+  const own = noteOf(ctx);
+  Object.assign(own, noted, { noted: true, changes: [...own.changes, ...changes] });
 }
 
-function entryOf({ accounts }: Parts, ctx: Context, outcome: AuditOutcome, code: string | null): NewAuditEntry {
+function entryOf({ accounts }: Parts, ctx: Context, denied?: ApiError): NewAuditEntry {
   const { caller, requestId } = ctx.state;
-  const { action, subject = null, actor, changes = [] } = noteOf(ctx);
+  const { action, subject = null, actor, changes } = noteOf(ctx);
   return {
     id: requestId,
     actorId: actor?.id ?? caller?.userId ?? null,
@@ -82,9 +87,9 @@ function entryOf({ accounts }: Parts, ctx: Context, outcome: AuditOutcome, code:
     address: remoteIp(ctx, accounts.settings.trustedHops),
     action,
     subject,
-    outcome,
-    code,
-    changes: outcome === 'done' ? changes : [],
+    outcome: denied ? 'denied' : 'done',
+    code: denied?.code ?? null,
+    changes,
   };
 }
 
@@ -93,15 +98,24 @@ function logEntry({ log }: Parts, { id, actorId, tokenId, accountId, sessionId, 
   log.info({ audit: true, ...requestFields({ id }), ...who, ...entry }, 'audit');
 }
 
-/** Makes the change and its entry in one transaction. The work waits for nothing but the calls of this store. */
-export async function withEntry<T>(deps: Parts, ctx: Context, work: (store: StoreCalls) => Promise<T>): Promise<T> {
+/**
+ * Makes the change and its entry in one transaction. The work waits for nothing but the calls of this store. `denied`:
+ * what the caller is told, where the change is all that becomes of the call.
+ */
+export async function withEntry<T>(
+  deps: Parts,
+  ctx: Context,
+  work: (store: StoreCalls) => Promise<T>,
+  denied?: ApiError,
+): Promise<T> {
   const audit = noteOf(ctx);
   let made: { result: T; entry: NewAuditEntry } | undefined;
   made = await deps.store.together(audit.action, async (store) => {
     // It was committed, and the answer was lost: a user is not made twice.
     if (made && (await store.hasAuditEntry(made.entry.id))) return made;
+    audit.changes = [];
     const result = await work(store);
-    const entry = entryOf(deps, ctx, 'done', null);
+    const entry = entryOf(deps, ctx, denied);
     await store.addAuditEntry(entry);
     return (made = { result, entry });
   });
@@ -118,7 +132,8 @@ const isDenied = (error: unknown): error is ApiError =>
 
 /** Not waited for: how long a refusal takes must not tell whether an account exists. */
 function recordDenied(deps: Parts, ctx: Context, error: ApiError): void {
-  const entry = entryOf(deps, ctx, 'denied', error.code);
+  // What was noted was not done.
+  const entry = { ...entryOf(deps, ctx, error), changes: [] };
   if (entry.accountId === null) return;
   if (deps.accountRates.take(`denied ${entry.accountId}`, DENIALS_PER_MINUTE) > 0) return;
   logEntry(deps, entry);
@@ -134,16 +149,16 @@ export function audited(
 ): Handler {
   const subjectOf = subjectIn(path);
   return async function audit(ctx, next) {
-    const own: AuditNote = { action, ...subjectOf(ctx), noted: changes, written: false };
+    const own: AuditNote = { action, ...subjectOf(ctx), changes: [], noted: changes, written: false };
     ctx.state.audit = own;
     try {
       await next();
     } catch (error) {
-      if (isDenied(error)) recordDenied(deps, ctx, error);
+      if (isDenied(error) && !own.written) recordDenied(deps, ctx, error);
       throw error;
     }
     if (!own.noted || own.written) return;
-    const entry = entryOf(deps, ctx, 'done', null);
+    const entry = entryOf(deps, ctx);
     await deps.store.addAuditEntry(entry).catch((error: unknown) => {
       // Nobody is signed in without an entry.
       ctx.remove('Set-Cookie');

@@ -146,6 +146,8 @@ export const PROBE_ACCESS = {
 export const UNAUDITED: Readonly<Record<string, string>> = {
   'POST auth/sign-up': 'anyone may call it, and is answered alike; the account begins with auth/verify',
   'POST auth/reset': 'anyone may call it, and is answered alike; the password changes by auth/reset/confirm',
+  'POST auth/sso/:name/device': 'anyone may call it, and nothing is changed',
+  'POST auth/sso/:name/token': 'it is asked again and again; the answer with a token leaves an entry',
   'POST /v1/policy/:name/evaluate': 'changes nothing',
   'POST /v1/policy/shared/:name/evaluate': 'changes nothing',
 };

@@ -20,7 +20,7 @@ export interface AuditNote {
   subject?: string;
   /** Who, where the call has no credential. */
   actor?: { id: number; rootId: number };
-  changes?: readonly AuditChange[];
+  changes: readonly AuditChange[];
   /** Whether the call leaves an entry, and whether it has. */
   noted: boolean;
   written: boolean;

@@ -5,16 +5,14 @@
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
 import { isSealError } from '../../../platform/seal/seal.ts';
-import { NAMED_ONLY } from '../../../platform/store/permissions.ts';
-import { makeApiToken, MOST_TOKENS } from '../../accounts/make_token.ts';
-import { accountFull } from '../accounts/account_limits.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, inside, invalid } from '../errors.ts';
+import { invalid } from '../errors.ts';
+import { note, secrets } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { type Context, remoteIp } from '../http/request_context.ts';
 import { closed, orNull } from '../http/request_fields.ts';
-import { userOf } from './let_in.ts';
+import { makeProgramToken, signInAs } from './let_in.ts';
 import { issuerOf, Name } from './sso_endpoints.ts';
 
 const DeviceAnswer = closed({
@@ -78,7 +76,7 @@ async function openCode({ accounts }: Deps, sealed: string, name: string): Promi
 }
 
 async function redeem(deps: Deps, ctx: Context): Promise<void> {
-  const { accounts, store } = deps;
+  const { accounts } = deps;
   const issuer = issuerOf(deps, ctx);
   const { 'device-code': sealed } = checkedBy(TokenBody, ctx);
   const code = await openCode(deps, sealed, issuer.settings.name);
@@ -88,19 +86,14 @@ async function redeem(deps: Deps, ctx: Context): Promise<void> {
     ctx.body = { pending: true, 'slow-down': person === 'slow-down', token: null, expires: null, email: null };
     return;
   }
-  const user = await userOf(deps, person, issuer.settings);
-  const expiresAt = new Date(store.clock.now() + TOKEN_MS);
-  const permissions = user.permissions.filter((one) => one !== NAMED_ONLY);
-  const made = await makeApiToken(
-    { store, box: accounts.box, settings: accounts.settings },
-    { userId: user.id, name: 'probeyard login', permissions, expiresAt },
-  );
-  if (made === 'account-full') throw accountFull('tokens', accounts.settings);
-  if (made === 'too-many')
-    throw new ApiError('too-many-tokens', { text: `you have ${MOST_TOKENS} API tokens; revoke some in the console` });
-  if (made === 'maker-ended') throw inside('a sign-in has no maker that ends');
-  const { email } = user;
-  ctx.body = { pending: false, 'slow-down': false, token: made.token, expires: expiresAt.toISOString(), email };
+  const { token, expires, email } = await signInAs(deps, ctx, person, issuer.settings, async (store, user) => {
+    const made = await makeProgramToken(deps, store, user, 'probeyard login', TOKEN_MS);
+    const until = made.expiresAt.toISOString();
+    const changes = [{ field: 'expires', after: until }, ...secrets('shown', 'token')];
+    note(ctx, { subject: `api-token/${made.id}`, changes });
+    return { token: made.token, expires: until, email: user.email };
+  });
+  ctx.body = { pending: false, 'slow-down': false, token, expires, email };
 }
 
 export const redeemDevice = endpoint(

@@ -4,15 +4,14 @@
  */
 import { createRemoteJWKSet, customFetch, decodeJwt, errors, jwtVerify } from 'jose';
 import Type from 'typebox';
-import { NAMED_ONLY } from '../../../platform/store/permissions.ts';
-import { makeApiToken } from '../../accounts/make_token.ts';
-import { checkActive } from '../accounts/sign_in_endpoint.ts';
+import { checkActive } from '../accounts/session_endpoints.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, notFound } from '../errors.ts';
 import { endpoint, type Described } from '../http/endpoint.ts';
 import type { Context, Handler } from '../http/request_context.ts';
 import { component } from '../http/request_fields.ts';
 import { CLOCK_SKEW_S, type Issuer, type Issuers } from './issuers.ts';
+import { makeProgramToken } from './let_in.ts';
 
 const PATH = '/mcp';
 const METADATA_PATH = '/.well-known/oauth-protected-resource';
@@ -114,18 +113,12 @@ const MOST_HELD = 10_000;
 /** A call may take this long after it was let in. */
 const MARGIN_MS = 300_000;
 
-async function makeHeld({ store, accounts }: Deps, userId: number): Promise<HeldToken> {
-  const user = await store.findUser(userId);
+async function makeHeld(deps: Deps, userId: number): Promise<HeldToken> {
+  const user = await deps.store.findUser(userId);
   if (!user) throw inside('a user was deleted while they called');
   checkActive(user);
-  const expiresAt = new Date(store.clock.now() + HELD_MS);
-  const permissions = user.permissions.filter((one) => one !== NAMED_ONLY);
-  const made = await makeApiToken(
-    { store, box: accounts.box, settings: accounts.settings },
-    { userId, name: 'MCP by single sign-on', permissions, expiresAt },
-  );
-  if (typeof made === 'string') throw new ApiError('too-many-tokens');
-  return { text: made.token, until: expiresAt.getTime() - MARGIN_MS };
+  const { token, expiresAt } = await makeProgramToken(deps, deps.store, user, 'MCP by single sign-on', HELD_MS);
+  return { text: token, until: expiresAt.getTime() - MARGIN_MS };
 }
 
 const ACCESS_TOKEN = /^Bearer +([\w-]+\.[\w-]+\.[\w-]+) *$/i;

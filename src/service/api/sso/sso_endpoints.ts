@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { isSealError } from '../../../platform/seal/seal.ts';
 import { RetUrl, safeRetUrl } from '../accounts/account_fields.ts';
-import { beginSession } from '../accounts/session_endpoints.ts';
+import { beginSession, handOver } from '../accounts/session_endpoints.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, notFound, type ErrorCode } from '../errors.ts';
 import { flowCookie, setFlowCookie } from '../http/authenticate.ts';
@@ -15,7 +15,7 @@ import { errorResponse, type Response } from '../openapi/operation.ts';
 import { html } from '../report_page/html.ts';
 import { sendHtml } from '../report_page/report_endpoints.ts';
 import type { Flow, Issuer } from './issuers.ts';
-import { userOf } from './let_in.ts';
+import { signInAs } from './let_in.ts';
 
 export const Name = Type.String({ pattern: '^[A-Za-z0-9-]{1,32}$', description: 'The name of an issuer.' });
 
@@ -168,9 +168,12 @@ async function comeBack(deps: Deps, ctx: Context): Promise<void> {
     });
   const address = { address: remoteIp(ctx, settings.trustedHops) };
   await attempts.take('code:address', address);
-  const user = await userOf(deps, await issuer.redeem(ctx.querystring, flow), issuer.settings);
+  const person = await issuer.redeem(ctx.querystring, flow);
+  const session = await signInAs(deps, ctx, person, issuer.settings, (store, { id }) =>
+    beginSession(deps, ctx, id, 'issuer', store),
+  );
   await attempts.giveBack('code:address', address);
-  await beginSession(deps, ctx, user.id, 'issuer');
+  await handOver(deps, ctx, session);
   redirect(ctx, flow.to);
 }
 
