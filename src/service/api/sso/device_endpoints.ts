@@ -23,19 +23,22 @@ const DeviceAnswer = closed({
   interval: Type.Integer({ description: 'Seconds between two questions.' }),
 });
 
+/** Where the issuer names none (RFC 8628). */
+const INTERVAL_S = 5;
+
 async function begin(deps: Deps, ctx: Context): Promise<void> {
   const { attempts, box, settings } = deps.accounts;
   const issuer = issuerOf(deps, ctx);
   await attempts.take('code:address', { address: remoteIp(ctx, settings.trustedHops) });
-  const { deviceCode, userCode, url, expiresInS, intervalS } = await issuer.beginDevice();
+  const started = await issuer.beginDevice();
   // Sealed: nobody asks the issuer about a code that did not come from here.
-  const sealed = await box.seal(deviceCode, 'sso', `device:${issuer.settings.name}`);
+  const sealed = await box.seal(started.device_code, 'sso', `device:${issuer.settings.name}`);
   ctx.body = {
     'device-code': sealed.toString('latin1'),
-    'user-code': userCode,
-    url,
-    'expires-in': Math.ceil(expiresInS),
-    interval: Math.ceil(intervalS),
+    'user-code': started.user_code,
+    url: started.verification_uri_complete ?? started.verification_uri,
+    'expires-in': Math.ceil(started.expires_in),
+    interval: Math.ceil(started.interval ?? INTERVAL_S),
   };
 }
 

@@ -19,34 +19,13 @@ export interface Flow {
   verifier: string;
 }
 
-/** A program that waits until somebody enters its code at the issuer. */
-export interface DeviceFlow {
-  deviceCode: string;
-  userCode: string;
-  url: string;
-  expiresInS: number;
-  intervalS: number;
-}
-
-export interface Issuer {
-  settings: IssuerSettings;
-  fetch: IssuerFetch;
-  metadata(): Promise<oidc.ServerMetadata>;
-  /** `chooseAccount`: also of a person who is signed in there. */
-  begin(chooseAccount: boolean): Promise<{ url: string; flow: Flow }>;
-  /** `query`: what the person came back with. */
-  redeem(query: string, flow: Flow): Promise<Person>;
-  beginDevice(): Promise<DeviceFlow>;
-  /** `slow-down`: to be asked five seconds later from now on. */
-  redeemDevice(deviceCode: string): Promise<Person | 'pending' | 'slow-down'>;
-}
+export type Issuer = ReturnType<typeof makeIssuer>;
 
 export const CLOCK_SKEW_S = 60;
 const TIMEOUT_S = 10;
 /** How long what an issuer says of itself holds. Its keys are read at each sign-in, so a new one is known at once. */
 const METADATA_MS = 600_000;
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
-const DEVICE_INTERVAL_S = 5;
 
 /** What people are told of errors of the protocol. Whoever comes back may have made up the code. */
 const SAID = new Map([
@@ -149,7 +128,7 @@ async function personIn(configuration: oidc.Configuration, tokens: Tokens, setti
 const isWaiting = (error: unknown): error is oidc.ResponseBodyError =>
   error instanceof oidc.ResponseBodyError && ['authorization_pending', 'slow_down'].includes(error.error);
 
-function makeIssuer(parts: IssuerParts): Issuer {
+function makeIssuer(parts: IssuerParts) {
   const { settings, redirectUri, fetch, log } = parts;
   const { metadata, configuration } = makeClient(parts);
   const scope = [...new Set(['openid', ...settings.scopes])].join(' ');
@@ -164,7 +143,8 @@ function makeIssuer(parts: IssuerParts): Issuer {
     settings,
     fetch,
     metadata,
-    begin: (chooseAccount) =>
+    /** `chooseAccount`: also of a person who is signed in there. */
+    begin: (chooseAccount: boolean) =>
       asking(async (client) => {
         const flow = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier: oidc.randomPKCECodeVerifier() };
         const url = oidc.buildAuthorizationUrl(client, {
@@ -178,7 +158,8 @@ function makeIssuer(parts: IssuerParts): Issuer {
         });
         return { url: url.href, flow };
       }),
-    redeem: (query, { state, nonce, verifier }) =>
+    /** `query`: what the person came back with. */
+    redeem: (query: string, { state, nonce, verifier }: Flow) =>
       asking(async (client) => {
         const tokens = await oidc.authorizationCodeGrant(client, new URL(`${redirectUri}?${query}`), {
           expectedState: state,
@@ -188,23 +169,18 @@ function makeIssuer(parts: IssuerParts): Issuer {
         });
         return personIn(client, tokens, settings);
       }),
+    /** For a program that waits until somebody enters its code at the issuer. */
     beginDevice: () =>
       asking(async (client) => {
         if (client.serverMetadata().device_authorization_endpoint === undefined)
           throw new ApiError('sso-failed', {
             text: `${settings.name} signs in no programs; make a token in the console, and run probeyard login`,
           });
-        const started = await oidc.initiateDeviceAuthorization(client, { scope });
-        return {
-          deviceCode: started.device_code,
-          userCode: started.user_code,
-          url: started.verification_uri_complete ?? started.verification_uri,
-          expiresInS: started.expires_in,
-          intervalS: started.interval ?? DEVICE_INTERVAL_S,
-        };
+        return oidc.initiateDeviceAuthorization(client, { scope });
       }),
-    redeemDevice: (deviceCode) =>
-      asking(async (client) => {
+    /** `slow-down`: to be asked five seconds later from now on. */
+    redeemDevice: (deviceCode: string) =>
+      asking(async (client): Promise<Person | 'pending' | 'slow-down'> => {
         try {
           const tokens = await oidc.genericGrantRequest(client, DEVICE_GRANT, { device_code: deviceCode });
           return await personIn(client, tokens, settings);
