@@ -31,7 +31,7 @@ import { makeStanding } from './probe/standing.ts';
 import { makeMetrics } from './api_metrics.ts';
 import { makeTokenCache } from './http/token_cache.ts';
 import { makeWaiting } from './probe/waiting_callers.ts';
-import { issuerFetch, issuerHosts } from './sso/issuer_fetch.ts';
+import { fetchFor } from './sso/issuer_fetch.ts';
 import { makeIssuers } from './sso/issuers.ts';
 import { makeWorkPool } from './work/pool.ts';
 
@@ -92,9 +92,8 @@ export function wire({
     namespace: settings.namespace,
     handlers: { add: changed, update: changed, delete: changed },
   });
-  const toolsRead = tools.synced;
   // Stopped before the first LIST: not an error.
-  toolsRead.catch(() => {});
+  tools.synced.catch(() => {});
 
   // The cache asks the listener whether notifications arrive, and the listener invalidates the cache.
   const tokens = makeTokenCache({
@@ -105,8 +104,6 @@ export function wire({
   const listener = store.listenTokens((one) => tokens.changed(one));
 
   const accounts = makeAccounts({ store, log, settings: accountSettings });
-  const { egress, ca } = webhooks;
-  const fetch = issuerFetch({ egress, ca, denyCidrs: settings.denyCidrs, allow: issuerHosts(accountSettings.issuers) });
 
   const announce = (job: ProbeJob) => announceTo({ bus, log }, job);
   const handOver = makeHandOver({ store, kube, metrics, log, announce });
@@ -129,7 +126,7 @@ export function wire({
   const deps: Deps = {
     store,
     accounts,
-    issuers: makeIssuers(accountSettings, { fetch, log }),
+    issuers: makeIssuers(accountSettings, { fetch: fetchFor(accountSettings, webhooks, settings), log }),
     kube,
     tokens,
     waiting,
@@ -178,7 +175,7 @@ export function wire({
   return {
     deps,
     checks,
-    toolsRead,
+    toolsRead: tools.synced,
     async stop() {
       waiting.stop();
       work.close();

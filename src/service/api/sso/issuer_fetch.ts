@@ -19,13 +19,6 @@ export interface IssuerNetwork {
   allow: readonly SourceException[];
 }
 
-/** The operator has named these: they may be inside the network. What else an issuer refers to may not. */
-export const issuerHosts = (issuers: readonly { issuer: string }[]): SourceException[] =>
-  issuers.map(({ issuer }) => {
-    const { hostname, port } = new URL(issuer);
-    return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 443 : Number(port) };
-  });
-
 interface Sent {
   method: string;
   headers: Record<string, string> | Headers;
@@ -68,3 +61,15 @@ export function issuerFetch({ egress, ca, denyCidrs, allow }: IssuerNetwork): Is
   // The time-out includes name resolution, which may hang.
   return (address, sent) => within(TIMEOUT_MS, ask(address, sent, connect));
 }
+
+const hostOf = ({ issuer }: { issuer: string }): SourceException => {
+  const { hostname, port } = new URL(issuer);
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 443 : Number(port) };
+};
+
+/** The operator has named the issuers: they may be inside the network. What else an issuer refers to may not. */
+export const fetchFor = (
+  { issuers }: { issuers: readonly { issuer: string }[] },
+  { egress, ca }: Pick<IssuerNetwork, 'egress' | 'ca'>,
+  { denyCidrs }: Pick<IssuerNetwork, 'denyCidrs'>,
+): IssuerFetch => issuerFetch({ egress, ca, denyCidrs, allow: issuers.map(hostOf) });
