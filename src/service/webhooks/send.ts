@@ -8,8 +8,8 @@ import type { Socket } from 'node:net';
 import { DeadlineError, within } from '../../base/retry.ts';
 import { checkForEgress, openSocket, type ConnectOptions } from '../../source/http/connect.ts';
 import { dialEgress } from '../../source/http/egress.ts';
-import { boundInterim } from '../../source/http/interim.ts';
 import { isSourceError } from '../../source/error.ts';
+import { endlessInterim } from '../../source/failures.ts';
 import { parseSource } from '../../source/address/parse.ts';
 import { authority, targetOf, urlOf } from '../../source/address/target.ts';
 import type { WebhookVerdict } from '../../platform/store/webhooks.ts';
@@ -30,6 +30,8 @@ export interface Message {
 }
 
 const AGENT = 'Probeyard-Webhooks/1.0';
+/** Usually one or two precede a response. Reading a flood of them would occupy the event loop. */
+const MOST_INTERIM = 16;
 
 export async function send({ url, headers, body }: Message, connect: ConnectOptions, timeoutMs: number): Promise<Sent> {
   const began = performance.now();
@@ -114,7 +116,8 @@ export async function exchange(
   }
   const request = httpRequest({ ...options, createConnection: () => socket });
   request.once('close', () => socket.destroy());
-  boundInterim(request);
+  let interim = 0;
+  request.on('information', () => ++interim > MOST_INTERIM && request.destroy(endlessInterim()));
   return new Promise((resolve, reject) => {
     request.once('error', reject).once('response', resolve);
     request.end(body);
