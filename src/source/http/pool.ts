@@ -20,18 +20,12 @@ export interface Answer {
   /** made for this request */ fresh: boolean;
 }
 
-/** Waits for a connection. */
-interface Waiting {
-  resolve(connection: Connection): void;
-  reject(error: Error): void;
-}
-
 /** The connections to one host. */
 interface Host {
   open: Set<Connection>;
   idle: Connection[];
   opening: number;
-  waiting: Waiting[];
+  waiting: PromiseWithResolvers<Connection>[];
 }
 
 /**
@@ -136,28 +130,22 @@ export class Pool {
   }
 
   /** The connection that was used last, or the first that opens or becomes free. */
-  #take(target: Target, signal: AbortSignal): Promise<Connection> {
+  async #take(target: Target, signal: AbortSignal): Promise<Connection> {
     const host = this.#hostOf(target);
-    return new Promise((resolve, reject) => {
-      const aborted = (): void => {
-        host.waiting.splice(host.waiting.indexOf(waiting), 1);
-        reject(sourceClosed());
-      };
-      const waiting: Waiting = {
-        resolve: (connection) => {
-          signal.removeEventListener('abort', aborted);
-          resolve(connection);
-        },
-        reject: (error) => {
-          signal.removeEventListener('abort', aborted);
-          reject(error);
-        },
-      };
-      signal.addEventListener('abort', aborted, { once: true });
-      host.waiting.push(waiting);
-      this.#serve(host);
-      this.#openIfNeeded(target, host);
-    });
+    const waiting = Promise.withResolvers<Connection>();
+    const aborted = (): void => {
+      host.waiting = host.waiting.filter((one) => one !== waiting);
+      waiting.reject(sourceClosed());
+    };
+    signal.addEventListener('abort', aborted, { once: true });
+    host.waiting.push(waiting);
+    this.#serve(host);
+    this.#openIfNeeded(target, host);
+    try {
+      return await waiting.promise;
+    } finally {
+      signal.removeEventListener('abort', aborted);
+    }
   }
 
   #openIfNeeded(target: Target, host: Host): void {
@@ -280,10 +268,9 @@ const keyOf = ({ host, port, scheme }: Target): string => `${scheme} ${host} ${p
 function requestText(path: string, headers: Readonly<Record<string, string>>): string {
   if (/[^\x21-\xff]/.test(path)) throw new TypeError('the path of a request has characters that are not allowed');
   let text = `GET ${path} HTTP/1.1\r\n`;
-  // The last of a name replaces the others.
-  const last = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), { name, value }]));
-  for (const { name, value } of last.values()) {
-    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value))
+  for (const [name, value] of Object.entries(headers)) {
+    // In lower case, so that none is there twice.
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value))
       throw new TypeError(`the header ${JSON.stringify(name)} of a request has characters that are not allowed`);
     text += `${name}: ${value}\r\n`;
   }
