@@ -1,8 +1,7 @@
 /** Answers of origins that do not speak HTTP, read into memory: those of HTTP are in pool.test.ts. */
 import assert from 'node:assert/strict';
 import { SourceError } from '../../src/source/error.ts';
-import { OriginAnswer } from '../../src/source/http/answer.ts';
-import { fillBody } from '../../src/source/http/transfer.ts';
+import { fillBody, OriginAnswer } from '../../src/source/http/answer.ts';
 import { pattern } from './origin.ts';
 
 const body = pattern(1_000);

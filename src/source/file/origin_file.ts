@@ -1,4 +1,4 @@
-import type { OriginAnswer } from '../http/answer.ts';
+import { fillBody, type OriginAnswer } from '../http/answer.ts';
 import { NOTHING, PAGE_SIZE, type Page, type PageCache } from './cache.ts';
 import { Distance } from './distance.ts';
 import { SourceError, worthAnotherTry } from '../error.ts';
@@ -22,7 +22,6 @@ import {
   type Wanted,
 } from './read_ahead.ts';
 import type { Pace } from './pace.ts';
-import { fillBody } from '../http/transfer.ts';
 import type { Part, Transport } from '../http/transport.ts';
 
 export type FileContext = Exchange & {
