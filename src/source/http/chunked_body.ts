@@ -1,3 +1,4 @@
+/** Decodes a body in chunks, from a host that may be hostile: framing is bounded. */
 import { tooMuchFraming } from '../failures.ts';
 import { LONGEST_HEAD, ResponseError } from './response_head.ts';
 
@@ -9,7 +10,6 @@ const LONGEST_SIZE = 12 + 256;
  */
 const FRAMING = 1 << 20;
 
-/** Decodes a body in chunks. */
 export class ChunkedBody {
   /** Of the current chunk, which are still to come. */
   #left = 0;

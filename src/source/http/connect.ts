@@ -1,3 +1,4 @@
+/** Sockets to checked addresses, with TLS where it is asked for, directly or by the egress proxy. */
 import { once } from 'node:events';
 import { connect, isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net';
 import {

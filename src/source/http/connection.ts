@@ -1,3 +1,4 @@
+/** HTTP/1.1 with an origin, one request at a time. */
 import type { Socket } from 'node:net';
 import { ChunkedBody } from './chunked_body.ts';
 import {

@@ -1,3 +1,4 @@
+/** Tunnels through the egress proxy of the installation. */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { BlockList, connect, isIP, type Socket } from 'node:net';

@@ -1,3 +1,4 @@
+/** A GET of an origin: redirects, and which of them gets the credentials of a source. */
 import type { OriginAnswer } from './answer.ts';
 import { SourceError } from '../error.ts';
 import { refusedStatus, stoppedSending, tooManyRedirects } from '../failures.ts';

@@ -1,3 +1,4 @@
+/** What the first answer of an origin says of a file. */
 import type { OriginAnswer } from './answer.ts';
 import { SourceError } from '../error.ts';
 import { refusedStatus } from '../failures.ts';

@@ -1,3 +1,4 @@
+/** Connections to origins: how many there are, and which request gets one. */
 import type { OriginAnswer } from './answer.ts';
 import { checkForEgress, openSocket, type ConnectOptions } from './connect.ts';
 import { Connection, type RequestOptions } from './connection.ts';

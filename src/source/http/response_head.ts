@@ -1,3 +1,4 @@
+/** Heads of responses, from a host that may be hostile. */
 import type { IncomingHttpHeaders } from 'node:http';
 
 /** The head of a response of HTTP/1, and what it says of the body and the connection. */

@@ -1,3 +1,4 @@
+/** Signatures of S3. */
 import { createHash, createHmac } from 'node:crypto';
 import { decoded, encodeStrictly } from '../address/s3.ts';
 import { cutAt } from '../address/text.ts';

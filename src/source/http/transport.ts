@@ -1,3 +1,4 @@
+/** How parts of a file are asked for, whatever the protocol. */
 import type { OriginAnswer } from './answer.ts';
 import { exchange, type Exchange } from './exchange.ts';
 import { targetOf, urlOf, type Target } from '../address/target.ts';
@@ -8,7 +9,7 @@ export interface Part {
   to: number;
 }
 
-export interface Asked {
+interface Answered {
   response: OriginAnswer;
   /** where the answer came from, after redirects */ url: string;
 }
@@ -21,9 +22,9 @@ export interface Transport {
    * Requests a part of the file, or all of it. `count`: for whom, where one connection serves several tools. What the
    * socket reads is counted here, and by no reader of the body.
    */
-  ask(part?: Part, count?: Exchange['count']): Promise<Asked>;
+  ask(part?: Part, count?: Exchange['count']): Promise<Answered>;
   /** Requests as many bytes of the end of the file, whatever its size. */
-  askEnd?(length: number, count: Exchange['count']): Promise<Asked>;
+  askEnd?(length: number, count: Exchange['count']): Promise<Answered>;
   /** Forgets the target of a redirect; false if there was none. */
   forget(): boolean;
   /** Opens connections in advance. */
@@ -38,7 +39,7 @@ export interface Transport {
 
 export function webTransport(url: string, context: Exchange): Transport {
   let target: Target = targetOf(url);
-  const request = async (range: string | undefined, count: Exchange['count']): Promise<Asked> => {
+  const request = async (range: string | undefined, count: Exchange['count']): Promise<Answered> => {
     const answered = await exchange({ ...context, count }, target, range === undefined ? {} : { range });
     target = answered.target;
     return { response: answered.response, url: urlOf(target) };
