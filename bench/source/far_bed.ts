@@ -32,10 +32,19 @@ export interface Run {
   cpuMs?: number;
 }
 
+export interface Near {
+  ms: number;
+  /** Of the proxy's process. */
+  cpuMs: number;
+  rss: number;
+  /** Bytes that the proxy read. */
+  read: number;
+}
+
 export type Tool = (address: string, environment?: Record<string, string>) => Promise<string>;
 
 const run = promisify(execFile);
-const started =
+export const started =
   (program: string, args: readonly string[]): Tool =>
   async (address, environment) =>
     (await run(program, [...args, address], { maxBuffer: 64 << 20, env: { ...process.env, ...environment } })).stdout;
@@ -105,25 +114,37 @@ export class Bed {
     const url = `https://127.0.0.1:${port}/${name}`;
     await ask(this.#origin, 'counters');
     const begin = performance.now();
+    const hidden = (outputs: string[]): string[] => outputs.map((output) => output.replaceAll(String(port), 'PORT'));
     if (proxy === undefined) {
       const outputs = await Promise.all(tools.map((tool) => tool(url)));
-      return {
-        ...(await this.#ended(begin)),
-        outputs: outputs.map((output) => output.replaceAll(String(port), 'PORT')),
-      };
+      return { ...(await this.#ended(begin)), outputs: hidden(outputs) };
     }
+    const { value, outputs, rss, cpuMs } = await this.#through(proxy, url, tools, () => this.#ended(begin));
+    return { ...value, rss, cpuMs, outputs: hidden(outputs) };
+  }
+
+  /** One of the proxies on the origin without any distance, by its kept connections where it has some. */
+  async nearBy(name: string, tools: readonly Tool[], proxy: number, secure: boolean): Promise<Near> {
+    const { port } = await ask<{ port: number }>(this.#origin, secure ? 'near https' : 'near');
+    const url = `http${secure ? 's' : ''}://127.0.0.1:${port}/${name}`;
+    const begin = performance.now();
+    const { value, ioUsage, cpuMs, rss } = await this.#through(proxy, url, tools, () => performance.now() - begin);
+    return { ms: value, cpuMs, rss, read: ioUsage };
+  }
+
+  /** `ended` is called between the end of the tools and that of the job. */
+  async #through<T>(proxy: number, url: string, tools: readonly Tool[], ended: () => T | Promise<T>) {
     const agent = this.#proxies[proxy]!;
     const opened = await order(agent, { open: url, tools: tools.length });
     if (!('addresses' in opened)) throw new Error('the proxy did not open the source');
     const { addresses, environments } = opened;
     const printed = await Promise.all(tools.map((tool, i) => tool(addresses[i]!, environments[i]!)));
-    const ended = await this.#ended(begin);
+    const value = await ended();
     const closed = await order(agent, { close: printed });
     if (!('outputs' in closed) || !closed.prepared) throw new Error('the source could not be prepared');
     if (closed.ioUsage !== closed.byTool)
       throw new Error(`${closed.ioUsage} bytes were read, and ${closed.byTool} counted to tools`);
-    const { outputs, rss, cpuMs } = closed;
-    return { ...ended, rss, cpuMs, outputs: outputs.map((output) => output.replaceAll(String(port), 'PORT')) };
+    return { ...closed, value };
   }
 
   async #ended(begin: number): Promise<Omit<Run, 'outputs'>> {
