@@ -31,7 +31,6 @@ const cpuOf = (name: string): number =>
 const makeFinished = (max: number): FinishedJobs =>
   new FinishedJobs({
     kube,
-    namespace,
     epoch: 1,
     limits: { finishedSeconds: 600, finishedMax: max },
     log: makeLog('controller', { podName: 'bench', logLevel: 'warn' }),
@@ -48,9 +47,9 @@ const jobs = startReflector<ProbeJob>({
   keep: keptJob,
   handlers: {
     update: (job) => isFinished(job.status) && finished.add(job),
-    delete: ({ metadata }) => {
+    delete: (job) => {
       deleted += 1;
-      finished.forget(metadata.name);
+      finished.forget(job);
     },
   },
 });
@@ -64,7 +63,7 @@ async function write(goOn: () => boolean): Promise<void> {
     const job = created(name);
     job.spec.source = { display: 'https://origin.example/a.mp4', sealed: 'x'.repeat(1_200) };
     await kube.create(PROBE_JOBS, job);
-    await kube.mergePatchStatus(PROBE_JOBS, name, endedStatus(Date.now(), finished.nextBatch()));
+    await kube.mergePatchStatus(PROBE_JOBS, name, endedStatus(Date.now(), finished.nextBatch(namespace)));
   }
 }
 const writeAll = (goOn: () => boolean): Promise<unknown> =>

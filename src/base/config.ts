@@ -120,6 +120,24 @@ const areCredentials = (value: unknown): value is NamedCredential[] =>
       (item['identity'] === undefined || isObject(item['identity'])),
   );
 
+/** ProbeJobs of this namespace are an account's. */
+export interface NamespaceBinding {
+  name: string;
+  /** Id of its root user. */
+  account: number;
+  /** Id of an API token of the account; without it one of the root user's is taken. */
+  token?: number;
+}
+const areBindings = (value: unknown): value is NamespaceBinding[] =>
+  Array.isArray(value) &&
+  value.every(
+    (item) =>
+      isObject(item) &&
+      typeof item['name'] === 'string' &&
+      Number.isSafeInteger(item['account']) &&
+      (item['token'] === undefined || Number.isSafeInteger(item['token'])),
+  );
+
 export interface PodDefaults {
   nodeSelector?: Record<string, string>;
   tolerations?: { key?: string; operator?: string; value?: string; effect?: string }[];
@@ -330,6 +348,8 @@ const controller = {
   keepRequestMonths: integer('PY_KEEP_REQUEST_MONTHS', 1, 1_200, 13),
   keepAuditDays: integer('PY_KEEP_AUDIT_DAYS', 1, 36_500, 400),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
+  /** Namespaces of tenants, each bound to an account. */
+  tenantNamespaces: json('PY_TENANT_NAMESPACES', 'a list of {name, account, token}', areBindings, []),
   byHandPerMinute: integer('PY_BY_HAND_PER_MINUTE', 1, 10_000_000, 600),
 };
 

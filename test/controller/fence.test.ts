@@ -145,7 +145,6 @@ describe('admission fence of the API server', function () {
     const say = (_: object, line: string) => lines.push(line);
     const check = fenceCheck({
       kube: cluster.kube,
-      namespace: cluster.namespace,
       log: { warn: say, info: say } as never,
       job: () => ({ metadata: { name } }),
       epoch: 3,
@@ -178,9 +177,9 @@ describe('admission fence of the API server', function () {
 
   it('counts as missing from the start where the chart was told not to install it', () => {
     const lines: string[] = [];
-    const { kube, namespace } = cluster;
+    const { kube } = cluster;
     const log = { warn: (_: object, line: string) => lines.push(line) } as never;
-    const check = fenceCheck({ kube, namespace, log, job: () => undefined, epoch: 3, installed: false });
+    const check = fenceCheck({ kube, log, job: () => undefined, epoch: 3, installed: false });
     assert.equal(check.missing(), true);
     assert.deepEqual(lines, ['admissionPolicy.enabled is off: late admissions are not refused']);
   });

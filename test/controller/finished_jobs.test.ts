@@ -24,6 +24,7 @@ describe('the choice of finished jobs to delete', () => {
   const limits = { finishedSeconds: 600, finishedMax: 10 };
   const batch = (id: string, jobs: number, endedS: number, tryAt = 0): Batch => ({
     id,
+    namespace: 'a',
     jobs: new Set(Array.from({ length: jobs }, (_, index) => `${id}-${index}`)),
     completedAt: endedS * 1000,
     tryAt,
@@ -87,7 +88,6 @@ describe('deletion of finished jobs', function () {
           return by.deleteAll(type, selector, ...given);
         },
       },
-      namespace,
       epoch: 1,
       limits: { finishedSeconds: 600, finishedMax: 0 },
       log,
@@ -102,7 +102,7 @@ describe('deletion of finished jobs', function () {
       handlers: {
         add: (job) => isFinished(job.status) && finished.add(job),
         update: (job) => isFinished(job.status) && finished.add(job),
-        delete: ({ metadata }) => finished.forget(metadata.name),
+        delete: (job) => finished.forget(job),
       },
     });
     await jobs.synced;
@@ -203,7 +203,7 @@ describe('deletion of finished jobs', function () {
 
   it('batches are of 100 jobs at most, and those of another term have other names', async () => {
     await start();
-    const names = Array.from({ length: 201 }, () => finished.nextBatch());
+    const names = Array.from({ length: 201 }, () => finished.nextBatch('a'));
     const sizes = Map.groupBy(names, (name) => name);
     assert.deepEqual(
       [...sizes].map(([name, { length }]) => [name, length]),
@@ -213,10 +213,11 @@ describe('deletion of finished jobs', function () {
         ['1-3', 1],
       ],
     );
+    assert.deepEqual([finished.nextBatch('b'), finished.nextBatch('a')], ['1-4', '1-3'], 'a namespace has its own');
     finished.stop();
     await jobs.stop();
     await start(kube, { epoch: 2 });
-    assert.equal(finished.nextBatch(), '2-1');
+    assert.equal(finished.nextBatch('a'), '2-1');
   });
 });
 
@@ -229,7 +230,6 @@ describe('deletion of finished jobs while the API server is away', function () {
     const kube = await makeClient({ kubeconfig: server.kubeconfig, namespace });
     const finished = new FinishedJobs({
       kube,
-      namespace,
       epoch: 1,
       limits: { finishedSeconds: 600, finishedMax: 0 },
       log,
@@ -277,7 +277,6 @@ describe('finished jobs at 500 a second', function () {
     };
     const finished = new FinishedJobs({
       kube: played as unknown as KubeClient,
-      namespace: 'none',
       epoch: 1,
       limits: { finishedSeconds: 600, finishedMax: 500 },
       log,
@@ -293,7 +292,7 @@ describe('finished jobs at 500 a second', function () {
         due += Math.min(20, (performance.now() - at) / 2);
         at = performance.now();
         for (; made < Math.min(2_500, Math.floor(due)); made++) {
-          const batch = finished.nextBatch();
+          const batch = finished.nextBatch('none');
           stored.set(`job-${made}`, batch);
           finished.add(ended(`job-${made}`, Date.now(), batch));
         }

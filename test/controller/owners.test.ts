@@ -7,10 +7,10 @@ import type { ReuseScope } from '../../src/platform/kube/probe_pool.ts';
 import type { TokenRecord } from '../../src/platform/store/records.ts';
 
 const record = (id: number) => ({ id, rootUserId: id * 10 }) as TokenRecord;
-const job = (uid: string | undefined, token?: number) =>
+const job = (uid: string | undefined, token: number) =>
   ({
-    spec: token === undefined ? {} : { token: { id: token, user: 1 } },
-    status: uid === undefined ? {} : { runner: { pod: 'p', uid } },
+    spec: {},
+    status: uid === undefined ? {} : { runner: { pod: 'p', uid }, admittedBy: { token } },
   }) as unknown as ProbeJob;
 
 describe('owners of runner pods', () => {
@@ -19,7 +19,6 @@ describe('owners of runner pods', () => {
     ['pod of a token', job('a', 3), 'token', 't:3'],
     ['pod shared by everybody', job('a', 3), 'any', 'any'],
     ['pod that ran its one job', job('a', 3), 'job', 'j:a'],
-    ['pod of a job created with kubectl', job('a'), 'account', 'a:70'],
     ['pod of a revoked token', job('a', 9), 'account', 'x:a'],
     ['job that never ran', job(undefined, 3), 'account', undefined],
     ['job of a deleted pod', job('gone', 3), 'account', undefined],
@@ -31,7 +30,6 @@ describe('owners of runner pods', () => {
       owners.note(noted);
       owners.bind(
         (id) => (id === 3 ? record(id) : undefined),
-        record(7),
         () => scope,
       );
       runners.heartbeat(
@@ -59,8 +57,7 @@ describe('owners of runner pods', () => {
     for (const uid of ['a', 'b'])
       runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false, node: 'n' }, 0);
     const owners = new RunnerOwners(runners);
-    assert.equal(owners.hasByHand(), false);
-    for (const one of [job('a', 3), job('a', 3), job('gone', 4), job('b')]) owners.note(one);
-    assert.deepEqual([owners.tokens(), owners.hasByHand()], [[3], true]);
+    for (const one of [job('a', 3), job('a', 3), job('gone', 4), job('b', 5)]) owners.note(one);
+    assert.deepEqual(owners.tokens(), [3, 5]);
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Bus } from '../../src/platform/bus/connect.ts';
 import { endRequest } from '../../src/service/controller/leader/ends.ts';
 import { PolicyDocuments } from '../../src/service/controller/leader/policies.ts';
+import { ServedNamespaces } from '../../src/service/controller/served_namespaces.ts';
 import { takeIn } from '../../src/service/controller/leader/resolve_job.ts';
 import { Refusal } from '../../src/service/controller/leader/job.ts';
 import { recordEnd } from '../../src/service/controller/collect/record_end.ts';
@@ -77,6 +78,7 @@ describe('the end of a request with a value that Postgres refuses', function () 
   const state = () => ({
     documents: new PolicyDocuments(fixture.store),
     tokens: { of: async () => undefined, byHand: () => fixture.store.defaultToken() },
+    served: new ServedNamespaces({ namespace: 'probeyard', tenantNamespaces: [] }),
     takeByHand: () => true,
     deps: {
       store: fixture.store,

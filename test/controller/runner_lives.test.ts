@@ -145,13 +145,12 @@ describe('lives of a runner pod', () => {
 
   describe('under a new leader', () => {
     const job = (uid: string, token: number) =>
-      ({ spec: { token: { id: token, user: 1 } }, status: { runner: { pod: 'pod-p', uid } } }) as unknown as ProbeJob;
+      ({ spec: {}, status: { runner: { pod: 'pod-p', uid }, admittedBy: { token } } }) as unknown as ProbeJob;
     const bound = (runners: Runners, jobs: ProbeJob[]) => {
       const owners = new RunnerOwners(runners);
       for (const one of jobs) owners.note(one);
       owners.bind(
         (id) => ({ id, rootUserId: id }) as TokenRecord,
-        null,
         () => 'account',
       );
       return owners.tokens();

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWK } from 'jose';
 import { openSources, takeIn, type IntakeState } from '../../src/service/controller/leader/resolve_job.ts';
 import { PolicyDocuments } from '../../src/service/controller/leader/policies.ts';
+import { ServedNamespaces } from '../../src/service/controller/served_namespaces.ts';
 import { Refusal, type Job } from '../../src/service/controller/leader/job.ts';
 import { SECRETS } from '../../src/platform/kube/client.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
@@ -40,6 +41,7 @@ describe('source of a job', function () {
       of: async () => (await fixture.store.defaultToken()) ?? undefined,
       byHand: () => fixture.store.defaultToken(),
     },
+    served: new ServedNamespaces({ namespace, tenantNamespaces: [] }),
     takeByHand: () => true,
     deps: {
       store: fixture.store,

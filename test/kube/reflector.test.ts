@@ -129,6 +129,21 @@ describe('reflector', function () {
     assert.deepEqual(handed, ['second', undefined]);
   });
 
+  it('knows only of objects that it is told to take, from a list and from a watch', async () => {
+    await put('mine-a');
+    await put('other-a');
+    const cache = reflect({ only: ({ metadata }) => metadata.name.startsWith('mine') });
+    await cache.synced;
+    const other = await put('other-b');
+    const last = await put('mine-b');
+    await direct.delete(CONFIG_MAPS, other.metadata.name);
+    await direct.delete(CONFIG_MAPS, 'mine-a');
+    await until('the deletion is seen', () => seen.includes('delete mine-a'));
+    await caughtUp(cache, last);
+    assert.deepEqual(seen, ['add mine-a (list)', 'add mine-b', 'delete mine-a']);
+    assert.deepEqual([...cache.keys()], [`${namespace}/mine-b`]);
+  });
+
   it('continues after the timeout of a watch without a new list', async () => {
     const cache = reflect({
       type: PROBE_JOBS as never,

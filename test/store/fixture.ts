@@ -101,6 +101,7 @@ const OF_CONTROLLERS: ReadonlySet<string> = new Set<keyof Store>([
   'retain',
   'tokenEvenRevoked',
   'tokenLimits',
+  'tokenOfAccount',
 ]);
 
 const byRole = (api: Store, controller: Store): Store =>

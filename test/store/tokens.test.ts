@@ -166,6 +166,46 @@ describe('store: tokens', function () {
     assert.deepEqual(await fixture.sql('select sha256 from tokens where id = $1', [token?.id]), [{ sha256: null }]);
   });
 
+  it('the token of an account: the given one if it is theirs, else the oldest of the root user that can be used', async () => {
+    const { sql, store } = fixture;
+    const user = async (email: string, parent: number | null) =>
+      Number(
+        (
+          await sql<{ id: string }>(
+            "insert into users (email, status, role, permissions, parent_id) values ($1, 'active', 'user', '{}', $2) " +
+              'returning id',
+            [email, parent],
+          )
+        )[0]?.id,
+      );
+    const [root, stranger] = [await user('root@example.org', null), await user('stranger@example.org', null)];
+    const member = await user('member@example.org', root);
+    const token = async (of: number, name: string, expires: string | null = null, revoked: string | null = null) =>
+      Number(
+        (
+          await sql<{ id: string }>(
+            'insert into tokens (user_id, name, sha256, expires_at, revoked_at) values ($1, $2, $3, ' +
+              'now() + $4::interval, now() + $5::interval) returning id',
+            [of, name, sha256(`account ${of} ${name}`), expires, revoked],
+          )
+        )[0]?.id,
+      );
+    const found = async (account: number, given: number | null = null) =>
+      (await store.tokenOfAccount(account, given))?.id;
+    const ofMember = await token(member, 'member');
+    assert.equal(await found(root), undefined, 'not one of another user of the account');
+    await token(root, 'revoked', null, '-1 minute');
+    await token(root, 'expired', '-1 minute');
+    const ends = await token(root, 'ends', '1 day');
+    assert.equal(await found(root), ends);
+    const stays = await token(root, 'stays');
+    await token(root, 'newer');
+    assert.equal(await found(root), stays);
+    assert.equal(await found(root, ofMember), ofMember);
+    assert.equal(await found(root, await token(stranger, 'theirs')), undefined);
+    assert.equal(await found(member, ofMember), undefined, 'an account is named by its root user');
+  });
+
   it('reads many tokens at once, without revoked ones', async () => {
     const [made] = await fixture.sql<{ id: string }>(
       'insert into tokens (user_id, sha256, concurrency, allow, revoked_at) values ($1, ' +

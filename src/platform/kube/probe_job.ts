@@ -176,9 +176,16 @@ const ProbeJobSpec = Type.Object(
         {
           description:
             'Whose request this is. Only the API server of Probeyard may set it; ' +
-            'a job without it runs on the default token.',
+            'a job without it runs on the default token, or on one of the account that its namespace is bound to.',
         },
       ),
+    ),
+    createdBy: Type.Optional(
+      shownText(512, {
+        description:
+          'The Kubernetes user who created the job with kubectl. An admission policy refuses a name that is not theirs, ' +
+          'and a job of a tenant without one.',
+      }),
     ),
     submittedAt: Type.Optional(time({ description: 'When the API accepted the request, with milliseconds.' })),
     queueTimeoutMs: Type.Optional(millis(MAX_QUEUE_MS)),
@@ -285,6 +292,7 @@ export const PROBE_JOB: Definition = {
     { name: 'Kind', type: 'string', jsonPath: '.spec.kind' },
     { name: 'Source', type: 'string', jsonPath: '.spec.source.display' },
     { name: 'Token', type: 'integer', jsonPath: '.spec.token.id' },
+    { name: 'Creator', type: 'string', jsonPath: '.spec.createdBy' },
     { name: 'State', type: 'string', jsonPath: ".status.conditions[?(@.type=='Succeeded')].reason" },
     { name: 'Queue', type: 'integer', jsonPath: '.status.queueTimeMs', description: 'Milliseconds in the queue' },
     {

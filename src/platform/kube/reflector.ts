@@ -31,6 +31,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   namespace?: string | null | undefined;
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
+  /** Of what is listed and watched, by what never changes of an object; the others are ignored. */
+  only?: ((object: T) => boolean) | undefined;
   /** May modify the object; must keep its metadata. */
   transform?: (object: T) => T;
   /**
@@ -183,12 +185,12 @@ class RunningReflector<T extends KubeObject> extends ObjectStore<T> {
 
   /** Stored page by page: the raw data of 50,000 objects would not fit in memory twice. */
   async #pages(): Promise<{ present: ReadonlySet<string>; listedAt: number }> {
-    const { client, type, pageSize = 500 } = this.#options;
+    const { client, type, only, pageSize = 500 } = this.#options;
     const { signal } = this.#stopping;
     const present = new Set<string>();
     for (let next: string | undefined; ;) {
       const page = await client.list(type, { ...this.#scope, limit: pageSize, continue: next, signal });
-      for (const object of page.items) {
+      for (const object of only ? page.items.filter(only) : page.items) {
         const key = keyOf(object);
         present.add(key);
         if (this.get(key)?.metadata.resourceVersion !== object.metadata.resourceVersion) this.#put(object, true);
@@ -241,7 +243,7 @@ class RunningReflector<T extends KubeObject> extends ObjectStore<T> {
   #onEvent(event: WatchEvent<T>): void {
     this.#heardAt = performance.now();
     if (event.type === 'DELETED') this.#drop(keyOf(event.object), this.#transform(event.object), false);
-    else if (event.type !== 'BOOKMARK') this.#put(event.object, false);
+    else if (event.type !== 'BOOKMARK' && this.#options.only?.(event.object) !== false) this.#put(event.object, false);
     this.#version = Math.max(this.#version, numberOf(event.object.metadata.resourceVersion));
   }
 

@@ -82,6 +82,25 @@ export async function defaultToken(database: TokenDatabase): Promise<TokenRecord
   return (await tokensWhere(database, { name: 'default_token', where: `${LIVE} and t.is_default` }))[0] ?? null;
 }
 
+/**
+ * The token of jobs in a namespace that is bound to this account: the given one, if it is the account's; otherwise the
+ * oldest of its root user that has not expired, and rather one that does not expire.
+ */
+export async function tokenOfAccount(
+  database: TokenDatabase,
+  account: number,
+  token: number | null,
+): Promise<TokenRecord | null> {
+  const [found] = await tokensWhere(database, {
+    name: 'token_of_account',
+    where: `${LIVE} and coalesce(u.root_id, u.id) = $1
+      and (t.id = $2 or $2::bigint is null and u.id = $1 and coalesce(t.expires_at > now(), true))
+      order by t.expires_at is not null, t.id limit 1`,
+    values: [account, token],
+  });
+  return found ?? null;
+}
+
 /** Includes revoked tokens: their running jobs continue within the same limits. */
 export async function tokenEvenRevoked(database: TokenDatabase, id: number): Promise<TokenRecord | null> {
   return (await tokensWhere(database, { name: 'token_even_revoked', where: 't.id = $1', values: [id] }))[0] ?? null;

@@ -3,10 +3,11 @@ import { PODS, PROBE_JOBS, type Pod } from '../../platform/kube/client.ts';
 import { startReflector } from '../../platform/kube/reflector.ts';
 import { LABEL } from '../../platform/kube/resource.ts';
 import type { ProbeJob } from '../../platform/kube/probe_job.ts';
-import { keptJob, slimJob, slimPod } from '../../platform/kube/slim.ts';
+import { keptJob, slimPod } from '../../platform/kube/slim.ts';
 import { idOf } from './leader/job.ts';
 import type { ControllerDeps } from './clients.ts';
 import { lifeOfPod } from './pools/pod.ts';
+import { ServedNamespaces } from './served_namespaces.ts';
 import type { RunningTerm } from './term.ts';
 
 interface CachesDeps extends Pick<ControllerDeps, 'kube' | 'config' | 'log' | 'metrics'> {
@@ -22,11 +23,13 @@ export function startCaches({ kube, config, log, metrics, term, podGone, podRene
     listed: ({ reason }: { reason: string }) => metrics.listed(resource, reason),
     failed: (error: unknown) => log.debug({ err: error, resource }, 'watch failed, listing again'),
   });
+  const served = new ServedNamespaces(config);
   const jobs = startReflector<ProbeJob>({
     client: kube,
     type: PROBE_JOBS,
-    namespace: config.namespace,
-    transform: slimJob,
+    namespace: served.watched,
+    only: (job) => served.serves(job),
+    transform: (job) => served.received(job),
     keep: keptJob,
     indexes: { id: idOf },
     hooks: hooks('probejobs'),

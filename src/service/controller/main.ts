@@ -18,6 +18,7 @@ import { collect, collectorRoom, type CollectDeps } from './collect/collect.ts';
 import { floods } from './floods.ts';
 import { controllerMetrics, leaseMetrics } from './metrics.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
+import { ServedNamespaces } from './served_namespaces.ts';
 import type { RunningTerm } from './term.ts';
 import { makeTracer } from '../../platform/tracing/tracer.ts';
 import { termMetrics } from './term_figures.ts';
@@ -84,8 +85,8 @@ export async function run(): Promise<void> {
   const collecting: CollectDeps = {
     ...deps,
     tracer,
-    namespace: config.namespace,
-    cached: (name) => jobs.get(`${config.namespace}/${name}`),
+    served: new ServedNamespaces(config),
+    cached: (key) => jobs.get(key),
     room: collectorRoom(),
   };
   const results = consumeResults(bus, {

@@ -139,7 +139,7 @@ export class RunningTerm {
     const knows = (name: string): boolean => this.leader.knows(name);
     this.late = lateWatch({ kube, jobs, namespace, log, knows, signal: over.signal });
     const anyJob = (): ProbeJob | undefined => jobs.list()[0];
-    this.fence = fenceCheck({ kube, namespace, log, job: anyJob, epoch, installed: config.admissionPolicy });
+    this.fence = fenceCheck({ kube, log, job: anyJob, epoch, installed: config.admissionPolicy });
   }
 
   #watch<T extends KubeObject>(

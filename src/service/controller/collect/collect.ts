@@ -32,6 +32,7 @@ import { recordedEnd } from '../leader/ends.ts';
 import { idOf, submittedAtOf } from '../leader/job.ts';
 import { mergedTools } from '../leader/job_status.ts';
 import type { ControllerDeps } from '../clients.ts';
+import { nameOf, type JobKey, type ServedNamespaces } from '../served_namespaces.ts';
 import { readResult } from './read_result.ts';
 import { recordEnd, type Recorded } from './record_end.ts';
 
@@ -43,8 +44,9 @@ import { recordEnd, type Recorded } from './record_end.ts';
 const MAX_PACKED_BYTES = 96 * 1024 * 1024;
 export interface CollectDeps extends Omit<ControllerDeps, 'config'> {
   tracer?: Tracer | undefined;
-  namespace: string;
-  cached: (name: string) => ProbeJob | undefined;
+  served: ServedNamespaces;
+  /** By `keyOf` of the caches. */
+  cached: (key: string) => ProbeJob | undefined;
   /** Memory shared by all results of this replica. */
   room: BodyRoom;
 }
@@ -56,15 +58,20 @@ const isAssigned = (job: ProbeJob, result: Pick<Result, 'podUid' | 'attempt'>): 
   job.status?.runner?.uid === result.podUid && job.status.attempts === result.attempt;
 
 /** The job for this result: from the cache if it confirms the assignment, otherwise as the API server has it now. */
-async function jobOf({ kube, cached, namespace }: CollectDeps, result: Result): Promise<ProbeJob | undefined> {
-  const known = cached(result.job);
+async function jobOf({ kube, cached, served }: CollectDeps, result: Result): Promise<ProbeJob | undefined> {
+  const key = served.cacheKeyOf(result.job);
+  const known = cached(key);
   // Only a confirmation is trusted from the cache. A mismatch may come from an older object of the same name, or from
   // an attempt that the watch has not delivered yet.
   if (known && !isFinished(known.status) && isAssigned(known, result)) return known;
+  const namespace = key.slice(0, key.indexOf('/'));
+  if (namespace === '' || nameOf(key) === '') return undefined;
   try {
-    return await kube.get(PROBE_JOBS, result.job, { namespace });
+    // Not only of namespaces that this replica knows to be bound: the leader may have newer settings.
+    return served.received(await kube.get(PROBE_JOBS, nameOf(key), { namespace }));
   } catch (error) {
-    if (isKubeError(error, 'not-found')) return undefined;
+    // A runner may name any namespace.
+    if (isKubeError(error, 'not-found') || (result.job === key && isKubeError(error, 'forbidden'))) return undefined;
     throw error;
   }
 }
@@ -132,7 +139,7 @@ async function take(deps: CollectDeps, result: Result): Promise<void> {
   if (closed) {
     for (const tool of end.tools) metrics.toolRan(tool);
     trace(deps, job, end, collectedMs);
-    notify(deps, job, policyStatus(job.spec.policy, read.body), outcome.summary, recorded);
+    notify(deps, job, key, policyStatus(job.spec.policy, read.body), outcome.summary, recorded);
     log.info(
       {
         ...named,
@@ -144,7 +151,7 @@ async function take(deps: CollectDeps, result: Result): Promise<void> {
       },
       'result recorded',
     );
-  } else await notifyAgain(deps, job, attempt, recorded.waiter);
+  } else await notifyAgain(deps, job, key, attempt, recorded.waiter);
   collected();
   await purgeChunks(bus, result).catch((error: unknown) =>
     log.debug({ err: error, ...named }, 'cannot purge the chunks of a result, they will expire'),
@@ -222,9 +229,9 @@ const trace = ({ store, tracer }: CollectDeps, job: ProbeJob, end: CloseInput, c
     failed: end.state === 'error',
   });
 
-const closedBy = (job: ProbeJob, attempt: number) => ({
+const closedBy = (job: ProbeJob, key: JobKey, attempt: number) => ({
   id: idOf(job),
-  job: job.metadata.name,
+  job: key,
   namespace: job.metadata.namespace ?? '',
   attempt,
 });
@@ -236,12 +243,13 @@ const failedFirst = ({ tools }: Recorded['end']) => tools.find(({ code }) => cod
 function notify(
   { bus }: CollectDeps,
   job: ProbeJob,
+  key: JobKey,
   policy: PolicyStatus | undefined,
   summary: string,
   { waiter, queueTimeMs, end, refused }: Recorded,
 ): void {
   const notice: Closed = {
-    ...closedBy(job, end.attempt),
+    ...closedBy(job, key, end.attempt),
     reason: end.reason,
     summary: refused ? (end.error ?? '') : policy ? `${policyLine(policy)}; ${summary}` : summary,
     tools: mergedTools(end.tools),
@@ -261,13 +269,14 @@ function notify(
 async function notifyAgain(
   { bus, store }: CollectDeps,
   job: ProbeJob,
+  key: JobKey,
   attempt: number,
   waiter: string | null,
 ): Promise<void> {
   const [recorded] = await store.endsFor([idOf(job)]);
   if (!recorded) return;
   if (waiter !== null) bus.publish(SUBJECT.ended(waiter), endedNotice(recorded));
-  bus.publish(SUBJECT.closed, { ...closedBy(job, attempt), ...recordedEnd(recorded) } satisfies Closed);
+  bus.publish(SUBJECT.closed, { ...closedBy(job, key, attempt), ...recordedEnd(recorded) } satisfies Closed);
 }
 
 // The policy verdict of a result, for the status, the log and a one-line text.

@@ -13,6 +13,7 @@ import { TEXTS } from '../../result/texts.ts';
 import type { ControllerDeps } from '../clients.ts';
 import { sendCancel, type Said } from '../pools/send_order.ts';
 import { deadlineMs } from '../retry_policy.ts';
+import type { JobKey } from '../served_namespaces.ts';
 import {
   idOf,
   isResolved,
@@ -42,9 +43,9 @@ import { recordEnd } from '../collect/record_end.ts';
 /** Reasons that are explained by an Event. Successful jobs and those cancelled by their caller get none. */
 const EXPLAINED: ReadonlySet<Reason> = new Set(['RunnerLost', 'QueueTimeout', 'DeadlineExceeded', 'InternalError']);
 
-export const endableOf = (object: ProbeJob, account?: number): Endable => ({
+export const endableOf = (object: ProbeJob, key: JobKey, account?: number): Endable => ({
   id: idOf(object),
-  key: object.metadata.name,
+  key,
   account,
   namespace: object.metadata.namespace ?? '',
   uid: object.metadata.uid ?? '',
@@ -124,11 +125,12 @@ export function releaseSlot(state: TermState, job: JobRecord): void {
 
 /** From the watch: the ProbeJob was deleted. For an unfinished job this means cancel. */
 export function deleted(state: TermState, object: ProbeJob): void {
-  const { name, uid } = object.metadata;
-  state.arrived.delete(name);
-  state.deps.finishedJobs.forget(name);
-  const record = state.jobs.get(name) ?? { key: name, state: 'none' };
-  const job = state.jobs.taken(name);
+  const { uid } = object.metadata;
+  const key = state.served.keyOf(object);
+  state.arrived.delete(key);
+  state.deps.finishedJobs.forget(object);
+  const record = state.jobs.get(key) ?? { key, state: 'none' };
+  const job = state.jobs.taken(key);
   if (job && job.uid !== (uid ?? job.uid)) {
     if (job.successor?.metadata.uid === uid) job.successor = undefined;
     if (!isFinished(object.status)) recordCancellation(state, record, { object });
@@ -138,8 +140,12 @@ export function deleted(state: TermState, object: ProbeJob): void {
   if (isKnown || !isFinished(object.status)) void state.move(record, { is: 'gone', object });
 }
 
-export function recordCancellation({ deps }: TermState, _: JobRecord, event: Pick<EventOf<'gone'>, 'object'>): void {
-  if (event.object) void endRequest(deps, endableOf(event.object), CANCELLED, deps.term.signal);
+export function recordCancellation(
+  { deps }: TermState,
+  { key }: JobRecord,
+  { object }: Pick<EventOf<'gone'>, 'object'>,
+): void {
+  if (object) void endRequest(deps, endableOf(object, key), CANCELLED, deps.term.signal);
 }
 
 /** A waiting job gets a condition only after this, so a job that starts promptly costs no extra write. */
@@ -288,7 +294,7 @@ export async function writeFinish(
   const { term, store, kube, log, writes } = deps;
   const { signal } = term;
   const turn = { account: job.account, ...options };
-  const shown = { ...finish, resultPath: resultPathOf(job), batch: deps.finishedJobs.nextBatch() };
+  const shown = { ...finish, resultPath: resultPathOf(job), batch: deps.finishedJobs.nextBatch(job.namespace) };
   let { status, resourceVersion } = job;
   const wait = backoff(PAUSES);
   const write = async (): Promise<ProbeJob | undefined> => {

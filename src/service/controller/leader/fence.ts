@@ -68,10 +68,11 @@ export async function raiseFence(
 
 interface FenceCheckDeps {
   kube: Pick<KubeClient, 'mergePatchStatus'>;
-  namespace: string;
   log: Pick<Logger, 'warn' | 'info'>;
   /** Any job, ended ones too: an admission is tried on it. */
-  job: () => { metadata: { name: string }; status?: { attempts?: number | undefined } | undefined } | undefined;
+  job: () =>
+    | { metadata: { name: string; namespace?: string }; status?: { attempts?: number | undefined } | undefined }
+    | undefined;
   epoch: number;
   /** Whether the chart says so. Then it is not known until it is tried. */
   installed: boolean;
@@ -79,7 +80,7 @@ interface FenceCheckDeps {
 
 export type FenceCheck = ReturnType<typeof fenceCheck>;
 
-export function fenceCheck({ kube, namespace, log, job, epoch, installed }: FenceCheckDeps) {
+export function fenceCheck({ kube, log, job, epoch, installed }: FenceCheckDeps) {
   let crdTooOld = false;
   let accepted: boolean | undefined = installed ? undefined : true;
   if (!installed) log.warn({ epoch }, 'admissionPolicy.enabled is off: late admissions are not refused');
@@ -100,6 +101,7 @@ export function fenceCheck({ kube, namespace, log, job, epoch, installed }: Fenc
         attempts: (found.status?.attempts ?? 0) + 1,
       };
       try {
+        const { namespace } = found.metadata;
         const options = { namespace, deadlineMs: DEADLINE_MS, dryRun: true };
         await kube.mergePatchStatus(PROBE_JOBS, found.metadata.name, status, options);
         accepted = true;

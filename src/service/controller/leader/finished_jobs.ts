@@ -1,9 +1,9 @@
 /**
  * Deletes finished ProbeJobs, because etcd is shared with the whole cluster: after some minutes, or earlier to bound
- * their number. The write that finishes a job puts it into a batch, and one call deletes a batch: its selector matches
- * nothing that is unfinished.
+ * their number. The write that finishes a job puts it into a batch of its namespace, and one call deletes a batch: its
+ * selector matches nothing that is unfinished.
  */
-import { PROBE_JOBS, type KubeClient } from '../../../platform/kube/client.ts';
+import { keyOf, PROBE_JOBS, type KubeClient } from '../../../platform/kube/client.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import type { Logger } from '../../../base/log.ts';
 import { isBeingDeleted } from './job_status.ts';
@@ -29,7 +29,8 @@ const PAUSE_MS = 30_000;
 
 export interface Batch {
   id: string;
-  /** By name. */
+  namespace: string;
+  /** By `keyOf`. */
   jobs: Set<string>;
   /** The latest end. */
   completedAt: number;
@@ -56,7 +57,6 @@ export function dueBatches(
 
 export interface FinishedJobsDeps {
   kube: KubeClient;
-  namespace: string;
   epoch: number;
   limits: FinishedLimits;
   log: Logger;
@@ -68,7 +68,9 @@ export class FinishedJobs {
   readonly #batches = new Map<string, Batch>();
   readonly #batchOf = new Map<string, Batch>();
   readonly #deps: FinishedJobsDeps;
-  #open = { number: 0, jobs: 0, since: -Infinity };
+  /** The batches that are filled now, by namespace. */
+  readonly #open = new Map<string, { id: string; jobs: number; since: number }>();
+  #opened = 0;
   #calls = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -77,38 +79,45 @@ export class FinishedJobs {
   }
 
   /** The batch of a job whose end is about to be written. */
-  nextBatch(): string {
-    const { number, jobs, since } = this.#open;
-    if (jobs === BATCH_JOBS || performance.now() - since > BATCH_MS)
-      this.#open = { number: number + 1, jobs: 0, since: performance.now() };
-    this.#open.jobs += 1;
-    return `${this.#deps.epoch}-${this.#open.number}`;
+  nextBatch(namespace: string): string {
+    let open = this.#open.get(namespace);
+    if (!open || open.jobs === BATCH_JOBS || performance.now() - open.since > BATCH_MS) {
+      open = { id: `${this.#deps.epoch}-${++this.#opened}`, jobs: 0, since: performance.now() };
+      this.#open.set(namespace, open);
+    }
+    open.jobs += 1;
+    return open.id;
   }
 
-  add({ metadata, status }: ProbeJob): void {
-    const { name } = metadata;
+  add(job: ProbeJob): void {
+    const { metadata, status } = job;
+    const key = keyOf(job);
     // Already deleted, but kept by a foreign finalizer.
-    if (isBeingDeleted({ metadata })) return this.forget(name);
+    if (isBeingDeleted(job)) return this.#forget(key);
     const id = status?.batch;
     if (id === undefined) return;
-    if (this.#batchOf.get(name) !== this.#batches.get(id)) this.forget(name);
+    if (this.#batchOf.get(key) !== this.#batches.get(id)) this.#forget(key);
     let batch = this.#batches.get(id);
     if (!batch) {
       // The one before is complete.
       this.#deleteDue();
-      batch = { id, jobs: new Set(), completedAt: 0, tryAt: 0 };
+      batch = { id, namespace: metadata.namespace ?? '', jobs: new Set(), completedAt: 0, tryAt: 0 };
       this.#batches.set(id, batch);
     }
-    batch.jobs.add(name);
+    batch.jobs.add(key);
     batch.completedAt = Math.max(batch.completedAt, Date.parse(status?.completedAt ?? '') || this.#deps.now());
-    this.#batchOf.set(name, batch);
+    this.#batchOf.set(key, batch);
   }
 
-  forget(name: string): void {
-    const batch = this.#batchOf.get(name);
+  forget(job: Pick<ProbeJob, 'metadata'>): void {
+    this.#forget(keyOf(job));
+  }
+
+  #forget(key: string): void {
+    const batch = this.#batchOf.get(key);
     if (!batch) return;
-    this.#batchOf.delete(name);
-    batch.jobs.delete(name);
+    this.#batchOf.delete(key);
+    batch.jobs.delete(key);
     if (batch.jobs.size === 0) this.#batches.delete(batch.id);
   }
 
@@ -139,19 +148,20 @@ export class FinishedJobs {
   }
 
   async #delete(batch: Batch): Promise<boolean> {
-    const { kube, namespace, log } = this.#deps;
-    const names = [...batch.jobs];
+    const { kube, log } = this.#deps;
+    const { namespace } = batch;
+    const keys = [...batch.jobs];
     batch.tryAt = Infinity;
     try {
       const bounds = { namespace, serverTimeoutMs: CALL_MS, deadlineMs: CALL_MS + 2_000 };
       await kube.deleteAll(PROBE_JOBS, `status.batch=${batch.id}`, bounds);
     } catch (error) {
-      log.warn({ err: error, count: names.length }, 'cannot delete finished ProbeJobs, will retry');
-      batch.tryAt = batch.jobs.size < names.length ? 0 : performance.now() + PAUSE_MS;
+      log.warn({ err: error, count: keys.length }, 'cannot delete finished ProbeJobs, will retry');
+      batch.tryAt = batch.jobs.size < keys.length ? 0 : performance.now() + PAUSE_MS;
       return false;
     }
     batch.tryAt = 0;
-    for (const name of names) this.forget(name);
+    for (const key of keys) this.#forget(key);
     return true;
   }
 }

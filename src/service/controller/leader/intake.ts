@@ -12,13 +12,14 @@ import { ACCOUNT_QUEUE_FULL, TEXTS } from '../../result/texts.ts';
 
 /** From the watch: a job was created or changed. */
 export function seen(state: TermState, object: ProbeJob): void {
-  const { name, uid, resourceVersion } = object.metadata;
+  const { uid, resourceVersion } = object.metadata;
+  const key = state.served.keyOf(object);
   // Until the listed jobs are taken in, in order, events wait: most of those objects are in the list.
-  if (!state.ready) state.arrived.set(name, object);
+  if (!state.ready) state.arrived.set(key, object);
   if (!state.listed) return;
   // Finished by any writer, whether or not that write was acknowledged.
   if (isFinished(object.status)) state.deps.finishedJobs.add(object);
-  const job = state.jobs.taken(name);
+  const job = state.jobs.taken(key);
   if (!job) {
     if (!isFinished(object.status)) take(state, object);
     return;
@@ -37,23 +38,27 @@ export function seen(state: TermState, object: ProbeJob): void {
 }
 
 export function take(state: TermState, object: ProbeJob): void {
-  const { name } = object.metadata;
-  void state.move(state.jobs.get(name) ?? { key: name, state: 'none' }, { is: 'seen', object });
+  const key = state.served.keyOf(object);
+  void state.move(state.jobs.get(key) ?? { key, state: 'none' }, { is: 'seen', object });
 }
 
-/** Stands for the token of jobs created by hand. Real ids begin with 1. */
+/** Stands for the token of jobs created by hand in the release's namespace. Real ids begin with 1. */
 const BY_HAND = 0;
+
+/** As far as it is known before the job is resolved. */
+const accountOf = ({ served, tokens }: TermState, object: ProbeJob): number | undefined =>
+  served.bindingOf(object)?.account ?? tokens.known(object.spec.token?.id ?? BY_HAND)?.rootUserId;
 
 /** In order: a token's queue is first in, first out by arrival, not by the time of decryption. */
 export function resolve(state: TermState, record: JobRecord, { object }: { object: ProbeJob }): void {
-  const token = object.spec.token?.id ?? BY_HAND;
+  const token = object.spec.token?.id ?? state.served.bindingOf(object)?.name ?? BY_HAND;
   const isCurrent = (): boolean => state.live && state.jobs.get(record.key) === record;
   let opened: Promise<OpenedSources> | undefined;
   const open = async (): Promise<void> => {
     // Awaited in its turn, where it may fail.
     if (isCurrent()) await (opened = openSources(state.deps.intake, object)).catch(() => {});
   };
-  state.intake.add(token, state.tokens.known(token)?.rootUserId, open, async () => {
+  state.intake.add(token, accountOf(state, object), open, async () => {
     if (!isCurrent()) return;
     try {
       await resolveNow(state, record, object, opened);
@@ -114,7 +119,7 @@ export async function writeRefusal(
   record: JobRecord,
   { object, refusal }: EventOf<'refused'>,
 ): Promise<void> {
-  const ended = endableOf(object, state.tokens.known(object.spec.token?.id ?? BY_HAND)?.rootUserId);
+  const ended = endableOf(object, record.key, accountOf(state, object));
   const end = refusal.opened
     ? await endRequest(state.deps, ended, endOf(refusal), state.deps.term.signal)
     : { reason: refusal.reason, summary: refusal.message, tools: [] };
@@ -125,9 +130,9 @@ export async function writeRefusal(
 /**
  * Counts the slot from the job's status alone, before any I/O: a running job always counts for its token and account.
  */
-export function countSlot({ ledger }: TermState, _: JobRecord, { object }: EventOf<'seen'>): void {
-  const { metadata, status } = object;
+export function countSlot({ ledger }: TermState, { key }: JobRecord, { object }: EventOf<'seen'>): void {
+  const { status } = object;
   const { token, account } = status?.admittedBy ?? {};
   if (isAdmitted(status) && token !== undefined && account !== undefined)
-    ledger.hold({ key: metadata.name, token, account, pool: '' });
+    ledger.hold({ key, token, account, pool: '' });
 }

@@ -9,6 +9,7 @@ import type { Kind, ProbeJob, ProbeJobStatus, Reason } from '../../../platform/k
 import { ENDPOINT_TOOLS, TOOL_TABLE, type EndpointTool } from '../../../media/tools/table.ts';
 import type { LossCause } from '../metrics.ts';
 import type { Said } from '../pools/send_order.ts';
+import type { JobKey } from '../served_namespaces.ts';
 import type { JobEnd } from './job_status.ts';
 import type { Entry, SlotLimits } from './ledger.ts';
 
@@ -35,8 +36,7 @@ export type JobState = keyof typeof JOB_STATES;
 
 /** A job whose ProbeJob is not resolved yet, or was refused. */
 export interface UnresolvedJob {
-  /** Name of the ProbeJob. */
-  key: string;
+  key: JobKey;
   state: Extract<JobState, 'none' | 'intake' | 'refused'>;
 }
 

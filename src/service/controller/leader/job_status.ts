@@ -10,6 +10,7 @@ import type { ProbeJob, ProbeJobStatus, Reason, WaitingCause } from '../../../pl
 import type { ToolName } from '../../../media/tools/table.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
 import { Fifo } from '../../../base/fifo.ts';
+import { nameOf, type JobKey } from '../served_namespaces.ts';
 
 const changeOf =
   <R extends string>(type: string) =>
@@ -123,7 +124,7 @@ export const ANSWER_MS = WRITE_MS + 500;
 
 /** The object, and its last known resourceVersion. */
 export interface StatusTarget {
-  key: string;
+  key: JobKey;
   namespace: string;
   /** Empty: any object of the name. */
   uid: string;
@@ -139,7 +140,7 @@ export const writeStatus = (
   { key, namespace, resourceVersion }: StatusTarget,
   status: ProbeJobStatus,
 ): Promise<ProbeJob> =>
-  kube.mergePatchStatus(PROBE_JOBS, key, status, {
+  kube.mergePatchStatus(PROBE_JOBS, nameOf(key), status, {
     namespace,
     resourceVersion,
     serverTimeoutMs: WRITE_MS,
@@ -155,7 +156,7 @@ export async function readLive(
   options: TurnOptions,
 ): Promise<Live> {
   try {
-    const read = () => kube.get(PROBE_JOBS, key, { namespace, deadlineMs: ANSWER_MS });
+    const read = () => kube.get(PROBE_JOBS, nameOf(key), { namespace, deadlineMs: ANSWER_MS });
     const object = await writes.run(read, options);
     if (uid !== '' && object.metadata.uid !== uid) return { is: 'gone' };
     return { is: isFinished(object.status) ? 'finished' : 'open', object };

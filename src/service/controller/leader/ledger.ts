@@ -8,10 +8,10 @@
  * behind it. Slots are counted over all pools.
  */
 import { Fifo } from '../../../base/fifo.ts';
+import type { JobKey } from '../served_namespaces.ts';
 
 export interface Entry {
-  /** Name of the ProbeJob. */
-  key: string;
+  key: JobKey;
   token: number;
   /** The token's account: its root user. */
   account: number;

@@ -5,9 +5,9 @@
 import { SUBJECT } from '../../../platform/bus/messages.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient, type Page } from '../../../platform/kube/client.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
-import { slimJob } from '../../../platform/kube/slim.ts';
 import { pause, retry } from '../../../base/retry.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
+import type { ServedNamespaces } from '../served_namespaces.ts';
 import { recordedEnd } from './ends.ts';
 import { seen, take } from './intake.ts';
 import { submittedAtOf } from './job.ts';
@@ -27,10 +27,10 @@ const PATIENCE_MS = 60_000;
  * admitted before that.
  */
 export async function recover(state: TermState): Promise<void> {
-  const { kube, namespace, finishedJobs, store, bus, log, runners, term } = state.deps;
+  const { kube, finishedJobs, store, bus, log, runners, term } = state.deps;
   const owners = new RunnerOwners(runners);
   const unfinished = await patiently(state, 'list the jobs', () =>
-    listUnfinished(kube, namespace, (job) => {
+    listUnfinished(kube, state.served, (job) => {
       finishedJobs.add(job);
       owners.note(job);
     }),
@@ -82,17 +82,14 @@ function patiently<T>(state: TermState, what: string, read: () => Promise<T>): P
 }
 
 async function bindRunners(state: TermState, owners: RunnerOwners): Promise<void> {
-  const { store, pools, log } = state.deps;
-  let byHand: TokenRecord | null = null;
+  const { pools, log } = state.deps;
   try {
     await state.tokens.load([...new Set(owners.tokens())].filter((id) => !state.tokens.known(id)));
-    if (owners.hasByHand()) byHand = await store.defaultToken();
   } catch (error) {
     log.warn({ err: error }, 'cannot load runner owners, replacing runners of unknown tokens');
   }
   owners.bind(
     (token) => state.tokens.known(token),
-    byHand,
     (pool) => pools.scopeOf(pool),
   );
 }
@@ -100,7 +97,7 @@ async function bindRunners(state: TermState, owners: RunnerOwners): Promise<void
 /** Lists in pages and drops unused fields: 10,000 raw objects are 60 MB. */
 async function listUnfinished(
   kube: KubeClient,
-  namespace: string,
+  served: ServedNamespaces,
   finished: (job: ProbeJob) => void,
 ): Promise<ProbeJob[]> {
   let found: ProbeJob[] = [];
@@ -108,7 +105,7 @@ async function listUnfinished(
   for (;;) {
     let page: Page<ProbeJob>;
     try {
-      page = await kube.list(PROBE_JOBS, { namespace, limit: 500, continue: next });
+      page = await kube.list(PROBE_JOBS, { namespace: served.watched, limit: 500, continue: next });
     } catch (error) {
       // The server has expired the snapshot of these pages. Pages of two snapshots must not be mixed, so the list
       // starts again.
@@ -118,7 +115,8 @@ async function listUnfinished(
       continue;
     }
     for (const item of page.items) {
-      const job = slimJob(item);
+      if (!served.serves(item)) continue;
+      const job = served.received(item);
       if (isFinished(job.status)) finished(job);
       else found.push(job);
     }
@@ -127,9 +125,6 @@ async function listUnfinished(
   }
   return found.sort((a, b) => submittedAtOf(a).getTime() - submittedAtOf(b).getTime());
 }
-
-/** Stands for a job created by hand. */
-const NO_TOKEN = 0;
 
 export class RunnerOwners {
   readonly #runners: Runners;
@@ -144,29 +139,23 @@ export class RunnerOwners {
    * Notes the runner of a finished or unfinished job. Most such pods no longer exist, or are in another life. A life
    * that the watch has not shown yet counts: the pod may have been renewed just before.
    */
-  note({ spec, status }: ProbeJob): void {
+  note({ status }: ProbeJob): void {
     const uid = status?.runner?.uid;
     const runner = uid === undefined ? undefined : this.#runners.ofPod(podOf(uid));
-    if (uid !== undefined && runner && lifeOf(uid) >= runner.life) this.#tokens.set(uid, spec.token?.id ?? NO_TOKEN);
+    // Zero: no token has this id.
+    if (uid !== undefined && runner && lifeOf(uid) >= runner.life)
+      this.#tokens.set(uid, status?.admittedBy?.token ?? 0);
   }
 
   tokens(): number[] {
-    return [...this.#tokens.values()].filter((id) => id !== NO_TOKEN);
-  }
-
-  hasByHand(): boolean {
-    return [...this.#tokens.values()].includes(NO_TOKEN);
+    return [...this.#tokens.values()];
   }
 
   /** A runner of an unknown token (revoked, or not readable now) gets no more jobs. */
-  bind(
-    known: (token: number) => TokenRecord | undefined,
-    byHand: TokenRecord | null,
-    scopeOf: (pool: string) => ReuseScope,
-  ): void {
+  bind(known: (token: number) => TokenRecord | undefined, scopeOf: (pool: string) => ReuseScope): void {
     for (const [uid, id] of this.#tokens) {
       const runner = this.#runners.ofPod(podOf(uid));
-      const token = id === NO_TOKEN ? byHand : known(id);
+      const token = known(id);
       const tenant =
         runner &&
         tenantOf(scopeOf(runner.pool), {

@@ -7,13 +7,13 @@
  * controller's own identity.
  */
 import { MAX_QUEUE_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
+import type { NamespaceBinding } from '../../../base/config.ts';
 import { byNewest, nearestVersion, versionFor } from '../../../base/version_order.ts';
 import { asksForPictures } from '../../../media/policy/needs.ts';
 import type { Policy } from '../../../media/policy/types.ts';
 import { FILE_ROWS, TOOL_TABLE, type ToolName } from '../../../media/tools/table.ts';
 import { runKey, type AssignedTool } from '../../../platform/bus/messages.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
-import type { Store } from '../../../platform/store/store.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import { SECRETS, type KubeClient } from '../../../platform/kube/client.ts';
 import { isKubeError } from '../../../platform/kube/errors.ts';
@@ -40,6 +40,7 @@ import {
 import { policyOf, type PolicyDocuments } from './policies.ts';
 import { tenantOf } from '../pools/share.ts';
 import type { AvailableTool, Pools } from '../pools/pools.ts';
+import type { ServedNamespaces } from '../served_namespaces.ts';
 import type { IntakeSettings, LeaderDeps } from './term_state.ts';
 import type { TokenRecords } from './token_records.ts';
 import { parseSource } from '../../../source/address/parse.ts';
@@ -64,7 +65,8 @@ export interface IntakeState {
   deps: Pick<LeaderDeps, 'store' | 'kube' | 'intake'> & { pools: Pick<Pools, 'availableTools' | 'forKind'> };
   documents: PolicyDocuments;
   tokens: Pick<TokenRecords, 'of' | 'byHand'>;
-  takeByHand(): boolean;
+  served: ServedNamespaces;
+  takeByHand(namespace: string): boolean;
 }
 
 /** Why waiting jobs of a token end without running. Running jobs continue. */
@@ -140,23 +142,24 @@ async function sourceByHand(kube: KubeClient, s3Hosts: readonly string[], job: P
 
 /** Opens the row of a job created with kubectl, so that it gets exactly one end like any other. */
 async function openByHand(
-  store: Store,
+  { served, deps: { store } }: IntakeState,
   job: ProbeJob,
   { display, scheme, policy }: { display: string; scheme: string; policy?: JobPolicy | undefined },
   token: TokenRecord,
   refused = false,
 ): Promise<void> {
+  const { kind, createdBy } = job.spec;
   const opened = await store
     .openRequest({
       id: idOf(job),
       submittedAt: submittedAtOf(job),
       tokenId: token.id,
       userId: token.userId,
-      kind: job.spec.kind,
+      kind,
       display,
       scheme,
       request: {
-        options: { kubectl: job.metadata.name },
+        options: { kubectl: served.keyOf(job), ...(createdBy === undefined ? {} : { 'created-by': createdBy }) },
         ...(policy ? { policy: { name: policy.name, revision: policy.revision } } : {}),
       },
       tools: (job.spec.tools ?? []).map(({ name, version }) => ({ name, version })),
@@ -165,9 +168,9 @@ async function openByHand(
       waiter: null,
       webhookUrl: null,
       idempotency: null,
-      // Counted by `takeByHand`: the default token's rate is that of its calls.
-      requestsPerMinute: 0,
-      // A refused job is recorded with its own reason, not with an exceeded quota.
+      // Counted by `takeByHand`: the default token's rate is that of its calls. A refused job is recorded with its own
+      // reason.
+      requestsPerMinute: served.bindingOf(job) && !refused ? token.limits.requestsPerMinute : 0,
       quotas: { of: refused ? [] : token.quotas, rootUserId: token.rootUserId },
     })
     .catch((error: unknown) => {
@@ -175,28 +178,36 @@ async function openByHand(
       if (isStoreError(error, 'bad-data')) throw invalid('a value of the job cannot be stored');
       throw error;
     });
+  const of = served.bindingOf(job) ? `token ${token.id}` : 'the default token';
   if (opened.outcome === 'over-quota')
     throw new Refusal(
       'QuotaExceeded',
       403,
-      `the monthly quota of the default token, its user or their account is used up: ${opened.exceeded}`,
+      `the monthly quota of ${of}, its user or their account is used up: ${opened.exceeded}`,
       false,
     );
+  if (opened.outcome === 'rate-limited')
+    throw new Refusal('RateLimited', 429, `the requests a minute of ${of} are used up; create it again later`, false);
 }
 
 /** An admitted job keeps its token even if it was revoked since: a new leader must not end running jobs. */
-async function tokenFor({ tokens, deps: { store } }: IntakeState, job: ProbeJob): Promise<TokenRecord> {
+async function tokenFor({ tokens, served, deps: { store } }: IntakeState, job: ProbeJob): Promise<TokenRecord> {
   const { spec, status } = job;
-  const token = isHandMade(job) ? await tokens.byHand() : await tokens.of(spec.token?.id ?? 0);
-  if (isAdmitted(status)) {
-    const id = spec.token?.id ?? status?.admittedBy?.token;
-    const had = token ?? (id === undefined ? null : await store.tokenEvenRevoked(id));
+  const binding = served.bindingOf(job);
+  const id = spec.token?.id ?? (isAdmitted(status) ? status?.admittedBy?.token : undefined);
+  const token = id === undefined ? await tokens.byHand(binding) : await tokens.of(id);
+  if (isAdmitted(status) && id !== undefined) {
+    const had = token ?? (await store.tokenEvenRevoked(id));
     if (had) return had;
   }
-  if (!token && isHandMade(job))
-    throw invalid('jobs created with kubectl need a default token, and this installation has none');
+  if (!token && isHandMade(job)) throw invalid(binding ? noTokenOf(binding) : NO_DEFAULT_TOKEN);
   return activeToken(token, store.clock.now());
 }
+
+const NO_DEFAULT_TOKEN = 'jobs created with kubectl need a default token, and this installation has none';
+const noTokenOf = ({ name, account, token }: NamespaceBinding): string =>
+  `the namespace ${name} is bound to account ${account}, ` +
+  (token === undefined ? 'whose root user has no API token' : `which has no API token ${token}`);
 
 /** Tools of a job that names none. */
 function defaultTools(kind: Kind): readonly ToolName[] {
@@ -289,7 +300,7 @@ export async function takeIn(
   const handMade = isHandMade(job);
   // The API names a job by its request id, a UUID, and the record accepts nothing else.
   if (!handMade && !isUuid(job.metadata.name)) throw invalid('spec.token: only the API creates jobs with a token');
-  if (handMade && !isAdmitted(job.status) && !state.takeByHand())
+  if (handMade && !isAdmitted(job.status) && !state.takeByHand(job.metadata.namespace ?? ''))
     throw new Refusal(
       'RateLimited',
       429,
@@ -310,10 +321,10 @@ export async function takeIn(
     policy = await policyOf(store, state.documents, job, token.rootUserId);
   } catch (error) {
     // Its end must be recorded too, so a refused job also gets a row.
-    if (handMade && error instanceof Refusal) await openByHand(store, job, { display, scheme }, token, true);
+    if (handMade && error instanceof Refusal) await openByHand(state, job, { display, scheme }, token, true);
     throw error;
   }
-  if (handMade) await openByHand(store, job, { display, scheme, policy }, token);
+  if (handMade) await openByHand(state, job, { display, scheme, policy }, token);
 
   const document = policy && (await state.documents.of(policy));
   const [source, other] = sources;
@@ -323,7 +334,7 @@ export async function takeIn(
   return {
     token,
     job: {
-      key: job.metadata.name,
+      key: state.served.keyOf(job),
       token: token.id,
       pool: pool?.name ?? '',
       id,

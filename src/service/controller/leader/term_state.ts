@@ -14,6 +14,7 @@ import { makeTurns, type Turns } from '../../../base/turns.ts';
 import type { ControllerDeps } from '../clients.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Runners } from '../pools/runners.ts';
+import { ServedNamespaces, type JobKey } from '../served_namespaces.ts';
 import type { Recent } from '../snapshot/recent.ts';
 import { whyWaiting, WaitingMarks } from './waiting.ts';
 import { IntakeChains } from './intake_chains.ts';
@@ -70,20 +71,20 @@ export interface TermStateDeps extends LeaderDeps {
   records: Turns;
 }
 
-/** The records of all jobs, by the names of their ProbeJobs. */
+/** The records of all jobs. */
 class Jobs {
-  readonly #records = new Map<string, JobRecord>();
+  readonly #records = new Map<JobKey, JobRecord>();
   /** Index of those that wait for another runner. */
   readonly #retrying = new Set<Job>();
   /** Index of early starts whose tools may run without an admission, of dropped ones too. */
   readonly begun = new Set<EarlyStart>();
 
-  get(key: string): JobRecord | undefined {
+  get(key: JobKey): JobRecord | undefined {
     return this.#records.get(key);
   }
 
   /** A job that was taken in and has not ended. */
-  taken(key: string): Job | undefined {
+  taken(key: JobKey): Job | undefined {
     const record = this.#records.get(key);
     return isTaken(record) ? record : undefined;
   }
@@ -134,12 +135,14 @@ export class TermState {
   readonly tokens: TokenRecords;
   readonly documents: PolicyDocuments;
   readonly #scheduled = new Set<string>();
-  #byHandRate: Bucket | undefined;
+  /** By namespace. */
+  readonly #byHandRates = new Map<string, Bucket>();
   /** Cached waiting accounts, valid until one of them gets a runner: read for each job that is skipped. */
   contenders: { pool: string; least: { account: number; held: number }[] } | undefined;
   readonly marks: WaitingMarks;
-  /** Objects of events that came before the term was ready, by name: its list may be older. */
-  readonly arrived = new Map<string, ProbeJob>();
+  readonly served: ServedNamespaces;
+  /** Objects of events that came before the term was ready: its list may be older. */
+  readonly arrived = new Map<JobKey, ProbeJob>();
   listed = false;
   ready = false;
 
@@ -147,6 +150,7 @@ export class TermState {
     this.deps = { ...deps, writes: new WriteTurns(), records: makeTurns(RECORDED_AT_ONCE) };
     this.#effects = effects;
     this.#admit = admit;
+    this.served = new ServedNamespaces(deps.config);
     this.tokens = new TokenRecords(deps.store, deps.tokensFresh);
     this.documents = new PolicyDocuments(deps.store);
     this.marks = new WaitingMarks({
@@ -182,13 +186,14 @@ export class TermState {
    * Counts a job created by hand; false if there are too many. A new leader does not count those that it finds: an
    * earlier one may have taken them in.
    */
-  takeByHand(): boolean {
+  takeByHand(namespace: string): boolean {
     if (!this.ready) return true;
     const { byHandPerMinute } = this.deps.config;
     const pace = { perSecond: byHandPerMinute / 60, burst: byHandPerMinute };
-    this.#byHandRate ??= fullBucket(pace, now());
-    refill(this.#byHandRate, pace, now());
-    return takeOne(this.#byHandRate);
+    const rate = this.#byHandRates.get(namespace) ?? fullBucket(pace, now());
+    this.#byHandRates.set(namespace, rate);
+    refill(rate, pace, now());
+    return takeOne(rate);
   }
 
   get live(): boolean {

@@ -1,17 +1,19 @@
 /** Token records: read from Postgres, never from a spec, and cached while change notifications arrive. */
+import type { NamespaceBinding } from '../../../base/config.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { Store } from '../../../platform/store/store.ts';
 
 /** Cache time without notifications. */
 const UNTOLD_MS = 1_000;
 
-type TokenStore = Pick<Store, 'tokenLimits' | 'defaultToken'>;
+type TokenStore = Pick<Store, 'tokenLimits' | 'defaultToken' | 'tokenOfAccount'>;
 
 export class TokenRecords {
   readonly #store: TokenStore;
   readonly #records = new Map<number, { record: TokenRecord | undefined; at: number }>();
   readonly #fresh: () => boolean;
-  #byHand: { record: Promise<TokenRecord | null>; at: number } | undefined;
+  /** By the namespace of a tenant; empty: the release's. */
+  readonly #byHand = new Map<string, { record: Promise<TokenRecord | null>; at: number }>();
 
   /** `fresh`: whether change notifications arrive. */
   constructor(store: TokenStore, fresh: () => boolean) {
@@ -38,15 +40,19 @@ export class TokenRecords {
    * The token of jobs created by hand, read at most once a second: hundreds of them may arrive at once. Whether it
    * still may be used is decided by `of`.
    */
-  byHand(): Promise<TokenRecord | null> {
+  byHand(binding: NamespaceBinding | undefined): Promise<TokenRecord | null> {
     const now = performance.now();
-    if (this.#byHand && now - this.#byHand.at < UNTOLD_MS) return this.#byHand.record;
-    const read = { record: this.#store.defaultToken(), at: now };
-    this.#byHand = read;
-    read.record.catch(() => {
-      if (this.#byHand === read) this.#byHand = undefined;
+    const of = binding?.name ?? '';
+    const known = this.#byHand.get(of);
+    if (known && now - known.at < UNTOLD_MS) return known.record;
+    const { account, token = null } = binding ?? {};
+    const record = account === undefined ? this.#store.defaultToken() : this.#store.tokenOfAccount(account, token);
+    const read = { record, at: now };
+    this.#byHand.set(of, read);
+    record.catch(() => {
+      if (this.#byHand.get(of) === read) this.#byHand.delete(of);
     });
-    return read.record;
+    return record;
   }
 
   known(id: number): TokenRecord | undefined {

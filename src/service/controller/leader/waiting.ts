@@ -7,15 +7,11 @@ import type { Ledger } from './ledger.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import { stamp } from '../../../platform/kube/conditions.ts';
 import type { WaitingCause } from '../../../platform/kube/probe_job.ts';
+import { nameOf } from '../served_namespaces.ts';
 import { waitingStatus, writeStatus, type WriteTurns } from './job_status.ts';
 
-export function explain(
-  events: EventRecorder,
-  { key: name, namespace, uid }: Job,
-  reason: string,
-  message: string,
-): void {
-  events.record(PROBE_JOBS, { metadata: { name, namespace, uid } }, { type: 'Warning', reason, message });
+export function explain(events: EventRecorder, { key, namespace, uid }: Job, reason: string, message: string): void {
+  events.record(PROBE_JOBS, { metadata: { name: nameOf(key), namespace, uid } }, { type: 'Warning', reason, message });
 }
 
 export function whyWaiting(ledger: Ledger<Job>, pools: Pools, job: Job): WaitingReason {
