@@ -275,6 +275,14 @@ const VALUES: TSchema = object({
     finished: object({ seconds: whole(1, 86_400), max: whole(0, 100_000) }),
     secretRefs: object({ enabled: flag }),
   }),
+  tenants: object({
+    namespaces: Type.Array(
+      object({ name: text({ pattern: DNS_LABEL }), account: whole(1, 2 ** 53 - 1), token: whole(1, 2 ** 53 - 1) }, [
+        'name',
+        'account',
+      ]),
+    ),
+  }),
   retention: object({ resultDays: whole(1, 36_500), logMonths: whole(1, 1_200), auditDays: whole(1, 36_500) }),
   limits: object({
     requestsPerMinute: whole(1, 10_000_000),

@@ -107,7 +107,9 @@ const EXPECTED = {
     'probepolicies.probeyard.dev: get create update patch delete',
   ],
   'Role/probeyard-submitter': ['probejobs.probeyard.dev: create get list watch delete'],
-  'Role/probeyard-served': ['probejobs.probeyard.dev: serve'],
+  'Role/probeyard-served': ['probejobs', 'probetools', 'probepools', 'probepolicies'].map(
+    (resource) => `${resource}.probeyard.dev: serve`,
+  ),
 };
 const AGGREGATED = {
   'ClusterRole/probeyard-view': [
@@ -118,6 +120,15 @@ const AGGREGATED = {
   ],
   'ClusterRole/probeyard-edit': ['probejobs.probeyard.dev: create delete'],
 };
+const TENANTS = { tenants: { namespaces: [{ name: 'team-a', account: 7 }] } };
+const WITH_TENANTS = {
+  'ClusterRole/probeyard-tenants': [
+    'probejobs.probeyard.dev: get list watch patch deletecollection',
+    'events: create patch',
+  ],
+  'ClusterRole/probeyard-submitter': ['probejobs.probeyard.dev: create get list watch delete'],
+  'ClusterRole/probeyard-served': ['probejobs.probeyard.dev: serve'],
+};
 
 describe('chart: roles', function () {
   this.timeout(60_000);
@@ -125,6 +136,7 @@ describe('chart: roles', function () {
   it('grant exactly the expected rights', () => {
     assert.deepEqual(rolesOf(render()), EXPECTED);
     assert.deepEqual(rolesOf(render({ rbac: { aggregate: true } })), { ...EXPECTED, ...AGGREGATED });
+    assert.deepEqual(rolesOf(render(TENANTS)), { ...EXPECTED, ...WITH_TENANTS });
   });
 
   for (const role of ['api', 'controller', 'setup'] as const) {
@@ -186,7 +198,9 @@ describe('chart: roles', function () {
         name: string;
       }[]) {
         if (kind === 'Group') {
-          assert.deepEqual([binding.metadata.name, name], ['probeyard-served', 'system:serviceaccounts:probeyard']);
+          assert.equal(binding.metadata.name, 'probeyard-served');
+          const served = binding.kind === 'RoleBinding' ? 'probeyard' : 'team-a';
+          assert.equal(name, `system:serviceaccounts:${served}`);
           continue;
         }
         assert.ok(accounts.has(`${namespace}/${name}`), `${namespace}/${name}`);
@@ -227,7 +241,7 @@ describe('chart: roles', function () {
 
   it('are omitted if the operator creates them', () => {
     assert.deepEqual(
-      render({ rbac: { create: false } }).filter(({ kind }) => kind.includes('Role')),
+      render({ rbac: { create: false }, ...TENANTS }).filter(({ kind }) => kind.includes('Role')),
       [],
     );
   });

@@ -10,6 +10,16 @@
 {{- ternary $name (printf "%s-%s" .Release.Namespace $name) (eq .Release.Namespace $name) -}}
 {{- end -}}
 
+{{/* A namespaceSelector: those whose ProbeJobs this release runs. */}}
+{{- define "probeyard.servedNamespaces" -}}
+{{- $names := list .Release.Namespace -}}
+{{- range .Values.tenants.namespaces -}}
+{{- $names = append $names .name -}}
+{{- end -}}
+matchExpressions:
+  - { key: kubernetes.io/metadata.name, operator: In, values: {{ toJson $names }} }
+{{- end -}}
+
 {{- define "probeyard.selector" -}}
 app.kubernetes.io/name: probeyard
 app.kubernetes.io/instance: {{ .root.Release.Name }}
