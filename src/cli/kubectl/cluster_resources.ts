@@ -23,12 +23,14 @@ export interface Job {
     kind?: string;
     source?: { display?: string; url?: string };
     token?: { id: number };
+    createdBy?: string;
     tools?: { name: string; version?: string }[];
     queueTimeoutMs?: number;
     timeoutMs?: number;
   };
   status?: {
     conditions?: Condition[];
+    admittedBy?: { token?: number };
     startedAt?: string;
     completedAt?: string;
     queueTimeMs?: number;

@@ -14,7 +14,7 @@ import type { Run } from '../command.ts';
 import { EXIT } from '../exits.ts';
 import { writeValue } from '../output/write_answer.ts';
 import { oneLine } from '../terminal.ts';
-import { jobName, kubectlOf } from './run_kubectl.ts';
+import { jobName, kubectlOf, kubectlOfRelease } from './run_kubectl.ts';
 
 // Why a job waits, runs or has ended, in a sentence each, and what helps. By the reason in its status.
 
@@ -139,7 +139,9 @@ function sentenceOf({ job, pools, now }: Facts): { says: string; helps?: string 
   if (!poolOf(job, pools))
     return {
       says: `waits, and no pool serves its kind ${job.spec.kind ?? 'file'}`,
-      helps: 'spec.serves.kinds of a ProbePool has to name the kind',
+      helps:
+        'spec.serves.kinds of a ProbePool has to name the kind; for the job of a tenant --release-namespace says where ' +
+        'the pools are',
     };
   return {
     says: 'was not taken in by any controller',
@@ -197,7 +199,8 @@ export function explain(facts: Facts): Explanation {
   const about: [string, string | undefined][] = [
     ['source', spec.source?.display ?? spec.source?.url?.split('?')[0]],
     ['kind', spec.kind],
-    ['token', spec.token === undefined ? 'the default token' : String(spec.token.id)],
+    ['token', String(spec.token?.id ?? status?.admittedBy?.token ?? 'that of its namespace')],
+    ['creator', spec.createdBy],
     ['age', metadata.creationTimestamp && age(metadata.creationTimestamp, now)],
     ['queued', status?.queueTimeMs === undefined ? undefined : duration(status.queueTimeMs)],
     ['attempts', status?.attempts === undefined ? undefined : String(status.attempts)],
@@ -225,9 +228,10 @@ const run: Run = async (invocation) => {
   const kubectl = kubectlOf(invocation);
   const name = jobName(positionals[0]!);
   const job = await kubectl.get<Job>('probejob', name);
+  const release = kubectlOfRelease(invocation);
   const [pools, tools, events] = await Promise.all([
-    kubectl.get<List<Pool>>('probepools'),
-    kubectl.get<List<Tool>>('probetools'),
+    release.get<List<Pool>>('probepools'),
+    release.get<List<Tool>>('probetools'),
     kubectl.get<List<Event>>('events', `--field-selector=involvedObject.uid=${job.metadata.uid}`),
   ]);
   const made = explain({ job, pools: pools.items, tools: tools.items, events: events.items, now: Date.now() });

@@ -3,7 +3,7 @@
  * Authorization for itself: the token would have to stand in an address, which an audit log keeps.
  */
 import { makeApi, type Api } from '../api/api_client.ts';
-import { checkedToken } from '../cli_config.ts';
+import { checkedToken, checkedUrl } from '../cli_config.ts';
 import { EXIT, Failure, usage, masked } from '../exits.ts';
 import type { Invocation } from '../command.ts';
 import type { Kubectl } from './run_kubectl.ts';
@@ -27,20 +27,29 @@ async function tokenOf(kubectl: Kubectl, { env, text }: Invocation): Promise<str
   return checkedToken(Buffer.from(encoded, 'base64').toString(), `the Secret ${name}`);
 }
 
-async function serviceOf(kubectl: Kubectl): Promise<{ name: string; port: number }> {
+async function serviceOf(kubectl: Kubectl): Promise<{ name: string; port: number } | undefined> {
   const { items } = await kubectl.get<{ items: Service[] }>('services', `--selector=${API_LABELS}`);
   const [service] = items;
   const port = service?.spec.ports.find(({ name }) => name === 'http') ?? service?.spec.ports[0];
-  if (!service || !port)
-    throw new Failure(`there is no Probeyard in the namespace ${kubectl.namespace}`, EXIT.usage, {
-      hint: '-n names another namespace',
-    });
-  return { name: service.metadata.name, port: port.port };
+  return service && port && { name: service.metadata.name, port: port.port };
 }
 
-/** Runs a task with the API; the forwarding ends with it. */
+/**
+ * Runs a task with the API; the forwarding ends with it. People of a tenant may not forward to the release: they name
+ * the address of the API.
+ */
 export async function withApi<T>(kubectl: Kubectl, invocation: Invocation, task: (api: Api) => Promise<T>): Promise<T> {
-  const [token, { name, port }] = await Promise.all([tokenOf(kubectl, invocation), serviceOf(kubectl)]);
+  const address = invocation.env['PROBEYARD_URL'];
+  const [token, service] = await Promise.all([tokenOf(kubectl, invocation), serviceOf(kubectl)]);
+  if (!service && address) {
+    const access = { url: checkedUrl(address, 'PROBEYARD_URL'), token };
+    return task(makeApi({ access, signal: invocation.signal, terminal: invocation.terminal }));
+  }
+  if (!service)
+    throw new Failure(`there is no Probeyard in the namespace ${kubectl.namespace}`, EXIT.usage, {
+      hint: 'name its namespace (-n, for a tenant --release-namespace), or set PROBEYARD_URL and PROBEYARD_TOKEN',
+    });
+  const { name, port } = service;
   const child = kubectl.start(['port-forward', `service/${name}`, `:${port}`, '--address=127.0.0.1']);
   const { signal, terminal } = invocation;
   try {

@@ -5,17 +5,19 @@ import { writeAnswer } from '../output/write_answer.ts';
 import { envelopeText } from '../output/envelope_text.ts';
 import { shownSource } from '../given_source.ts';
 import { withApi } from './forwarded.ts';
-import { jobName, kubectlOf, type Kubectl } from './run_kubectl.ts';
+import { jobName, kubectlOf, kubectlOfRelease } from './run_kubectl.ts';
 import { hasEnded, stateOf, type Job } from './cluster_resources.ts';
 
-export async function printResult(invocation: Invocation, kubectl: Kubectl, job: Job): Promise<ExitCode> {
+export async function printResult(invocation: Invocation, job: Job): Promise<ExitCode> {
   const { format, terminal } = invocation;
   if (!hasEnded(job))
     throw new Failure(`${job.metadata.name} has not ended: ${stateOf(job)}`, EXIT.unknown, {
       hint: `kubectl probeyard explain ${job.metadata.name}`,
     });
   const id = job.status?.resultPath?.split('/').at(-1) ?? job.metadata.uid ?? '';
-  const { body } = await withApi(kubectl, invocation, (api) => api.ask('GET /v1/probe/:id', { params: { id } }));
+  const { body } = await withApi(kubectlOfRelease(invocation), invocation, (api) =>
+    api.ask('GET /v1/probe/:id', { params: { id } }),
+  );
   const answer = JSON.parse(body.toString()) as Envelope;
   if (format === 'table' && !('runs' in answer) && !('output' in answer))
     await terminal.data(
@@ -28,6 +30,6 @@ export async function printResult(invocation: Invocation, kubectl: Kubectl, job:
 const run: Run = async (invocation) => {
   const kubectl = kubectlOf(invocation);
   const job = await kubectl.get<Job>('probejob', jobName(invocation.positionals[0]!));
-  return printResult(invocation, kubectl, job);
+  return printResult(invocation, job);
 };
 export default run;

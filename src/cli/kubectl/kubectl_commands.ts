@@ -2,7 +2,7 @@
 import type { Command, Option } from '../command.ts';
 import { PARALLEL, TIMES, VERSIONS } from '../commands/request_options.ts';
 import { DOCTOR } from '../doctor/doctor_command.ts';
-import { PLACE, TOKEN_SECRET } from './options.ts';
+import { JOB_PLACE, PLACE, TOKEN_SECRET } from './options.ts';
 
 const JOB = { name: 'JOB', help: 'name of a ProbeJob: NAME or pj/NAME' } as const;
 const FILE = (help: string): Option => ({ name: 'file', short: 'f', value: 'FILE', help });
@@ -12,8 +12,8 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
     name: 'probe',
     summary: 'Make a ProbeJob, wait for its end and print the result',
     description: [
-      'The job runs on the default token, with the right to create ProbeJobs. Its result is read from the API. ' +
-        'Ctrl-C deletes the job, which cancels it.',
+      'The job runs on the default token, or in the namespace of a tenant on one of its account, with the right to ' +
+        'create ProbeJobs. Its result is read from the API. Ctrl-C deletes the job, which cancels it.',
       'An address with a password or a query must not stand in a resource: put it into a Secret with the label ' +
         'probeyard.dev/source=true.',
     ],
@@ -24,7 +24,7 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
       { name: 'policy', short: 'p', value: 'POLICY', help: 'a shared policy, such as shared/web-mp4' },
       ...TIMES,
       TOKEN_SECRET,
-      ...PLACE,
+      ...JOB_PLACE,
     ],
     formats: ['table', 'json', 'yaml'],
     examples: [
@@ -37,7 +37,7 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
     name: 'result',
     summary: 'Print the result of a ProbeJob',
     positionals: [JOB],
-    options: [TOKEN_SECRET, ...PLACE],
+    options: [TOKEN_SECRET, ...JOB_PLACE],
     formats: ['table', 'json', 'yaml'],
     examples: [{ does: 'of a job that was made by hand', line: 'kubectl probeyard result pj/by-hand -o json' }],
     run: async () => (await import('./job_result.ts')).default,
@@ -47,7 +47,7 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
     summary: 'Say why a job waits, or why it failed',
     description: ['From the status of the job, its pool, its tools and their Events.'],
     positionals: [JOB],
-    options: PLACE,
+    options: JOB_PLACE,
     formats: ['table', 'json', 'yaml'],
     examples: [
       { does: 'why does it wait?', line: 'kubectl probeyard explain pj/019a5f3e-8a00-7000-8000-000000000001' },

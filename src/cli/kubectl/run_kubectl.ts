@@ -22,8 +22,12 @@ const notThere = (error: NodeJS.ErrnoException): Failure =>
     ? new Failure('kubectl is not installed, or not in PATH', EXIT.usage)
     : new Failure(`kubectl: ${error.message}`, EXIT.unknown);
 
-export function kubectlOf({ text, env, signal }: Pick<Invocation, 'text' | 'env' | 'signal'>): Kubectl {
-  const namespace = text('namespace') ?? NAMESPACE;
+type Given = Pick<Invocation, 'text' | 'env' | 'signal'>;
+
+/** Where the release is, if the jobs are elsewhere. */
+export const kubectlOfRelease = (given: Given): Kubectl => kubectlOf(given, given.text('release-namespace'));
+
+export function kubectlOf({ text, env, signal }: Given, namespace: string = text('namespace') ?? NAMESPACE): Kubectl {
   const place = (['context', 'kubeconfig'] as const).flatMap((name) => {
     const value = text(name);
     return value === undefined ? [] : [`--${name}=${value}`];
