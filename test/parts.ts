@@ -77,7 +77,10 @@ export const BESIDE_CLUSTER: Part = [
 /** On the cluster. Seconds, one after the other, where all files took 1,532. */
 export const SLOW_ON_CLUSTER: Part = [
   ['the figures of docs/reports/hostility.md, in their short form (117)', 'test/hostility/neighbour/*.test.ts'],
-  ['the release is upgraded, rolled back, and restored from a backup (175)', 'test/cluster/{backup,helm}.test.ts'],
+  [
+    'the release is upgraded, rolled back, and restored from a backup (175)',
+    'test/cluster/{backup,helm,tenants}.test.ts',
+  ],
   ['pools roll twice under load (82)', 'test/cluster/rolling.test.ts'],
   ['images that hang take a minute to be judged (65)', 'test/cluster/broken_tools.test.ts'],
   ['another node beside this one (119)', 'test/cluster/node/{lifecycle,simulated}.test.ts'],

@@ -115,6 +115,8 @@ export const SECTIONS: readonly Section[] = [
     'operating/custom-resources.md': 'Every field of ProbeJob, ProbeTool, ProbePool and ProbePolicy.',
     'operating/network.md':
       'Allow private sources and receivers, use an egress proxy, set network policies, require isolation.',
+    'operating/tenants.md':
+      'Let people create ProbeJobs in namespaces of their own, each on an account: rights, creators, results, costs.',
     'operating/pools.md': 'Size pools of warm runners, choose who shares a runner, place pods, drain and lose nodes.',
     'operating/databases.md': 'Use your own PostgreSQL (CloudNativePG, PgBouncer, TLS) and your own NATS.',
     'operating/availability.md':

@@ -40,6 +40,24 @@ describe('chart: refused values and clusters', function () {
       { runners: { namespace: 'probeyard' } },
       /runners\.namespace: must differ from the namespace of the release/,
     ],
+    ['a tenant without an account', { tenants: { namespaces: [{ name: 'team-a' }] } }, /account/],
+    [
+      'tenants without the policies that hold them apart',
+      { admissionPolicy: { enabled: false }, tenants: { namespaces: [{ name: 'team-a', account: 7 }] } },
+      /tenants\.namespaces: requires admissionPolicy\.enabled/,
+    ],
+    ...['probeyard', 'probeyard-runners', 'team-a'].map((name): [string, object, RegExp] => [
+      `a tenant in the namespace ${name}, which is taken`,
+      {
+        tenants: {
+          namespaces: [
+            { name: 'team-a', account: 7 },
+            { name, account: 8 },
+          ],
+        },
+      },
+      new RegExp(`tenants\\.namespaces: "${name}" is the namespace of the release or of its runners, or named twice`),
+    ]),
     ['two kinds of CA', { sources: { ca: { pem: 'x', configMap: 'y' } } }, /pem or configMap, not both/],
     [
       'a pull secret that is not JSON',

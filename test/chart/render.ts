@@ -44,12 +44,21 @@ export interface RenderOptions {
   kubeVersion?: string;
   release?: string;
   namespace?: string;
+  /** What the cluster serves beside what Helm knows of. */
+  apiVersions?: readonly string[];
 }
 
 const template = (
   values: object,
-  { kubeVersion = '1.36.0', release = RELEASE, namespace = NAMESPACE }: RenderOptions,
-): HelmResult => helm(['template', release, CHART, '--namespace', namespace, '--kube-version', kubeVersion], values);
+  { kubeVersion = '1.36.0', release = RELEASE, namespace = NAMESPACE, apiVersions = [] }: RenderOptions,
+): HelmResult =>
+  helm(
+    [
+      ...['template', release, CHART, '--namespace', namespace, '--kube-version', kubeVersion],
+      ...apiVersions.map((version) => `--api-versions=${version}`),
+    ],
+    values,
+  );
 
 /** helm takes about 0.2 s and reading its YAML longer, and many tests use the same rendering. */
 const rendered = new Map<string, Rendered[]>();

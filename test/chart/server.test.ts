@@ -286,6 +286,118 @@ describe('chart on an API server', function () {
     });
   });
 
+  describe('in the namespace of a tenant', () => {
+    const SPEC = { kind: 'file', source: { url: 'https://example.com/x.mp4' } };
+    const alice = 'alice@example.org';
+    /** Has every right there. */
+    const eve = 'eve@example.org';
+    let team: string;
+    const object = (kind: string, spec: object, more: object = {}) =>
+      stringify({ apiVersion: API_VERSION, kind, metadata: { generateName: 'x-' }, spec, ...more });
+    const create = (spec: object, as: string, { where = team, ...more }: { where?: string; status?: object } = {}) =>
+      kubectl(
+        ['create', '-o', 'jsonpath={.metadata.name} {.spec.createdBy}', '--namespace', where, '--as', as, '-f', '-'],
+        object('ProbeJob', spec, more),
+      );
+    const named = (as: string, more: object = {}) => ({ ...SPEC, createdBy: as, ...more });
+    const can = (as: string, where: string, verb: string, what: string) =>
+      kubectl(['auth', 'can-i', '--as', as, '--namespace', where, verb, what]).stdout.trim();
+    const controller = () => `system:serviceaccount:${namespace}:py-probeyard-controller`;
+
+    before(async () => {
+      team = await server.namespace('team');
+      run('upgrade', { tenants: { namespaces: [{ name: team, account: 7 }] } });
+      const bind = (...args: string[]) =>
+        assert.equal(kubectl(['--namespace', team, 'create', ...args]).status, 0, args.join(' '));
+      bind('rolebinding', 'alice', `--clusterrole=${namespace}-py-probeyard-submitter`, `--user=${alice}`);
+      bind('role', 'all', '--verb=*', '--resource=*.*');
+      bind('rolebinding', 'eve', '--role=all', `--user=${eve}`);
+      await until('the policies apply', () => /spec\.createdBy/.test(create(named(eve), alice).stderr), 30_000);
+      await until('it is served', () => create(named(alice), alice).status === 0, 30_000);
+    });
+
+    it('a job has its creator, and no other', () => {
+      assert.match(create(named(alice), alice).stdout, / alice@example\.org$/);
+      for (const as of [alice, eve])
+        assert.match(
+          create(named('bob@example.org'), as).stderr,
+          new RegExp(`spec\\.createdBy: must be your user name, "${as}"`),
+        );
+    });
+
+    it('it is written where the API server can do so, and must be given elsewhere', async () => {
+      const written = kubectl(['get', '--raw', '/apis/admissionregistration.k8s.io/v1']).stdout;
+      if (written.includes('mutatingadmissionpolicies'))
+        await until('it is written', () => / alice@example\.org$/.test(create(SPEC, alice).stdout), 30_000);
+      else assert.match(create(SPEC, alice).stderr, /spec\.createdBy: must be your user name, "alice@example\.org"/);
+    });
+
+    it('in the namespace of the release it may be left out, and is not forged either', () => {
+      kubectl(['create', 'rolebinding', 'alice', '--role=py-probeyard-submitter', `--user=${alice}`]);
+      const where = namespace;
+      assert.equal(create(SPEC, alice, { where }).status, 0);
+      assert.equal(create(named(alice), alice, { where }).status, 0);
+      assert.match(create(named(eve), alice, { where }).stderr, /spec\.createdBy: must be your user name/);
+    });
+
+    it('nobody there may name a token, a sealed source or a status', () => {
+      for (const [spec, more, refused] of [
+        [named(eve, { token: { id: 1, user: 1 } }), {}, /only the API of Probeyard may set spec\.token/],
+        [named(eve, { source: { sealed: 'a.b.c.d.e' } }), {}, /only the API of Probeyard may set spec\.source\.sealed/],
+        [named(eve), { status: { attempts: 1 } }, /only the controllers of Probeyard may write the status/],
+      ] as const)
+        assert.match(create(spec, eve, more).stderr, refused);
+    });
+
+    it('pools, tools and policies are refused there', () => {
+      for (const [kind, spec] of [
+        ['ProbePool', { serves: { kinds: ['file'] }, minReady: 0, maxPods: 1 }],
+        ['ProbeTool', { tool: 'ffprobe', version: '9.9', image: 'x', command: ['{root}/ffprobe'] }],
+        ['ProbePolicy', { rules: [{ hello: 'world' }] }],
+      ] as const)
+        assert.match(
+          kubectl(['create', '--namespace', team, '-f', '-'], object(kind, spec)).stderr,
+          new RegExp(`no Probeyard serves the namespace ${team}; create a ${kind} in the namespace ${namespace}`),
+        );
+    });
+
+    it('every right there is none in the namespaces of the release and of the runners', () => {
+      assert.equal(can(eve, team, 'create', 'probejobs.probeyard.dev'), 'yes');
+      for (const where of [namespace, runners])
+        for (const [verb, what] of [
+          ['get', 'secrets'],
+          ['get', 'pods'],
+          ['create', 'pods/exec'],
+          ['get', 'probejobs.probeyard.dev'],
+          ['impersonate', 'serviceaccounts'],
+          ['get', 'events'],
+        ] as const)
+          assert.equal(can(eve, where, verb, what), 'no', `${verb} ${what} in ${where}`);
+    });
+
+    it('the controller reads, ends and deletes jobs there, creates none, and reads nothing else', () => {
+      for (const [verb, what, answer] of [
+        ['list', 'probejobs.probeyard.dev', 'yes'],
+        ['patch', 'probejobs.probeyard.dev', 'yes'],
+        ['deletecollection', 'probejobs.probeyard.dev', 'yes'],
+        ['create', 'events', 'yes'],
+        ['create', 'probejobs.probeyard.dev', 'no'],
+        ['get', 'secrets', 'no'],
+        ['list', 'pods', 'no'],
+        ['get', 'probepools.probeyard.dev', 'no'],
+      ] as const)
+        assert.equal(can(controller(), team, verb, what), answer, `${verb} ${what}`);
+      assert.equal(can(`system:serviceaccount:${namespace}:py-probeyard-api`, team, 'list', 'probejobs'), 'no');
+    });
+
+    it('without the binding nothing of it is left', async () => {
+      run('upgrade');
+      await until('it is refused', () => /no Probeyard serves/.test(create(named(eve), eve).stderr), 30_000);
+      assert.equal(can(controller(), team, 'list', 'probejobs.probeyard.dev'), 'no');
+      assert.equal(kubectl(['get', 'clusterrole', `${namespace}-py-probeyard-tenants`]).status, 1);
+    });
+  });
+
   // Mocha runs nested suites after the tests beside them.
   describe('after these tests', () => {
     it('is uninstalled', () => {
