@@ -268,7 +268,10 @@ describe('a kubectl user who may only create, read and delete ProbeJobs', functi
       await create(job, { source: { secretRef: { name, key } } });
       const { status } = await ended(job);
       assert.equal(stateOf({ status } as ProbeJob), 'InvalidRequest');
-      assert.match(status?.summary ?? '', /spec.source.secretRef: not allowed in this installation/);
+      assert.match(
+        status?.summary ?? '',
+        /spec.source.secretRef: Probeyard may not read Secrets of the namespace probeyard;/,
+      );
     }
   });
 

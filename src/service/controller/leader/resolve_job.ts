@@ -135,7 +135,11 @@ async function sourceByHand(kube: KubeClient, s3Hosts: readonly string[], job: P
     return readAddress(Buffer.from(value, 'base64').toString('utf8').trim(), s3Hosts);
   } catch (error) {
     if (isKubeError(error, 'not-found')) throw noSecret(secretRef.name);
-    if (isKubeError(error, 'forbidden')) throw invalid('spec.source.secretRef: not allowed in this installation');
+    if (isKubeError(error, 'forbidden'))
+      throw invalid(
+        `spec.source.secretRef: Probeyard may not read Secrets of the namespace ${job.metadata.namespace}; ` +
+          'its operator can allow it, and in the namespace of a tenant a Role for the controller does',
+      );
     throw error;
   }
 }
