@@ -31,6 +31,6 @@ export const KUBECTL_PROGRAM: Program = {
   notes: [
     'Exit codes: 0 done, 1 the file failed, 2 usage, 3 nothing could be found out.',
     'probe, result and upgrade read results from the API, through kubectl port-forward, with the token in ' +
-      'PROBEYARD_TOKEN or in a Secret that kubectl may read.',
+      'PROBEYARD_TOKEN or in a Secret that kubectl may read. Where kubectl sees no release they go to PROBEYARD_URL.',
   ],
 };
