@@ -54,7 +54,13 @@ const template = (
 ): HelmResult =>
   helm(
     [
-      ...['template', release, CHART, '--namespace', namespace, '--kube-version', kubeVersion],
+      'template',
+      release,
+      CHART,
+      '--namespace',
+      namespace,
+      '--kube-version',
+      kubeVersion,
       ...apiVersions.map((version) => `--api-versions=${version}`),
     ],
     values,

@@ -1,10 +1,10 @@
 /** The plugin of kubectl, with the real kubectl, on a real API server with real resources. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EVENTS } from '../../src/platform/kube/client.ts';
+import { EVENTS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { startCluster, type Cluster } from '../controller/cluster_parts.ts';
 import { until } from '../until.ts';
 import { execute, type Printed } from './rig.ts';
@@ -26,17 +26,18 @@ describe('kubectl probeyard', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const plugin = (...args: string[]): Promise<Printed> =>
+  const pluginIn = (namespace: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Printed> =>
     execute(
       [
         join(standInsOfCheckout(folder), 'kubectl-probeyard'),
         args[0]!,
         `--kubeconfig=${cluster.servers.api.kubeconfig}`,
-        `--namespace=${cluster.namespace}`,
+        `--namespace=${namespace}`,
         ...args.slice(1),
       ],
-      { env: { HOME: folder } },
+      { env: { HOME: folder, ...env } },
     );
+  const plugin = (...args: string[]): Promise<Printed> => pluginIn(cluster.namespace, args);
   const printed = async (...args: string[]): Promise<string> => {
     const { code, stdout, stderr } = await plugin(...args);
     assert.equal(code, 0, stderr);
@@ -63,6 +64,44 @@ describe('kubectl probeyard', function () {
     assert.match(facts, /^pool short +0 ready, 0 busy/m);
     assert.match(facts, /^ffprobe 7\.0 +available$/m);
     assert.match(await printed('top'), /^0 jobs running, waiting: 1 NoRunner$/m);
+  });
+
+  it('explain: a job of a tenant, with the pool and the tools of the release', async () => {
+    const namespace = await cluster.servers.api.namespace('team');
+    const source = { url: 'https://media.example.org/a.mp4' };
+    const spec = { kind: 'file', source, createdBy: 'alice', tools: [{ name: 'ffprobe', version: '7.0' }] } as const;
+    await cluster.kube.create(PROBE_JOBS, {
+      metadata: { name: 'film', namespace },
+      spec: { ...spec, tools: [...spec.tools] },
+    });
+    const args = ['explain', 'film', `--release-namespace=${cluster.namespace}`];
+    const facts = (await pluginIn(namespace, args)).stdout.toString();
+    for (const line of [
+      /^token +that of its namespace$/m,
+      /^creator +alice$/m,
+      /^pool short /m,
+      /^ffprobe 7\.0 +available$/m,
+    ])
+      assert.match(facts, line);
+  });
+
+  it('probe: names the creator where the cluster asks for it, and reads the result at PROBEYARD_URL', async () => {
+    const bin = join(folder, 'bin');
+    mkdirSync(bin);
+    // As the API server of a cluster without MutatingAdmissionPolicy answers.
+    const script = `#!/bin/sh
+case "$*" in
+  *create*) cat > ${bin}/sent; grep -q '"createdBy":"alice"' ${bin}/sent || { echo 'spec.createdBy: must be' >&2; exit 1; } ;;
+  *whoami*) printf alice ;;
+  *services*) echo '{"items":[]}' ;;
+  *probejob*) echo '{"metadata":{"name":"x"},"spec":{},"status":{"completedAt":"x","resultPath":"/v1/probe/1","conditions":[{"type":"Succeeded","status":"True","reason":"Completed"}]}}' ;;
+esac\n`;
+    writeFileSync(join(bin, 'kubectl'), script, { mode: 0o755 });
+    const env = { PATH: `${bin}:${process.env['PATH']}`, PROBEYARD_URL: 'http://127.0.0.1:1', PROBEYARD_TOKEN: TOKEN };
+    const { code, stderr } = await pluginIn('team-a', ['probe', 'https://media.example.com/a'], env);
+    assert.match(stderr, /^x?.*probe-\w+: Completed/m);
+    assert.match(stderr, /127\.0\.0\.1:1/);
+    assert.equal(code, 3);
   });
 
   it('says of what is not there that it is not there', async () => {

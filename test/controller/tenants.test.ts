@@ -71,6 +71,10 @@ describe("leader: jobs in tenants' namespaces", function () {
   };
   const create = (namespace: string | undefined, name: string, spec: Partial<ProbeJobSpec> = {}) =>
     kube.create(PROBE_JOBS, { metadata: { name, namespace: namespace! }, spec: { ...SPEC, ...spec } });
+  const finish = async (namespace: string | undefined, name: string) => {
+    await until('its runner has it', () => cluster.runners.of(`${namespace}/${name}`));
+    await cluster.runners.of(`${namespace}/${name}`)!.finish();
+  };
   const read = (namespace: string | undefined, name: string) => kube.get(PROBE_JOBS, name, { namespace });
   const has = (namespace: string | undefined, name: string, state: string) =>
     until(`${namespace}/${name} is ${state}`, async () => stateOf(await read(namespace, name)) === state, 20_000);
@@ -118,12 +122,12 @@ describe("leader: jobs in tenants' namespaces", function () {
     const tenants = [runners.of(`${teamA}/one`), runners.of(`${teamB}/two`)].map((runner) => runner?.uid);
     assert.equal(new Set(tenants).size, 2);
     assert.equal(stateOf(await read(teamA, 'two')), 'TokenAtLimit');
-    await runners.of(`${teamA}/one`)!.finish();
+    await finish(teamA, 'one');
     await has(teamA, 'two', 'Running');
     assert.equal((await read(teamB, 'two')).status?.attempts, 1);
     runners.behaviour.go = () => ({ ms: 1 });
-    await runners.of(`${teamA}/two`)!.finish();
-    await runners.of(`${teamB}/two`)!.finish();
+    await finish(teamA, 'two');
+    await finish(teamB, 'two');
   });
 
   it('deleting one cancels it, and no job of its name elsewhere', async () => {
@@ -136,7 +140,7 @@ describe("leader: jobs in tenants' namespaces", function () {
     const [record] = await cluster.ended(gone.metadata.uid ?? '');
     assert.equal(record?.reason, 'Cancelled');
     assert.equal(stateOf(await read(teamB, 'film')), 'Running');
-    await runners.of(`${teamB}/film`)!.finish();
+    await finish(teamB, 'film');
     await has(teamB, 'film', 'Completed');
   });
 
@@ -158,7 +162,7 @@ describe("leader: jobs in tenants' namespaces", function () {
     await until('it runs', () => runners.of(id));
     const forged = await create(teamA, id, { token: { id: tokens[1]!, user: accounts[1]! } });
     await has(teamA, id, 'Running');
-    await runners.of(`${teamA}/${id}`)!.finish();
+    await finish(teamA, id);
     const [record] = await cluster.ended(forged.metadata.uid ?? '');
     assert.equal(record?.tokenId, tokens[0]);
     assert.equal((await cluster.record(id)).state, 'open');
