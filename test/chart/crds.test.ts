@@ -416,6 +416,7 @@ describe('custom resource definitions', function () {
         Kind: 'file',
         Source: 'https://origin.example/a.mp4',
         Token: 17,
+        Creator: null,
         State: 'Completed',
         Queue: 12,
         Duration: 340,

@@ -89,17 +89,27 @@ describe('kubectl probeyard', function () {
     const bin = join(folder, 'bin');
     mkdirSync(bin);
     // As the API server of a cluster without MutatingAdmissionPolicy answers.
+    const refusal = "echo 'spec.createdBy: must be your user name' >&2; exit 1";
+    const job = {
+      metadata: { name: 'x' },
+      spec: {},
+      status: {
+        completedAt: 'x',
+        resultPath: '/v1/probe/1',
+        conditions: [{ type: 'Succeeded', status: 'True', reason: 'Completed' }],
+      },
+    };
     const script = `#!/bin/sh
 case "$*" in
-  *create*) cat > ${bin}/sent; grep -q '"createdBy":"alice"' ${bin}/sent || { echo 'spec.createdBy: must be' >&2; exit 1; } ;;
+  *create*) cat > ${bin}/sent; grep -q '"createdBy":"alice"' ${bin}/sent || { ${refusal}; } ;;
   *whoami*) printf alice ;;
   *services*) echo '{"items":[]}' ;;
-  *probejob*) echo '{"metadata":{"name":"x"},"spec":{},"status":{"completedAt":"x","resultPath":"/v1/probe/1","conditions":[{"type":"Succeeded","status":"True","reason":"Completed"}]}}' ;;
+  *probejob*) echo '${JSON.stringify(job)}' ;;
 esac\n`;
     writeFileSync(join(bin, 'kubectl'), script, { mode: 0o755 });
     const env = { PATH: `${bin}:${process.env['PATH']}`, PROBEYARD_URL: 'http://127.0.0.1:1', PROBEYARD_TOKEN: TOKEN };
     const { code, stderr } = await pluginIn('team-a', ['probe', 'https://media.example.com/a'], env);
-    assert.match(stderr, /^x?.*probe-\w+: Completed/m);
+    assert.match(stderr, /probe-\w+: Completed/);
     assert.match(stderr, /127\.0\.0\.1:1/);
     assert.equal(code, 3);
   });

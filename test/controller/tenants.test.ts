@@ -79,7 +79,7 @@ describe("leader: jobs in tenants' namespaces", function () {
   const has = (namespace: string | undefined, name: string, state: string) =>
     until(`${namespace}/${name} is ${state}`, async () => stateOf(await read(namespace, name)) === state, 20_000);
 
-  it('jobs of one name in three namespaces run, each on the account of its own, and are recorded as that one’s', async () => {
+  it('jobs of one name in three namespaces run, each on its own account, and are recorded as that one’s', async () => {
     await start();
     const made = await Promise.all([
       create(cluster.namespace, 'film'),

@@ -166,7 +166,7 @@ describe('store: tokens', function () {
     assert.deepEqual(await fixture.sql('select sha256 from tokens where id = $1', [token?.id]), [{ sha256: null }]);
   });
 
-  it('the token of an account: the given one if it is theirs, else the oldest of the root user that can be used', async () => {
+  it('the token of an account: the given one if it is theirs, else the oldest usable of the root user', async () => {
     const { sql, store } = fixture;
     const user = async (email: string, parent: number | null) =>
       Number(

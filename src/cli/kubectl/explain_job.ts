@@ -140,8 +140,8 @@ function sentenceOf({ job, pools, now }: Facts): { says: string; helps?: string 
     return {
       says: `waits, and no pool serves its kind ${job.spec.kind ?? 'file'}`,
       helps:
-        'spec.serves.kinds of a ProbePool has to name the kind; for the job of a tenant --release-namespace says where ' +
-        'the pools are',
+        'spec.serves.kinds of a ProbePool has to name the kind; for the job of a tenant --release-namespace says ' +
+        'where the pools are',
     };
   return {
     says: 'was not taken in by any controller',

@@ -183,8 +183,8 @@ const ProbeJobSpec = Type.Object(
     createdBy: Type.Optional(
       shownText(512, {
         description:
-          'The Kubernetes user who created the job with kubectl. An admission policy refuses a name that is not theirs, ' +
-          'and a job of a tenant without one.',
+          'The Kubernetes user who created the job with kubectl. An admission policy refuses a name that is not ' +
+          'theirs, and a job of a tenant without one.',
       }),
     ),
     submittedAt: Type.Optional(time({ description: 'When the API accepted the request, with milliseconds.' })),

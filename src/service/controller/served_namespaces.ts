@@ -13,7 +13,9 @@ import { slimJob } from '../../platform/kube/slim.ts';
  */
 export type JobKey = string;
 
-type Named = { metadata: Pick<ProbeJob['metadata'], 'name' | 'namespace'> };
+interface Named {
+  metadata: Pick<ProbeJob['metadata'], 'name' | 'namespace'>;
+}
 
 /** Of the object with this key. */
 export const nameOf = (key: JobKey): string => key.slice(key.indexOf('/') + 1);
@@ -51,8 +53,8 @@ export class ServedNamespaces {
   }
 
   /**
-   * As every job is read. The API creates its jobs in the release's namespace: elsewhere a token is a forgery, and would
-   * make the name of the job the id of its request.
+   * As every job is read. The API creates its jobs in the release's namespace: elsewhere a token is a forgery, and
+   * would make the name of the job the id of its request.
    */
   received(job: ProbeJob): ProbeJob {
     if (!this.#isAtHome(job)) delete job.spec.token;

@@ -1,7 +1,7 @@
 /**
  * The order of intake: one job after another within an account, and accounts side by side, so that a job that waits for
- * Postgres or the API server holds up nobody else's. Jobs created by hand in the release's namespace are a chain of their
- * own.
+ * Postgres or the API server holds up nobody else's. Jobs created by hand in the release's namespace are a chain of
+ * their own.
  */
 import { makeTurns } from '../../../base/turns.ts';
 
@@ -20,7 +20,10 @@ export class IntakeChains {
   /** The chain of each token in intake: it stays the same when the token's account becomes known meanwhile. */
   readonly #tokens = new Map<number | string, { chain: string; jobs: number }>();
 
-  /** `token`: its id, or the namespace of a tenant. `account`: its account, if it is known. `open` is over before `work` begins; neither may fail. */
+  /**
+   * `token`: its id, or the namespace of a tenant. `account`: its account, if it is known. `open` is over before `work`
+   * begins; neither may fail.
+   */
   add(token: number | string, account: number | undefined, open: () => Promise<void>, work: () => Promise<void>): void {
     const of = this.#tokens.get(token) ?? {
       chain: account === undefined ? `token ${token}` : `account ${account}`,
