@@ -472,6 +472,9 @@ const VALUES: TSchema = object({
     annotations: textMap,
   }),
   metrics: object({
+    auth: oneOf(['none', 'token', 'kubernetes']),
+    tokenSecret: optionalName,
+    tls: object({ existingSecret: optionalName, caKey: text() }),
     scrapeAnnotations: flag,
     podMonitor: monitor,
     serviceMonitor: monitor,

@@ -18,7 +18,7 @@ export const LABELS: Readonly<Record<string, string>> = {
   step: '`open`, `create`, `early`, `wait`, `answer`',
   stream: '`results` or `chunks`',
   tool: 'the tools that Probeyard knows',
-  version: 'versions of the installed ProbeTools',
+  version: 'versions of the installed ProbeTools, or of Probeyard',
   wall: 'the walls of `runners.isolation.require`',
   why: 'a fixed set: `idle`, `age`, `silent`, `never-ready` …',
 };
@@ -70,6 +70,7 @@ export const WORRY: Readonly<Record<string, string>> = {
   probeyard_spans_total:
     '`refused` or `dropped` increases: the receiver of spans is away or too slow; no request waits for it',
   probeyard_api_memory_waiting: 'above 0 for minutes',
+  probeyard_event_loop_busy_seconds_total: 'its rate is near 1 on the leader: no job is admitted faster than it works',
 };
 
 export interface Foreign {

@@ -7,6 +7,7 @@ import { controllerMetrics, leaseMetrics } from '../../src/service/controller/me
 import { termMetrics } from '../../src/service/controller/term_figures.ts';
 import { transportMetrics } from '../../src/service/controller/transport_metrics.ts';
 import { connectionMetrics, type Connections } from '../../src/platform/metrics/connections.ts';
+import { ownMetrics } from '../../src/platform/metrics/process.ts';
 import type { Bus } from '../../src/platform/bus/connect.ts';
 import { makeTracer } from '../../src/platform/tracing/tracer.ts';
 import { webhookMetrics } from '../../src/service/webhooks/metrics.ts';
@@ -55,8 +56,9 @@ function controllerRegistry(): Registry {
   return registry;
 }
 
-function connectionRegistry(): Registry {
+function registryOfBoth(): Registry {
   const registry = new Registry();
+  ownMetrics(registry);
   connectionMetrics(registry, NEVER);
   makeTracer({ endpoint: 'http://collector', share: 0, service: '', instance: '', registry });
   return registry;
@@ -72,7 +74,7 @@ const rowsOf = (registry: Registry): MetricRow[] =>
 const sections = (): readonly (readonly [string, MetricRow[]])[] => [
   ['API', rowsOf(apiRegistry())],
   ['Controller', rowsOf(controllerRegistry())],
-  ['Both', rowsOf(connectionRegistry())],
+  ['Both', rowsOf(registryOfBoth())],
 ];
 
 /** Every metric of Probeyard itself. */

@@ -176,6 +176,14 @@ export const directPostgresOf = (config: PostgresConfig) => ({
 });
 /** Where the kubelet asks whether the process is alive: a thread answers. */
 const livenessListen = listen('PY_LIVENESS_LISTEN', ':9091');
+/** The port of metrics, and who may read them there. */
+const metrics = {
+  metricsListen: listen('PY_METRICS_LISTEN', ':9090'),
+  metricsAuth: oneOf('PY_METRICS_AUTH', ['none', 'token', 'kubernetes'], 'none'),
+  metricsTokenFile: text('PY_METRICS_TOKEN_FILE', ''),
+  /** With tls.crt and tls.key. Empty: without TLS. */
+  metricsTlsFolder: text('PY_METRICS_TLS_FOLDER', ''),
+};
 /** Connections of a process that runs for long. */
 const pool = {
   postgresPoolSize: integer('PY_POSTGRES_POOL_SIZE', 2, 200, 10),
@@ -251,7 +259,7 @@ const api = {
   sealPublicFile: text('PY_SEAL_PUBLIC_FILE'),
   replica: text('PY_REPLICA', 'local'),
   listen: listen('PY_LISTEN', ':8080'),
-  metricsListen: listen('PY_METRICS_LISTEN', ':9090'),
+  ...metrics,
   livenessListen,
   drainMs: integer('PY_DRAIN_MS', 0, 3_600_000, 115_000),
   /** Where uploaded files are kept. Empty: files are not taken. */
@@ -314,7 +322,7 @@ const controller = {
   natsStageFiles: json('PY_NATS_STAGE_FILES', 'a list of files', isStrings, []),
   sealPrivateFile: text('PY_SEAL_PRIVATE_FILE'),
   livenessListen,
-  metricsListen: listen('PY_METRICS_LISTEN', ':9090'),
+  ...metrics,
   runnerNamespace: text('PY_RUNNER_NAMESPACE', 'probeyard-runners'),
   runnerImage: text('PY_RUNNER_IMAGE'),
   runnerServiceAccount: text('PY_RUNNER_SERVICE_ACCOUNT', 'probeyard-runner'),
@@ -449,7 +457,7 @@ const rotate = {
 const samples = {
   ...common,
   listen: api.listen,
-  metricsListen: api.metricsListen,
+  metricsListen: metrics.metricsListen,
   samplesFolder: text('PY_SAMPLES_FOLDER', '/app/samples'),
 };
 

@@ -3,7 +3,10 @@
  * API also serves the first two to its callers.
  */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { readFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Registry } from 'prom-client';
 import { within } from './retry.ts';
@@ -68,6 +71,13 @@ export function shared(check: Check, freshMs: number): () => Promise<string | nu
   };
 }
 
+export interface Refusal {
+  status: 401 | 403 | 503;
+  error: string;
+}
+/** Null: whoever sends this header may read the metrics. */
+export type Gate = (authorization: string | undefined) => Promise<Refusal | null>;
+
 export interface HealthSources {
   /** A failed check makes the kubelet restart the process. */
   live?: Checks;
@@ -75,31 +85,61 @@ export interface HealthSources {
   /** Reported by `/readyz`, without a say in it. */
   dependencies?: Checks;
   registry?: Registry;
+  /** Absent: whoever reaches the port may read the metrics. */
+  gate?: Gate | undefined;
+  /** With tls.crt and tls.key. Empty: without TLS. */
+  tlsFolder?: string;
+}
+
+const CERTIFICATE_MS = 60_000;
+
+/** A renewed certificate is in use within a minute. One that cannot be read, or has another key, is not. */
+function listenerOf(tlsFolder: string, renewMs: number, handle: RequestListener): Server | TlsServer {
+  if (tlsFolder === '') return createServer(handle);
+  const files = () => ({
+    cert: readFileSync(join(tlsFolder, 'tls.crt')),
+    key: readFileSync(join(tlsFolder, 'tls.key')),
+  });
+  const server = createTlsServer(files(), handle);
+  const renew = (): void => {
+    try {
+      server.setSecureContext(files());
+    } catch {
+      // The Secret is being written.
+    }
+  };
+  const timer = setInterval(renew, renewMs).unref();
+  server.once('close', () => clearInterval(timer));
+  return server;
 }
 
 /** Serves on a separate port that no Ingress exposes. */
 export async function serveHealth(
   listen: { host: string | undefined; port: number },
-  { live = {}, ready = {}, dependencies = {}, registry }: HealthSources,
-): Promise<Server> {
+  { live = {}, ready = {}, dependencies = {}, registry, gate, tlsFolder = '' }: HealthSources,
+  { renewMs = CERTIFICATE_MS } = {},
+): Promise<Server | TlsServer> {
   const json = ({ status, body }: { status: number; body: object }) => ({
     status,
     type: 'application/json',
     text: JSON.stringify(body),
   });
-  const answer = async (method: string, path: string) => {
+  const answer = async (method: string, path: string, authorization: string | undefined) => {
     if (method !== 'GET' && method !== 'HEAD') return json({ status: 405, body: { error: 'only GET and HEAD' } });
     if (path === '/healthz') return json(await healthOf('ok', live));
     if (path === '/readyz') return json(await healthOf('ready', ready, dependencies));
+    const refused = path === '/metrics' ? await gate?.(authorization) : undefined;
+    if (refused) return json({ status: refused.status, body: { error: refused.error } });
     if (path === '/metrics' && registry)
       return { status: 200, type: registry.contentType, text: await registry.metrics() };
     return json({ status: 404, body: { error: 'not found' } });
   };
-  const server = createServer((request, response) => {
+  const server = listenerOf(tlsFolder, renewMs, (request, response) => {
     const path = (request.url ?? '').split('?')[0] ?? '';
-    void answer(request.method ?? '', path).then(({ status, type, text }) =>
-      response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(text),
-    );
+    void answer(request.method ?? '', path, request.headers.authorization).then(({ status, type, text }) => {
+      const asks = status === 401 ? { 'www-authenticate': 'Bearer' } : {};
+      response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store', ...asks }).end(text);
+    });
   });
   server.listen(listen.port, listen.host);
   await once(server, 'listening');

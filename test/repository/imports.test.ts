@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/bus': ['base', 'source', 'media', 'platform/kube'],
   'platform/identity': ['base', 'source'],
   'platform/kube': ['base', 'media'],
-  'platform/metrics': ['base', 'platform/bus', 'platform/store'],
+  'platform/metrics': ['base', 'platform/bus', 'platform/kube', 'platform/store'],
   'platform/seal': [],
   'platform/statistics': ['source', 'platform/kube'],
   'platform/store': ['base', 'media', 'platform/kube', 'platform/statistics'],

@@ -98,8 +98,51 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
+{{/* The port of metrics, and who may read them there. */}}
+{{- define "probeyard.metricsEnv" -}}
+{{- with .Values.metrics }}
+- name: PY_METRICS_LISTEN
+  value: ":9090"
+- name: PY_METRICS_AUTH
+  value: {{ .auth }}
+{{- if eq .auth "token" }}
+- name: PY_METRICS_TOKEN_FILE
+  value: /etc/probeyard/metrics/token
+{{- end }}
+{{- if .tls.existingSecret }}
+- name: PY_METRICS_TLS_FOLDER
+  value: /etc/probeyard/metrics
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "probeyard.metricsSources" -}}
+{{- with .Values.metrics }}
+{{- if eq .auth "token" }}
+- secret:
+    name: {{ .tokenSecret }}
+    items: [{ key: token, path: metrics/token }]
+{{- end }}
+{{- with .tls.existingSecret }}
+- secret:
+    name: {{ . }}
+    items:
+      - { key: tls.crt, path: metrics/tls.crt }
+      - { key: tls.key, path: metrics/tls.key }
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Without a credential, whatever metrics.auth says. */}}
+{{- define "probeyard.readiness" -}}
+httpGet: { path: /readyz, port: metrics{{ if .Values.metrics.tls.existingSecret }}, scheme: HTTPS{{ end }} }
+{{- end -}}
+
 {{- define "probeyard.scrapeAnnotations" -}}
 {{- if .Values.metrics.scrapeAnnotations }}
+{{- if .Values.metrics.tls.existingSecret }}
+prometheus.io/scheme: https
+{{- end }}
 prometheus.io/scrape: "true"
 prometheus.io/port: "9090"
 prometheus.io/path: /metrics

@@ -1,8 +1,9 @@
 /** Metrics of the API. Labels are bounded: routes by their pattern, statuses by their class. */
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { Counter, Histogram, Registry } from 'prom-client';
 import type { MemoryBudget } from '../result/memory_budget.ts';
 import type { JobName } from './work/jobs.ts';
 import type { WorkOutcome } from './work/pool.ts';
+import { processMetrics } from '../../platform/metrics/process.ts';
 import { readOne } from '../../platform/metrics/read_at_scrape.ts';
 
 const SECONDS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 660];
@@ -59,7 +60,7 @@ export type Metrics = ReturnType<typeof makeMetrics>;
 
 export function makeMetrics(waiting: () => number, options: { defaults?: boolean } = {}) {
   const registry = new Registry();
-  if (options.defaults) collectDefaultMetrics({ register: registry });
+  if (options.defaults) processMetrics(registry);
   const count = countersOf(registry);
   // A counter that begins at 1 has no increase: series that alerts watch begin at 0.
   for (const reason of ['postgres', 'nats', 'kubernetes', 'memory', 'objects', 'issuer', 'internal'])

@@ -16,6 +16,7 @@ import { connectBus, type Bus } from '../../platform/bus/connect.ts';
 import { INBOX } from '../../platform/bus/permissions.ts';
 import { makeClient } from '../../platform/kube/client.ts';
 import { makeLog, type Logger } from '../../base/log.ts';
+import { openGate } from '../../platform/metrics/gate.ts';
 import { openStore } from '../../platform/store/store.ts';
 import { foldersOf } from './pages/page_routes.ts';
 import { DEFAULTS, type Uploads } from './deps.ts';
@@ -122,7 +123,13 @@ export async function run(): Promise<void> {
 
   metrics.counted = deps.metrics;
   handle = makeApp(deps, checks).callback();
-  const metricsServer = await serveHealth(config.metricsListen, { ...checks, registry: deps.metrics.registry });
+  const readers = await openGate(config);
+  const metricsServer = await serveHealth(config.metricsListen, {
+    ...checks,
+    registry: deps.metrics.registry,
+    gate: readers.gate,
+    tlsFolder: config.metricsTlsFolder,
+  });
   log.info('started');
 
   const signal = await stopping.serving();
@@ -141,7 +148,7 @@ export async function run(): Promise<void> {
   metricsServer.close();
   metricsServer.closeAllConnections();
   await bus.drain().catch(() => {});
-  await Promise.allSettled([store.close(), kube.close()]);
+  await Promise.allSettled([store.close(), kube.close(), readers.close()]);
   log.info('drained');
 }
 

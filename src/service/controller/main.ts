@@ -19,6 +19,8 @@ import { floods } from './floods.ts';
 import { controllerMetrics, leaseMetrics } from './metrics.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
 import { ServedNamespaces } from './served_namespaces.ts';
+import { openGate } from '../../platform/metrics/gate.ts';
+import { processMetrics } from '../../platform/metrics/process.ts';
 import type { RunningTerm } from './term.ts';
 import { makeTracer } from '../../platform/tracing/tracer.ts';
 import { termMetrics } from './term_figures.ts';
@@ -41,6 +43,7 @@ export async function run(): Promise<void> {
   const config = loadConfig('controller');
   const log = makeLog('controller', config);
   const metrics = controllerMetrics();
+  processMetrics(metrics.registry);
   const tracer = makeTracer({
     endpoint: config.tracingEndpoint,
     share: config.tracingPercent / 100,
@@ -51,7 +54,14 @@ export async function run(): Promise<void> {
   // Alive from the start: the kubelet must not restart a process that waits for Postgres, NATS or the API server.
   const live: Record<string, Check> = {};
   const ready: Record<string, Check> = { start: () => 'this replica is starting' };
-  const server = await serveHealth(config.metricsListen, { live, ready, registry: metrics.registry });
+  const readers = await openGate(config);
+  const server = await serveHealth(config.metricsListen, {
+    live,
+    ready,
+    registry: metrics.registry,
+    gate: readers.gate,
+    tlsFolder: config.metricsTlsFolder,
+  });
   const liveness = await serveLiveness(config.livenessListen, live);
   const stopping = signals();
   const certificates = watchCertificate({
@@ -161,5 +171,5 @@ export async function run(): Promise<void> {
   await store.close();
   server.close();
   await liveness.close();
-  await Promise.allSettled([kube.close(), leaseClient.close()]);
+  await Promise.allSettled([kube.close(), leaseClient.close(), readers.close()]);
 }

@@ -3,7 +3,7 @@ import { countedCause } from '../../base/causes.ts';
 import type { ToolEnd } from '../../platform/store/records.ts';
 import type { Wall } from '../../platform/kube/probe_pool.ts';
 import { readOne } from '../../platform/metrics/read_at_scrape.ts';
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { WAITING, type Reason, type WaitingCause } from '../../platform/kube/probe_job.ts';
 import { backupMetrics } from './backup_watch.ts';
 
@@ -117,7 +117,6 @@ export type ControllerMetrics = ReturnType<typeof controllerMetrics>;
 
 export function controllerMetrics() {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
   const count = countersOf(registry);
   // A counter that begins at 1 has no increase: series that alerts watch begin at 0.
   for (const outcome of ['admitted', 'dropped']) count.early.inc({ outcome }, 0);
