@@ -487,6 +487,7 @@ const VALUES: TSchema = object({
     prometheusRule: object({
       enabled: flag,
       labels: textMap,
+      cluster: text({ pattern: '^[^"\\\\]*$' }),
       runbookUrl: text({ minLength: 1 }),
       serviceLevels: object({ answers: percent, queue: percent }, ['answers', 'queue']),
       timeFactor: Type.Unsafe({ type: 'number', minimum: 0.001, maximum: 10 }),

@@ -13,12 +13,15 @@ export interface Alert {
   summary: string;
 }
 
+/** Alerts are one for each installation, where one Prometheus holds several clusters. */
+const HERE = 'cluster, namespace';
+
 const answers = (window: string, status = ''): string =>
-  `sum(rate(probeyard_api_requests_total{@api@, route!~"/healthz|/readyz"${status}}[<${window}>]))`;
+  `sum by (${HERE}) (rate(probeyard_api_requests_total{@api@, route!~"/healthz|/readyz"${status}}[<${window}>]))`;
 const failed = (window: string): string => `${answers(window, ', status="5xx"')} / ${answers(window)}`;
 const late = (window: string): string =>
-  `sum(rate(probeyard_jobs_waited_total{@controller@, reason=~"NoRunner|IsolationMissing|AccountAtShare|Queued"}` +
-  `[<${window}>])) / sum(rate(probeyard_jobs_admitted_total{@controller@}[<${window}>]))`;
+  `sum by (${HERE}) (rate(probeyard_jobs_waited_total{@controller@, ` +
+  `reason=~"NoRunner|IsolationMissing|AccountAtShare|Queued"}[<${window}>])) / sum by (${HERE}) (rate(probeyard_jobs_admitted_total{@controller@}[<${window}>]))`;
 
 /**
  * A budget burns at 14.4 times its rate if a month of it lasts two days, and at 6 times if it lasts five. The short
@@ -31,28 +34,28 @@ export const ALERTS: readonly Alert[] = [
   {
     name: 'ProbeyardApiMissing',
     severity: 'critical',
-    expr: 'absent(up{@api@} == 1)',
+    expr: `max by (${HERE}) (up{@api@}) == 0 or absent(up{@api@})`,
     for: '2m',
     summary: 'No API pod of @name@ answers. Callers get no answers.',
   },
   {
     name: 'ProbeyardControllerMissing',
     severity: 'critical',
-    expr: 'absent(up{@controller@} == 1)',
+    expr: `max by (${HERE}) (up{@controller@}) == 0 or absent(up{@controller@})`,
     for: '2m',
     summary: 'No controller of @name@ answers. Requests wait.',
   },
   {
     name: 'ProbeyardNoLeader',
     severity: 'critical',
-    expr: 'max(probeyard_leader_known{@controller@}) == 0',
+    expr: `max by (${HERE}) (probeyard_leader_known{@controller@}) == 0`,
     for: '1m',
     summary: 'No controller of @name@ leads. Requests wait.',
   },
   {
     name: 'ProbeyardRestarts',
     severity: 'warning',
-    expr: 'max by (pod) (changes(process_start_time_seconds{@both@}[<15m>])) > 2',
+    expr: `max by (${HERE}, pod) (changes(process_start_time_seconds{@both@}[<15m>])) > 2`,
     for: '0s',
     summary: 'Pod {{ $labels.pod }} of @name@ keeps restarting.',
   },
@@ -85,11 +88,20 @@ export const ALERTS: readonly Alert[] = [
     summary: 'Many jobs of @name@ wait for a runner.',
   },
   {
+    name: 'ProbeyardLeaderSaturated',
+    severity: 'warning',
+    expr:
+      `max by (${HERE}, pod) (rate(probeyard_event_loop_busy_seconds_total{@controller@}[<5m>])) > 0.85 ` +
+      `and on (${HERE}, pod) max by (${HERE}, pod) (probeyard_leading{@controller@}) == 1`,
+    for: '10m',
+    summary: 'The leader of @name@ is busy all the time. Jobs wait for it, however many runners are free.',
+  },
+  {
     name: 'ProbeyardQueueStuck',
     severity: 'critical',
     expr:
-      'max by (pool) (probeyard_queue_oldest_seconds{@controller@}) > <=20> unless on (pool) ' +
-      'sum by (pool) (increase(probeyard_jobs_admitted_total{@controller@}[<5m>])) > 0',
+      `max by (${HERE}, pool) (probeyard_queue_oldest_seconds{@controller@}) > <=20> unless on (${HERE}, pool) ` +
+      `sum by (${HERE}, pool) (increase(probeyard_jobs_admitted_total{@controller@}[<5m>])) > 0`,
     for: '2m',
     summary: 'Jobs of pool {{ $labels.pool }} of @name@ wait, and none starts.',
   },
@@ -97,8 +109,8 @@ export const ALERTS: readonly Alert[] = [
     name: 'ProbeyardJobsLost',
     severity: 'warning',
     expr:
-      'sum by (reason) (increase(probeyard_jobs_finished_total{@controller@, reason=~"RunnerLost|InternalError"}' +
-      '[<10m>])) > 0',
+      `sum by (${HERE}, reason) (increase(probeyard_jobs_finished_total{@controller@, ` +
+      `reason=~"RunnerLost|InternalError"}[<10m>])) > 0`,
     for: '0s',
     summary: '@name@ failed requests by its own fault ({{ $labels.reason }}).',
   },
@@ -106,9 +118,9 @@ export const ALERTS: readonly Alert[] = [
     name: 'ProbeyardAttemptsLost',
     severity: 'warning',
     expr:
-      'sum by (reason) (increase(probeyard_jobs_retried_total{@controller@}[<15m>])) > 5 and on () ' +
-      'sum(increase(probeyard_jobs_retried_total{@controller@}[<15m>])) > ' +
-      '0.05 * sum(increase(probeyard_jobs_admitted_total{@controller@}[<15m>]))',
+      `sum by (${HERE}, reason) (increase(probeyard_jobs_retried_total{@controller@}[<15m>])) > 5 and on (${HERE}) ` +
+      `sum by (${HERE}) (increase(probeyard_jobs_retried_total{@controller@}[<15m>])) > ` +
+      `0.05 * sum by (${HERE}) (increase(probeyard_jobs_admitted_total{@controller@}[<15m>]))`,
     for: '0s',
     summary: 'Runners of @name@ lose jobs, which run again ({{ $labels.reason }}).',
   },
@@ -116,9 +128,9 @@ export const ALERTS: readonly Alert[] = [
     name: 'ProbeyardJobObjectsPileUp',
     severity: 'critical',
     expr:
-      'max(probeyard_job_objects{@controller@, state="finished"}) > ' +
-      'max(probeyard_job_objects_limit{@controller@}) + 2500 or ' +
-      'sum(increase(probeyard_api_failures_total{@api@, reason="objects"}[<5m>])) > 0',
+      `max by (${HERE}) (probeyard_job_objects{@controller@, state="finished"}) > ` +
+      `max by (${HERE}) (probeyard_job_objects_limit{@controller@}) + 2500 or ` +
+      `sum by (${HERE}) (increase(probeyard_api_failures_total{@api@, reason="objects"}[<5m>])) > 0`,
     for: '5m',
     summary:
       'ProbeJobs of @name@ come faster than finished ones are deleted. They fill etcd, and requests are refused.',
@@ -126,14 +138,14 @@ export const ALERTS: readonly Alert[] = [
   {
     name: 'ProbeyardPoolNotReady',
     severity: 'warning',
-    expr: 'max by (pool) (probeyard_pool_ready{@controller@}) == 0',
+    expr: `max by (${HERE}, pool) (probeyard_pool_ready{@controller@}) == 0`,
     for: '10m',
     summary: 'Pool {{ $labels.pool }} of @name@ has too few runners.',
   },
   {
     name: 'ProbeyardPoolHeldBack',
     severity: 'warning',
-    expr: 'max by (pool) (probeyard_pool_held_back{@controller@}) == 1',
+    expr: `max by (${HERE}, pool) (probeyard_pool_held_back{@controller@}) == 1`,
     for: '10m',
     summary: 'The cluster accepts no more runner pods of pool {{ $labels.pool }} of @name@.',
   },
@@ -141,8 +153,8 @@ export const ALERTS: readonly Alert[] = [
     name: 'ProbeyardPoolFull',
     severity: 'warning',
     expr:
-      'max by (pool) (probeyard_runner_pods{@controller@, state="busy"}) >= on (pool) ' +
-      'max by (pool) (probeyard_pool_max_pods{@controller@}) > 0',
+      `max by (${HERE}, pool) (probeyard_runner_pods{@controller@, state="busy"}) >= on (${HERE}, pool) ` +
+      `max by (${HERE}, pool) (probeyard_pool_max_pods{@controller@}) > 0`,
     for: '15m',
     summary: 'All runners that pool {{ $labels.pool }} of @name@ may have are busy.',
   },
@@ -150,23 +162,23 @@ export const ALERTS: readonly Alert[] = [
     name: 'ProbeyardIsolationLost',
     severity: 'critical',
     expr:
-      'max by (pool, wall) (probeyard_pool_isolation{@controller@}) == 0 and ' +
-      'max by (pool, wall) (max_over_time(probeyard_pool_isolation{@controller@}[<1d>])) == 1 and on (pool) ' +
-      'sum by (pool) (probeyard_runner_pods{@controller@, state=~"ready|busy"}) > 0',
+      `max by (${HERE}, pool, wall) (probeyard_pool_isolation{@controller@}) == 0 and ` +
+      `max by (${HERE}, pool, wall) (max_over_time(probeyard_pool_isolation{@controller@}[<1d>])) == 1 ` +
+      `and on (${HERE}, pool) sum by (${HERE}, pool) (probeyard_runner_pods{@controller@, state=~"ready|busy"}) > 0`,
     for: '10m',
     summary: 'Runners of pool {{ $labels.pool }} of @name@ run without {{ $labels.wall }}, which they had.',
   },
   {
     name: 'ProbeyardToolNotReady',
     severity: 'warning',
-    expr: 'max by (tool, version) (probeyard_tool_ready{@controller@}) == 0',
+    expr: `max by (${HERE}, tool, version) (probeyard_tool_ready{@controller@}) == 0`,
     for: '30m',
     summary: '{{ $labels.tool }} {{ $labels.version }} of @name@ cannot be used.',
   },
   {
     name: 'ProbeyardWebhooksLate',
     severity: 'warning',
-    expr: 'max(probeyard_webhook_overdue_seconds{@api@}) > <=300>',
+    expr: `max by (${HERE}) (probeyard_webhook_overdue_seconds{@api@}) > <=300>`,
     for: '5m',
     summary: 'Webhooks of @name@ are due, and nobody sends them.',
   },
@@ -174,37 +186,37 @@ export const ALERTS: readonly Alert[] = [
     name: 'ProbeyardWebhooksFail',
     severity: 'warning',
     expr:
-      'sum(increase(probeyard_webhook_attempts_total{@api@, outcome=~"pending|failed"}[<30m>])) > ' +
-      '0.5 * sum(increase(probeyard_webhook_attempts_total{@api@}[<30m>])) and ' +
-      'sum(increase(probeyard_webhook_attempts_total{@api@}[<30m>])) > 20',
+      `sum by (${HERE}) (increase(probeyard_webhook_attempts_total{@api@, outcome=~"pending|failed"}[<30m>])) > ` +
+      `0.5 * sum by (${HERE}) (increase(probeyard_webhook_attempts_total{@api@}[<30m>])) and ` +
+      `sum by (${HERE}) (increase(probeyard_webhook_attempts_total{@api@}[<30m>])) > 20`,
     for: '0s',
     summary: 'Most webhooks of @name@ are not accepted.',
   },
   {
     name: 'ProbeyardPostgresAway',
     severity: 'critical',
-    expr: 'max(probeyard_postgres_up{@both@}) == 0',
+    expr: `max by (${HERE}) (probeyard_postgres_up{@both@}) == 0`,
     for: '1m',
     summary: 'Postgres answers no pod of @name@. New requests fail.',
   },
   {
     name: 'ProbeyardPostgresPoolUsedUp',
     severity: 'warning',
-    expr: 'max by (pod) (min_over_time(probeyard_postgres_waiting{@both@}[<2m>])) > 0',
+    expr: `max by (${HERE}, pod) (min_over_time(probeyard_postgres_waiting{@both@}[<2m>])) > 0`,
     for: '2m',
     summary: 'Queries of pod {{ $labels.pod }} of @name@ wait for a connection to Postgres.',
   },
   {
     name: 'ProbeyardNatsAway',
     severity: 'critical',
-    expr: 'max(probeyard_nats_connected{@both@}) == 0',
+    expr: `max by (${HERE}) (probeyard_nats_connected{@both@}) == 0`,
     for: '1m',
     summary: 'No pod of @name@ is connected to NATS. Requests wait.',
   },
   {
     name: 'ProbeyardResultsPileUp',
     severity: 'warning',
-    expr: 'max(probeyard_stream_messages{@controller@, stream="results"}) > 64',
+    expr: `max by (${HERE}) (probeyard_stream_messages{@controller@, stream="results"}) > 64`,
     for: '5m',
     summary: 'Results of @name@ wait for a controller that records them.',
   },
@@ -212,36 +224,36 @@ export const ALERTS: readonly Alert[] = [
     name: 'ProbeyardStreamFull',
     severity: 'critical',
     expr:
-      'max by (stream) (probeyard_stream_bytes{@controller@}) / ' +
-      'max by (stream) (probeyard_stream_limit_bytes{@controller@}) > 0.8',
+      `max by (${HERE}, stream) (probeyard_stream_bytes{@controller@}) / ` +
+      `max by (${HERE}, stream) (probeyard_stream_limit_bytes{@controller@}) > 0.8`,
     for: '2m',
     summary: 'The stream {{ $labels.stream }} of @name@ is almost full. A full one refuses results.',
   },
   {
     name: 'ProbeyardStreamReplicaBehind',
     severity: 'warning',
-    expr: 'max by (stream) (probeyard_stream_lagging_replicas{@controller@}) > 0',
+    expr: `max by (${HERE}, stream) (probeyard_stream_lagging_replicas{@controller@}) > 0`,
     for: '5m',
     summary: 'A copy of the stream {{ $labels.stream }} of @name@ is offline or behind.',
   },
   {
     name: 'ProbeyardMemoryBudgetUsedUp',
     severity: 'warning',
-    expr: 'sum(increase(probeyard_api_memory_refused_total{@api@, by="replica"}[<10m>])) > 10',
+    expr: `sum by (${HERE}) (increase(probeyard_api_memory_refused_total{@api@, by="replica"}[<10m>])) > 10`,
     for: '0s',
     summary: 'The API of @name@ refuses to read results, because its memory budget is used up.',
   },
   {
     name: 'ProbeyardCertificateExpiring',
     severity: 'critical',
-    expr: 'min by (certificate) (probeyard_certificate_expiry_seconds{@controller@}) - time() < 14 * 86400',
+    expr: `min by (${HERE}, certificate) (probeyard_certificate_expiry_seconds{@controller@}) - time() < 14 * 86400`,
     for: '15m',
     summary: 'The certificate {{ $labels.certificate }} of @name@ expires within 14 days.',
   },
   {
     name: 'ProbeyardFenceMissing',
     severity: 'warning',
-    expr: 'max(probeyard_fence_missing{@controller@}) == 1',
+    expr: `max by (${HERE}) (probeyard_fence_missing{@controller@}) == 1`,
     for: '15m',
     summary: 'Late admissions of a deposed leader of @name@ are not refused.',
   },
@@ -249,9 +261,9 @@ export const ALERTS: readonly Alert[] = [
     name: 'ProbeyardBackupMissing',
     severity: 'warning',
     expr:
-      'max(probeyard_backup_last_failure_timestamp_seconds{@controller@}) > ' +
-      'max(probeyard_backup_last_success_timestamp_seconds{@controller@}) or ' +
-      'time() - (max(probeyard_backup_last_success_timestamp_seconds{@controller@}) > 0) > 2 * 86400',
+      `max by (${HERE}) (probeyard_backup_last_failure_timestamp_seconds{@controller@}) > ` +
+      `max by (${HERE}) (probeyard_backup_last_success_timestamp_seconds{@controller@}) or ` +
+      `time() - (max by (${HERE}) (probeyard_backup_last_success_timestamp_seconds{@controller@}) > 0) > 2 * 86400`,
     for: '15m',
     summary: 'The last backup of @name@ failed, or the newest is older than two days.',
   },
@@ -259,7 +271,7 @@ export const ALERTS: readonly Alert[] = [
     name: 'ProbeyardVolumeFull',
     severity: 'critical',
     expr:
-      'min by (persistentvolumeclaim) (kubelet_volume_stats_available_bytes{@volumes@} / ' +
+      `min by (${HERE}, persistentvolumeclaim) (kubelet_volume_stats_available_bytes{@volumes@} / ` +
       'kubelet_volume_stats_capacity_bytes{@volumes@}) < 0.1',
     for: '5m',
     summary: 'The volume {{ $labels.persistentvolumeclaim }} of @name@ is almost full.',

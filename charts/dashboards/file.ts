@@ -5,6 +5,29 @@ const WIDTH = 12;
 const HEIGHT = 8;
 const SOURCE = { type: 'prometheus', uid: '${source}' };
 
+/** A choice of what the query finds, or everything: series without the label, too. */
+const choice = (name: string, label: string, query: string, chosen: string) => ({
+  name,
+  label,
+  type: 'query',
+  datasource: SOURCE,
+  query,
+  refresh: 2,
+  includeAll: true,
+  allValue: '.*',
+  current: chosen === 'All' ? { text: 'All', value: '$__all' } : { text: chosen, value: chosen },
+});
+const VARIABLES = [
+  { name: 'source', label: 'Data source', type: 'datasource', query: 'prometheus' },
+  choice('cluster', 'Cluster', 'label_values(probeyard_build_info, cluster)', 'All'),
+  choice(
+    'namespace',
+    'Namespace',
+    'label_values(probeyard_build_info{cluster=~"$cluster"}, namespace)',
+    '@namespace@',
+  ),
+];
+
 function panel({ title, text, unit, single, queries }: Panel, index: number): object {
   return {
     id: index + 1,
@@ -36,9 +59,7 @@ export const dashboardFile = ({ name, title, panels }: Dashboard): string =>
       schemaVersion: 39,
       refresh: '30s',
       time: { from: 'now-3h', to: 'now' },
-      templating: {
-        list: [{ name: 'source', label: 'Data source', type: 'datasource', query: 'prometheus' }],
-      },
+      templating: { list: VARIABLES },
       panels: panels.map(panel),
     },
     null,

@@ -380,6 +380,12 @@ const RUNNERS: readonly Panel[] = [
     ],
   },
   {
+    title: 'Busy share of the event loop',
+    text: 'Near 1 on the leader: jobs wait for it, however many runners are free.',
+    unit: 'percentunit',
+    queries: [{ expr: perSecond('pod', 'probeyard_event_loop_busy_seconds_total', '@both@'), legend: '{{pod}}' }],
+  },
+  {
     title: 'Event loop delay, p99',
     text: 'Above 0.1 s the pod has too little CPU.',
     unit: 's',

@@ -161,6 +161,7 @@ export const SECTIONS: readonly Section[] = [
     'runbooks/ProbeyardJobsWait.md': 'Many jobs wait for a runner longer than the service level allows, over hours.',
     'runbooks/ProbeyardJobsWaitFast.md': 'Most jobs wait for a runner longer than the service level allows, right now.',
     'runbooks/ProbeyardMemoryBudgetUsedUp.md': 'The API refuses to read results, because its memory budget is used up.',
+    'runbooks/ProbeyardLeaderSaturated.md': 'The leader is busy all the time, and jobs wait for it.',
     'runbooks/ProbeyardNatsAway.md': 'No pod is connected to NATS: no job starts, and no result arrives.',
     'runbooks/ProbeyardNoLeader.md': 'Controllers answer, but none leads, and no job is admitted.',
     'runbooks/ProbeyardPoolFull.md': 'All runners that a pool may have are busy, and further jobs wait.',

@@ -66,7 +66,7 @@ describe('chart: alerts', function () {
   });
 
   it('every label in an alert is one that its metric has', () => {
-    const added = ['namespace', 'pod', 'persistentvolumeclaim'];
+    const added = ['cluster', 'namespace', 'pod', 'persistentvolumeclaim'];
     for (const { alert, expr } of rules)
       for (const [, name, matchers] of expr.matchAll(/(probeyard_\w+)\{([^}]*)\}/g)) {
         const labels = [...matchers!.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label]) => label!);
@@ -117,6 +117,12 @@ describe('chart: alerts', function () {
         assert.deepEqual(times(short[index]!.expr)[place], [Math.round(ms / 60), 'ms'], rule.alert);
       }
     }
+  });
+
+  it('name their cluster where the operator does', () => {
+    for (const { expr, alert } of rulesOf(specOf({ cluster: 'west' })))
+      for (const [, matchers] of expr.matchAll(/\{([^}]*)\}/g))
+        assert.match(matchers!, /^cluster="west", namespace="probeyard"/, alert);
   });
 
   it('service levels are percentages below 100', () => {
@@ -170,13 +176,37 @@ describe('chart: alerts', function () {
     const expected = (alert: string, labels: Record<string, string>) => {
       const { labels: own, annotations } = rules.find((rule) => rule.alert === alert)!;
       const filled = annotations.summary.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => labels[label]!);
-      return { exp_labels: { ...own, ...labels }, exp_annotations: { ...annotations, summary: filled } };
+      return { exp_labels: { ...own, namespace: 'probeyard', ...labels }, exp_annotations: { ...annotations, summary: filled } };
     };
     const test = (alertname: string, { at, labels = {} }: AlertCase, series: Series[], fires: boolean) => ({
       name: alertname,
       interval: '1m',
       input_series: series.map(({ series: of, values }) => ({ series: of, values })),
       alert_rule_test: [{ eval_time: at, alertname, exp_alerts: fires ? [expected(alertname, labels)] : [] }],
+    });
+
+    it('of two clusters, the one that has a fault has the alert', () => {
+      const rulesFile = join(folder, 'clusters.rules.yaml');
+      writeFileSync(rulesFile, stringify(onlyRule('ProbeyardNoLeader')));
+      const inCluster = (cluster: string, { series, values }: Series): Series => ({
+        series: series.replace('{', `{cluster="${cluster}",`),
+        values,
+      });
+      const { fires, calm, at } = CASES['ProbeyardNoLeader']!;
+      const both = [
+        ...fires.map((one) => inCluster('a', one)),
+        ...calm['one leads']!.map((one) => inCluster('b', one)),
+      ];
+      const file = join(folder, 'clusters.yaml');
+      writeFileSync(
+        file,
+        stringify({
+          rule_files: ['clusters.rules.yaml'],
+          evaluation_interval: '1m',
+          tests: [test('ProbeyardNoLeader', { at, labels: { cluster: 'a' }, fires, calm }, both, true)],
+        }),
+      );
+      run('test', 'rules', file);
     });
 
     for (const [alert, one] of Object.entries(CASES)) {

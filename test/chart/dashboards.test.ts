@@ -20,7 +20,7 @@ import { render, type Rendered } from './render.ts';
 interface Shown {
   uid: string;
   title: string;
-  templating: { list: { name: string; type: string }[] };
+  templating: { list: { name: string; type: string; current?: object }[] };
   panels: {
     id: number;
     title: string;
@@ -37,7 +37,8 @@ const configMaps = (values: object = {}): Rendered[] =>
 const shownIn = (maps: Rendered[]): Shown[] =>
   maps.flatMap(({ data }) => Object.values(data as Record<string, string>).map((text) => JSON.parse(text) as Shown));
 /** Grafana puts in four times the interval of the data source, at least. */
-const asked = (expr: string): string => expr.replaceAll('$__rate_interval', '10s');
+const asked = (expr: string): string =>
+  expr.replaceAll('$__rate_interval', '10s').replaceAll('$cluster', '.*').replaceAll('$namespace', 'probeyard');
 
 describe('chart: dashboards', function () {
   this.timeout(300_000);
@@ -69,7 +70,11 @@ describe('chart: dashboards', function () {
       assert.ok(uid.length <= 40, `${uid}: Grafana accepts 40 characters`);
       assert.deepEqual(
         templating.list.map(({ name, type }) => [name, type]),
-        [['source', 'datasource']],
+        [
+          ['source', 'datasource'],
+          ['cluster', 'query'],
+          ['namespace', 'query'],
+        ],
       );
       assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length, title);
       assert.equal(new Set(panels.map(({ gridPos: { x, y } }) => `${x} ${y}`)).size, panels.length, title);
@@ -89,7 +94,12 @@ describe('chart: dashboards', function () {
       ),
     );
     for (const { uid } of other) assert.ok(!dashboards.some((one) => one.uid === uid), uid);
-    assert.match(JSON.stringify(other), /namespace=\\"media\\", pod=~\\"other-probeyard-api-\.\+\\"/);
+    assert.match(JSON.stringify(other), /namespace=~\\"\$namespace\\", pod=~\\"other-probeyard-api-\.\+\\"/);
+    for (const { templating } of other)
+      assert.deepEqual(templating.list.find(({ name }) => name === 'namespace')?.current, {
+        text: 'media',
+        value: 'media',
+      });
   });
 
   it('every metric in a panel is one of ours or of the listed others', () => {

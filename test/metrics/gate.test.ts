@@ -155,9 +155,11 @@ describe('metrics: who may read them', function () {
       answer = status === undefined ? null : { status, error: 'x' };
       const token = `token ${status}`;
       assert.equal(await reviews(token), 1);
-      now += holdsMs - 1;
-      assert.equal(await reviews(token), holdsMs === 0 ? 1 : 0, token);
-      now += 1;
+      if (holdsMs > 0) {
+        now += holdsMs - 1;
+        assert.equal(await reviews(token), 0, token);
+        now += 1;
+      }
       assert.equal(await reviews(token), 1, token);
     }
     answer = null;

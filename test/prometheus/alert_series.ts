@@ -44,6 +44,10 @@ const queue = (oldest: string, admitted: string): Series[] => [
   controller('probeyard_queue_oldest_seconds', oldest, 'pool="short"'),
   controller('probeyard_jobs_admitted_total', admitted, 'pool="short"'),
 ];
+const loop = (busy: string, leads: string): Series[] => [
+  controller('probeyard_event_loop_busy_seconds_total', busy),
+  controller('probeyard_leading', leads),
+];
 const attempts = (delivered: string, pending: string): Series[] => [
   api('probeyard_webhook_attempts_total', delivered, 'outcome="delivered"'),
   api('probeyard_webhook_attempts_total', pending, 'outcome="pending"'),
@@ -131,6 +135,16 @@ export const CASES: Readonly<Record<string, AlertCase>> = {
     at: '480m',
     fires: jobs(`0+10x${LONG}`, `0+4x${LONG}`),
     calm: { 'a fifth of them wait': jobs(`0+10x${LONG}`, `0+2x${LONG}`) },
+  },
+  ProbeyardLeaderSaturated: {
+    at: '40m',
+    fires: loop('0+58x60', '1x60'),
+    labels: { pod: 'probeyard-controller-0' },
+    calm: {
+      'a standby that is busy': loop('0+58x60', '0x60'),
+      'a leader with time left': loop('0+45x60', '1x60'),
+      'a busy minute': loop('0x28 60 60x31', '1x60'),
+    },
   },
   ProbeyardQueueStuck: {
     at: '30m',

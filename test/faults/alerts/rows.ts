@@ -38,6 +38,7 @@ const REQUESTS = [
   'ProbeyardQueueStuck',
   'ProbeyardAttemptsLost',
   'ProbeyardJobsLost',
+  'ProbeyardLeaderSaturated',
 ] as const;
 
 /** Shortened by 60, its window is two seconds: on a busy node queries wait that long. */
