@@ -15,6 +15,7 @@ import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { until } from '../until.ts';
 
 const NO_TOKEN = '{"error":"metrics need an Authorization header: Bearer <token>"}';
+const CONFIG = { metricsTokenFile: '', metricsTlsFolder: '', namespace: 'x' };
 const WRONG = '{"error":"the token is not valid"}';
 
 describe('metrics: who may read them', function () {
@@ -40,13 +41,13 @@ describe('metrics: who may read them', function () {
   }
 
   it('without a gate: whoever reaches the port', async () => {
-    const { gate } = await openGate({ metricsAuth: 'none', metricsTokenFile: '', namespace: 'x' });
+    const { gate } = (await openGate({ ...CONFIG, metricsAuth: 'none' })).guard;
     assert.deepEqual(await asked(gate, '/metrics'), [200, '\n']);
   });
 
   it('token: the one in the file, as it is now; health needs none', async () => {
     const file = join(folder, 'token');
-    const { gate } = await openGate({ metricsAuth: 'token', metricsTokenFile: file, namespace: 'x' });
+    const { gate } = (await openGate({ ...CONFIG, metricsAuth: 'token', metricsTokenFile: file })).guard;
     const missing = [503, '{"error":"the Secret of metrics.tokenSecret has no key token"}'];
     assert.deepEqual(await asked(gate, '/metrics', 'Bearer a'), missing);
     writeFileSync(file, '\n');
@@ -107,7 +108,8 @@ describe('metrics: who may read them', function () {
         subjects: [{ kind: 'ServiceAccount', name: 'reader', namespace }],
       });
       const connect = () => makeClient({ kubeconfig: api.kubeconfig, namespace });
-      const { gate, close } = await openGate({ metricsAuth: 'kubernetes', metricsTokenFile: '', namespace }, connect);
+      const { guard, close } = await openGate({ ...CONFIG, metricsAuth: 'kubernetes' }, connect);
+      const { gate } = guard;
       try {
         await until(
           'the binding is in force',

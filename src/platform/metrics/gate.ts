@@ -15,18 +15,19 @@ const WRONG_TOKEN = refusal(401, 'the token is not valid');
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 const BEARER = /^Bearer +([\x21-\x7e]{1,8192})$/i;
 
-type GateConfig = Pick<Config<'api'>, 'metricsAuth' | 'metricsTokenFile' | 'namespace'>;
-
-/** Without a gate, whoever reaches the port may read them. */
+/** What guards the port of metrics. Without a gate, whoever reaches it may read them. */
 export async function openGate(
-  { metricsAuth, metricsTokenFile, namespace }: GateConfig,
-  connect = () => makeClient({ namespace }),
-): Promise<{ gate?: Gate; close(): Promise<void> }> {
-  const nothing = () => Promise.resolve();
-  if (metricsAuth === 'none') return { close: nothing };
-  if (metricsAuth === 'token') return { gate: withBearer(byFile(metricsTokenFile)), close: nothing };
-  const kube = await connect();
-  return { gate: withBearer(remembered((token) => byReviews(kube, token))), close: () => kube.close() };
+  config: Pick<Config<'api'>, 'metricsAuth' | 'metricsTokenFile' | 'metricsTlsFolder' | 'namespace'>,
+  connect = () => makeClient({ namespace: config.namespace }),
+) {
+  const kube = config.metricsAuth === 'kubernetes' ? await connect() : undefined;
+  const decide = kube
+    ? remembered((token) => byReviews(kube, token))
+    : config.metricsAuth === 'token'
+      ? byFile(config.metricsTokenFile)
+      : undefined;
+  const guard = { gate: decide && withBearer(decide), tlsFolder: config.metricsTlsFolder };
+  return { guard, close: async () => kube?.close() };
 }
 
 type Decide = (token: string) => Refusal | null | Promise<Refusal | null>;
@@ -52,22 +53,16 @@ const byFile =
     return timingSafeEqual(sha256(token), sha256(expected)) ? null : WRONG_TOKEN;
   };
 
-interface TokenReview {
-  status?: {
-    authenticated?: boolean;
-    user?: { username?: string; uid?: string; groups?: string[]; extra?: Record<string, string[]> };
-  };
-}
-interface AccessReview {
-  status?: { allowed?: boolean };
+interface Review {
+  status?: { authenticated?: boolean; user?: { username?: string }; allowed?: boolean };
 }
 
 const REVIEW_MS = 5_000;
 
 /** The API server may know the token, and its user may `get` /metrics. */
 async function byReviews(kube: Pick<KubeClient, 'request'>, token: string): Promise<Refusal | null> {
-  const review = <T>(group: string, kind: string, spec: object): Promise<T> =>
-    kube.request<T>({
+  const review = (group: string, kind: string, spec: object): Promise<Review> =>
+    kube.request({
       method: 'POST',
       path: `/apis/${group}/v1/${kind.toLowerCase()}s`,
       body: { apiVersion: `${group}/v1`, kind, spec },
@@ -75,10 +70,10 @@ async function byReviews(kube: Pick<KubeClient, 'request'>, token: string): Prom
       what: `create ${kind}`,
     });
   try {
-    const { status: known } = await review<TokenReview>('authentication.k8s.io', 'TokenReview', { token });
+    const { status: known } = await review('authentication.k8s.io', 'TokenReview', { token });
     if (known?.authenticated !== true) return WRONG_TOKEN;
     const { username: user = '', ...rest } = known.user ?? {};
-    const { status } = await review<AccessReview>('authorization.k8s.io', 'SubjectAccessReview', {
+    const { status } = await review('authorization.k8s.io', 'SubjectAccessReview', {
       user,
       ...rest,
       nonResourceAttributes: { path: '/metrics', verb: 'get' },

@@ -126,9 +126,8 @@ export async function run(): Promise<void> {
   const readers = await openGate(config);
   const metricsServer = await serveHealth(config.metricsListen, {
     ...checks,
+    ...readers.guard,
     registry: deps.metrics.registry,
-    gate: readers.gate,
-    tlsFolder: config.metricsTlsFolder,
   });
   log.info('started');
 

@@ -55,13 +55,7 @@ export async function run(): Promise<void> {
   const live: Record<string, Check> = {};
   const ready: Record<string, Check> = { start: () => 'this replica is starting' };
   const readers = await openGate(config);
-  const server = await serveHealth(config.metricsListen, {
-    live,
-    ready,
-    registry: metrics.registry,
-    gate: readers.gate,
-    tlsFolder: config.metricsTlsFolder,
-  });
+  const server = await serveHealth(config.metricsListen, { ...readers.guard, live, ready, registry: metrics.registry });
   const liveness = await serveLiveness(config.livenessListen, live);
   const stopping = signals();
   const certificates = watchCertificate({
