@@ -192,6 +192,7 @@ const VALUES: TSchema = object({
   arch: oneOf(['', 'amd64', 'arm64']),
   crds: object({ enabled: flag, keep: flag }),
   rbac: object({
+  logSample: object({ perSecond: whole(0, 1_000_000), oneIn: whole(1, 100_000) }, ['perSecond', 'oneIn']),
     create: flag,
     submitters: Type.Array(
       object(

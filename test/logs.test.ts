@@ -3,9 +3,10 @@
  * keys in every role.
  */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { requestFields, runnerFields } from '../src/base/log.ts';
+import { requestFields, runnerFields, sampler } from '../src/base/log.ts';
 
 const SOURCES = join(import.meta.dirname, '../src');
 const CALL = /\blog(?:ger)?(?:\.(?:trace|debug|info|warn|error|fatal|child)|\[[^\]]+\])\(/g;
@@ -96,5 +97,55 @@ describe('log lines', () => {
     assert.deepEqual(requestFields({ id: 'a' }), { request_id: 'a' });
     assert.deepEqual(runnerFields(undefined), {});
     assert.deepEqual(runnerFields({ pod: 'p', uid: 'u' }), { runner: 'p', runner_uid: 'u' });
+  });
+});
+
+describe('sampled log lines', () => {
+  const requests = (count: number, suffix = '') =>
+    Array.from({ length: count }, (_, n) => `0197f2a4-0000-7000-8000-${n.toString(16).padStart(12, '0')}${suffix}`);
+
+  it('each second, the first of a text are written, and of the others those of the same requests everywhere', () => {
+    let now = 0;
+    const [one, other] = [0, 1].map(() => sampler({ perSecond: 3, oneIn: 10 }, () => now));
+    const ids = requests(50);
+    const weights = ids.map((id) => one!('admitted', id));
+    assert.deepEqual(weights.slice(0, 4), [1, 1, 1, 0]);
+    const written = (found: number[]) => ids.filter((_, n) => n >= 3 && found[n] === 10);
+    assert.deepEqual(written(weights), [10, 20, 30, 40].map((n) => ids[n]));
+    // Another process, at which other requests came first.
+    assert.deepEqual(written(ids.map((id) => other!('result recorded', id))), written(weights));
+    assert.equal(one!('another text', ids[7]), 1);
+    now = 1_000;
+    assert.equal(one!('admitted', ids[7]), 1);
+  });
+
+  it('lines without an id are counted; one in one is all', () => {
+    const counted = sampler({ perSecond: 0, oneIn: 4 }, () => 0);
+    assert.deepEqual(
+      Array.from({ length: 8 }, () => counted('request', undefined)),
+      [0, 0, 0, 4, 0, 0, 0, 4],
+    );
+    const all = sampler({ perSecond: 0, oneIn: 1 }, () => 0);
+    assert.ok(requests(20).every((id) => all('request', id) === 1));
+  });
+
+  it('a role writes every unusual line, and says for how many a usual one stands', () => {
+    const script =
+      `import { frequentIf, makeLog, requestFields } from ${JSON.stringify(join(SOURCES, 'base/log.ts'))};` +
+      "const log = makeLog('api', { logLevel: 'info', podName: 'p', logSample: { perSecond: 0, oneIn: 3 } });" +
+      "for (let n = 0; n < 6; n++) { const id = 'a-00000' + n;" +
+      "log.info({ ...frequentIf(true), ...requestFields({ id }), status: 200 }, 'request');" +
+      "log.info({ ...frequentIf(false), ...requestFields({ id }), status: 404 }, 'request');" +
+      "log.warn({ err: new Error('x') }, 'text'); log.info('text alone'); }";
+    const text = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+    const lines = text.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+    const told = (status: number) =>
+      lines.filter((line) => line['status'] === status).map(({ request_id: id, sampled }) => [id, sampled]);
+    assert.deepEqual(told(200), [
+      ['a-000000', 3],
+      ['a-000003', 3],
+    ]);
+    assert.equal(told(404).length, 6);
+    assert.equal(lines.length, 2 + 6 + 12);
   });
 });

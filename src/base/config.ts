@@ -1,6 +1,7 @@
 /** All settings of all roles: environment variable, form and default. A single error lists everything that is wrong. */
 import { areIssuers } from './issuer_settings.ts';
 import { DEFAULT_LIMITS, MAX_QUEUE_MS, type DefaultLimits } from './limits.ts';
+import type { LogSample } from './log.ts';
 import { RUNNER_SETTINGS, type RunnerSettings } from './runner_settings.ts';
 import type { NamedCredential, SourceException } from './source_settings.ts';
 
@@ -104,6 +105,9 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
+const isLogSample = (value: unknown): value is LogSample =>
+  isObject(value) && [value['perSecond'], value['oneIn']].every(Number.isSafeInteger);
+
 const isAllowed = (value: unknown): value is SourceException[] =>
   Array.isArray(value) &&
   value.every((item) => isObject(item) && (typeof item['cidr'] === 'string' || typeof item['host'] === 'string'));
@@ -151,6 +155,8 @@ const common = {
   logLevel: oneOf('PY_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal'], 'info'),
   namespace: text('PY_NAMESPACE', 'probeyard'),
   podName: text('PY_POD_NAME', 'local'),
+  /** Unset: every line is written. */
+  logSample: json('PY_LOG_SAMPLE', '{perSecond, oneIn}', isLogSample, { perSecond: 0, oneIn: 1 }),
 };
 const postgres = {
   /** A mounted Secret with the addresses, in place of the two variables. It is read for each new connection. */

@@ -6,9 +6,46 @@ import { pino, type Logger } from 'pino';
 
 export type { Logger };
 
-export function makeLog(role: string, settings: { logLevel: string; podName: string }): Logger {
+export interface LogSample {
+  /** Lines of one text that are written in a second, whatever they say. */
+  perSecond: number;
+  /** Of further ones, one in so many. */
+  oneIn: number;
+}
+
+const FREQUENT = Symbol('frequent');
+/** Marks the fields of a line that each request writes and that says nothing unusual: it may be sampled. */
+export const frequentIf = (usual: boolean): object => (usual ? { [FREQUENT]: true } : {});
+
+/**
+ * For how many lines this one stands; 0: it is not written. The id decides, so that all roles write the lines of the
+ * same requests.
+ */
+export function sampler({ perSecond, oneIn }: LogSample, now: () => number = () => performance.now()) {
+  const counts = new Map<string, { second: number; lines: number }>();
+  return (text: string, id: string | undefined): number => {
+    const second = Math.floor(now() / 1_000);
+    const before = counts.get(text);
+    const lines = before?.second === second ? before.lines + 1 : 1;
+    counts.set(text, { second, lines });
+    if (lines <= perSecond) return 1;
+    const number = Number.parseInt(id?.slice(-6) ?? '', 16);
+    return (Number.isNaN(number) ? lines : number) % oneIn === 0 ? oneIn : 0;
+  };
+}
+
+export function makeLog(role: string, settings: { logLevel: string; podName: string; logSample?: LogSample }): Logger {
+  const sample = settings.logSample && sampler(settings.logSample);
   return pino({
     level: settings.logLevel,
+    hooks: {
+      logMethod(args, method) {
+        const [fields, text] = args as unknown as [Record<string | symbol, unknown>, string];
+        const weight = sample && fields[FREQUENT] ? sample(text, fields['request_id'] as string | undefined) : 1;
+        if (weight === 0) return;
+        method.apply(this, weight === 1 ? args : ([{ ...fields, sampled: weight }, text] as unknown as typeof args));
+      },
+    },
     base: { role, pod: settings.podName },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label) => ({ level: label }) },

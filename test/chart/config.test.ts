@@ -35,6 +35,15 @@ describe("product with the chart's settings", function () {
     });
   }
 
+  it('passes how lines are sampled', () => {
+    const objects = render({ logSample: { perSecond: 3, oneIn: 7 } });
+    for (const role of ['api', 'controller'] as const)
+      assert.deepEqual(loadConfig(role, environmentOf(container(objects, role))).logSample, {
+        perSecond: 3,
+        oneIn: 7,
+      });
+  });
+
   it('starts as samples with its settings', () => {
     const one = container(render(SAMPLES), 'samples');
     assert.deepEqual(one.args, ['samples']);

@@ -98,6 +98,8 @@ export function chartValues(
     nats: { ...(digestOf('nats') && { image: { digest: digestOf('nats') } }) },
     postgres: { ...(digestOf('postgres') && { image: { digest: digestOf('postgres') } }) },
     samples: { enabled: true },
+    // Tests look for the lines of each request.
+    logSample: { oneIn: 1 },
     ...(tools.length > 0 && { tools: { catalog: tools, ...bundled } }),
     // A test or a developer's own SMTP server may listen there.
     ...(hostIp !== undefined && {

@@ -98,8 +98,10 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
-{{/* The port of metrics, and who may read them there. */}}
-{{- define "probeyard.metricsEnv" -}}
+{{/* What API and controllers show of themselves: log lines, and the port of metrics with who may read them there. */}}
+{{- define "probeyard.observedEnv" -}}
+- name: PY_LOG_SAMPLE
+  value: {{ toJson .Values.logSample | quote }}
 {{- with .Values.metrics }}
 - name: PY_METRICS_LISTEN
   value: ":9090"

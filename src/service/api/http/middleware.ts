@@ -1,6 +1,6 @@
 /** Middlewares that are not of one endpoint. */
 import { STATUS_CODES } from 'node:http';
-import { type Logger, requestFields } from '../../../base/log.ts';
+import { frequentIf, type Logger, requestFields } from '../../../base/log.ts';
 import { BusError } from '../../../platform/bus/errors.ts';
 import { isKubeError } from '../../../platform/kube/errors.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
@@ -107,6 +107,7 @@ function record(log: Logger, metrics: Metrics, ctx: Context, ms: number): void {
   const { requestId: id, token, caller, code } = ctx.state;
   log[level](
     {
+      ...frequentIf(status < 400 && !cut),
       ...requestFields({ id }),
       method: ctx.method,
       route,

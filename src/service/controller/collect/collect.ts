@@ -22,7 +22,7 @@ import { endedNotice } from '../../result/ended_notice.ts';
 import { outcome as outcomeOf, runsOf, type Outcome } from './outcome.ts';
 import { PROBE_JOBS, isKubeError } from '../../../platform/kube/client.ts';
 import { MOST_FAILED, type PolicyRequest, type PolicyStatus, type ProbeJob } from '../../../platform/kube/probe_job.ts';
-import { requestFields, runnerFields } from '../../../base/log.ts';
+import { frequentIf, requestFields, runnerFields } from '../../../base/log.ts';
 import type { CloseInput } from '../../../platform/store/records.ts';
 import { traceJob } from '../../../platform/tracing/job_trace.ts';
 import { TRACE_ANNOTATION } from '../../../platform/tracing/trace_context.ts';
@@ -142,6 +142,7 @@ async function take(deps: CollectDeps, result: Result): Promise<void> {
     notify(deps, job, key, policyStatus(job.spec.policy, read.body), outcome.summary, recorded);
     log.info(
       {
+        ...frequentIf(end.state === 'success' && attempt === 1 && !refused),
         ...named,
         attempt,
         state: end.state,

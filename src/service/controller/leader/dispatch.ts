@@ -1,6 +1,6 @@
 /** Admits a pool's waiting jobs within the available runners and limits, and orders their runners to start. */
 import type { Assignment } from '../../../platform/bus/messages.ts';
-import { requestFields, runnerFields } from '../../../base/log.ts';
+import { frequentIf, requestFields, runnerFields } from '../../../base/log.ts';
 import { backoff, pause } from '../../../base/retry.ts';
 import { isKubeError, isPolicyNotReady, outcomeUnknown } from '../../../platform/kube/client.ts';
 import { stamp } from '../../../platform/kube/conditions.ts';
@@ -53,7 +53,10 @@ export function startAttempt(state: TermState, job: Job): void {
   const queueTimeMs = job.status?.queueTimeMs ?? 0;
   if (job.attempt === 1) metrics.admitted(job.pool, queueTimeMs);
   const named = { ...requestFields({ id: job.id, job: job.key }), ...runnerFields(job.runner) };
-  log.info({ ...named, attempt: job.attempt, queueTimeMs, epoch: term.epoch }, 'admitted');
+  log.info(
+    { ...frequentIf(job.attempt === 1), ...named, attempt: job.attempt, queueTimeMs, epoch: term.epoch },
+    'admitted',
+  );
   const runner = job.runner && runners.get(job.runner.uid);
   if (!runner) return;
   runners.confirm(runner, job.key, job.attempt);
