@@ -434,7 +434,7 @@ const VALUES: TSchema = object({
   }),
   rotation: object({
     schedule: text({ pattern: '^$|^[^ ]+( [^ ]+){4}$' }),
-    what: Type.Array(oneOf(['seal', 'box', 'natsCa', 'postgres'])),
+    what: Type.Array(oneOf(['seal', 'box', 'natsCa', 'postgres', 'admin'])),
   }),
   setup: object({ enabled: flag, adminEmail: text({ pattern: '^[^@\\s]+@[^@\\s]+$' }) }),
   secrets: object({

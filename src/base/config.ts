@@ -455,6 +455,7 @@ const setup = {
 
 const rotate = {
   ...common,
+  ...postgres,
   natsHosts: text('PY_NATS_HOSTS', ''),
   secretNames: json('PY_SECRET_NAMES', 'an object of names', isNames, {}),
   rotate: json('PY_ROTATE', 'a list of what to rotate', isStrings, []),

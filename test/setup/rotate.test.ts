@@ -1,5 +1,6 @@
 /** Rotations on a real API server, NATS server and key files: clients work at each step, and what is old is refused. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,8 +12,11 @@ import { openBox, sealInBox } from '../../src/platform/seal/box.ts';
 import { openSealed, sealSource } from '../../src/platform/seal/seal.ts';
 import { rotate } from '../../src/service/setup/rotate.ts';
 import { setup } from '../../src/service/setup/main.ts';
+import { dataOf } from '../../src/service/setup/secrets.ts';
+import { bootstrapAdmin } from '../../src/platform/store/admin.ts';
 import { type TestApiServer, testApiServer } from '../kube/apiserver.ts';
 import { startNats } from '../servers.ts';
+import { startStore } from '../store/fixture.ts';
 import { until } from '../until.ts';
 
 const NAMES = {
@@ -64,6 +68,7 @@ describe('rotation', function () {
     await rotate(kube, what, {
       names: NAMES,
       natsHosts: ['localhost'],
+      database: { url: '' },
       log: log as never,
       now: () => clock,
       async wait(ms) {
@@ -200,5 +205,33 @@ describe('rotation', function () {
     assert.equal(await changed(), false);
     rmSync(file);
     assert.equal(await changed(), true);
+  });
+
+  it('admin: the new token is in the Secret before it is in force; a removed Secret is left alone', async () => {
+    const stored = await startStore();
+    const names = { admin: 'probeyard-admin', box: 'probeyard-box' };
+    const held = async () => dataOf(await kube.get<Secret>(SECRETS, names.admin));
+    const log = { info: (line: object) => lines.push(line), warn: (line: object) => lines.push(line) } as never;
+    const rotateAdmin = (url: string) => rotate(kube, ['admin'], { names, natsHosts: [], database: { url }, log });
+    const owner = async (token = '') => (await stored.store.findToken(createHash('sha256').update(token).digest()))?.userId;
+    try {
+      const before = await held();
+      const { userId } = await bootstrapAdmin({ url: stored.server.url }, before as never);
+      await assert.rejects(rotateAdmin('postgres://127.0.0.1:1/none'));
+      const half = await held();
+      assert.equal(half['token'], before['token']);
+      assert.equal(await owner(before['token']), userId);
+      await rotateAdmin(stored.server.url);
+      const after = await held();
+      assert.deepEqual(Object.keys(after).sort(), Object.keys(before).sort());
+      assert.deepEqual([after['token'], after['password']], [half['next-token'], half['next-password']]);
+      assert.deepEqual([await owner(before['token']), await owner(after['token'])], [undefined, userId]);
+      assert.ok(!JSON.stringify(lines).includes(after['token']!));
+      await kube.delete(SECRETS, names.admin);
+      await rotateAdmin(stored.server.url);
+      assert.deepEqual(lines.at(-1), { what: 'admin', secret: names.admin, reason: 'the Secret does not exist' });
+    } finally {
+      await stored.close();
+    }
   });
 });

@@ -90,6 +90,7 @@ describe('rotation of the passwords of PostgreSQL', function () {
     await rotate(kube, ['postgres'], {
       names: NAMES,
       natsHosts: [],
+      database: { url: '' },
       log: log as never,
       now: () => clock,
       wait: (ms) =>
@@ -157,6 +158,7 @@ describe('rotation of the passwords of PostgreSQL', function () {
       rotate(kube, ['postgres'], {
         names: NAMES,
         natsHosts: [],
+        database: { url: '' },
         log: log as never,
         wait: () => Promise.reject(new Error('over')),
       }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { PERMISSIONS } from '../../src/platform/store/permissions.ts';
-import { bootstrapAdmin } from '../../src/platform/store/admin.ts';
+import { bootstrapAdmin, renewAdmin } from '../../src/platform/store/admin.ts';
 import type { TokenChange } from '../../src/platform/store/listen.ts';
 import {
   effectiveLimits,
@@ -9,7 +9,7 @@ import {
   type GivenLimits,
   type GivenToAccount,
 } from '../../src/platform/store/limits.ts';
-import { verifyPassword } from '../../src/platform/store/password.ts';
+import { hashPassword, verifyPassword } from '../../src/platform/store/password.ts';
 import { DEFAULT_LIMITS } from '../../src/base/limits.ts';
 import { until } from '../until.ts';
 import { ADMIN, sha256, type StoreFixture, startStore } from './fixture.ts';
@@ -261,6 +261,25 @@ describe('store: tokens', function () {
       [answer.userId],
     );
     assert.deepEqual(after, { email: 'boss@example.org', password_hash: row?.password_hash });
+  });
+
+  it('another token of the administrator, and another password as long as theirs is the known one', async () => {
+    const settings = { url: fixture.server.url };
+    const { userId } = await bootstrapAdmin(settings, ADMIN);
+    await fixture.store.setPassword(userId, await hashPassword('first'));
+    const hash = async () => (await fixture.store.passwordHash(userId)) ?? '';
+    const renew = (token: string, known: string, password: string) =>
+      renewAdmin(settings, { email: ADMIN.email, token: token.repeat(64), known, password });
+    for (let time = 0; time < 2; time++) {
+      await renew('C', 'first', 'second');
+      assert.equal((await fixture.store.findToken(sha256('C'.repeat(64))))?.userId, userId);
+      assert.equal(await fixture.store.findToken(sha256(ADMIN.token)), null);
+      assert.equal(await verifyPassword('second', await hash()), true);
+    }
+    const chosen = await hashPassword('chosen');
+    await fixture.store.setPassword(userId, chosen);
+    await renew('D', 'second', 'third');
+    assert.equal(await hash(), chosen);
   });
 
   for (const [what, input] of [

@@ -60,7 +60,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Every key of the installation. Optional: what an external NATS has no need of. */}}
+{{/* Every key of the installation. Optional: what an external NATS has no need of, and what may be removed. */}}
 {{- define "probeyard.keysVolume" -}}
 {{- $secrets := .Values.secrets -}}
 - name: keys
@@ -78,6 +78,7 @@
           items: [{ key: public.jwks, path: sealPublic/public.jwks }]
       - secret:
           name: {{ $secrets.admin }}
+          optional: true
           items:
             {{- range $key := list "email" "password" "token" }}
             - { key: {{ $key }}, path: admin/{{ $key }} }

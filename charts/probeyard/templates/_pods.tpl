@@ -474,3 +474,5 @@ read for each new connection, so that changed ones are used without a restart.
     secretName: {{ .Values.secrets.admin }}
     defaultMode: 0440
 {{- end -}}
+    # It may be removed once the administrator has signed in.
+    optional: true

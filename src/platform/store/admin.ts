@@ -5,7 +5,7 @@
 import type pg from 'pg';
 import { type ConnectionSettings, withConnection } from './connection.ts';
 import { StoreError } from './errors.ts';
-import { hashPassword } from './password.ts';
+import { hashPassword, verifyPassword } from './password.ts';
 import { PERMISSIONS } from './permissions.ts';
 import { parameters } from './storable.ts';
 import { isToken, tokenSha256 } from './token_text.ts';
@@ -45,6 +45,31 @@ export async function bootstrapAdmin(
     );
     await client.query('commit');
     return { userId, tokenId };
+  });
+}
+
+/**
+ * The administrator gets another token, and another password while theirs is still the known one: one that they have
+ * chosen stays. Twice is the same as once.
+ */
+export async function renewAdmin(
+  settings: ConnectionSettings,
+  { email, token, password, known }: AdminInput & { password: string; known: string },
+): Promise<void> {
+  const { userId } = await bootstrapAdmin(settings, { email, token });
+  await withConnection('password of the administrator', { ...settings, name: 'probeyard-rotate' }, async (client) => {
+    const stored = await client.query<{ hash: string | null }>(
+      `select password_hash hash from users where id = $1`,
+      [userId],
+    );
+    if (!(await verifyPassword(known, stored.rows[0]?.hash ?? ''))) return;
+    await client.query('begin');
+    await client.query('update users set password_hash = $2, updated_at = now() where id = $1', [
+      userId,
+      await hashPassword(password),
+    ]);
+    await client.query('update sessions set ended_at = now() where user_id = $1 and ended_at is null', [userId]);
+    await client.query('commit');
   });
 }
 

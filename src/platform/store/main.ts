@@ -1,5 +1,5 @@
 /** Role `migrate`: waits for Postgres, migrates the schema to this version, creates the first administrator. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { directPostgresOf, loadConfig } from '../../base/config.ts';
 import { makeLog } from '../../base/log.ts';
 import { retry } from '../../base/retry.ts';
@@ -34,7 +34,8 @@ export async function run(): Promise<void> {
     },
   });
   log.info({ applied }, 'the schema is up to date');
-  if (!config.adminTokenFile) return;
+  // Whoever removed the Secret keeps the administrator.
+  if (!existsSync(config.adminTokenFile)) return;
   const read = (file: string) => readFileSync(file, 'utf8').trim();
   const admin = await bootstrapAdmin(connection, {
     email: read(config.adminEmailFile),

@@ -9,10 +9,9 @@ const NEEDED = {
   sealPrivate: ['private.jwks'],
   sealPublic: ['public.jwks'],
   natsAuth: ['api.nk', 'controller.nk', 'issuer.nk'],
-  admin: ['email', 'token'],
 } as const;
-/** Of an external NATS there is no more than a CA. */
-const OPTIONAL = ['natsTls'] as const;
+/** Of an external NATS there is no more than a CA, and the administrator's may have been removed. */
+const OPTIONAL = ['natsTls', 'admin'] as const;
 
 export type KeyKind = keyof typeof NEEDED | (typeof OPTIONAL)[number];
 const KEY_KINDS = [...Object.keys(NEEDED), ...OPTIONAL] as KeyKind[];

@@ -31,13 +31,18 @@ import {
   type SecretData,
 } from './secrets.ts';
 
-async function find(kube: KubeClient, name: string): Promise<SecretData | undefined> {
+export async function findSecret(kube: KubeClient, name: string): Promise<Secret | undefined> {
   try {
-    return dataOf(await kube.get(SECRETS, name));
+    return await kube.get(SECRETS, name);
   } catch (error) {
     if (isKubeError(error, 'not-found')) return undefined;
     throw error;
   }
+}
+
+async function find(kube: KubeClient, name: string): Promise<SecretData | undefined> {
+  const secret = await findSecret(kube, name);
+  return secret && dataOf(secret);
 }
 
 /** False if it was created by someone else meanwhile. */
@@ -92,6 +97,9 @@ async function fits(publicKeys: string | undefined, privateKeys: Record<string, 
     return false;
   }
 }
+
+/** On the Secret with the box key: the administrator's Secret was made once, and is not made again. */
+const ADMIN_MADE = 'probeyard.dev/admin-made';
 
 export interface SetupSettings {
   names: Record<string, string>;
@@ -161,7 +169,12 @@ export async function setup(
       return undefined;
     },
   );
-  await ensure(names.admin, async () => given.admin ?? admin(adminEmail, (await find(kube, names.box)) ?? {}));
+  // An administrator who has signed in may remove theirs, and that of a backup may have been removed before it.
+  const box = await findSecret(kube, names.box);
+  const made = box?.metadata.annotations?.[ADMIN_MADE] !== undefined || (settings.keys !== undefined && !given.admin);
+  if (!made || (await find(kube, names.admin)))
+    await ensure(names.admin, () => given.admin ?? admin(adminEmail, box ? dataOf(box) : {}));
+  await kube.mergePatch(SECRETS, names.box, { metadata: { annotations: { [ADMIN_MADE]: 'true' } } });
 
   // These two Secrets must match: the private one is created first, and the public one can always be derived from it.
   const keys = await sealKeys();
@@ -176,9 +189,9 @@ export async function setup(
   return report;
 }
 
-/** Once all are there the backup is not needed again, and may be gone. */
+/** Once all are there the backup is not needed again, and may be gone. Those of the seal are made last. */
 async function lacksKeys(kube: KubeClient, names: Record<string, string>): Promise<boolean> {
-  for (const kind of ['box', 'sealPrivate', 'natsAuth', 'admin'])
+  for (const kind of ['box', 'natsAuth', 'sealPrivate'])
     if (!(await find(kube, names[kind] ?? ''))) return true;
   return false;
 }

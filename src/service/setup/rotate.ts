@@ -3,34 +3,31 @@
  * leaves a state in which old and new material work, and a wait in which every part reads it. What is done in each step
  * is pure, except for new keys. The last step stands in the Secret, so a job that is killed goes on where it was.
  */
-import { loadConfig } from '../../base/config.ts';
+import { directPostgresOf, loadConfig } from '../../base/config.ts';
 import { isKubeError, type KubeClient, makeClient, SECRETS, type Secret } from '../../platform/kube/client.ts';
 import { type Logger, makeLog } from '../../base/log.ts';
 import { pause } from '../../base/retry.ts';
+import { renewAdmin } from '../../platform/store/admin.ts';
+import type { ConnectionSettings } from '../../platform/store/connection.ts';
 import { setPassword } from '../../platform/store/role_password.ts';
-import { dataOf, boxKeys, openHalf, sealKeys, type SecretData } from './secrets.ts';
+import { findSecret } from './main.ts';
+import { admin, dataOf, boxKeys, openHalf, sealKeys, type SECRET_NAMES, type SecretData } from './secrets.ts';
 import { issuedBy, newAuthority } from './certificates.ts';
 import { withPassword } from '../../platform/store/sign_in.ts';
 import { randomText } from '../accounts/token_text.ts';
 
 /** By the names of the chart's `secrets`. */
-type SecretKind = 'natsTls' | 'sealPrivate' | 'sealPublic' | 'box' | 'postgres' | 'postgresApi' | 'postgresController';
+type SecretKind = keyof typeof SECRET_NAMES;
 /** null removes a key. */
 type Changes = Partial<Record<SecretKind, Record<string, string | null>>>;
 type Held = Partial<Record<SecretKind, SecretData>>;
-
-/** A role of Postgres gets this password. It signs in with one of the addresses. */
-interface NewPassword {
-  addresses: string[];
-  password: string;
-}
 
 interface Taken {
   /** Undefined: the rotation is complete. */
   stage: string | undefined;
   changes: Changes;
-  /** Set before the changes are written. Setting it twice is the same as once. */
-  newPassword?: NewPassword;
+  /** Done before the changes are written. Twice is the same as once. */
+  inPostgres?: (settings: RotateSettings) => Promise<void>;
 }
 
 interface Rotation {
@@ -138,7 +135,13 @@ const passwordOf = (kind: SecretKind): Rotation => ({
     const { password = '', 'other-password': other = '', url = '', 'direct-url': direct } = data;
     if (stage === undefined)
       return Promise.resolve({ stage: 'known', changes: { [kind]: { 'other-password': randomText(32) } } });
-    const addresses = [password, other].map((one) => withPassword(direct || url, one));
+    const set =
+      (next: string) =>
+      ({ setPassword: change = setPassword }: RotateSettings): Promise<void> =>
+        change(
+          [password, other].map((one) => withPassword(direct || url, one)),
+          next,
+        );
     if (stage === 'known') {
       const after = {
         password: other,
@@ -146,25 +149,43 @@ const passwordOf = (kind: SecretKind): Rotation => ({
         url: withPassword(url, other),
         ...(direct ? { 'direct-url': withPassword(direct, other) } : {}),
       };
-      return Promise.resolve({
-        stage: 'changed',
-        changes: { [kind]: after },
-        newPassword: { addresses, password: other },
-      });
+      return Promise.resolve({ stage: 'changed', changes: { [kind]: after }, inPostgres: set(other) });
     }
     return Promise.resolve({
       stage: undefined,
       changes: { [kind]: { 'other-password': null } },
-      newPassword: { addresses, password },
+      inPostgres: set(password),
     });
   },
 });
+
+/** The new ones are in the Secret before they are in force: a job that is killed between the two goes on with them. */
+const firstAdmin: Rotation = {
+  primary: 'admin',
+  others: ['box'],
+  refusal: ({ admin: data = {} }) => (data['email'] && data['token'] ? undefined : 'the Secret has no email, or no token'),
+  waits: {},
+  next({ admin: data = {}, box: keys = {} }, stage) {
+    const { email = '', password: known = '', 'next-password': password = '', 'next-token': token = '' } = data;
+    const made = admin(email, keys);
+    return Promise.resolve(
+      stage === undefined
+        ? { stage: 'made', changes: { admin: { 'next-password': made['password']!, 'next-token': made['token']! } } }
+        : {
+            stage: undefined,
+            changes: { admin: { password, token, 'next-password': null, 'next-token': null } },
+            inPostgres: ({ database }) => renewAdmin(database, { email, token, password, known }),
+          },
+    );
+  },
+};
 
 /** Each may be several: they have stages of their own. */
 const ROTATIONS: Record<string, Rotation[]> = {
   seal: [seal],
   box: [box],
   natsCa: [natsCa],
+  admin: [firstAdmin],
   postgres: [passwordOf('postgres'), passwordOf('postgresApi'), passwordOf('postgresController')],
 };
 
@@ -182,6 +203,8 @@ export interface RotateSettings {
   log: Pick<Logger, 'info' | 'warn'>;
   /** Most that a stage lasts, for an installation whose jobs are short. */
   longestMs?: number;
+  /** Where the administrator is, as the owner of the tables. */
+  database: ConnectionSettings;
   /** For a caller outside the cluster, where the addresses lead nowhere. */
   setPassword?: typeof setPassword;
   now?: () => number;
@@ -204,9 +227,12 @@ async function step(kube: KubeClient, name: string, rotation: Rotation, settings
   const { names, log, longestMs = Infinity, now = Date.now, wait = pause } = settings;
   const kinds = [...rotation.others, rotation.primary];
   const secrets = new Map<SecretKind, Secret>();
-  for (const kind of kinds) secrets.set(kind, await kube.get<Secret>(SECRETS, names[kind] ?? ''));
+  for (const kind of kinds) {
+    const secret = await findSecret(kube, names[kind] ?? '');
+    if (secret !== undefined) secrets.set(kind, secret);
+  }
   const held: Held = Object.fromEntries([...secrets].map(([kind, secret]) => [kind, dataOf(secret)]));
-  const reason = rotation.refusal(held);
+  const reason = kinds.every((kind) => secrets.has(kind)) ? rotation.refusal(held) : 'the Secret does not exist';
   if (reason !== undefined) {
     log.warn({ what: name, secret: names[rotation.primary], reason }, 'cannot rotate');
     return false;
@@ -218,8 +244,8 @@ async function step(kube: KubeClient, name: string, rotation: Rotation, settings
     await wait(left);
     return true;
   }
-  const { stage, changes, newPassword } = await rotation.next(held, progress?.stage, { natsHosts: settings.natsHosts });
-  if (newPassword) await (settings.setPassword ?? setPassword)(newPassword.addresses, newPassword.password);
+  const { stage, changes, inPostgres } = await rotation.next(held, progress?.stage, { natsHosts: settings.natsHosts });
+  await inPostgres?.(settings);
   const after = stage === undefined ? null : JSON.stringify({ stage, since: now() } satisfies Progress);
   for (const kind of kinds) {
     const own = { ...changes[kind], ...(kind === rotation.primary ? { [STAGE]: after } : {}) };
@@ -263,6 +289,7 @@ export async function run(): Promise<void> {
     await rotate(kube, config.rotate, {
       names: config.secretNames,
       natsHosts: config.natsHosts.split(',').filter(Boolean),
+      database: directPostgresOf(config),
       log,
     });
   } finally {

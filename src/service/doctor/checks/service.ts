@@ -298,6 +298,7 @@ interface Probed {
 }
 
 async function problemOfSample(url: string, source: string, token: string): Promise<string | undefined> {
+  if (token === '') return 'there is no API token: the Secret of the first administrator was removed';
   try {
     const response = await fetch(`${url}/v1/probe/file?${new URLSearchParams({ url: source })}`, {
       headers: { authorization: `Bearer ${token}` },
