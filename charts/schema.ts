@@ -104,7 +104,9 @@ const deployment = {
   livenessProbe: probe,
   replicas: orNull(whole(0, 1000)),
   resources,
-  serviceAccountAnnotations: textMap,
+  serviceAccount: object({ create: flag, name: optionalName, annotations: textMap }),
+  strategy: anyObject,
+  dnsConfig: anyObject,
   podAnnotations: textMap,
   podLabels: textMap,
   ...placement,
@@ -121,6 +123,7 @@ const deployment = {
   extraEnv: anyObjects,
   extraVolumes: anyObjects,
   extraVolumeMounts: anyObjects,
+  extraContainers: anyObjects,
 };
 const persistence = object({ enabled: flag, size: quantity, storageClass: orNull(text()) });
 const duration = text({ pattern: '^[0-9]+(ms|s|m|h)$' });
@@ -181,6 +184,7 @@ const VALUES: TSchema = object({
   global: Type.Unsafe({ type: 'object', properties: { imageRegistry: text() } }),
   enabled: flag,
   podSecurityContext: anyObject,
+  containerSecurityContext: anyObject,
   hostAliases: anyObjects,
   extraObjects: anyObjects,
   fullnameOverride: text({ pattern: `^$|${DNS_LABEL}` }),
@@ -188,11 +192,11 @@ const VALUES: TSchema = object({
   imagePullSecrets: Type.Array(object({ name: objectName }, ['name'])),
   pullSecret: object({ dockerConfigJson: text() }),
   logLevel: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal']),
+  logSample: object({ perSecond: whole(0, 1_000_000), oneIn: whole(1, 100_000) }, ['perSecond', 'oneIn']),
   commonLabels: textMap,
   arch: oneOf(['', 'amd64', 'arm64']),
   crds: object({ enabled: flag, keep: flag }),
   rbac: object({
-  logSample: object({ perSecond: whole(0, 1_000_000), oneIn: whole(1, 100_000) }, ['perSecond', 'oneIn']),
     create: flag,
     submitters: Type.Array(
       object(
@@ -232,11 +236,15 @@ const VALUES: TSchema = object({
         port,
         nodePort: whole(0, 65535),
         annotations: textMap,
+        ipFamilies: Type.Array(oneOf(['IPv4', 'IPv6']), { maxItems: 2 }),
+        ipFamilyPolicy: oneOf(['', 'SingleStack', 'PreferDualStack', 'RequireDualStack']),
       }),
     },
     [...PROBES, 'maxConnections'],
   ),
-  controller: object({ ...deployment, terminationGraceSeconds: whole(1, 3600) }, [...PROBES]),
+  controller: object({ ...deployment, replicas: orNull(whole(1, 1000)), terminationGraceSeconds: whole(1, 3600) }, [
+    ...PROBES,
+  ]),
   // Required, so that values of an older chart (helm upgrade --reuse-values) are refused instead of rendered as 0.
   accounts: object(
     {

@@ -79,6 +79,52 @@ describe('chart: GitOps', function () {
     assert.ok(only(objects, 'ConfigMap', 'probeyard-mine'));
   });
 
+  it('service accounts, rollouts, DNS and further containers are as the values say', () => {
+    const settings = (name: string) => ({
+      serviceAccount: { create: false, name },
+      strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
+      dnsConfig: { options: [{ name: 'ndots', value: '1' }] },
+      extraContainers: [{ name: 'beside', image: 'x' }],
+    });
+    const objects = render({
+      api: { ...settings('mine-api'), service: { ipFamilies: ['IPv6', 'IPv4'], ipFamilyPolicy: 'PreferDualStack' } },
+      controller: settings('mine-controller'),
+      containerSecurityContext: { readOnlyRootFilesystem: false },
+    });
+    for (const part of ['api', 'controller']) {
+      const { strategy, template } = only(objects, 'Deployment', `probeyard-${part}`)['spec'];
+      const { serviceAccountName, dnsConfig, containers } = template.spec;
+      assert.equal(serviceAccountName, `mine-${part}`);
+      assert.deepEqual(strategy, { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } });
+      assert.deepEqual(dnsConfig, { options: [{ name: 'ndots', value: '1' }] });
+      assert.deepEqual(
+        containers.map(({ name }: { name: string }) => name),
+        [part, 'beside'],
+      );
+      assert.deepEqual(containers[0].securityContext, {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: false,
+        runAsNonRoot: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      const { subjects } = objects.find(
+        ({ kind, metadata }) => kind === 'RoleBinding' && metadata.name === `mine-${part}` && !metadata.namespace,
+      )!;
+      assert.equal(subjects[0].name, `mine-${part}`);
+    }
+    const accounts = objects.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata.name);
+    assert.deepEqual(
+      accounts.filter((name) => /-(api|controller)$/.test(name)),
+      [],
+    );
+    const { ipFamilies, ipFamilyPolicy } = only(objects, 'Service', 'probeyard-api')['spec'];
+    assert.deepEqual([ipFamilies, ipFamilyPolicy], [['IPv6', 'IPv4'], 'PreferDualStack']);
+    // Who may set what is decided by these names.
+    const policy = JSON.stringify(objects.filter(({ kind }) => kind === 'ValidatingAdmissionPolicy'));
+    assert.match(policy, /:mine-api'/);
+    assert.match(policy, /:mine-controller'/);
+  });
+
   it("limits of the runners' namespace are created there", () => {
     const objects = render({
       runners: {

@@ -88,9 +88,9 @@ describe('chart: values', () => {
       .filter(
         ({ path }) =>
           !new RegExp(`\\.${path.split('.').at(-1)}\\b`).test(templates) &&
-          !/^(pools|secrets|podSecurityContext)\./.test(path) &&
+          !/^(pools|secrets|podSecurityContext|containerSecurityContext)\./.test(path) &&
           // Given to Kubernetes as they are.
-          !/^(api|controller)\.(readiness|liveness)Probe\./.test(path),
+          !/^(api|controller)\.((readiness|liveness)Probe|strategy)\./.test(path),
       )
       .map(({ path }) => path);
     assert.deepEqual(unused, []);

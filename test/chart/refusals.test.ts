@@ -23,6 +23,12 @@ describe('chart: refused values and clusters', function () {
       { runners: { nodeSelector: { 'kubernetes.io/arch': 's390x' } } },
       /no tool is built for "s390x"/,
     ],
+    ['an installation without a controller', { controller: { replicas: 0 } }, /\/controller\/replicas/],
+    [
+      'a pool that shall keep more ready than it may have',
+      { pools: { short: { minReady: 30 } } },
+      /pools\.short\.minReady: 30 is above maxPods, 20/,
+    ],
     ['a wrong type', { api: { replicas: 'two' } }, /\/api\/replicas/],
     ['an invalid digest', { image: { digest: 'latest' } }, /\/image\/digest/],
     ['an allowed source without an address', { sources: { allow: [{ port: 80 }] } }, /\/sources\/allow\/0/],

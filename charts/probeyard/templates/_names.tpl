@@ -46,8 +46,12 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end -}}
 
-{{- define "probeyard.apiAccount" -}}{{ include "probeyard.name" . }}-api{{- end -}}
-{{- define "probeyard.controllerAccount" -}}{{ include "probeyard.name" . }}-controller{{- end -}}
+{{- define "probeyard.apiAccount" -}}
+{{- default (printf "%s-api" (include "probeyard.name" .)) .Values.api.serviceAccount.name -}}
+{{- end -}}
+{{- define "probeyard.controllerAccount" -}}
+{{- default (printf "%s-controller" (include "probeyard.name" .)) .Values.controller.serviceAccount.name -}}
+{{- end -}}
 {{- define "probeyard.setupAccount" -}}{{ include "probeyard.name" . }}-setup{{- end -}}
 {{- define "probeyard.renewalAccount" -}}{{ include "probeyard.name" . }}-renewal{{- end -}}
 {{- define "probeyard.rotationAccount" -}}{{ include "probeyard.name" . }}-rotation{{- end -}}

@@ -1,10 +1,6 @@
 {{/* What every container of ours is held to. */}}
 {{- define "probeyard.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-runAsNonRoot: true
-capabilities:
-  drop: [ALL]
+{{ toYaml .Values.containerSecurityContext }}
 {{- end -}}
 
 {{- define "probeyard.podSecurity" -}}
@@ -22,10 +18,33 @@ capabilities:
 {{- toYaml . | nindent 0 }}
 {{- end }}
 {{- end -}}
-{{- define "probeyard.hostAliases" -}}
-{{- with .Values.hostAliases }}
+{{/* How names are resolved: {root, values}. */}}
+{{- define "probeyard.resolution" -}}
+{{- with .root.Values.hostAliases }}
 hostAliases:
   {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Of API or controllers: {root, component, values, account}. Nothing where the operator made it. */}}
+{{- define "probeyard.serviceAccount" -}}
+{{- if .values.serviceAccount.create }}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ .account }}
+  labels:
+    {{- include "probeyard.labels" . | nindent 4 }}
+  {{- with .values.serviceAccount.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+automountServiceAccountToken: false
+---
 {{- end }}
 {{- end -}}
 
@@ -473,6 +492,6 @@ read for each new connection, so that changed ones are used without a restart.
   secret:
     secretName: {{ .Values.secrets.admin }}
     defaultMode: 0440
-{{- end -}}
     # It may be removed once the administrator has signed in.
     optional: true
+{{- end -}}
