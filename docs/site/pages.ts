@@ -134,6 +134,8 @@ export const SECTIONS: readonly Section[] = [
     'operating/observe.md':
       'Metrics, alerts, dashboards, traces and logs: what the cluster is doing, and one request in detail.',
     'operating/metrics.md': 'Every metric with its labels, its meaning, and when to worry.',
+    'operating/review.md':
+      "CNCF's technical review questions and the operator capability levels, answered in short, with links.",
     'operating/troubleshoot.md': 'Why a request was refused, why a job waits, and what keeps a pod from starting.',
     'isolation.md':
       'Which walls stand around a tool that a hostile file took over, what they leave open, what they cost.',
