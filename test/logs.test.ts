@@ -111,7 +111,10 @@ describe('sampled log lines', () => {
     const weights = ids.map((id) => one!('admitted', id));
     assert.deepEqual(weights.slice(0, 4), [1, 1, 1, 0]);
     const written = (found: number[]) => ids.filter((_, n) => n >= 3 && found[n] === 10);
-    assert.deepEqual(written(weights), [10, 20, 30, 40].map((n) => ids[n]));
+    assert.deepEqual(
+      written(weights),
+      [10, 20, 30, 40].map((n) => ids[n]),
+    );
     // Another process, at which other requests came first.
     assert.deepEqual(written(ids.map((id) => other!('result recorded', id))), written(weights));
     assert.equal(one!('another text', ids[7]), 1);
@@ -138,7 +141,10 @@ describe('sampled log lines', () => {
       "log.info({ ...frequentIf(false), ...requestFields({ id }), status: 404 }, 'request');" +
       "log.warn({ err: new Error('x') }, 'text'); log.info('text alone'); }";
     const text = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
-    const lines = text.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+    const lines = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
     const told = (status: number) =>
       lines.filter((line) => line['status'] === status).map(({ request_id: id, sampled }) => [id, sampled]);
     assert.deepEqual(told(200), [

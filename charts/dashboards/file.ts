@@ -20,12 +20,7 @@ const choice = (name: string, label: string, query: string, chosen: string) => (
 const VARIABLES = [
   { name: 'source', label: 'Data source', type: 'datasource', query: 'prometheus' },
   choice('cluster', 'Cluster', 'label_values(probeyard_build_info, cluster)', 'All'),
-  choice(
-    'namespace',
-    'Namespace',
-    'label_values(probeyard_build_info{cluster=~"$cluster"}, namespace)',
-    '@namespace@',
-  ),
+  choice('namespace', 'Namespace', 'label_values(probeyard_build_info{cluster=~"$cluster"}, namespace)', '@namespace@'),
 ];
 
 function panel({ title, text, unit, single, queries }: Panel, index: number): object {

@@ -176,7 +176,10 @@ describe('chart: alerts', function () {
     const expected = (alert: string, labels: Record<string, string>) => {
       const { labels: own, annotations } = rules.find((rule) => rule.alert === alert)!;
       const filled = annotations.summary.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => labels[label]!);
-      return { exp_labels: { ...own, namespace: 'probeyard', ...labels }, exp_annotations: { ...annotations, summary: filled } };
+      return {
+        exp_labels: { ...own, namespace: 'probeyard', ...labels },
+        exp_annotations: { ...annotations, summary: filled },
+      };
     };
     const test = (alertname: string, { at, labels = {} }: AlertCase, series: Series[], fires: boolean) => ({
       name: alertname,

@@ -88,7 +88,7 @@ describe('chart: values', () => {
       .filter(
         ({ path }) =>
           !new RegExp(`\\.${path.split('.').at(-1)}\\b`).test(templates) &&
-          !/^(pools|secrets|podSecurityContext|containerSecurityContext)\./.test(path) &&
+          !/^(pools|secrets|podSecurityContext|containerSecurityContext|logSample)\./.test(path) &&
           // Given to Kubernetes as they are.
           !/^(api|controller)\.((readiness|liveness)Probe|strategy)\./.test(path),
       )

@@ -47,6 +47,7 @@ describe('seal keys, box, authority of NATS and passwords of PostgreSQL are rota
     const all = (): Promise<void> =>
       rotate(c.kube, ['seal', 'box', 'natsCa', 'postgres'], {
         names: SECRET_NAMES,
+        database: { url: '' },
         natsHosts: hosts,
         log: { info: say, warn: say } as never,
         longestMs: MOST_OF_A_STAGE,

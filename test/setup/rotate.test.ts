@@ -188,7 +188,7 @@ describe('rotation', function () {
   });
 
   it('refuses an unknown name with the known ones', async () => {
-    await assert.rejects(rotated(['everything']), /cannot rotate everything; available: seal, box, natsCa, postgres/);
+    await assert.rejects(rotated(['everything']), /cannot rotate everything; available: seal, box, natsCa, postgres, admin/);
   });
 
   it('a changed stage makes the controllers reload NATS for some minutes, and a start does not', async () => {
@@ -213,7 +213,8 @@ describe('rotation', function () {
     const held = async () => dataOf(await kube.get<Secret>(SECRETS, names.admin));
     const log = { info: (line: object) => lines.push(line), warn: (line: object) => lines.push(line) } as never;
     const rotateAdmin = (url: string) => rotate(kube, ['admin'], { names, natsHosts: [], database: { url }, log });
-    const owner = async (token = '') => (await stored.store.findToken(createHash('sha256').update(token).digest()))?.userId;
+    const owner = async (token = '') =>
+      (await stored.store.findToken(createHash('sha256').update(token).digest()))?.userId;
     try {
       const before = await held();
       const { userId } = await bootstrapAdmin({ url: stored.server.url }, before as never);

@@ -58,10 +58,9 @@ export async function renewAdmin(
 ): Promise<void> {
   const { userId } = await bootstrapAdmin(settings, { email, token });
   await withConnection('password of the administrator', { ...settings, name: 'probeyard-rotate' }, async (client) => {
-    const stored = await client.query<{ hash: string | null }>(
-      `select password_hash hash from users where id = $1`,
-      [userId],
-    );
+    const stored = await client.query<{ hash: string | null }>(`select password_hash hash from users where id = $1`, [
+      userId,
+    ]);
     if (!(await verifyPassword(known, stored.rows[0]?.hash ?? ''))) return;
     await client.query('begin');
     await client.query('update users set password_hash = $2, updated_at = now() where id = $1', [

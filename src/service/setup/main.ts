@@ -191,8 +191,7 @@ export async function setup(
 
 /** Once all are there the backup is not needed again, and may be gone. Those of the seal are made last. */
 async function lacksKeys(kube: KubeClient, names: Record<string, string>): Promise<boolean> {
-  for (const kind of ['box', 'natsAuth', 'sealPrivate'])
-    if (!(await find(kube, names[kind] ?? ''))) return true;
+  for (const kind of ['box', 'natsAuth', 'sealPrivate']) if (!(await find(kube, names[kind] ?? ''))) return true;
   return false;
 }
 

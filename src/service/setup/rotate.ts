@@ -163,7 +163,8 @@ const passwordOf = (kind: SecretKind): Rotation => ({
 const firstAdmin: Rotation = {
   primary: 'admin',
   others: ['box'],
-  refusal: ({ admin: data = {} }) => (data['email'] && data['token'] ? undefined : 'the Secret has no email, or no token'),
+  refusal: ({ admin: data = {} }) =>
+    data['email'] && data['token'] ? undefined : 'the Secret has no email, or no token',
   waits: {},
   next({ admin: data = {}, box: keys = {} }, stage) {
     const { email = '', password: known = '', 'next-password': password = '', 'next-token': token = '' } = data;
@@ -185,8 +186,8 @@ const ROTATIONS: Record<string, Rotation[]> = {
   seal: [seal],
   box: [box],
   natsCa: [natsCa],
-  admin: [firstAdmin],
   postgres: [passwordOf('postgres'), passwordOf('postgresApi'), passwordOf('postgresController')],
+  admin: [firstAdmin],
 };
 
 /** The key of a Secret that holds the stage of its rotation. Controllers make NATS reload when it changes. */
