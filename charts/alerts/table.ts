@@ -21,7 +21,8 @@ const answers = (window: string, status = ''): string =>
 const failed = (window: string): string => `${answers(window, ', status="5xx"')} / ${answers(window)}`;
 const late = (window: string): string =>
   `sum by (${HERE}) (rate(probeyard_jobs_waited_total{@controller@, ` +
-  `reason=~"NoRunner|IsolationMissing|AccountAtShare|Queued"}[<${window}>])) / sum by (${HERE}) (rate(probeyard_jobs_admitted_total{@controller@}[<${window}>]))`;
+  `reason=~"NoRunner|IsolationMissing|AccountAtShare|Queued"}[<${window}>])) / ` +
+  `sum by (${HERE}) (rate(probeyard_jobs_admitted_total{@controller@}[<${window}>]))`;
 
 /**
  * A budget burns at 14.4 times its rate if a month of it lasts two days, and at 6 times if it lasts five. The short

@@ -8,7 +8,6 @@ import type { Bus } from '../../src/platform/bus/connect.ts';
 import { controllerMetrics, leaseMetrics } from '../../src/service/controller/metrics.ts';
 import { termFigures, termMetrics } from '../../src/service/controller/term_figures.ts';
 import { connectionMetrics } from '../../src/platform/metrics/connections.ts';
-import { processMetrics } from '../../src/platform/metrics/process.ts';
 import { webhookMetrics } from '../../src/service/webhooks/metrics.ts';
 import { ended } from '../controller/ended_job.ts';
 import { AT, PROVEN, aPool, aTool } from '../controller/snapshot_view.ts';
@@ -35,9 +34,8 @@ export function apiSample(): Registry {
 }
 
 export function controllerSample(): Registry {
-  const metrics = controllerMetrics();
+  const metrics = controllerMetrics({ defaults: true });
   const { registry } = metrics;
-  processMetrics(registry);
   leaseMetrics(registry, () => 500);
   const pools = [aPool()];
   termMetrics(registry, () =>

@@ -188,7 +188,10 @@ describe('rotation', function () {
   });
 
   it('refuses an unknown name with the known ones', async () => {
-    await assert.rejects(rotated(['everything']), /cannot rotate everything; available: seal, box, natsCa, postgres, admin/);
+    await assert.rejects(
+      rotated(['everything']),
+      /cannot rotate everything; available: seal, box, natsCa, postgres, admin/,
+    );
   });
 
   it('a changed stage makes the controllers reload NATS for some minutes, and a start does not', async () => {

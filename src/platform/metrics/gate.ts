@@ -5,7 +5,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../base/config.ts';
-import type { Gate, Refusal } from '../../base/health.ts';
+import { serveHealth, type Gate, type HealthSources, type Refusal } from '../../base/health.ts';
 import { isKubeError, makeClient, type KubeClient } from '../kube/client.ts';
 
 const refusal = (status: Refusal['status'], error: string): Refusal => ({ status, error });
@@ -28,6 +28,19 @@ export async function openGate(
       : undefined;
   const guard = { gate: decide && withBearer(decide), tlsFolder: config.metricsTlsFolder };
   return { guard, close: async () => kube?.close() };
+}
+
+/** The port of metrics and health of a role. */
+export async function serveMetrics(config: Config<'api'> | Config<'controller'>, sources: HealthSources) {
+  const readers = await openGate(config);
+  const server = await serveHealth(config.metricsListen, { ...readers.guard, ...sources });
+  return {
+    async close(): Promise<void> {
+      server.close();
+      server.closeAllConnections();
+      await readers.close();
+    },
+  };
 }
 
 type Decide = (token: string) => Refusal | null | Promise<Refusal | null>;
@@ -91,7 +104,7 @@ const REFUSED_MS = 10_000;
 const MOST_REVIEWS = 8;
 const MOST_REMEMBERED = 64;
 
-/** As few calls as controller-runtime makes: a decision holds for a minute, a refusal for 10 s, a failure not at all. */
+/** A decision holds for a minute, a refusal for 10 s, a failure not at all. */
 export function remembered(decide: Decide, now: () => number = () => performance.now()): Decide {
   const decisions = new Map<string, { decision: Promise<Refusal | null>; until: number }>();
   let underWay = 0;

@@ -16,12 +16,12 @@ import { connectBus, type Bus } from '../../platform/bus/connect.ts';
 import { INBOX } from '../../platform/bus/permissions.ts';
 import { makeClient } from '../../platform/kube/client.ts';
 import { makeLog, type Logger } from '../../base/log.ts';
-import { openGate } from '../../platform/metrics/gate.ts';
+import { serveMetrics } from '../../platform/metrics/gate.ts';
 import { openStore } from '../../platform/store/store.ts';
 import { foldersOf } from './pages/page_routes.ts';
 import { DEFAULTS, type Uploads } from './deps.ts';
 import { listen } from './http/http_server.ts';
-import { serveHealth, serveLiveness } from '../../base/health.ts';
+import { serveLiveness } from '../../base/health.ts';
 import { signals } from '../../base/signals.ts';
 import { serveUploads } from '../../source/upload/serve.ts';
 import { openSpool } from '../../source/upload/spool.ts';
@@ -123,12 +123,7 @@ export async function run(): Promise<void> {
 
   metrics.counted = deps.metrics;
   handle = makeApp(deps, checks).callback();
-  const readers = await openGate(config);
-  const metricsServer = await serveHealth(config.metricsListen, {
-    ...checks,
-    ...readers.guard,
-    registry: deps.metrics.registry,
-  });
+  const metricsServer = await serveMetrics(config, { ...checks, registry: deps.metrics.registry });
   log.info('started');
 
   const signal = await stopping.serving();
@@ -144,10 +139,9 @@ export async function run(): Promise<void> {
   await wired.stop();
   await uploads?.close();
   await liveness.close();
-  metricsServer.close();
-  metricsServer.closeAllConnections();
+  await metricsServer.close();
   await bus.drain().catch(() => {});
-  await Promise.allSettled([store.close(), kube.close(), readers.close()]);
+  await Promise.allSettled([store.close(), kube.close()]);
   log.info('drained');
 }
 

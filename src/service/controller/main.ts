@@ -2,7 +2,7 @@
 import { consumeResults } from '../../platform/bus/collect.ts';
 import { watchShares } from '../../platform/bus/shares.ts';
 import { type Config, loadConfig } from '../../base/config.ts';
-import { serveHealth, serveLiveness, type Check, type Checks } from '../../base/health.ts';
+import { serveLiveness, type Check, type Checks } from '../../base/health.ts';
 import { type Identities, keepIdentities } from '../../platform/identity/identities.ts';
 import { postBy } from '../../platform/identity/post.ts';
 import { type Logger, makeLog } from '../../base/log.ts';
@@ -19,8 +19,7 @@ import { floods } from './floods.ts';
 import { controllerMetrics, leaseMetrics } from './metrics.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
 import { ServedNamespaces } from './served_namespaces.ts';
-import { openGate } from '../../platform/metrics/gate.ts';
-import { processMetrics } from '../../platform/metrics/process.ts';
+import { serveMetrics } from '../../platform/metrics/gate.ts';
 import type { RunningTerm } from './term.ts';
 import { makeTracer } from '../../platform/tracing/tracer.ts';
 import { termMetrics } from './term_figures.ts';
@@ -42,8 +41,7 @@ function identitiesOf(config: Config<'controller'>, log: Logger): Identities {
 export async function run(): Promise<void> {
   const config = loadConfig('controller');
   const log = makeLog('controller', config);
-  const metrics = controllerMetrics();
-  processMetrics(metrics.registry);
+  const metrics = controllerMetrics({ defaults: true });
   const tracer = makeTracer({
     endpoint: config.tracingEndpoint,
     share: config.tracingPercent / 100,
@@ -54,8 +52,7 @@ export async function run(): Promise<void> {
   // Alive from the start: the kubelet must not restart a process that waits for Postgres, NATS or the API server.
   const live: Record<string, Check> = {};
   const ready: Record<string, Check> = { start: () => 'this replica is starting' };
-  const readers = await openGate(config);
-  const server = await serveHealth(config.metricsListen, { ...readers.guard, live, ready, registry: metrics.registry });
+  const server = await serveMetrics(config, { live, ready, registry: metrics.registry });
   const liveness = await serveLiveness(config.livenessListen, live);
   const stopping = signals();
   const certificates = watchCertificate({
@@ -163,7 +160,7 @@ export async function run(): Promise<void> {
   await bus.drain();
   await tracer?.stop();
   await store.close();
-  server.close();
+  await server.close();
   await liveness.close();
-  await Promise.allSettled([kube.close(), leaseClient.close(), readers.close()]);
+  await Promise.allSettled([kube.close(), leaseClient.close()]);
 }

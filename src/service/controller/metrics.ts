@@ -2,6 +2,7 @@
 import { countedCause } from '../../base/causes.ts';
 import type { ToolEnd } from '../../platform/store/records.ts';
 import type { Wall } from '../../platform/kube/probe_pool.ts';
+import { processMetrics } from '../../platform/metrics/process.ts';
 import { readOne } from '../../platform/metrics/read_at_scrape.ts';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { WAITING, type Reason, type WaitingCause } from '../../platform/kube/probe_job.ts';
@@ -115,8 +116,9 @@ function countersOf(registry: Registry) {
 
 export type ControllerMetrics = ReturnType<typeof controllerMetrics>;
 
-export function controllerMetrics() {
+export function controllerMetrics(options: { defaults?: boolean } = {}) {
   const registry = new Registry();
+  if (options.defaults) processMetrics(registry);
   const count = countersOf(registry);
   // A counter that begins at 1 has no increase: series that alerts watch begin at 0.
   for (const outcome of ['admitted', 'dropped']) count.early.inc({ outcome }, 0);
