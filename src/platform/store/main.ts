@@ -7,7 +7,7 @@ import { bootstrapAdmin } from './admin.ts';
 import { type ConnectionSettings, userOf } from './connection.ts';
 import { isStoreError, StoreError } from './errors.ts';
 import { restoredFrom } from './load.ts';
-import { migrate } from './migrate.ts';
+import { migrate, readMigrations } from './migrate.ts';
 import { addresses } from './sign_in.ts';
 
 const PAUSES = { first: 500, longest: 500 };
@@ -23,16 +23,19 @@ export async function run(): Promise<void> {
     api: userOf(config.postgresApiUrl || owner),
     controller: userOf(config.postgresControllerUrl || owner),
   };
-  const applied = await retry(() => migrate({ ...connection, roles }), {
-    ...PAUSES,
-    until: performance.now() + config.waitMs,
-    // Postgres may start later or restart meanwhile, and an old instance may shut down before it creates the roles.
-    when: (error) => isStoreError(error, 'unreachable', 'not-ready'),
-    onRetry: (error) => {
-      const { code, message } = error as StoreError;
-      log.info({ err: { code, message } }, 'waiting for Postgres');
+  const applied = await retry(
+    () => migrate({ ...connection, roles }, readMigrations(), (fields, message) => log.info(fields, message)),
+    {
+      ...PAUSES,
+      until: performance.now() + config.waitMs,
+      // Postgres may start later or restart meanwhile, and an old instance may shut down before it creates the roles.
+      when: (error) => isStoreError(error, 'unreachable', 'not-ready'),
+      onRetry: (error) => {
+        const { code, message } = error as StoreError;
+        log.info({ err: { code, message } }, 'waiting for Postgres');
+      },
     },
-  });
+  );
   log.info({ applied }, 'the schema is up to date');
   // Whoever removed the Secret keeps the administrator.
   if (!existsSync(config.adminTokenFile)) return;

@@ -13,6 +13,7 @@ import * as identities from './identities.ts';
 import { listen, type Listener, listenTokens, type TokenChange } from './listen.ts';
 import * as log from './log.ts';
 import * as mails from './mails.ts';
+import { requireSchema } from './migrate.ts';
 import * as policies from './policies.ts';
 import * as reportLinks from './report_links.ts';
 import * as requests from './requests.ts';
@@ -29,7 +30,7 @@ export interface StoreSettings extends PoolSettings {
   /** For LISTEN, bypassing any pooler; empty: the same as `url`. */
   directUrl?: string | undefined;
   defaultLimits?: DefaultLimits;
-  /** Wait for Postgres without a limit, and report each failed try to `onError`. */
+  /** Wait for Postgres without a limit, and an hour for its schema; report each failed try to `onError`. */
   waitForServer?: boolean;
 }
 
@@ -109,6 +110,8 @@ async function databaseBytes(database: Database): Promise<number> {
 }
 
 const START_PAUSES = { first: 500, longest: 2_000 };
+/** A migration of large tables takes long. After it the process ends, so that its pod shows it. */
+const SCHEMA_WAIT_MS = 3_600_000;
 
 async function clockOf(database: Database, settings: StoreSettings): Promise<StoreClock> {
   const { waitForServer, onError = () => {} } = settings;
@@ -120,10 +123,16 @@ async function clockOf(database: Database, settings: StoreSettings): Promise<Sto
     return row.ms;
   };
   const failed = (error: unknown) => onError(error as Error);
-  return retry(() => startClock(sample, { onError: failed }), {
+  const begin = async (): Promise<StoreClock> => {
+    if (waitForServer) await requireSchema(database);
+    return startClock(sample, { onError: failed });
+  };
+  const until = performance.now() + SCHEMA_WAIT_MS;
+  return retry(begin, {
     ...START_PAUSES,
     attempts: waitForServer ? Infinity : 1,
-    when: (error) => isStoreError(error, 'unreachable', 'timeout', 'not-ready'),
+    when: (error) =>
+      isStoreError(error, 'unreachable', 'timeout') || (isStoreError(error, 'not-ready') && performance.now() < until),
     onRetry: failed,
   });
 }
