@@ -292,7 +292,12 @@ const VALUES: TSchema = object({
       ]),
     ),
   }),
-  retention: object({ resultDays: whole(1, 36_500), logMonths: whole(1, 1_200), auditDays: whole(1, 36_500) }),
+  retention: object({
+    resultDays: whole(1, 36_500),
+    logMonths: whole(1, 1_200),
+    auditDays: whole(1, 36_500),
+    minuteDays: whole(31, 36_500),
+  }),
   limits: object({
     requestsPerMinute: whole(1, 10_000_000),
     concurrency: whole(1, 100_000),

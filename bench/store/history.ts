@@ -97,11 +97,9 @@ export async function makeHistory(
   for (let back = months - 1; back >= 0; back--) {
     const [from, to] = [literal(month(back)), literal(month(back - 1))];
     const part = `_${month(back).toISOString().slice(0, 7).replace('-', '')}`;
-    for (const parent of ['requests', 'envelopes']) {
-      const { rows } = await client.query(`select to_regclass('${parent}${part}') there`);
-      if (rows[0].there === null)
-        await client.query(`create table ${parent}${part} partition of ${parent} for values from (${from}) to (${to})`);
-    }
+    const { rows } = await client.query(`select to_regclass('requests${part}') there`);
+    if (rows[0].there === null)
+      await client.query(`create table requests${part} partition of requests for values from (${from}) to (${to})`);
     await client.query(REQUESTS(Math.round(requests * share(back)), users, from, to, literal(now)));
     for (const grain of ['minute', 'hour', 'day']) {
       await client.query(ROLLUP(grain, 'user_id, token_id', from, to));

@@ -21,7 +21,7 @@ export interface Read {
   rows: number;
 }
 
-const family = (name: string) => name.replace(/_(\d{6}|default)(?=_|$)/, '');
+const family = (name: string) => name.replace(/_(\d{6}|\d{8}|default)(?=_|$)/, '');
 
 function visit(node: Node, reads: Map<string, Read>): void {
   const table = node['Relation Name'];

@@ -361,6 +361,7 @@ const controller = {
   keepEnvelopeDays: integer('PY_KEEP_ENVELOPE_DAYS', 1, 36_500, 30),
   keepRequestMonths: integer('PY_KEEP_REQUEST_MONTHS', 1, 1_200, 13),
   keepAuditDays: integer('PY_KEEP_AUDIT_DAYS', 1, 36_500, 400),
+  keepMinuteDays: integer('PY_KEEP_MINUTE_DAYS', 31, 36_500, 400),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
   /** Namespaces of tenants, each bound to an account. */
   tenantNamespaces: json('PY_TENANT_NAMESPACES', 'a list of {name, account, token}', areBindings, []),

@@ -197,9 +197,16 @@ describe('backup: the drill', function () {
     }
   });
 
-  it('keeps months in parts of their own, so that retention can drop them', async () => {
-    await fixture.sql(`create table requests_202512 partition of requests for values
-      from ('2025-12-01T00:00:00Z') to ('2026-01-01T00:00:00Z')`);
+  it('keeps months and days in parts of their own, so that retention can drop them', async () => {
+    for (const [part, from, to] of [
+      ['requests_202511', '2025-11-01', '2025-12-01'],
+      ['requests_202512', '2025-12-01', '2026-01-01'],
+      ['envelopes_20251230', '2025-12-30', '2025-12-31'],
+      ['envelopes_20251231', '2025-12-31', '2026-01-01'],
+    ])
+      await fixture.sql(
+        `create table ${part} partition of ${part!.split('_')[0]} for values from ('${from}Z') to ('${to}Z')`,
+      );
     const made = await makeBackup({
       database: { url: fixture.urls.owner },
       recipients: [pair.recipient],
@@ -207,8 +214,14 @@ describe('backup: the drill', function () {
       destination: folder(place.path),
     });
     const { target } = await restored({ name: made.name });
-    const parts = await target.sql<{ part: string }>(`select part::text from month_partitions('requests') order by 1`);
-    assert.ok(parts.some(({ part }) => part === 'requests_202512'));
+    const parts = (sql: StoreFixture['sql']) =>
+      sql(
+        `select part::text, nullif(starts, min(starts) over (partition by t)) starts, ends from
+          (values ('requests'), ('envelopes'), ('rollup_minute')) t (t), time_parts(t::regclass) order by t, ends`,
+      );
+    const expected = await parts(fixture.sql);
+    assert.ok(expected.length > 20);
+    assert.deepEqual(await parts(target.sql), expected, 'the first of each takes what is older');
   });
 
   it('erases again what was erased or revoked after the backup', async () => {

@@ -47,7 +47,7 @@ describe('store: database roles', function () {
     ['api', 'change the audit log', `update audit set outcome = 'done'`],
     ['api', 'delete from the audit log', 'delete from audit'],
     ['api', 'call retention of the audit log', 'select forget_audit(now())'],
-    ['api', 'call retention', 'select drop_requests(now())'],
+    ['api', 'call retention', `select drop_months('requests', now())`],
     ['api', 'call retention of results', 'select drop_envelopes(now())'],
     ['api', 'create partitions', 'select ensure_partitions()'],
     ['api', 'drop a partition', `select drop_partition('requests_default')`],
@@ -68,6 +68,7 @@ describe('store: database roles', function () {
     ['controller', 'drop any table as a partition', `select drop_partition('users')`],
     ['controller', 'read the audit log', 'select * from audit'],
     ['controller', 'delete from the audit log', 'delete from audit'],
+    ['controller', 'disguise a migration', `update settings set value = '[]' where key = 'schema.applied'`],
     ['controller', 'change a webhook', `update webhook_outbox set url = 'https://elsewhere'`],
   ] as const) {
     it(`the ${role} role cannot ${what}`, async () =>
@@ -135,6 +136,7 @@ describe('store: database roles', function () {
       functions.map(({ name }) => name.split('(')[0]),
       [
         'drop_envelopes',
+        'drop_months',
         'drop_partition',
         'drop_requests',
         'ensure_partitions',

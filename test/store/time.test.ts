@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import pg from 'pg';
 import { startClock } from '../../src/platform/store/clock.ts';
 import { isUuid, timeOf, uuidv7 } from '../../src/platform/store/uuid.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from './fixture.ts';
@@ -79,11 +80,21 @@ describe('store: time and partitions in Postgres', function () {
     assert.ok(row && row.ms >= before - slack && row.ms <= after + slack, `${before} ${row?.ms} ${after}`);
   });
 
-  it('this month, the last and the next two have partitions, and a second call creates none', async () => {
-    const parts = await fixture.sql<{ name: string }>(
-      `select inhrelid::regclass::text name from pg_inherits where inhparent = 'requests'::regclass order by 1`,
+  it('this month, the last and the next two have partitions, of results two weeks of days', async () => {
+    const parts = (table: string) =>
+      fixture.sql<{ days: number }>(
+        `select extract(day from ends - greatest(starts, '2020-01-01'))::integer days from time_parts('${table}')
+          where starts > '-infinity'`,
+      );
+    assert.deepEqual(
+      (await parts('requests')).map(({ days }) => days >= 28),
+      [true, true, true, true],
     );
-    assert.equal(parts.length, 5);
+    assert.deepEqual(
+      (await parts('envelopes')).map(({ days }) => days),
+      Array.from({ length: 16 }, () => 1),
+    );
+    assert.ok((await parts('rollup_minute')).length >= 1, 'after that of what was there before');
     assert.equal(await fixture.store.ensurePartitions(), 0);
   });
 
@@ -107,12 +118,30 @@ describe('store: time and partitions in Postgres', function () {
         [open.id],
       );
     assert.deepEqual(await where(), [{ r: 'requests_default', e: 'envelopes_default' }]);
-    const [made] = await fixture.sql<{ made: number }>('select ensure_partitions(3) made');
-    assert.equal(made?.made, 2);
-    const [moved] = await where();
-    assert.match(moved?.r ?? '', /^requests_\d{6}$/);
-    assert.match(moved?.e ?? '', /^envelopes_\d{6}$/);
+    const day = open.submittedAt.toISOString().slice(0, 10).replaceAll('-', '');
+    await fixture.sql('select ensure_partitions(20)');
+    assert.deepEqual(await where(), [{ r: `requests_${day.slice(0, 6)}`, e: `envelopes_${day}` }]);
     assert.equal((await fixture.store.readRequest(open.id))?.state, 'success');
+  });
+
+  it('while a backup reads everything, partitions are made later, and no request waits for long', async () => {
+    const reader = new pg.Client({ connectionString: fixture.server.url });
+    await reader.connect();
+    await reader.query('begin; lock table envelopes, envelopes_default, requests_default in access share mode');
+    const made = async () =>
+      (await fixture.sql<{ made: number }>('select ensure_partitions(22) made'))[0]?.made ?? Number.NaN;
+    const [blocked] = await Promise.all([
+      made(),
+      (async () => {
+        const open = anOpenInput(fixture.store);
+        await fixture.store.openRequest(open);
+        assert.equal((await fixture.store.closeRequest(aCloseInput(open))).closed, true);
+      })(),
+    ]);
+    assert.equal(blocked, 0);
+    await reader.query('commit');
+    await reader.end();
+    assert.equal(await made(), 2 + 2 + 14);
   });
 
   it('a read by id touches one partition only', async () => {

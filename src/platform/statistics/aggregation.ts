@@ -36,12 +36,15 @@ const LONGEST: Partial<Record<Aggregation, { ms: number; words: string }>> = {
   hourly: { ms: 366 * 24 * HOUR_MS, words: '366 days' },
 };
 
-/** Why the range is invalid; null if it is valid. */
+/** Why the range is invalid; null if it is valid. `minutesSince`: when the figures by minute begin. */
 export function rangeProblem(
   aggregation: Aggregation,
   { from, to }: { from: Date; to: Date },
+  minutesSince = 0,
 ): { field: string; text: string } | null {
   if (from.getTime() > to.getTime()) return { field: 'date.from', text: 'must not be after date.to' };
+  if (aggregation === 'minutely' && from.getTime() < minutesSince)
+    return { field: 'aggregation', text: `minutely begins at ${new Date(minutesSince).toISOString()}; use hourly` };
   const longest = LONGEST[aggregation];
   if (!longest || to.getTime() - from.getTime() <= longest.ms) return null;
   return { field: 'aggregation', text: `${aggregation} is over at most ${longest.words}` };

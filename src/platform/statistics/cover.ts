@@ -15,7 +15,7 @@ export interface Cover {
   day: Range[];
   hour: Range[];
   minute: Range[];
-  /** Parts of minutes, counted from the requests. */
+  /** Parts of minutes, and of hours where minutes are deleted: counted from the requests. */
   raw: Range[];
   /** The range of all rollups together; usage not yet folded is added over it. */
   folded: Range;
@@ -26,13 +26,17 @@ const ceil = (time: number, size: number) => Math.ceil(time / size) * size;
 const floor = (time: number, size: number) => Math.floor(time / size) * size;
 const some = (ranges: Range[]): Range[] => ranges.filter(({ from, to }) => from < to);
 
-/** `coarsest`: the widest rollup that may be used, at most as wide as the buckets. `from` is included, `to` is not. */
-export function cover({ from, to }: Range, coarsest: Grain): Cover {
+/**
+ * `coarsest`: the widest rollup that may be used, at most as wide as the buckets. `from` is included, `to` is not.
+ * `minutesSince`: when the figures by minute begin, the start of a month.
+ */
+export function cover({ from, to }: Range, coarsest: Grain, minutesSince: number): Cover {
   const out: Cover = { day: [], hour: [], minute: [], raw: [], folded: { from: 0, to: 0 } };
   let open = some([{ from, to }]);
   for (const grain of GRAINS.slice(GRAINS.indexOf(coarsest))) {
     const size = SIZE[grain];
     open = open.flatMap((range) => {
+      if (grain === 'minute' && range.from < minutesSince) return [range];
       const whole = { from: ceil(range.from, size), to: floor(range.to, size) };
       if (whole.from >= whole.to) return [range];
       out[grain].push(whole);
@@ -43,17 +47,17 @@ export function cover({ from, to }: Range, coarsest: Grain): Cover {
     });
   }
   out.raw = open;
-  const whole = { from: ceil(from, SIZE.minute), to: floor(to, SIZE.minute) };
-  if (whole.from < whole.to) out.folded = whole;
+  const [first, last] = [open[0], open.at(-1)];
+  const folded = { from: first?.from === from ? first.to : from, to: last?.to === to ? last.from : to };
+  if (folded.from < folded.to) out.folded = folded;
   return out;
 }
 
 /**
- * Widens the ends of a range to whole minutes if the requests there are deleted: the rollups have no finer resolution.
+ * Widens the ends of a range to what is there: where requests are deleted to whole minutes, and where figures by minute
+ * are deleted, too, to whole hours.
  */
-export function widened({ from, to }: Range, requestsSince: number): Range {
-  return {
-    from: from < requestsSince ? floor(from, SIZE.minute) : from,
-    to: to < requestsSince ? ceil(to, SIZE.minute) : to,
-  };
+export function widened({ from, to }: Range, since: { requests: number; minutes: number }): Range {
+  const size = (time: number) => (time >= since.requests ? 1 : time >= since.minutes ? SIZE.minute : SIZE.hour);
+  return { from: floor(from, size(from)), to: ceil(to, size(to)) };
 }

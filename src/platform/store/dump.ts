@@ -19,7 +19,7 @@ export interface DumpContent {
   server: string;
   migrations: { version: number; name: string; sha256: string }[];
   tables: DumpedTable[];
-  /** Months (YYYYMM) that the tables by month are divided into. */
+  /** Months (YYYYMM) and days (YYYYMMDD) that tables are divided into, in order. */
   months: { table: string; month: string }[];
   sequences: { name: string; value: number }[];
 }
@@ -38,9 +38,10 @@ const TABLES = `
     and c.relpersistence = 'p' and c.relname <> 'schema_migrations'
   group by c.relname order by c.relname`;
 const MONTHS = `
-  select p.relname::text as "table", right(c.relname, 6) as month
+  select p.relname::text as "table", substring(c.relname from '_([0-9]+)$') as month
   from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
-  where p.relnamespace = current_schema()::regnamespace and p.relkind = 'p' and c.relname ~ '_[0-9]{6}$' order by 1, 2`;
+  where p.relnamespace = current_schema()::regnamespace and p.relkind = 'p' and c.relname ~ '_[0-9]{6}([0-9]{2})?$'
+  order by 1, 2`;
 const SEQUENCES = `
   select sequencename::text as name, last_value as value from pg_sequences
   where schemaname = current_schema() and last_value is not null order by 1`;

@@ -113,17 +113,32 @@ async function withoutRules(client: pg.Client, tables: DumpedTable[]): Promise<(
   };
 }
 
+/** In place of those that the migrations have made. The first part of a table takes what is older, too. */
 async function makeMonths(client: pg.Client, { months, tables }: DumpContent): Promise<void> {
+  const { rows } = await client.query<{ part: string }>(
+    `select c.oid::regclass::text part from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname !~ '_default$'`,
+  );
+  for (const { part } of rows) await client.query(`drop table ${part}`);
+  const begun = new Set<string>();
   for (const { table, month } of months) {
-    if (!tables.some(({ name }) => name === table) || !/^\d{4}(0[1-9]|1[0-2])$/.test(month))
-      throw new StoreError('invalid', `the backup has a part of a table that is no month: ${table} ${month}`);
-    const starts = new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(4)) - 1));
-    const ends = new Date(Date.UTC(starts.getUTCFullYear(), starts.getUTCMonth() + 1));
+    const [, year, of, day] = /^(\d{4})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?$/.exec(month) ?? [];
+    if (year === undefined || !tables.some(({ name }) => name === table))
+      throw new StoreError(
+        'invalid',
+        `the backup has a part of a table that is no month and no day: ${table} ${month}`,
+      );
+    const first = [Number(year), Number(of) - 1, Number(day ?? 1)] as const;
+    const [starts, ends] = [
+      new Date(Date.UTC(...first)),
+      new Date(Date.UTC(first[0], first[1] + (day === undefined ? 1 : 0), first[2] + (day === undefined ? 0 : 1))),
+    ];
     await client.query(
-      `create table if not exists ${client.escapeIdentifier(`${table}_${month}`)}
+      `create table ${client.escapeIdentifier(`${table}_${month}`)}
         partition of ${client.escapeIdentifier(table)}
-        for values from ('${starts.toISOString()}') to ('${ends.toISOString()}')`,
+        for values from (${begun.has(table) ? `'${starts.toISOString()}'` : 'minvalue'}) to ('${ends.toISOString()}')`,
     );
+    begun.add(table);
   }
 }
 

@@ -7,7 +7,7 @@ import type { Kind } from '../kube/probe_job.ts';
 import { cover, SIZE, type Range } from '../statistics/cover.ts';
 import type { Database, Query } from './connection.ts';
 import { crossed } from './measures.ts';
-import { requestsSince } from './retention.ts';
+import { keptSince } from './retention.ts';
 import type { Outcome } from '../../media/policy/types.ts';
 import type { RequestState } from './records.ts';
 import { timeOf } from './uuid.ts';
@@ -226,7 +226,7 @@ async function countedBy(
   const measures = states.map((state) => crossed(kinds, state));
   const query = usageQuery(`log_${[...kinds].sort().join('')}_${states.join('')}`, measures, owners, range, {
     unit: byDay ? 'day' : null,
-    coarsest: cover(range, 'day'),
+    coarsest: cover(range, 'day', (await keptSince(database)).minutes),
   });
   if (!query) return [];
   const sums = new Map<number, number[]>();
@@ -272,7 +272,7 @@ export async function listLog(database: Database, page: LogPage): Promise<LogLis
   if (filter.owners.userIds !== 'everyone' && filter.owners.userIds.length === 0)
     return { rows: [], total: 0, totalIs: 'exact' };
   // Older requests have been deleted.
-  const from = Math.max(filter.period.from.getTime(), await requestsSince(database));
+  const from = Math.max(filter.period.from.getTime(), (await keptSince(database)).requests);
   const range = { from, to: Math.max(from, filter.period.to.getTime()) };
   const period = { from: new Date(range.from), to: new Date(range.to) };
   const kept: LogPage = { ...page, filter: { ...filter, period } };

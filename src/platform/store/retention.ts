@@ -8,26 +8,34 @@ import { timeOf } from './uuid.ts';
 interface Retention {
   envelopeDays: number;
   requestMonths: number;
+  minuteDays: number;
+}
+
+/** Start of what is complete, in milliseconds since 1970: the requests, and the figures by minute. */
+export interface KeptSince {
+  requests: number;
+  minutes: number;
 }
 
 /**
- * Cache time of `requestsSince`. Requests are announced as deleted one upkeep run (an hour) before they are dropped, so
- * every replica has read the new limit by then.
+ * Cache time of `keptSince`. What will be dropped is announced one upkeep run (an hour) before, so every replica has
+ * read the new limit by then.
  */
 const SINCE_TTL_MS = 60_000;
-/** Each step covers ten minutes: hourly runs clear a backlog of two months within a day. */
+/** One day of results each. */
 const MOST_STEPS = 500;
 const MOST_ERASE_STEPS = 500;
 
-const sinceOf = new WeakMap<Database, { value: Promise<number>; until: number }>();
+const sinceOf = new WeakMap<Database, { value: Promise<KeptSince>; until: number }>();
 
-async function readSince(database: Database): Promise<number> {
-  const row = await database.first<{ ms: number }>({
-    name: 'requests_since',
-    text: `select case when v = '-infinity' then 0 else extract(epoch from v) * 1000 end::float8 ms
-      from (select (value #>> '{}')::timestamptz v from settings where key = 'requests.since') s`,
+async function readSince(database: Database): Promise<KeptSince> {
+  const rows = await database.rows<{ key: string; ms: number }>({
+    name: 'kept_since',
+    text: `select key, (extract(epoch from greatest((value #>> '{}')::timestamptz, 'epoch')) * 1000)::float8 ms
+      from settings where key in ('requests.since', 'rollup_minute.since')`,
   });
-  return row?.ms ?? 0;
+  const of = (table: string) => rows.find(({ key }) => key === `${table}.since`)?.ms ?? 0;
+  return { requests: of('requests'), minutes: of('rollup_minute') };
 }
 
 /** Whether there may be more to erase. */
@@ -40,8 +48,8 @@ async function eraseStep(database: Database, userId: number): Promise<boolean> {
   return n > 0;
 }
 
-/** Start of the complete record (milliseconds since 1970). Older requests are deleted; their figures remain. */
-export function requestsSince(database: Database): Promise<number> {
+/** Older requests are deleted, and older figures by minute; figures by hour and day remain. */
+export function keptSince(database: Database): Promise<KeptSince> {
   const now = performance.now();
   const known = sinceOf.get(database);
   if (known && known.until >= now) return known.value;
@@ -52,18 +60,25 @@ export function requestsSince(database: Database): Promise<number> {
 }
 
 /**
- * Deletes what is past its age. To be called hourly. `done` false: the run reached its limit of steps and more
- * remains.
+ * Deletes what is past its age, and returns how many months were dropped. To be called hourly. `done` false: the run
+ * reached its limit of steps and more remains.
  */
 export async function retain(
   database: Database,
-  { envelopeDays, requestMonths }: Retention,
+  { envelopeDays, requestMonths, minuteDays }: Retention,
 ): Promise<{ done: boolean; months: number }> {
-  const { n: months } = await database.one<{ n: number }>({
-    name: 'drop_requests',
-    text: 'select drop_requests(now() - make_interval(months => $1)) n',
-    values: [requestMonths],
-  });
+  let months = 0;
+  for (const [table, age] of [
+    ['requests', `${requestMonths} months`],
+    ['rollup_minute', `${minuteDays} days`],
+  ]) {
+    const { n } = await database.one<{ n: number }>({
+      name: 'drop_months',
+      text: 'select drop_months($1, now() - $2::interval) n',
+      values: [table, age],
+    });
+    months += n;
+  }
   for (let step = 0; step < MOST_STEPS; step++) {
     const { more } = await database.one<{ more: boolean }>({
       name: 'drop_envelopes',
@@ -134,8 +149,8 @@ export async function eraseMore(database: Database): Promise<number> {
 }
 
 /**
- * Creates the partitions of the coming months and returns how many were missing. To be called at start and daily, by
- * any replica.
+ * Creates the partitions of the coming days and months and returns how many were missing. To be called at start and
+ * hourly, by any replica.
  */
 export async function ensurePartitions(database: Database): Promise<number> {
   const { made } = await database.one<{ made: number }>({

@@ -84,6 +84,8 @@ export const RIGHTS: Record<Part, Rights> = {
     functions: [
       'ensure_partitions(integer)',
       'drop_envelopes(timestamptz, interval)',
+      'drop_months(text, timestamptz)',
+      // Of the version before.
       'drop_requests(timestamptz)',
       'erase_step(bigint, integer)',
       'forget_audit(timestamptz, integer)',

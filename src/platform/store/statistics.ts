@@ -8,7 +8,7 @@ import { cover, widened, type Cover, type Range } from '../statistics/cover.ts';
 import type { Database, Query } from './connection.ts';
 import type { Statistic, Values } from '../statistics/resources.ts';
 import { MEASURES, type Measure } from './measures.ts';
-import { requestsSince } from './retention.ts';
+import { keptSince } from './retention.ts';
 
 export interface Figures {
   userId: number;
@@ -28,6 +28,8 @@ const AT_ONCE = 2_000;
 /** Bounds one call; the rest is left for the next, so that the caller's other work is not delayed. */
 const MOST_TURNS = 200;
 const EVERYONE = 0;
+/** What erased users had used in finished months, by day. The log must not count it: it lists what there is. */
+const ERASED = -1;
 const SQL_OF: Record<Measure['aggregate'], (column: string) => string> = {
   // float8 is exact for integers below 2^53. Sums of bigint are numeric, and converting those to text takes longer than
   // the sum.
@@ -54,7 +56,7 @@ function statement(
     unit === null ? 'null::timestamptz' : unit === grain ? time : `date_trunc('${unit}', ${time}, 'UTC')`;
   const columns = (place: UsageSource) => measures.map((measure, index) => `${measure[place]} m${index}`).join(', ');
   const part = (place: UsageSource, table: string, time: string, grain: string) => {
-    const user = everyone ? `${place === 'kept' ? 'user_id' : EVERYONE} user_id` : 'user_id';
+    const user = everyone ? `${EVERYONE} user_id` : 'user_id';
     const owner = everyone && place !== 'kept' ? '$1::bigint[] is not null' : 'user_id = any($1::bigint[])';
     const token =
       everyone && place === 'kept' ? '$2::bigint[] is null' : '($2::bigint[] is null or token_id = any($2::bigint[]))';
@@ -83,7 +85,7 @@ export function usageQuery(
   measures: readonly Measure[],
   owners: Owners,
   range: Range,
-  { unit, coarsest }: { unit: string | null; coarsest: Cover | null },
+  { unit, coarsest, erased = [] }: { unit: string | null; coarsest: Cover | null; erased?: number[] },
 ): Query | null {
   const pieces: Cover = coarsest ?? {
     day: [],
@@ -106,7 +108,7 @@ export function usageQuery(
     name: `${name}_${unit ?? 'one'}_${counts.day}${counts.hour}${counts.minute}${counts.raw}${everyone ? '_all' : ''}`,
     text: statement(measures, unit, counts, everyone),
     values: [
-      owners.userIds === 'everyone' ? [EVERYONE] : owners.userIds,
+      everyone ? [EVERYONE, ...erased] : owners.userIds,
       owners.tokenIds,
       ...times(pieces.day),
       ...times(pieces.hour),
@@ -130,10 +132,12 @@ export async function usageFigures(
 ): Promise<Figures[]> {
   const { unit, coarsest } = BUCKET[aggregation];
   const asked = { from: period.from.getTime(), to: period.to.getTime() };
-  const range = coarsest === null ? asked : widened(asked, await requestsSince(database));
+  const since = await keptSince(database);
+  const range = coarsest === null ? asked : widened(asked, since);
   const query = usageQuery(`usage_${statistic}`, MEASURES[statistic], owners, range, {
     unit,
-    coarsest: coarsest && cover(range, coarsest),
+    coarsest: coarsest && cover(range, coarsest, since.minutes),
+    erased: [ERASED],
   });
   if (!query) return [];
   const rows = await database.rows<[number, number | null, ...(number | string)[]]>(query);

@@ -13,11 +13,15 @@ interface UpkeepParts {
   store: Store;
   log: Logger;
   /** For how long. */
-  keep: { keepEnvelopeDays: number; keepRequestMonths: number; keepAuditDays: number };
+  keep: { keepEnvelopeDays: number; keepRequestMonths: number; keepMinuteDays: number; keepAuditDays: number };
 }
 
 export function startUpkeep({ store, log, keep }: UpkeepParts) {
-  const retention = { envelopeDays: keep.keepEnvelopeDays, requestMonths: keep.keepRequestMonths };
+  const retention = {
+    envelopeDays: keep.keepEnvelopeDays,
+    requestMonths: keep.keepRequestMonths,
+    minuteDays: keep.keepMinuteDays,
+  };
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let turns = 0;
@@ -40,7 +44,7 @@ export function startUpkeep({ store, log, keep }: UpkeepParts) {
     await attempt('audit log', () => store.forgetAudit(keep.keepAuditDays));
     await attempt('retention', async () => {
       const { done, months } = await store.retain(retention);
-      if (months > 0) log.info({ months }, 'deleted expired months of the request log');
+      if (months > 0) log.info({ months }, 'deleted expired months of the request log and of figures by minute');
       if (!done) log.info('deleted expired results, more remain');
     });
   };

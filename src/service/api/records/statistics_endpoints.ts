@@ -47,7 +47,7 @@ const bucketsOf = (names: readonly string[]) =>
 async function answerBuckets(deps: Deps, ctx: Context, statistic: Statistic): Promise<void> {
   const { date, aggregation, ...whose } = checkedBy(BucketsQuery, ctx);
   const period = periodOf(timesOf('date', date), new Date(Math.floor(deps.store.clock.now())));
-  const problem = rangeProblem(aggregation, period);
+  const problem = rangeProblem(aggregation, period, (await deps.store.keptSince()).minutes);
   if (problem) throw invalid(problem.field, problem.text);
   const owners = await ownersOf(deps, callerOf(ctx), whose, 'own');
   const figures = await deps.store.usageFigures(statistic, owners, period, aggregation);
@@ -68,7 +68,8 @@ const statistics = (statistic: Statistic, summary: string, description: string):
       query: BucketsQuery,
       description:
         `${description} Counts finished requests at the time they were sent. Seconds are available as long as the ` +
-        `log is kept, wider aggregations for ever; beyond the log, ranges are rounded to whole minutes.`,
+        'log is kept, minutes as long as the installation keeps them (400 days by default), wider aggregations for ' +
+        'ever; beyond the log, ranges are rounded to whole minutes, and beyond the minutes to whole hours.',
       answer: { description: 'The figures.', schema: bucketsOf(NAMES[statistic]) },
     },
     (deps, ctx) => answerBuckets(deps, ctx, statistic),
