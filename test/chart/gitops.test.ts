@@ -46,6 +46,20 @@ describe('chart: GitOps', function () {
     for (const { metadata } of setup) assert.equal(metadata.annotations?.['helm.sh/hook'], 'pre-install,pre-upgrade');
   });
 
+  it('the migration is a plain job, and another image is another job: none is ever changed', () => {
+    const migration = (values: object) =>
+      render(values).find(({ kind, metadata }) => kind === 'Job' && metadata.name.includes('-migrate-'))!;
+    const [one, same, other] = [
+      migration({}),
+      migration({ api: { replicas: 3 } }),
+      migration({ image: { tag: 'next' } }),
+    ];
+    assert.deepEqual(one, same);
+    assert.notEqual(one.metadata.name, other.metadata.name);
+    assert.equal(isHook(one), false);
+    assert.equal(one['spec'].ttlSecondsAfterFinished, undefined, 'a job that goes would be made again');
+  });
+
   it('a parent chart may have a condition', () => {
     assert.deepEqual(render({ enabled: true }), render());
   });

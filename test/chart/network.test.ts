@@ -160,11 +160,12 @@ describe('chart: NetworkPolicy of runners', function () {
 
 describe('chart: NetworkPolicies of the servers', function () {
   this.timeout(60_000);
-  const labelsOf = (owner: string) => podsOf(render()).find((pod) => pod.owner === owner)!.labels;
+  const labelsOf = (owner: string) =>
+    podsOf(render()).find((pod) => pod.owner.replace(/-[0-9a-f]{8}$/, '') === owner)!.labels;
 
   for (const [server, clients] of [
     ['nats', ['api', 'controller']],
-    ['postgres', ['api', 'controller']],
+    ['postgres', ['api', 'controller', 'migrate']],
   ] as const) {
     it(`let ${clients.join(' and ')} reach ${server}, on both sides`, () => {
       const { spec } = only(render(), 'NetworkPolicy', `probeyard-${server}`) as unknown as {
@@ -172,7 +173,7 @@ describe('chart: NetworkPolicies of the servers', function () {
       };
       assert.ok(selects(spec.podSelector, labelsOf(`StatefulSet/probeyard-${server}`)));
       for (const client of clients) {
-        const labels = labelsOf(`Deployment/probeyard-${client}`);
+        const labels = labelsOf(`${client === 'migrate' ? 'Job' : 'Deployment'}/probeyard-${client}`);
         assert.ok(
           spec.ingress[0]!.from!.some(
             ({ podSelector, namespaceSelector }) => !namespaceSelector && selects(podSelector!, labels),

@@ -120,8 +120,8 @@
 {{ include "probeyard.backupVolume" . }}
 {{- end -}}
 
-{{/* Egress of a pod that reads or writes the whole record. */}}
-{{- define "probeyard.backupPolicy" -}}
+{{/* Of a pod that reaches PostgreSQL alone: {root, component}. */}}
+{{- define "probeyard.recordPolicy" -}}
 podSelector:
   matchLabels:
     {{- include "probeyard.selector" . | nindent 4 }}
@@ -133,5 +133,10 @@ egress:
     "component" "postgres"
     "installed" (include "probeyard.postgresInstalled" .root)
     "port" 5432) | nindent 2 }}
+{{- end -}}
+
+{{/* Of a pod that reads or writes the whole record, and the place of backups. */}}
+{{- define "probeyard.backupPolicy" -}}
+{{ include "probeyard.recordPolicy" . }}
   {{- with include "probeyard.backupEgress" .root }}{{ trim . | nindent 2 }}{{ end }}
 {{- end -}}

@@ -264,8 +264,8 @@ prometheus.io/path: /metrics
 {{- end -}}
 
 {{/*
-Address, CA and client certificate of a part: {root, part}. The owner's are only in the migration's container. They are
-read for each new connection, so that changed ones are used without a restart.
+Address, CA and client certificate of a part: {root, part}. They are read for each new connection, so that changed ones
+are used without a restart.
 */}}
 {{- define "probeyard.postgresMount" -}}
 - name: postgres-{{ .part }}
@@ -275,12 +275,10 @@ read for each new connection, so that changed ones are used without a restart.
 
 {{- define "probeyard.postgresVolumes" -}}
 {{- $keys := include "probeyard.postgresKeys" .root | fromJson -}}
-{{- range $part := list "owner" .part | uniq }}
-{{- $scope := dict "root" $.root "part" $part }}
-{{- $ca := include "probeyard.postgresCa" $.root }}
-{{- $client := include "probeyard.postgresClientSecret" $scope }}
-{{- $secret := include "probeyard.postgresSecret" $scope }}
-- name: postgres-{{ $part }}
+{{- $ca := include "probeyard.postgresCa" .root }}
+{{- $client := include "probeyard.postgresClientSecret" . }}
+{{- $secret := include "probeyard.postgresSecret" . }}
+- name: postgres-{{ .part }}
   projected:
     defaultMode: 0440
     sources:
@@ -308,7 +306,6 @@ read for each new connection, so that changed ones are used without a restart.
             - { key: {{ $keys.certificateKey }}, path: tls.crt }
             - { key: {{ $keys.privateKeyKey }}, path: tls.key }
       {{- end }}
-{{- end }}
 {{- end -}}
 
 {{- define "probeyard.tracingEnv" -}}
@@ -454,44 +451,4 @@ read for each new connection, so that changed ones are used without a restart.
   value: {{ .Values.limits.queueTimeoutMs | int64 | quote }}
 - name: PY_LIMIT_FILE_BYTES
   value: {{ .Values.limits.fileBytes | int64 | quote }}
-{{- end -}}
-
-{{/* The schema is brought up to date before a new version serves; safe beside others that do the same. */}}
-{{- define "probeyard.migrateContainer" -}}
-- name: migrate
-  image: {{ include "probeyard.image" . }}
-  imagePullPolicy: {{ .Values.image.pullPolicy }}
-  args: [migrate]
-  env:
-    {{- include "probeyard.selfEnv" . | nindent 4 }}
-    {{- include "probeyard.postgresEnv" (dict "root" . "part" "owner") | nindent 4 }}
-    - name: PY_ADMIN_EMAIL_FILE
-      value: /etc/probeyard-admin/email
-    - name: PY_ADMIN_PASSWORD_FILE
-      value: /etc/probeyard-admin/password
-    - name: PY_ADMIN_TOKEN_FILE
-      value: /etc/probeyard-admin/token
-    {{- with .Values.restore.name }}
-    - name: PY_RESTORE_NAME
-      value: {{ . | quote }}
-    {{- end }}
-  resources:
-    requests: { cpu: 10m, memory: 64Mi }
-    limits: { memory: 256Mi }
-  securityContext:
-    {{- include "probeyard.containerSecurity" . | nindent 4 }}
-  volumeMounts:
-    - name: admin
-      mountPath: /etc/probeyard-admin
-      readOnly: true
-    {{- with include "probeyard.postgresMount" (dict "root" . "part" "owner") }}{{ trim . | nindent 4 }}{{ end }}
-{{- end -}}
-
-{{- define "probeyard.adminVolume" -}}
-- name: admin
-  secret:
-    secretName: {{ .Values.secrets.admin }}
-    defaultMode: 0440
-    # It may be removed once the administrator has signed in.
-    optional: true
 {{- end -}}
