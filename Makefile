@@ -103,6 +103,12 @@ bench-scale: $(MODULES) ## a queue of 50,000 jobs, and 5,000 runners on 1,000 si
 bench-store: $(MODULES) ## log and statistics over ten million requests: queries.md (10 minutes at rest, 18 GB of disk)
 	@nice -n 19 $(RUN) bench/store/large.ts
 
+bench-upgrade: $(MODULES) ## migrations on 20 million rows under load (ROWS; some minutes, 10 GB of disk)
+	@nice -n 19 $(RUN) bench/store/upgrade.ts $(if $(ROWS),--rows $(ROWS))
+
+bench-sizing: $(MODULES) ## bytes per row of what grows, for operating/sizing.md (ROWS; some minutes, 4 GB of disk)
+	@nice -n 19 $(RUN) bench/store/sizing.ts $(if $(ROWS),--rows $(ROWS))
+
 faults: $(MODULES) ## every fault under load on the running cluster: faults.md (NAMES="leader_killed": some)
 	@$(RUN) test/faults/table.ts $(NAMES)
 
@@ -152,6 +158,7 @@ $(MODULES): package-lock.json
 	@touch $@
 
 .PHONY: help up down status logs images test check test-unit test-cluster test-slow test-postgres browser screenshots \
-	matrix mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-scale bench-store faults \
+	matrix mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-scale bench-store \
+	bench-upgrade bench-sizing faults \
 	alerts soak hostility sources peers compare report-data report-train report-tables generate format images-source \
 	release release-check release-install

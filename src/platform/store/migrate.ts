@@ -29,7 +29,7 @@ const FOLDER = join(import.meta.dirname, 'migrations');
 const LOCK = 7_305_841_902;
 const LOCK_WAIT = '120s';
 /** The longest that a request is held up by a file that waits for a lock. */
-const TABLE_LOCK_WAIT = '800ms';
+const TABLE_LOCK_WAIT = '500ms';
 const LOCK_PAUSES = { first: 1_000, longest: 10_000 };
 const LOCK_PATIENCE_MS = 600_000;
 const SAY_EVERY_MS = 30_000;
