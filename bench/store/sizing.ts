@@ -20,7 +20,8 @@ const MANY = [100e6, 3.15e9];
 const REQUEST = `
   select g, at, g % ${TOKENS} + 1 token, (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '7' ||
       substr(hash, 1, 3) || '8' || substr(hash, 4, 15))::uuid id, hash
-    from (select g, $3::timestamptz + g * interval '20 ms' at, md5(g::text) hash from generate_series($1::integer, $2) g) s`;
+    from (select g, $3::timestamptz + g * interval '20 ms' as at, md5(g::text) hash
+      from generate_series($1::integer, $2) g) s`;
 const TOOLS = `[{"name":"ffprobe","version":"7.0","success":true,"durationMs":31,"usageMs":31},
   {"name":"mediainfo","version":"24.06","success":true,"durationMs":44,"usageMs":44}]`;
 const OPEN = `
@@ -31,16 +32,16 @@ const OPEN = `
       "probe_report"],"injectOutput":false,"injectJson":false}}',
     '${TOOLS}', 60000, 65000, 'api-1', null, null, null, 0, null, null) o`;
 const CLOSE = `
-  select count(c.closed) from (${REQUEST}) r, lateral close_request(r.id, r.at, 'success', 200, 'Completed', null, 1, r.at,
-    '${TOOLS}', 'success', 'success', 'success', 75, 2000000, null, gen_random_uuid(), 20000, null) c`;
+  select count(c.closed) from (${REQUEST}) r, lateral close_request(r.id, r.at, 'success', 200, 'Completed', null, 1,
+    r.at, '${TOOLS}', 'success', 'success', 'success', 75, 2000000, null, gen_random_uuid(), 20000, null) c`;
 const SIZES = `
   select coalesce(sum(pg_table_size(c.oid)), 0)::float8 rows, coalesce(sum(pg_indexes_size(c.oid)), 0)::float8 indexes
     from pg_class c where c.relkind = 'r' and c.oid in (
       select $1::regclass union all select inhrelid from pg_inherits where inhparent = $1::regclass)`;
 
 const size = (bytes: number): string => {
-  const unit = ['B', 'kB', 'MB', 'GB', 'TB'][Math.min(4, Math.floor(Math.log10(Math.max(1, bytes)) / 3))]!;
-  return `${(bytes / 1_000 ** ['B', 'kB', 'MB', 'GB', 'TB'].indexOf(unit)).toPrecision(3).replace(/\.0+$/, '')} ${unit}`;
+  const thousands = Math.min(4, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  return `${Number((bytes / 1_000 ** thousands).toPrecision(2))} ${['B', 'kB', 'MB', 'GB', 'TB'][thousands]}`;
 };
 
 async function measured(client: pg.Client): Promise<void> {
@@ -61,7 +62,8 @@ async function measured(client: pg.Client): Promise<void> {
   let before = { rows: 0, indexes: 0, n: 0 };
   for (const bytes of [2_200, 20_000]) {
     await client.query(
-      `insert into envelopes (id, submitted_at, body) select gen_random_uuid(), now(), $1 from generate_series(1, $2)`,
+      `insert into envelopes (id, submitted_at, body) select gen_random_uuid(), now(), $1::bytea
+        from generate_series(1, $2::integer)`,
       [randomBytes(bytes), BODIES],
     );
     before = await row(`\`envelopes\`, ${bytes / 1_000} kB`, 'envelopes', before);
@@ -77,6 +79,7 @@ const server = await startPostgres({ settings: { shared_buffers: '256MB', max_wa
 try {
   await migrate({ url: server.url });
   const client = new pg.Client({ connectionString: server.url });
+  client.on('error', () => {});
   await client.connect();
   const start = new Date(Date.now() - ROWS * 20);
   for (let from = 1; from <= ROWS; from += BATCH) {

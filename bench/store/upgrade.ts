@@ -25,8 +25,8 @@ const FILL = (rows: number) => [
     from generate_series(0, ${Math.ceil(rows / (USERS + 1))}) m, generate_series(0, ${USERS}) u`,
   `insert into requests (id, submitted_at, token_id, user_id, kind, state, status, display, scheme, request, tools,
       queue_timeout_ms, timeout_ms, usage_ms, io_bytes, queue_time_ms, ended_at, has_body)
-    select gen_random_uuid(), now() - g * interval '1 second', g % ${USERS} + 1, g % ${USERS} + 1, 'file', 'success', 200,
-      'https://media.example.org/clip-' || g || '.mp4', 'https', '{"ffprobe": {"version": "7.0"}}', '[]', 60000, 65000,
+    select gen_random_uuid(), now() - g * interval '1 second', g % ${USERS} + 1, g % ${USERS} + 1, 'file', 'success',
+      200, 'https://media.example.org/clip-' || g || '.mp4', 'https', '{"ffprobe": {"version": "7.0"}}', '[]', 60000, 65000,
       30, 30000, 3, now(), true
     from generate_series(1, ${Math.ceil(rows / 10)}) g`,
   `insert into envelopes (id, submitted_at, body)
@@ -77,8 +77,8 @@ export async function upgradeUnderLoad(rows: number, say: (line: string) => void
         const period = { from: new Date(to.getTime() - 86_400_000 + 1), to };
         return timed(() => store.usageFigures('usage', owners, period, 'minutely'));
       });
-    const load = [requests(), requests(), figures(), again(200, () => timed(() => store.foldUsage({ restSeconds: 0 })))];
-    const failed = Promise.all(load);
+    const folds = () => again(200, () => timed(() => store.foldUsage({ restSeconds: 0 })));
+    const failed = Promise.all([requests(), requests(), figures(), folds()]);
     // A backup reads every table in one transaction, and holds up the migration, but nobody behind it.
     await client.query('begin; select from envelopes limit 1; select from rollup_minute limit 1');
     const reader = pause(READER_MS).then(() => client.query('commit'));

@@ -285,7 +285,7 @@ describe("store: deleting a user's data", function () {
     );
   });
 
-  it('what was used in finished months stays in the totals, without the user, and the log does not count it', async () => {
+  it('what was used in finished months stays in the totals alone, and the log does not count it', async () => {
     const gone = await aUser('billed@example.org');
     const now = fixture.store.clock.now();
     const lastMonth = Date.UTC(new Date(now).getUTCFullYear(), new Date(now).getUTCMonth() - 1, 3);

@@ -10,7 +10,7 @@ import { restoredFrom } from './load.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { addresses } from './sign_in.ts';
 
-const PAUSES = { first: 500, longest: 500 };
+const PAUSES = { first: 500, longest: 2_000 };
 
 export async function run(): Promise<void> {
   const config = loadConfig('migrate');

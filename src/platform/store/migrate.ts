@@ -188,7 +188,7 @@ export async function requireSchema(database: Database, migrations = readMigrati
   if (lacking.length > 0)
     throw new StoreError(
       'not-ready',
-      `waiting for the schema: ${lacking[0]!.name} is not applied (${lacking.length} of ${names.length} are missing): ` +
-        'see the logs of the job …-migrate-…',
+      `waiting for the schema: ${lacking[0]!.name} is not applied (${lacking.length} of ${names.length} are ` +
+        'missing): see the logs of the job …-migrate-…',
     );
 }

@@ -408,8 +408,8 @@ export const eraseUser = endpoint(
     summary: 'Delete a user and all of their data',
     params: { id: Id },
     description:
-      'Deletes their sub-users, tokens, sessions, requests, results and statistics as well. Deleting large ' +
-      'amounts continues in the background.',
+      'Deletes their sub-users, tokens, sessions, requests, results and statistics as well. What finished months ' +
+      'count of them stays in a sum over all deleted users. Deleting large amounts continues in the background.',
     answer: { description: 'The accounts are deleted.' },
   },
   erase,
