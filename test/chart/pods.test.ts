@@ -11,8 +11,8 @@ describe('chart: pods', function () {
     'with samples': SAMPLES,
   };
   /** Without the hash of what the job is. */
-  const named = (owner: string) => owner.replace(/-[0-9a-f]{8}$/, '');
-  const pod = (owner: string, values: object) => podsOf(render(values)).find((one) => named(one.owner) === owner)!;
+  const unhashed = (owner: string) => owner.replace(/-[0-9a-f]{8}$/, '');
+  const pod = (owner: string, values: object) => podsOf(render(values)).find((one) => unhashed(one.owner) === owner)!;
 
   const PODS = {
     'CronJob/probeyard-renewal': 'calls the API server',
@@ -67,7 +67,7 @@ describe('chart: pods', function () {
     it(`are exactly the listed ones, ${title}`, () => {
       assert.deepEqual(
         podsOf(render(values))
-          .map(({ owner }) => named(owner))
+          .map(({ owner }) => unhashed(owner))
           .sort(),
         Object.keys(pods).sort(),
       );
@@ -111,7 +111,7 @@ describe('chart: pods', function () {
       it(`${owner} mounts exactly the volumes that it declares, ${title}`, () => {
         const one = pod(owner, values);
         const named = ((one.spec['volumes'] as { name: string }[] | undefined) ?? []).map(({ name }) => name);
-        const claims = (render(values).find(({ kind, metadata }) => named(`${kind}/${metadata.name}`) === owner)?.[
+        const claims = (render(values).find(({ kind, metadata }) => unhashed(`${kind}/${metadata.name}`) === owner)?.[
           'spec'
         ]?.volumeClaimTemplates ?? []) as { metadata: { name: string } }[];
         const mounted = new Set(
