@@ -26,8 +26,8 @@ const FILL = (rows: number) => [
   `insert into requests (id, submitted_at, token_id, user_id, kind, state, status, display, scheme, request, tools,
       queue_timeout_ms, timeout_ms, usage_ms, io_bytes, queue_time_ms, ended_at, has_body)
     select gen_random_uuid(), now() - g * interval '1 second', g % ${USERS} + 1, g % ${USERS} + 1, 'file', 'success',
-      200, 'https://media.example.org/clip-' || g || '.mp4', 'https', '{"ffprobe": {"version": "7.0"}}', '[]', 60000, 65000,
-      30, 30000, 3, now(), true
+      200, 'https://media.example.org/clip-' || g || '.mp4', 'https', '{"ffprobe": {"version": "7.0"}}', '[]', 60000,
+      65000, 30, 30000, 3, now(), true
     from generate_series(1, ${Math.ceil(rows / 10)}) g`,
   `insert into envelopes (id, submitted_at, body)
     select id, submitted_at, decode(repeat(md5(id::text), 32), 'hex') from requests`,

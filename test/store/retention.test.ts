@@ -149,8 +149,8 @@ describe('store: retention', function () {
         .then((all) => all[0]?.values['request-count'] ?? 0);
     assert.equal(await of(time + HOUR - 1, time + HOUR), 1);
     assert.equal(await of(time + HOUR, time + 2 * HOUR), 0);
-    const from = async (time: number) => {
-      const period = { from: new Date(time), to: new Date(now + 1) };
+    const from = async (begins: number) => {
+      const period = { from: new Date(begins), to: new Date(now + 1) };
       const { rows, total } = await later.listLog({ ...PAGE, filter: { ...PAGE.filter, period } });
       return [rows.length, total];
     };
