@@ -2,20 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { aMain, aVariant, vod } from '../hls/examples/playlists.ts';
 import { browserFor } from '../browser/chromium.ts';
+import { textIn, viewsOf, type Ids } from '../console/cluster_views.ts';
 import { axeSource, startVisit, visitAs, type Look, type Visit } from '../console/fixture.ts';
 import { PASSWORD, people, type People, type Person } from '../hostility/people.ts';
 import { cluster, eventually, fixtures, type Cluster, type Envelope } from './fixture.ts';
-
-interface View {
-  path: string;
-  heading: string;
-  /** Whose page it is; by default that of the caller of the requests. */
-  of?: 'operator';
-  full: (page: Page) => Promise<unknown>;
-}
 
 const LOOKS: readonly Required<Pick<Look, 'width' | 'theme'>>[] = [
   { width: 1280, theme: 'light' },
@@ -34,7 +27,7 @@ describe('console on the cluster', function () {
   let browser: Browser;
   let axe: string;
   let film: string;
-  const ids: Record<'film' | 'ladder' | 'versions' | 'photo', string> = {
+  const ids: Ids = {
     film: '',
     ladder: '',
     versions: '',
@@ -98,72 +91,6 @@ describe('console on the cluster', function () {
     ids.versions = await ran({ url: film, ffprobe: { versions: [versions.at(-1), versions[0]] } }, '/v1/compare');
   }
 
-  const rowIn = (name: string) => (page: Page) =>
-    page.getByRole('table', { name }).locator('tbody tr').first().waitFor();
-  const text = (wanted: string | RegExp) => (page: Page) => page.getByRole('main').getByText(wanted).first().waitFor();
-
-  const VIEWS: Record<string, () => View> = {
-    requests: () => ({ path: '/requests', heading: 'Requests', full: text('film.mp4') }),
-    overview: () => ({ path: `/requests/${ids.film}`, heading: 'Request', full: text(/^MP4, 2/) }),
-    disagreements: () => ({
-      path: `/requests/${ids.film}?tab=disagreements`,
-      heading: 'Request',
-      full: (page) => page.getByRole('tabpanel', { name: /Disagreements/ }).waitFor(),
-    }),
-    policy: () => ({ path: `/requests/${ids.film}?tab=policy`, heading: 'Request', full: rowIn('Rules') }),
-    timeline: () => ({
-      path: `/requests/${ids.film}?tab=timeline`,
-      heading: 'Request',
-      full: (page) => page.getByRole('slider', { name: 'Time' }).waitFor(),
-    }),
-    raw: () => ({
-      path: `/requests/${ids.film}?tab=raw&output=ffprobe`,
-      heading: 'Request',
-      full: text('"codec_name"'),
-    }),
-    ladder: () => ({ path: `/requests/${ids.ladder}?tab=ladder`, heading: 'Request', full: rowIn('Variants') }),
-    provenance: () => ({
-      path: `/requests/${ids.photo}?tab=provenance`,
-      heading: 'Request',
-      full: (page) => page.getByRole('tabpanel', { name: /Provenance/ }).waitFor(),
-    }),
-    versions: () => ({ path: `/requests/${ids.versions}`, heading: 'Request', full: rowIn('Runs') }),
-    playground: () => ({
-      path: `/playground?url=${encodeURIComponent(film)}`,
-      heading: 'Playground',
-      full: (page) => page.getByRole('button', { name: 'Run', exact: true }).waitFor(),
-    }),
-    compare: () => ({
-      path: `/compare?url=${encodeURIComponent(film)}`,
-      heading: 'Compare',
-      full: (page) => page.getByRole('button', { name: 'Compare', exact: true }).waitFor(),
-    }),
-    policies: () => ({ path: '/policies', heading: 'Policies', full: text('house') }),
-    'one policy': () => ({
-      path: '/policies/house',
-      heading: 'Policy',
-      full: (page) => page.getByLabel('The policy as YAML or JSON').waitFor(),
-    }),
-    usage: () => ({ path: '/usage', heading: 'Usage', full: rowIn('By outcome') }),
-    deliveries: () => ({ path: '/deliveries', heading: 'Deliveries', full: text('/hook') }),
-    'audit log': () => ({ path: '/audit', heading: 'Audit log', full: rowIn('Audit log') }),
-    tokens: () => ({ path: '/tokens', heading: 'Tokens', full: rowIn('Tokens') }),
-    'sub-users': () => ({ path: '/users', heading: 'Sub-users', full: text('There are no sub-users') }),
-    account: () => ({ path: '/account', heading: 'Account', full: rowIn('Sessions') }),
-    cluster: () => ({ path: '/cluster', heading: 'Cluster', of: 'operator', full: rowIn('Pools') }),
-    users: () => ({
-      path: `/all-users?email=${caller.email}`,
-      heading: 'Users',
-      of: 'operator',
-      full: text(caller.email),
-    }),
-    user: () => ({
-      path: `/all-users/${caller.id}`,
-      heading: 'User',
-      of: 'operator',
-      full: (page) => page.getByLabel('Requests a minute', { exact: true }).waitFor(),
-    }),
-  };
   const signedIn = (who: Person, look: Look, work: (v: Visit) => Promise<void>) =>
     visitAs(
       { visit: (given) => startVisit(browser, c.url, axe, given ?? {}) },
@@ -174,11 +101,11 @@ describe('console on the cluster', function () {
 
   for (const look of LOOKS)
     it(`each view is full, accessible and as wide as the window (${look.width} px, ${look.theme})`, async () => {
-      const all = Object.entries(VIEWS).map(([name, view]) => ({ name, ...view() }));
+      const all = Object.entries(viewsOf({ film, policy: 'house', summary: /^MP4, 2/, ids, caller }));
       for (const who of [caller, operator])
         await signedIn(who, look, async (v) => {
-          for (const { name, path, heading, full } of all.filter(
-            ({ of }) => (of === 'operator') === (who === operator),
+          for (const [name, { path, heading, full }] of all.filter(
+            ([, { of }]) => (of === 'operator') === (who === operator),
           )) {
             await v.open(path, heading);
             await full(v.page);
@@ -209,13 +136,13 @@ describe('console on the cluster', function () {
     await keyboard.type(PASSWORD);
     await keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Requests' }).waitFor();
-    await text('film.mp4')(page);
+    await textIn('film.mp4')(page);
     await tabTo('input[type=search]');
     await keyboard.type(ids.film);
     await page.getByText('1 to 1 of 1', { exact: true }).waitFor();
     await tabTo('tbody a');
     await keyboard.press('Enter');
-    await text(/^MP4, 2/)(page);
+    await textIn(/^MP4, 2/)(page);
     await tabTo('[role=tab][aria-selected=true]');
     await keyboard.press('End');
     await page.getByRole('tab', { name: 'Raw', selected: true }).waitFor();
@@ -225,7 +152,7 @@ describe('console on the cluster', function () {
     await tabTo('button[type=submit]');
     await keyboard.press('Enter');
     await page.getByRole('listitem').filter({ hasText: 'Recorded after' }).waitFor();
-    await text(/^MP4, 2/)(page);
+    await textIn(/^MP4, 2/)(page);
     await v.end();
   });
 });
