@@ -34,7 +34,10 @@ export interface Addresses {
 }
 
 const COMMENT = /<!--[\s\S]*?-->/g;
-const OWN_ANCHOR = /<a id="([\w-]+)"><\/a>/g;
+const OWN_ANCHOR = /<(?:a|details) id="([\w-]+)">/g;
+const ANCHOR_ALONE = /^<a id="([\w-]+)"><\/a>\s*$/;
+/** An endpoint, in a paragraph of its own. */
+const OPERATION = /^(?:GET|POST|PUT|DELETE) \//;
 
 const inner = (token: Token): Token[] => {
   if (token.type === 'list') return (token as Tokens.List).items;
@@ -61,9 +64,34 @@ const cell = ({ header, tokens, align }: Tokens.TableCell, html: string): string
   return `<${name}${name === 'th' ? ' scope="col"' : ''}${align ? ` class="${align}"` : ''}>${html}</${name}>`;
 };
 
+/** Headings whose anchor is named on the line before them. */
+function namedAnchors(tokens: readonly Token[]): ReadonlyMap<unknown, string> {
+  const named = new Map<unknown, string>();
+  let own: string | undefined;
+  for (const token of tokens) {
+    if (token.type === 'space') continue;
+    if (token.type === 'heading' && own !== undefined) named.set(token, own);
+    own = ANCHOR_ALONE.exec(token.raw)?.[1];
+  }
+  return named;
+}
+
+function partsOf(tokens: readonly Token[], headings: readonly Heading[]): Part[] {
+  const parts: Part[] = [];
+  for (const token of tokens) {
+    if (token.type === 'heading') parts.push({ heading: headings[parts.length]!, text: '' });
+    else if (parts.length > 0) parts.at(-1)!.text += ` ${plain(token)}`;
+  }
+  return parts;
+}
+
+const isOperation = ([only, ...others]: readonly Token[]): boolean =>
+  only?.type === 'codespan' && others.length === 0 && OPERATION.test(String((only as Tokens.Codespan).text));
+
 export function render(page: Page, markdown: string, addresses: Addresses): Rendered {
   const nameOf = anchors();
   const found: Heading[] = [];
+  const anchorsOfHeadings = new Set<string>();
   const links: { href: string; target: Target }[] = [];
   const addressOf = (href: string): string | null => {
     const target = targetOf(page, href);
@@ -85,12 +113,18 @@ export function render(page: Page, markdown: string, addresses: Addresses): Rend
     renderer: {
       html: ({ text }) => text.replaceAll(COMMENT, ''),
       code: ({ text, lang = '' }) => `<pre tabindex="0"><code>${highlighted(text, lang)}</code></pre>\n`,
-      heading({ tokens, depth }) {
+      heading(token) {
+        const { tokens, depth } = token;
         const text = plainAll(tokens);
-        const anchor = nameOf(text);
+        const id = nameOf(text);
+        const anchor = named.get(token) ?? id;
         found.push({ depth, text, anchor });
+        anchorsOfHeadings.add(id);
         const link = depth === 1 ? '' : ` <a class="anchor" href="#${anchor}" aria-label="Link to this section">#</a>`;
-        return `<h${depth} id="${anchor}">${this.parser.parseInline(tokens)}${link}</h${depth}>\n`;
+        return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}${link}</h${depth}>\n`;
+      },
+      paragraph({ tokens }) {
+        return `<p${isOperation(tokens) ? ' class="operation"' : ''}>${this.parser.parseInline(tokens)}</p>\n`;
       },
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens);
@@ -112,12 +146,8 @@ export function render(page: Page, markdown: string, addresses: Addresses): Rend
   });
 
   const tokens = marked.lexer(markdown);
+  const named = namedAnchors(tokens);
   const html = marked.parser(tokens);
-  const parts: Part[] = [];
-  for (const token of tokens) {
-    if (token.type === 'heading') parts.push({ heading: found[parts.length]!, text: '' });
-    else if (parts.length > 0) parts.at(-1)!.text += ` ${plain(token)}`;
-  }
   const own = [...markdown.matchAll(OWN_ANCHOR)].map(([, id]) => id!);
   const title = found[0];
   if (title?.depth !== 1) throw new Error(`${page.file} does not begin with its title`);
@@ -126,8 +156,8 @@ export function render(page: Page, markdown: string, addresses: Addresses): Rend
     title: title.text,
     html,
     headings: found,
-    parts,
-    anchors: new Set([...found.map(({ anchor }) => anchor), ...own]),
+    parts: partsOf(tokens, found),
+    anchors: new Set([...anchorsOfHeadings, ...own]),
     links,
   };
 }
