@@ -13,6 +13,7 @@ import { valuesSchema } from './schema.ts';
 import { VERSIONED, withVersion } from './version.ts';
 import { commandFor, parseCatalog } from '../images/catalog.ts';
 import { debianVersions, findingsOf, readFindings, statusOf, type Status } from '../images/vex/vex.ts';
+import { apiPages } from '../docs/tables/api_reference.ts';
 import { cliPage } from '../docs/tables/cli.ts';
 import { customResourcesPage } from '../docs/tables/custom_resources.ts';
 import { hlsFindingsPage } from '../docs/tables/hls_findings.ts';
@@ -105,6 +106,7 @@ function madePages(catalog: string): Map<string, string> {
     ['docs/report-names.md', 'src/media/report/normalise', reportNamesPage()],
     ['docs/samples.md', 'src/service/samples/list.ts', samplesPage()],
     ['docs/reports/images.md', 'images/catalog.yaml', imagesPage(parseCatalog(catalog).tools)],
+    ...apiPages().map(([name, text]): [string, string, string] => [`docs/reference/${name}`, 'src/service/api', text]),
   ];
   return new Map(
     pages.map(([path, source, text]) => [
