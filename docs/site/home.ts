@@ -36,6 +36,7 @@ const TILES: readonly Tile[] = [
     text: 'In place of ffprobe and mediainfo, over HTTP with webhooks, in a shell, and as tools of a language model.',
     files: [
       'api.md',
+      'reference/README.md',
       'guides/from-ffprobe.md',
       'guides/reliable-ffprobe.md',
       'cli.md',
@@ -83,8 +84,8 @@ export function homeHtml(titles: ReadonlyMap<Page, string>): string {
 ${TILES.map(tile).join('\n')}
 </ul>
 <h2>All pages</h2>
-<p>The <a href="/docs/api">API reference</a> is made from OpenAPI 3.1 at <a href="/openapi.json">/openapi.json</a>.
-For programs, <a href="/llms.txt">/llms.txt</a> lists all pages as Markdown, and
+<p>For programs, <a href="/openapi.json">/openapi.json</a> describes the API, <a href="/llms.txt">/llms.txt</a> lists
+all pages as Markdown, and
 <a href="/llms-full.txt">/llms-full.txt</a> is one text of those about using an installation.</p>
 ${SECTIONS.map(section).join('\n')}`;
 }

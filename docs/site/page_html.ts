@@ -31,7 +31,6 @@ function contents(titles: ReadonlyMap<Page, string>, current: Page | null): stri
     const items = pages.map(
       (page) => `<li>${link(addressOf(page), titles.get(page)!, page === current ? ' aria-current="page"' : '')}</li>`,
     );
-    if (title === 'Reference') items.unshift(`<li>${link('/docs/api', 'API reference')}</li>`);
     const open = current !== null && pages.includes(current) ? ' open' : '';
     return `<details${open}><summary>${escaped(title)}</summary><ul>${items.join('')}</ul></details>`;
   };

@@ -21,16 +21,18 @@ export interface Page {
 
 interface Section {
   title: string;
-  /** Whether its pages are in `/llms-full.txt`: those about using an installation. */
+  /** Whether its pages are in `/llms-full.txt`: those about using an installation, without the API reference. */
   forCallers: boolean;
   pages: readonly Page[];
 }
 
-/** `/docs/api` is the reference that is made from OpenAPI. */
 const ADDRESSES: Readonly<Record<string, string>> = {
   'api.md': 'api-by-example',
+  'reference/README.md': 'api',
   'runbooks/README.md': 'runbooks/overview',
 };
+const addressOf = (file: string): string =>
+  ADDRESSES[file] ?? file.replace(/\.md$/, '').replace(/^reference\//, 'api/');
 
 /** Descriptions by file. */
 type Described = Readonly<Record<string, string>>;
@@ -38,7 +40,7 @@ type Described = Readonly<Record<string, string>>;
 const pagesOf = (described: Described): Page[] =>
   Object.entries(described).map(([file, description]) => ({
     file,
-    address: ADDRESSES[file] ?? file.replace(/\.md$/, ''),
+    address: addressOf(file),
     description,
   }));
 const callers = (title: string, described: Described): Section => ({
@@ -46,7 +48,7 @@ const callers = (title: string, described: Described): Section => ({
   forCallers: true,
   pages: pagesOf(described),
 });
-const operators = (title: string, described: Described): Section => ({
+const others = (title: string, described: Described): Section => ({
   title,
   forCallers: false,
   pages: pagesOf(described),
@@ -103,7 +105,22 @@ export const SECTIONS: readonly Section[] = [
     'reports/sources.md': 'Which tool version reads which kind of source, as tried against real servers.',
     'samples.md': 'Small files of many formats for first requests: video, audio, streams, C2PA, and broken ones.',
   }),
-  operators('Operate', {
+  others('API reference', {
+    'reference/README.md': 'Every endpoint by group, how to sign in to the API, and the errors and headers of all.',
+    'reference/probe.md': 'Probe a file, validate HLS, check C2PA, compare versions, read back and cancel a request.',
+    'reference/policy.md': 'Save, read and delete policies, judge stored results by one, and read a verdict.',
+    'reference/mcp.md': 'The endpoint that agents speak to by the Model Context Protocol.',
+    'reference/log.md': 'List finished requests with filters, read one with its outputs, and erase it.',
+    'reference/reports.md': 'The report of a request as one HTML file, and links to it that end.',
+    'reference/statistics.md': 'Requests, time and bytes by user, token, source, outcome and step of time.',
+    'reference/webhooks.md': 'List deliveries with their attempts, send one again, and what a webhook contains.',
+    'reference/auth.md': 'Sign up and in, sessions, passwords, JWTs, and API tokens with permissions and limits.',
+    'reference/users.md': 'Read and change users and sub-users, suspend them, and set their limits.',
+    'reference/cluster.md': 'What the cluster is doing now: pools, runners, queue and tools, for administrators.',
+    'reference/description.md': 'Where the OpenAPI description is served.',
+    'reference/health.md': 'Liveness and readiness of a replica of the API.',
+  }),
+  others('Operate', {
     'production.md':
       'What the chart does for production, by question, with the test that shows it, and what is not there.',
     'operating/install.md':
@@ -145,7 +162,7 @@ export const SECTIONS: readonly Section[] = [
     'licences.md': 'The licences of the images, and what to do before you pass one on.',
     'third-party.md': 'Every package in the images with its licence.',
   }),
-  operators('Runbooks', {
+  others('Runbooks', {
     'runbooks/README.md': 'How to use the runbooks: one page for each alert of the chart.',
     'runbooks/ProbeyardAnswersFail.md':
       'Too many requests fail with 5xx: the failures of a month are used up in five days.',

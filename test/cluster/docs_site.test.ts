@@ -42,6 +42,6 @@ describe('the documentation on the cluster', function () {
     const pages = [...(await read('/llms.txt')).matchAll(/\]\((\/docs\/[^)]+\.md)\)/g)].map(([, path]) => path!);
     assert.ok(pages.length > 50, `${pages.length} pages`);
     for (const path of pages) assert.match(await read(path), /^# \S/, path);
-    assert.match(await read('/docs/api'), /<rapi-doc/);
+    assert.match(await read('/docs/api/probe'), /<p class="operation"><code>POST \/v1\/probe\/file</);
   });
 });

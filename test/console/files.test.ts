@@ -122,7 +122,7 @@ describe('console: its files', function () {
       try {
         for (const path of ['/', '/app/', '/app/requests', '/verify', '/app/assets/main.js'])
           assert.equal((await fetch(`http://127.0.0.1:${other.port}${path}`)).status, 404, path);
-        assert.equal((await fetch(`http://127.0.0.1:${other.port}/docs/api`)).status, 200);
+        assert.equal((await fetch(`http://127.0.0.1:${other.port}/openapi.json`)).status, 200);
       } finally {
         await other.close(1_000);
       }

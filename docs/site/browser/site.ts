@@ -1,5 +1,6 @@
 /** The search, and buttons that copy code. Every page can be read without this script. */
 import { makeSearch, type Found, type SearchIndex } from '../search.ts';
+import { enhanceReference } from './reference.ts';
 
 const input = document.querySelector<HTMLInputElement>('#search')!;
 const list = document.querySelector<HTMLUListElement>('#found')!;
@@ -122,3 +123,13 @@ for (const code of document.querySelectorAll<HTMLElement>('main pre')) {
   code.replaceWith(box);
   box.append(code, button);
 }
+
+if (document.querySelector('main .operation')) enhanceReference(document.querySelector('main')!);
+
+/** A closed part that a link leads to is opened. */
+function openTarget(): void {
+  const target = location.hash === '' ? null : document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target instanceof HTMLDetailsElement) target.open = true;
+}
+addEventListener('hashchange', openTarget);
+openTarget();

@@ -1,7 +1,7 @@
 /** Assembles the API: every endpoint is a list of named middlewares. */
 import Router from '@koa/router';
 import Koa from 'koa';
-import { clientRoutes, consoleRoutes, referenceRoutes, siteRoutes } from './pages/page_routes.ts';
+import { clientRoutes, consoleRoutes, siteRoutes } from './pages/page_routes.ts';
 import type { State } from './http/request_context.ts';
 import type { Deps } from './deps.ts';
 import { healthz, readyz, type ReadyChecks } from './health_routes.ts';
@@ -40,9 +40,7 @@ export function makeApp(deps: Deps, checks: ReadyChecks): Koa<State> {
   router.all('/frontend/api/v1/openapi.json', ...description);
   const { clientFolder, consoleFolder, siteFolder } = deps.settings;
   const pages = {
-    // Must precede the site, whose pattern has its paths.
-    ...referenceRoutes(OPERATIONS),
-    ...siteRoutes(siteFolder, deps.log),
+    ...(siteFolder === null ? {} : siteRoutes(siteFolder, deps.log)),
     ...(clientFolder === null ? {} : clientRoutes(clientFolder, deps.log)),
     ...(consoleFolder === null ? {} : consoleRoutes(consoleFolder, deps.log)),
   };

@@ -1,105 +1,99 @@
-/**
- * The page of the description: complete without any other address, under its own policy, and able to send a request.
- */
+/** The API reference in a browser: schemas open in place, and an example is sent under the policy of its page. */
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
+import { buildSite } from '../../../docs/site/build.ts';
 import { browserFor } from '../../browser/chromium.ts';
+import { axeSource, startVisit, type Look, type Visit } from '../../console/fixture.ts';
+import { oncePerRun } from '../../once_per_run.ts';
 import { startManagement, type Management } from '../accounts/fixture.ts';
 
-describe('/docs/api', function () {
-  this.timeout(120_000);
+describe('/docs/api in a browser', function () {
+  this.timeout(180_000);
   let m: Management;
-  before(async () => {
-    m = await startManagement();
+  let browser: Browser | undefined;
+  let axe: string;
+  before(async function () {
+    browser = await browserFor(this);
+    axe = await axeSource();
+    m = await startManagement({}, { siteFolder: await oncePerRun('site', buildSite) });
   });
-  after(() => m.stop());
-
-  it('serves its files to everybody, compressed if accepted, and 304 to a caller that has them', async () => {
-    for (const [path, type] of [
-      ['/docs/api', 'text/html'],
-      ['/docs/api/page.css', 'text/css'],
-      ['/docs/api/rapidoc.js', 'text/javascript'],
-      ['/docs/api.md', 'text/markdown'],
-    ] as const) {
-      const response = await fetch(`${m.replicas[0].url}${path}`);
-      assert.deepEqual([response.status, response.headers.get('content-type')], [200, `${type}; charset=utf-8`]);
-      assert.match(response.headers.get('content-security-policy')!, /^default-src 'none'; script-src 'self'; /);
-      const text = await response.text();
-      const plain = await fetch(`${m.replicas[0].url}${path}`, { headers: { 'Accept-Encoding': 'identity' } });
-      assert.deepEqual([plain.headers.get('content-encoding'), await plain.text()], [null, text]);
-      const again = await fetch(`${m.replicas[0].url}${path}`, {
-        headers: { 'If-None-Match': response.headers.get('etag')!, 'Cache-Control': 'max-age=0' },
-      });
-      assert.equal(again.status, 304);
-      assert.equal((await fetch(`${m.replicas[0].url}${path}`, { method: 'POST' })).status, 405);
-    }
-    assert.equal((await fetch(`${m.replicas[0].url}/docs/../package.json`)).status, 404);
-    assert.equal((await fetch(`${m.replicas[0].url}/docs/api/endpoint.ts`)).status, 404);
+  after(async () => {
+    await browser?.close();
+    await m?.stop();
   });
 
-  describe('in a browser', () => {
-    let browser: Browser | undefined;
-    before(async function () {
-      browser = await browserFor(this);
-    });
-    after(async () => {
-      await browser?.close();
-    });
+  async function at(address: string, look: Look, work: (v: Visit, page: Page) => Promise<void>): Promise<void> {
+    const { url } = m.replicas[0];
+    const v = await startVisit(browser!, url, axe, look);
+    await v.page.goto(`${url}/docs/${address}`);
+    await work(v, v.page);
+    await v.end();
+  }
+  /** The form of the first example below an operation's anchor. */
+  const tryAt = async (page: Page, operation: string) => {
+    const place = page.locator(`p:has(> a#${operation}) ~ .code`).first();
+    await place.getByRole('button', { name: 'Try', exact: true }).click();
+    return page.locator('form.try').first();
+  };
 
-    it('shows every operation, loads nothing from elsewhere, violates no policy, and sends a request', async () => {
-      const { url } = m.replicas[0];
-      const ann = await m.person('ann');
-      const page: Page = await browser!.newPage();
-      const asked: string[] = [];
-      const said: string[] = [];
-      page.on('request', (request) => asked.push(request.url()));
-      page.on('console', (message) => {
-        if (message.type() === 'error') said.push(message.text());
-      });
-      page.on('pageerror', (error) => said.push(error.message));
-      await page.goto(`${url}/docs/api`);
-      await page.getByText('Sign up', { exact: false }).first().waitFor({ timeout: 90_000 });
-
-      const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as {
-        paths: Record<string, Record<string, { summary: string }>>;
-      };
-      const text = (await page.evaluate(`(() => {
-        const walk = (node) =>
-          (node.shadowRoot ? walk(node.shadowRoot) : '') +
-          [...node.childNodes].map((child) => child.nodeType === 3 ? child.data : walk(child)).join(' ');
-        return walk(document.body);
-      })()`)) as string;
-      for (const [path, methods] of Object.entries(paths))
-        for (const { summary } of Object.values(methods)) assert.ok(text.includes(summary), `${path}: ${summary}`);
-
-      // The token goes into the page's own field, and its own button sends the request.
-      await page.evaluate(`document.querySelector('rapi-doc').setApiKey('apiTokenQuery', '${ann.token}')`);
-      await page.evaluate(`document.querySelector('rapi-doc').scrollToPath('get-/frontend/api/v1/user/current')`);
-      const answered = page.waitForResponse((response) => response.url().includes('/frontend/api/v1/user/current'), {
-        timeout: 60_000,
-      });
-      const section = page.locator('[id="get-/frontend/api/v1/user/current"]').last();
-      await section.getByRole('button', { name: 'TRY', exact: false }).first().click();
-      const response = await answered;
-      assert.equal(response.status(), 200);
-      assert.equal(((await response.json()) as { email: string }).email, 'ann@example.org');
-      await page.getByText('ann@example.org').first().waitFor();
-
-      assert.deepEqual(
-        asked.filter((address) => !address.startsWith(url) && !/^(data|blob):/.test(address)),
-        [],
-      );
-      assert.deepEqual(said, []);
-    });
-
-    it('is dark where the system is, and not wider than a telephone', async () => {
-      const page = await browser!.newPage({ colorScheme: 'dark', viewport: { width: 390, height: 844 } });
-      await page.goto(`${m.replicas[0].url}/docs/api`);
-      // The list at its side is not shown at this width.
-      await page.locator('[id="get-/frontend/api/v1/user/current"]').last().waitFor({ timeout: 90_000 });
-      assert.equal(await page.evaluate(`document.querySelector('rapi-doc').theme`), 'dark');
-      assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= 390);
-      await page.close();
+  it('an operation: its example is sent with a token, and the answer is shown', async () => {
+    const ann = await m.person('ann');
+    await at('api/users#readCurrentUser', {}, async (v, page) => {
+      const form = await tryAt(page, 'readCurrentUser');
+      await form.getByLabel('API token').fill(ann.token);
+      await form.getByRole('button', { name: 'Send' }).click();
+      await form.getByRole('status').getByText('200 OK').waitFor();
+      assert.match(await form.locator('pre').innerText(), /"email": "ann@example\.org"/);
+      await v.accessible('docs api tried');
     });
   });
+
+  it('an operation: a name of the path that was not replaced is not sent', async () => {
+    await at('api/users#readUser', {}, async (_, page) => {
+      const form = await tryAt(page, 'readUser');
+      await form.getByRole('button', { name: 'Send' }).click();
+      await form.getByRole('status').getByText('Replace $ID in the path.').waitFor();
+    });
+  });
+
+  it('an operation: a body that is not valid is answered with the name of the field', async () => {
+    await at('api/auth#signIn', { expected: /\b400\b/ }, async (_, page) => {
+      const form = await tryAt(page, 'signIn');
+      await form.getByLabel('Body').fill('{"email": 1}');
+      await form.getByRole('button', { name: 'Send' }).click();
+      await form.getByRole('status').getByText('400').waitFor();
+      assert.match(await form.locator('pre').innerText(), /"field": "(?:email|password)"/);
+    });
+  });
+
+  it('a schema: opens where it is named, with those inside it, and closes again', async () => {
+    await at('api/auth#listSessions', {}, async (v, page) => {
+      const link = page.locator('main a[href="#schema-Session"]').first();
+      await link.click();
+      const opened = page.locator('.schema').first();
+      await opened.waitFor();
+      assert.equal(await link.getAttribute('aria-expanded'), 'true');
+      await v.accessible('docs api schema');
+      await link.click();
+      await opened.waitFor({ state: 'detached' });
+    });
+  });
+
+  it('a link to a schema opens it', () =>
+    at('api/users#schema-User', {}, async (_, page) => {
+      await page.locator('details#schema-User[open]').waitFor();
+    }));
+
+  for (const [theme, width] of [
+    ['light', 1280],
+    ['dark', 390],
+  ] as const)
+    it(`pages: no violation of axe and no sideways scrolling, ${theme}, ${width} px`, async () => {
+      for (const address of ['api', 'api/probe', 'api/policy', 'api/webhooks'])
+        await at(address, { theme, width }, async (v, page) => {
+          await v.accessible(`docs ${address} ${theme} ${width}`);
+          const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+          assert.ok(Number(wide) <= 0, `${address}: ${String(wide)} px too wide`);
+        });
+    });
 });

@@ -119,7 +119,7 @@ describe('the input of a call', function () {
   });
 
   it('every answer demands TLS of browsers if the public address has it', async () => {
-    for (const path of ['/docs/api', '/frontend/api/v1/user/current', '/none'])
+    for (const path of ['/openapi.json', '/frontend/api/v1/user/current', '/none'])
       assert.equal(
         (await fetch(`${m.replicas[0].url}${path}`)).headers.get('strict-transport-security'),
         'max-age=15552000',

@@ -1,19 +1,17 @@
 /**
  * The console under `/app` (images/console_bundle.ts); the command line as `/cli.tgz` and `/probeyard.mjs`
  * (images/cli_bundle.ts); the documentation under `/docs/`, each page also as Markdown, and the texts for programs at
- * the root (docs/site/build.ts); the description at `/docs/api` as a page that can send requests, and the same as text.
- * Nothing is loaded from other addresses, and the policies of the pages forbid it.
+ * the root (docs/site/build.ts). The API reference is part of it, and its pages can send requests. Nothing is loaded
+ * from other addresses, and the policies of the pages forbid it.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
 import type { Logger } from '../../../base/log.ts';
 import { notFound } from '../errors.ts';
 import { methods } from '../http/middleware.ts';
 import { type Context, type Handler, paramOf } from '../http/request_context.ts';
-import type { Operation } from '../openapi/operation.ts';
 
 // Files of pages as the image brings them, each beside its packed forms (images/packed.ts).
 
@@ -49,16 +47,6 @@ function readStaticFile(path: string): StaticFile {
     if (packing === 'identity' || existsSync(path + extension)) bodies.set(packing, readFileSync(path + extension));
   return { type: TYPES[extname(path)]!, etag: etagOf(bodies.get('identity')!), bodies };
 }
-
-/** For a file that no build has packed. */
-const packedFile = ({ body, type }: { body: Buffer; type: string }): StaticFile => ({
-  type,
-  etag: etagOf(body),
-  bodies: new Map<Packing, Buffer>([
-    ['gzip', gzipSync(body, { level: 9 })],
-    ['identity', body],
-  ]),
-});
 
 /** No frame around the page, no form that leaves it, and nothing but what the policy lists. */
 export const pageHeaders = (policy: Readonly<Record<string, string>>): Record<string, string> => ({
@@ -115,14 +103,6 @@ const CLIENT = pageHeaders({});
 const OWN = { 'script-src': `'self'`, 'style-src': `'self'`, 'img-src': `'self'`, 'connect-src': `'self'` };
 const SITE = pageHeaders(OWN);
 const CONSOLE = pageHeaders({ ...OWN, 'worker-src': `'self'` });
-/** The web component creates style elements; scripts are only loaded from files served here. */
-const REFERENCE = pageHeaders({
-  'script-src': `'self'`,
-  'style-src': `'self' 'unsafe-inline'`,
-  'connect-src': `'self'`,
-  'img-src': 'data:',
-});
-
 type Files = ReadonlyMap<string, StaticFile>;
 type Routes = Record<string, Handler[]>;
 
@@ -191,11 +171,9 @@ function pathOf(path: string): string {
   return isStatic(path) ? path : `${path}.html`;
 }
 
-/** They follow those of the API reference, which is below `/docs/`, too. */
-export function siteRoutes(folder: string | null, log: Logger): Routes {
-  const failed = 'cannot read the documentation; /docs/ leads to the API reference alone';
-  const files = folder === null ? null : filesIn(folder, log, failed);
-  if (!files) return { '/docs': redirected('/docs/api') };
+export function siteRoutes(folder: string, log: Logger): Routes {
+  const files = filesIn(folder, log, 'cannot read the documentation; /docs/ is not served');
+  if (!files) return {};
   return {
     '/llms.txt': answered((ctx) => send(ctx, files.get('/llms.txt'), SITE)),
     '/llms-full.txt': answered((ctx) => send(ctx, files.get('/llms-full.txt'), SITE)),
@@ -211,38 +189,3 @@ export function siteRoutes(folder: string | null, log: Logger): Routes {
     }),
   };
 }
-
-const entry = ({ method, path, summary, description, permission }: Operation): string =>
-  [
-    `### ${method.toUpperCase()} ${path}`,
-    '',
-    `${summary}.${permission === undefined ? '' : ` Permission: \`${permission}\`.`}`,
-    ...(description === undefined ? [] : ['', description]),
-    '',
-  ].join('\n');
-
-function referenceText(operations: readonly Operation[]): string {
-  const byTag = Map.groupBy(operations, ({ tag }) => tag);
-  return [
-    '# API reference',
-    '',
-    'Fields, types and errors of each operation are in [/openapi.json](/openapi.json).',
-    '',
-    ...[...byTag].flatMap(([tag, all]) => [`## ${tag}`, '', ...all.map(entry)]),
-  ].join('\n');
-}
-
-/** Read and packed when it is asked for. */
-function packedOnce(type: string, read: () => Buffer): Handler[] {
-  let kept: StaticFile | undefined;
-  return answered((ctx) => send(ctx, (kept ??= packedFile({ body: read(), type })), REFERENCE));
-}
-
-const fileOf = (url: URL | string, type: string): Handler[] => packedOnce(type, () => readFileSync(new URL(url)));
-
-export const referenceRoutes = (operations: readonly Operation[]): Routes => ({
-  '/docs/api': fileOf(new URL('page.html', import.meta.url), 'text/html; charset=utf-8'),
-  '/docs/api/page.css': fileOf(new URL('page.css', import.meta.url), 'text/css; charset=utf-8'),
-  '/docs/api/rapidoc.js': fileOf(import.meta.resolve('rapidoc/dist/rapidoc-min.js'), 'text/javascript; charset=utf-8'),
-  '/docs/api.md': packedOnce('text/markdown; charset=utf-8', () => Buffer.from(referenceText(operations))),
-});
