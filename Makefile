@@ -62,9 +62,8 @@ browser: $(MODULES) ## the pages in a real browser (Debian's chromium, fetched i
 matrix: $(MODULES) ## tests on each Kubernetes version, with a node of it; writes docs/compat.md (VERSIONS="1.33 1.35")
 	@$(RUN) test/matrix/run.ts
 
-screenshots: $(MODULES) ## take the pictures of docs/console.md (docs/pictures)
+screenshots: $(MODULES) ## take the pictures of docs from the cluster (docs/pictures); writes docs/pictures.md
 	@$(RUN) test/browser/chromium.ts
-	@$(SERVERS)
 	@$(RUN) test/console/pictures.ts
 
 mutations: $(MODULES) ## take out each guard that no type holds: a test must fail; writes docs/reports/mutations.md

@@ -7,7 +7,7 @@ import { timed } from './progress.ts';
 import { makeSamples } from './samples/make.ts';
 import { layOutMaven } from './tool_tree.ts';
 
-/** A build with encoders for H.264 and HEVC, which those of ffprobe lack. */
+/** A build with encoders for H.264, HEVC and WebP, which those of ffprobe lack. */
 const FFMPEG: SourceOf<'maven'> = {
   kind: 'maven',
   package: 'org.bytedeco:ffmpeg',
@@ -18,17 +18,18 @@ const FFMPEG: SourceOf<'maven'> = {
 };
 const recipe = join(import.meta.dirname, 'samples');
 
+/** The command, of which the first is a program, for as long as `use` takes. */
+export const withFfmpeg = <T>(use: (command: readonly string[]) => Promise<T>): Promise<T> =>
+  withScratch(async (tree) => {
+    await layOutMaven(FFMPEG, 'ffmpeg', tree);
+    const lib = join(tree, 'lib');
+    return use([join(lib, 'ld-linux-x86-64.so.2'), '--library-path', lib, join(tree, 'bin/ffmpeg')]);
+  });
+
 export async function samplesFolder(): Promise<string> {
   const { key: base } = await baseRoot();
   const key = contentKey(await contents(recipe), JSON.stringify(FFMPEG), base);
   return timed('samples', () =>
-    once(join(cacheDir, 'samples', key), (folder) =>
-      withScratch(async (tree) => {
-        await layOutMaven(FFMPEG, 'ffmpeg', tree);
-        const lib = join(tree, 'lib');
-        const command = [join(lib, 'ld-linux-x86-64.so.2'), '--library-path', lib, join(tree, 'bin/ffmpeg')];
-        await makeSamples(folder, command);
-      }),
-    ),
+    once(join(cacheDir, 'samples', key), (folder) => withFfmpeg((command) => makeSamples(folder, command))),
   );
 }

@@ -31,6 +31,8 @@ export interface Visit {
 
 export interface Look {
   width?: number;
+  /** Pixels of the screen for each of the page. */
+  scale?: number;
   theme?: 'light' | 'dark';
   /** Statuses whose errors the browser writes into its console, and which the test causes on purpose. */
   expected?: RegExp;
@@ -86,9 +88,10 @@ const WITHOUT_TLS =
   /^The Cross-Origin-Opener-Policy header has been ignored, because the URL's origin was untrustworthy/;
 
 export async function startVisit(browser: Browser, url: string, axe: string, look: Look): Promise<Visit> {
-  const { width = 1280, theme = 'light', expected } = look;
+  const { width = 1280, scale = 1, theme = 'light', expected } = look;
   const context = await browser.newContext({
     viewport: { width, height: 900 },
+    deviceScaleFactor: scale,
     colorScheme: theme,
     locale: 'en-GB',
     timezoneId: 'Asia/Kathmandu',

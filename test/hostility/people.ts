@@ -25,6 +25,8 @@ interface Wanted {
   without?: readonly string[];
   requestsPerMinute?: number;
   password?: boolean;
+  /** For pages that people look at. */
+  email?: string;
 }
 
 export interface People {
@@ -42,8 +44,15 @@ export function people(c: Cluster): People {
   const made: number[] = [];
   const text = (value: string) => `'${value.replaceAll("'", "''")}'`;
   return {
-    async make({ role = 'user', parent, without = [], requestsPerMinute, password = false } = {}) {
-      const [email, token] = [`test-${randomUUID()}@example.invalid`, randomBytes(32).toString('hex')];
+    async make({
+      role = 'user',
+      parent,
+      without = [],
+      requestsPerMinute,
+      password = false,
+      email = `test-${randomUUID()}@example.invalid`,
+    } = {}) {
+      const token = randomBytes(32).toString('hex');
       const sha = createHash('sha256').update(token).digest('hex');
       const id = Number(
         await c.sql(
