@@ -70,6 +70,12 @@ const TITLES: Readonly<Record<keyof typeof TAGS, string>> = {
   health: 'API: health',
 };
 
+/** What else a reader of the group wants to know. */
+const NOTES: Readonly<Partial<Record<keyof typeof TAGS, string>>> = {
+  probe:
+    'The playground of the [console](../console.md) composes these requests, and copies them as curl, JSON or a ProbeJob.',
+};
+
 /** Where they are, for a link of the overview. */
 const fileOf = (tag: string): string => `${tag}.md`;
 
@@ -245,7 +251,7 @@ function groupPage(tag: keyof typeof TAGS, page: readonly Described[], schemas: 
   );
   return [
     `# ${TITLES[tag]}`,
-    TAGS[tag].text,
+    [TAGS[tag].text, NOTES[tag] ?? []].flat().join(' '),
     ...page.flatMap((one) => operationText(one, page, schemas)),
     ...(used.length === 0 ? [] : ['## Schemas', ...used.map((name) => componentBlock(name, schemas[name]!))]),
   ]

@@ -27,8 +27,8 @@ export interface Schema {
 export type Schemas = Readonly<Record<string, Schema>>;
 
 export const codeOf = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
-export const nameOfRef = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
-export const anchorOfSchema = (name: string): string => `schema-${name}`;
+const nameOfRef = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
+const anchorOfSchema = (name: string): string => `schema-${name}`;
 const linkTo = (ref: string): string => `[${codeOf(nameOfRef(ref))}](#${anchorOfSchema(nameOfRef(ref))})`;
 
 const choices = ({ anyOf, oneOf, allOf }: Schema): Schema[] | undefined => anyOf ?? oneOf ?? allOf;
@@ -59,7 +59,7 @@ export function typeOf(schema: Schema): string {
 }
 
 /** Names of the components that are needed to read it, its own first. */
-export function* refsOf(value: unknown): Generator<string> {
+function* refsOf(value: unknown): Generator<string> {
   if (Array.isArray(value)) for (const one of value) yield* refsOf(one);
   else if (typeof value === 'object' && value !== null)
     for (const [name, member] of Object.entries(value))

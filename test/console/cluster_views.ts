@@ -13,7 +13,7 @@ export interface View {
 /** Requests on record. */
 export type Ids = Record<'film' | 'ladder' | 'versions' | 'photo', string>;
 
-export interface Filled {
+interface Filled {
   film: string;
   /** The name of a policy of the caller. */
   policy: string;
