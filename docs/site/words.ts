@@ -28,7 +28,7 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
   aws: 's3',
   bitrate: 'rate',
   billing: 'billed',
-  callback: 'webhook',
+  callback: 'webhooks',
   chatgpt: 'mcp',
   claude: 'mcp',
   cost: 'usage',

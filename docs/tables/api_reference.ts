@@ -60,6 +60,7 @@ const TITLES: Readonly<Record<keyof typeof TAGS, string>> = {
   policy: 'API: policies',
   mcp: 'API: Model Context Protocol',
   log: 'API: the log',
+  audit: 'API: the audit log',
   reports: 'API: reports to hand on',
   statistics: 'API: statistics',
   webhooks: 'API: webhooks',
@@ -73,7 +74,8 @@ const TITLES: Readonly<Record<keyof typeof TAGS, string>> = {
 /** What else a reader of the group wants to know. */
 const NOTES: Readonly<Partial<Record<keyof typeof TAGS, string>>> = {
   probe:
-    'The playground of the [console](../console.md) composes these requests, and copies them as curl, JSON or a ProbeJob.',
+    'The playground of the [console](../console.md) composes these requests, and copies them as curl, JSON or a ' +
+    'ProbeJob.',
 };
 
 /** Where they are, for a link of the overview. */
@@ -290,8 +292,8 @@ function overviewPage(document: Description, groups: ReadonlyMap<keyof typeof TA
     '## Credentials',
     schemes.join('\n'),
     '## Errors',
-    'The body is JSON with `error`, a message. Under `/frontend/api/v1/` it also has a number, the status, and the name ' +
-      'of the field that is not valid.',
+    'The body is JSON with `error`, a message. Under `/frontend/api/v1/` it also has a number, the status, and the ' +
+      'name of the field that is not valid.',
     ERRORS.map((status) => `- **${status}** ${errorResponse('/v1/', status).description}`).join('\n'),
     '[Errors and retries](../guides/errors.md) says which of them to send again.',
     '## Headers of every response',

@@ -189,8 +189,8 @@ async function takeMoving(studio: Studio, film: string): Promise<void> {
 const pageOf = (names: readonly string[]): string =>
   [
     '# Pictures of the console',
-    'Every page in four forms: wide and narrow (1440 and 390 px), light and dark. The media in them are drawn by ffmpeg.\n' +
-      '`make screenshots` takes the pictures from a running cluster and writes this page.',
+    'Every page in four forms: wide and narrow (1440 and 390 px), light and dark. The media in them are drawn by ' +
+      'ffmpeg.\n`make screenshots` takes the pictures from a running cluster and writes this page.',
     '![A request in the playground, from the address to the answer](pictures/probe.webp)',
     ...names.flatMap((name) => [
       `## ${name[0]!.toUpperCase()}${name.slice(1)}`,

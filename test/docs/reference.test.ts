@@ -26,7 +26,8 @@ interface Sent {
 /** Every block as a shell runs it: arguments of curl, each line ended by its own byte. */
 function sentBy(blocks: readonly string[]): Sent[] {
   const calls = blocks.join('\n');
-  const script = `curl() { printf '%s\\0' "$@"; printf '\\1\\0'; }\nPROBEYARD_URL= PROBEYARD_TOKEN=t ID=:id NAME=:name SECRET=:secret\n${calls}`;
+  const variables = 'PROBEYARD_URL= PROBEYARD_TOKEN=t ID=:id NAME=:name SECRET=:secret';
+  const script = `curl() { printf '%s\\0' "$@"; printf '\\1\\0'; }\n${variables}\n${calls}`;
   const printed = execFileSync('bash', ['-u', '-c', script], { encoding: 'utf8', maxBuffer: 10_000_000 });
   return printed
     .split('\u0001\0')
