@@ -166,7 +166,7 @@ export const startConsole = (settings: Partial<AccountSettings> = {}): Promise<C
 const SAMPLES_URL = 'http://samples.test';
 
 /** With room for files that are sent. */
-export const startProbingConsole = (
+const startProbingConsole = (
   accounts: Partial<AccountSettings> = {},
   settings: Partial<Settings> = {},
 ): Promise<ProbingConsole | undefined> =>
