@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict';
 import { stringify } from 'yaml';
 import { overridden, warningText } from '../../src/service/controller/catalog/apply.ts';
-import { CONFIG_MAPS, PROBE_POOLS, PROBE_TOOLS } from '../../src/platform/kube/client.ts';
+import {
+  CONFIG_MAPS,
+  PROBE_POOLS,
+  PROBE_TOOLS,
+  type KubeObject,
+  type ResourceType,
+} from '../../src/platform/kube/client.ts';
+import type { Meta } from '../../src/platform/kube/resource.ts';
 import { VULNERABILITIES } from '../../src/media/tools/vulnerabilities.ts';
 import { until } from '../until.ts';
 import { POOL, TOOLS, startCluster, type Cluster } from './cluster_parts.ts';
@@ -37,34 +44,82 @@ describe('catalog', function () {
     until('the catalog is applied', () => log.some(({ msg }) => msg === 'catalog applied'), 20_000);
   const pool = (name: string) => cluster.kube.get(PROBE_POOLS, name);
 
-  it('keeps the scale of a pool across terms and chart changes, and lists it as Overridden', async () => {
-    cluster = await startCluster({ pools: {} });
-    const first = await withCatalog({ short: { minReady: 1, maxPods: 4 } });
-    await applied(first.log);
-    // The request of kubectl scale.
-    const path = `/apis/probeyard.dev/v1alpha1/namespaces/${cluster.namespace}/probepools/short/scale`;
-    const scale = await cluster.kube.request<{ spec: object }>({ method: 'GET', path, what: 'read the scale' });
+  /** The request of kubectl scale. */
+  const scale = async (name: string, replicas: number): Promise<void> => {
+    const path = `/apis/probeyard.dev/v1alpha1/namespaces/${cluster.namespace}/probepools/${name}/scale`;
+    const is = await cluster.kube.request<{ spec: object }>({ method: 'GET', path, what: 'read the scale' });
     await cluster.kube.request({
       method: 'PUT',
       path,
       query: { fieldManager: 'kubectl' },
-      body: { ...scale, spec: { replicas: 3 } },
+      body: { ...is, spec: { replicas } },
       what: 'scale the pool',
     });
+  };
+  const overriddenIn = async (name: string) =>
+    (await pool(name)).status?.conditions?.find(({ type }) => type === 'Overridden')?.message;
+
+  it('keeps the scale of a pool across terms and chart changes, and lists it as Overridden', async () => {
+    cluster = await startCluster({ pools: {} });
+    const first = await withCatalog({ short: { minReady: 1, maxPods: 4 } });
+    await applied(first.log);
+    await scale('short', 3);
     await first.stop();
     const second = await withCatalog({ short: { minReady: 1, maxPods: 4 } }, { epoch: 2 });
     await applied(second.log);
     assert.equal((await pool('short')).spec.minReady, 3);
     await until(
       'the status lists it',
-      async () =>
-        (await pool('short')).status?.conditions?.find(({ type }) => type === 'Overridden')?.message ===
-        'differs from the chart: spec.minReady',
+      async () => (await overriddenIn('short')) === 'differs from the chart: spec.minReady',
     );
     await second.stop();
     const third = await withCatalog({ short: { minReady: 2, maxPods: 5 } }, { epoch: 3 });
     await applied(third.log);
     assert.deepEqual([(await pool('short')).spec.minReady, (await pool('short')).spec.maxPods], [3, 5]);
+  });
+
+  it("a scale that was set back to the chart's value follows the chart again", async () => {
+    cluster = await startCluster({ pools: {} });
+    const { log } = await withCatalog({ short: { minReady: 1, maxPods: 4 } });
+    await applied(log);
+    await scale('short', 3);
+    await scale('short', 1);
+    await catalog({ short: { minReady: 0, maxPods: 5 } });
+    await until('the chart is followed', async () => (await pool('short')).spec.maxPods === 5, 20_000);
+    assert.equal((await pool('short')).spec.minReady, 0);
+    // It belongs to the chart alone, so its next value arrives, too.
+    await catalog({ short: { minReady: 2, maxPods: 5 } });
+    await until('the chart is followed', async () => (await pool('short')).spec.minReady === 2, 20_000);
+  });
+
+  it('a pool or tool that was deleted comes back within the term', async () => {
+    cluster = await startCluster({ pools: {} });
+    const { log } = await withCatalog({ short: { minReady: 0 } });
+    await applied(log);
+    const uid = (await pool('short')).metadata.uid;
+    await cluster.kube.delete(PROBE_POOLS, 'short');
+    await cluster.kube.delete(PROBE_TOOLS, 'ffprobe-7.0');
+    const find = <T extends KubeObject>(type: ResourceType<T>, name: string) =>
+      until(`${name} is back`, () => cluster.kube.get(type, name).catch(() => undefined), 5_000);
+    assert.notEqual((await find(PROBE_POOLS, 'short')).metadata.uid, uid);
+    await find(PROBE_TOOLS, 'ffprobe-7.0');
+  });
+
+  it('a pool that leaves the chart and returns within the term is served again', async () => {
+    cluster = await startCluster({ pools: {}, runners: { go: () => 'hold' } });
+    const { log } = await withCatalog({ short: { minReady: 1, maxPods: 1 } });
+    await applied(log);
+    await cluster.ready(1, 20_000);
+    const running = await cluster.submit();
+    const runner = await until('it runs', () => cluster.runners.of(running.id));
+    const state = async () =>
+      (await pool('short')).status?.conditions?.find(({ type }) => type === 'Ready')?.reason ?? '';
+    await catalog({});
+    await until('it drains', async () => (await state()) === 'Draining', 20_000);
+    await catalog({ short: { minReady: 1, maxPods: 2 } });
+    await until('it serves', async () => (await state()) !== 'Draining', 20_000);
+    await runner.finish();
+    assert.equal((await cluster.ended(running.id))[0]?.state, 'success');
   });
 
   it('writes nothing in a new term whose catalog is unchanged', async () => {
@@ -137,18 +192,28 @@ describe('catalog', function () {
     assert.equal((await pool('short')).metadata.name, 'short');
   });
 
-  it('a copy of a pool of the chart is not removed as one that the chart no longer has', async () => {
+  it("only the chart's own pools are removed: no copy, none of another release, none with its label", async () => {
     cluster = await startCluster({ pools: {} });
     const first = await withCatalog({ short: { minReady: 0 } });
     await applied(first.log);
     await first.stop();
     const { metadata, spec } = await pool('short');
-    const copy = { name: 'copy', labels: metadata.labels!, annotations: metadata.annotations! };
-    await cluster.kube.create(PROBE_POOLS, { metadata: copy, spec });
+    const { labels = {}, annotations = {}, ownerReferences: [owner] = [] } = metadata;
+    const map = await cluster.kube.get(CONFIG_MAPS, 'probeyard-pools');
+    assert.deepEqual([owner?.kind, owner?.name, owner?.uid], ['ConfigMap', 'probeyard-pools', map.metadata.uid]);
+    const content = Object.keys(annotations).find((name) => name.endsWith('/content'))!;
+    const ofOther = { ...owner!, uid: '00000000-0000-4000-8000-000000000000' };
+    const strangers: Record<string, Omit<Meta, 'name'>> = {
+      copy: { labels, annotations, ownerReferences: [owner!] },
+      staging: { labels, annotations: { [content]: 'staging@{}' }, ownerReferences: [ofOther] },
+      labelled: { labels },
+    };
+    for (const [name, meta] of Object.entries(strangers))
+      await cluster.kube.create(PROBE_POOLS, { metadata: { name, ...meta }, spec });
     const second = await withCatalog({ other: { minReady: 0 } }, { epoch: 2 });
     await applied(second.log);
     assert.deepEqual(second.log.find(({ msg }) => msg === 'catalog applied')?.['removed'], ['short']);
-    assert.equal((await pool('copy')).metadata.deletionTimestamp, undefined);
+    for (const name of Object.keys(strangers)) assert.equal((await pool(name)).metadata.deletionTimestamp, undefined);
   });
 
   it('warns of known vulnerabilities in the status of tools, if the operator wants it', async () => {

@@ -14,7 +14,7 @@ import { startReflector, type Reflector } from '../../platform/kube/reflector.ts
 import type { ProbeJob } from '../../platform/kube/probe_job.ts';
 import type { ProbePool } from '../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../platform/kube/probe_tool.ts';
-import { applyChart } from './catalog/apply.ts';
+import { keepChart } from './catalog/apply.ts';
 import type { EndFlooding } from './floods.ts';
 import { fenceCheck, raiseFence, type FenceCheck } from './leader/fence.ts';
 import { lateWatch, sweep, type LateWatch } from './leader/unshown_jobs.ts';
@@ -79,6 +79,7 @@ export class RunningTerm {
   readonly leader: Leader;
   readonly tools: Reflector<ProbeTool>;
   readonly poolCache: Reflector<ProbePool>;
+  readonly chart: ReturnType<typeof keepChart>;
   readonly proof: ProofDeps;
   readonly late: LateWatch;
   readonly fence: FenceCheck;
@@ -128,13 +129,26 @@ export class RunningTerm {
       },
     });
     this.leader = new Leader({ ...deps, term, runners, pools: this.pools, finishedJobs, events, recent });
+    this.chart = keepChart({
+      ...deps,
+      term,
+      now,
+      applied: (specs, removed) =>
+        this.pools.catalogApplied(new Map(specs.map(({ name, spec }) => [name, spec])), removed),
+    });
     const toolSeen = (tool: ProbeTool): void => {
       this.pools.tool(tool);
       this.queue.add(tool.metadata.name);
     };
-    this.tools = this.#watch(PROBE_TOOLS, toolSeen, (name) => this.pools.toolGone(name));
+    this.tools = this.#watch(PROBE_TOOLS, toolSeen, (name) => {
+      this.pools.toolGone(name);
+      this.chart.deleted();
+    });
     const poolSeen = (pool: ProbePool): void => this.pools.pool(pool);
-    this.poolCache = this.#watch(PROBE_POOLS, poolSeen, (name) => this.pools.poolGone(name));
+    this.poolCache = this.#watch(PROBE_POOLS, poolSeen, (name) => {
+      this.pools.poolGone(name);
+      this.chart.deleted();
+    });
     this.proof = this.#proofDeps();
     const knows = (name: string): boolean => this.leader.knows(name);
     this.late = lateWatch({ kube, jobs, namespace, log, knows, signal: over.signal });
@@ -185,8 +199,8 @@ export class RunningTerm {
 
   async #stop(): Promise<void> {
     this.lease.over.abort();
-    const { stoppable, pools, finishedJobs, leader, tools, poolCache, queue } = this;
-    const parts: Stoppable[] = [...stoppable, pools, finishedJobs, leader, tools, poolCache, queue];
+    const { stoppable, pools, finishedJobs, leader, tools, poolCache, chart, queue } = this;
+    const parts: Stoppable[] = [...stoppable, pools, finishedJobs, leader, tools, poolCache, chart, queue];
     await Promise.allSettled(parts.map((part) => part.stop()));
   }
 
@@ -307,9 +321,7 @@ async function recover(parts: RunningTerm, attach: (term: RunningTerm) => void):
   pools.start();
   await whileLeading(term, leader.start());
   finishedJobs.start();
-  void applyChart({ kube, log, config, term, now: parts.now }, (applied, removed) =>
-    pools.catalogApplied(new Map(applied.map(({ name, spec }) => [name, spec])), removed),
-  );
+  parts.chart.start();
 }
 
 export async function startTerm(

@@ -1,9 +1,10 @@
 /**
- * Applies the tools, pools and policies that the chart ships in ConfigMaps, because Helm cannot install a CRD and
- * objects of its kind in one release. It uses server-side apply with its own field manager: changes by an administrator
- * or an autoscaler are kept, and listed in `Overridden`.
+ * Keeps the tools, pools and policies that the chart ships in ConfigMaps, because Helm cannot install a CRD and objects
+ * of its kind in one release. What is deleted comes back. It uses server-side apply with its own field manager: changes
+ * by an administrator or an autoscaler are kept, and listed in `Overridden`.
+ *
+ * Each object is owned by the ConfigMap that has it: Argo CD shows it below the release, and an uninstall deletes it.
  */
-import { createHash } from 'node:crypto';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import type { Config } from '../../../base/config.ts';
@@ -19,11 +20,13 @@ import {
   type KubeObject,
   type ResourceType,
 } from '../../../platform/kube/client.ts';
-import { GROUP, LABEL, type Definition } from '../../../platform/kube/resource.ts';
+import { WorkQueue } from '../../../platform/kube/queue.ts';
+import { GROUP, LABEL, type Definition, type Meta } from '../../../platform/kube/resource.ts';
 import { PROBE_POLICY, type ProbePolicy, type ProbePolicySpec } from '../../../platform/kube/probe_policy.ts';
 import { PROBE_POOL, type ProbePool, type ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
 import { PROBE_TOOL, type ProbeTool, type ProbeToolSpec } from '../../../platform/kube/probe_tool.ts';
 import type { Logger } from '../../../base/log.ts';
+import type { OwnerReference } from '../pools/pod.ts';
 import { ensureLeading, type Term } from '../leader/lease_guard.ts';
 import { READ, VULNERABILITIES, type Known } from '../../../media/tools/vulnerabilities.ts';
 
@@ -82,10 +85,7 @@ const policiesIn = (map: Pick<ConfigMap, 'metadata' | 'data'>): Entry<ProbePolic
   check(PROBE_POLICY, map.metadata.name, named(listIn('policies', map)));
 
 const MANAGER = 'probeyard-catalog';
-/**
- * Annotation with the object's name and a hash of the applied spec: an object is applied again only if the spec
- * changed, and not by each new leader.
- */
+/** Annotation with the object's name and the spec that was applied last: `short@{...}`. */
 const CONTENT = `${GROUP}/content`;
 const MOST_TRIES = 5;
 
@@ -103,14 +103,27 @@ export function overridden(wanted: unknown, has: unknown, path = 'spec'): string
   return text(wanted) === text(has) ? [] : [path];
 }
 
+/** Undefined: nothing is known of it. */
+function lastApplied({ metadata }: KubeObject): unknown {
+  try {
+    return JSON.parse(metadata.annotations?.[CONTENT]?.replace(/^[^@]*@/, '') ?? '');
+  } catch {
+    return undefined;
+  }
+}
+
 /**
- * `field` as the API server names it, `.spec.reuse.maxJobs` or `.spec.serves.kinds[="c2pa"]`. For a list item the whole
- * list is left out.
+ * The path of a field as the API server names it, `.spec.reuse.maxJobs` or `.spec.serves.kinds[="c2pa"]`. Of a list
+ * item it is that of the list.
  */
-function without(object: Tree, field: string): Tree {
-  const [head = '', ...rest] = field.replace(/^\./, '').replace(/\[.*$/, '').split('.');
+const pathOf = (field: string): string[] => field.replace(/^\./, '').replace(/\[.*$/, '').split('.');
+
+const valueAt = (object: unknown, path: readonly string[]): unknown =>
+  path.reduce((value, name) => (isTree(value) ? value[name] : undefined), object);
+
+function without(object: Tree, [head = '', ...rest]: readonly string[]): Tree {
   const { [head]: value, ...others } = object;
-  return rest.length > 0 && isTree(value) ? { ...others, [head]: without(value, rest.join('.')) } : others;
+  return rest.length > 0 && isTree(value) ? { ...others, [head]: without(value, rest) } : others;
 }
 
 interface ApplyDeps {
@@ -118,49 +131,87 @@ interface ApplyDeps {
   term: Term;
 }
 
-/** Without force: fields owned by another manager are left unchanged. */
-async function applyOne<T extends KubeObject>(
+/** The chart's objects of one kind: what it has now, and the ConfigMap that has it. */
+interface Part<Spec = unknown> {
+  entries: readonly Entry<Spec>[];
+  owner: OwnerReference;
+}
+
+/**
+ * Without force: fields owned by another manager are left unchanged. One that was set back to what the chart had is the
+ * chart's again.
+ */
+async function applyOne<T extends ProbeTool | ProbePool | ProbePolicy>(
   { kube, term }: ApplyDeps,
   type: ResourceType<T>,
-  { name, spec }: Entry<unknown>,
-  content: string,
+  { spec }: Entry<unknown>,
+  metadata: Meta,
+  has: T | undefined,
 ): Promise<void> {
-  const metadata = { name, labels: { [LABEL.managedBy]: 'probeyard' }, annotations: { [CONTENT]: content } };
+  const last = has && { spec: lastApplied(has) };
+  const isSetBack = (path: string[]): boolean => text(valueAt(last, path)) === text(valueAt(has, path));
   let wanted: Tree = { spec };
+  let force = false;
   for (let tries = 1; ; tries++) {
     await ensureLeading(term);
+    // Forced on the object as it was listed alone.
+    const version = force ? { resourceVersion: has?.metadata.resourceVersion } : {};
     try {
-      await kube.apply(type, { ...wanted, metadata } as never, { fieldManager: MANAGER });
+      const object = { ...wanted, metadata: { ...metadata, ...version } };
+      await kube.apply(type, object as never, { fieldManager: MANAGER, force });
       return;
     } catch (error) {
       if (!isKubeError(error, 'conflict') || error.fields.length === 0 || tries === MOST_TRIES) throw error;
-      wanted = error.fields.reduce(without, wanted);
+      const kept = error.fields.map(pathOf).filter((path) => !isSetBack(path));
+      force = kept.length === 0;
+      wanted = kept.reduce(without, wanted);
     }
   }
 }
 
-/** A copy of an object has its labels and annotations, and is not the chart's: the annotation names the object. */
-function isOfChart({ metadata: { name, labels, annotations } }: KubeObject): boolean {
-  const [of] = annotations?.[CONTENT]?.split('@').slice(0, -1) ?? [];
-  return labels?.[LABEL.managedBy] === 'probeyard' && (of === undefined || of === name);
+const ownersOf = ({ metadata }: KubeObject) =>
+  metadata.ownerReferences?.filter(({ kind }) => kind === 'ConfigMap') ?? [];
+
+/**
+ * A copy of an object has its labels, annotations and owner, and is not the chart's: the annotation names the object.
+ * Nor is one that came from another release. Earlier versions set no owner.
+ */
+function isOfChart(object: KubeObject, owner: OwnerReference): boolean {
+  const { name, labels, annotations } = object.metadata;
+  const owners = ownersOf(object);
+  return (
+    labels?.[LABEL.managedBy] === 'probeyard' &&
+    annotations?.[CONTENT]?.startsWith(`${name}@`) === true &&
+    (owners.length === 0 || owners.some(({ uid }) => uid === owner.uid))
+  );
 }
 
-/** Returns the objects of the chart that are no longer in it. */
+/** `former`: objects of the chart that are no longer in it. */
 async function applyAll<T extends ProbeTool | ProbePool | ProbePolicy>(
   deps: ApplyDeps,
   type: ResourceType<T>,
-  entries: readonly Entry<unknown>[],
-): Promise<T[]> {
+  { entries, owner }: Part,
+): Promise<{ former: T[]; applied: string[] }> {
   const { items } = await deps.kube.listAll(type);
-  const has = new Map(items.map((object) => [object.metadata.name, object]));
+  const objects = new Map(items.map((object) => [object.metadata.name, object]));
+  const applied: string[] = [];
   for (const entry of entries) {
-    const digest = createHash('sha256').update(JSON.stringify(entry.spec)).digest('hex').slice(0, 16);
-    const content = `${entry.name}@${digest}`;
-    if (has.get(entry.name)?.metadata.annotations?.[CONTENT] === content) continue;
-    await applyOne(deps, type, entry, content);
+    const has = objects.get(entry.name);
+    const content = `${entry.name}@${JSON.stringify(entry.spec)}`;
+    const isOwned = has && ownersOf(has).some(({ uid }) => uid === owner.uid);
+    if (isOwned && has.metadata.annotations?.[CONTENT] === content) continue;
+    const metadata = {
+      name: entry.name,
+      labels: { [LABEL.managedBy]: 'probeyard' },
+      annotations: { [CONTENT]: content },
+      ownerReferences: [owner],
+    };
+    await applyOne(deps, type, entry, metadata, has);
+    applied.push(entry.name);
   }
   const wanted = new Set(entries.map(({ name }) => name));
-  return items.filter((object) => isOfChart(object) && !wanted.has(object.metadata.name));
+  const former = items.filter((object) => isOfChart(object, owner) && !wanted.has(object.metadata.name));
+  return { former, applied };
 }
 
 /** Deletes objects as they were listed: one that was changed since may be in a later catalog. */
@@ -190,67 +241,112 @@ export interface ChartDeps extends ApplyDeps {
   log: Logger;
   config: Pick<Config<'controller'>, 'chartName' | 'showVulnerabilities'>;
   now: () => number;
+  applied: OnApplied;
 }
 
-const read = ({ kube, config }: ChartDeps, file: ChartFile): Promise<ConfigMap> =>
-  kube.get(CONFIG_MAPS, `${config.chartName}-${file}`);
+/** What was written or begun. Empty: the cluster is as the chart has it. */
+type Done = Record<'applied' | 'removed', string[]>;
 
-async function applyCatalog(deps: ChartDeps, applied: OnApplied): Promise<void> {
+async function read<Spec>(
+  { kube, config }: ChartDeps,
+  file: ChartFile,
+  entriesIn: (map: ConfigMap) => Entry<Spec>[],
+): Promise<Part<Spec>> {
+  const map = await kube.get(CONFIG_MAPS, `${config.chartName}-${file}`);
+  const { name, uid = '' } = map.metadata;
+  // Without blockOwnerDeletion, which would require a permission on the owner's finalizers.
+  return { entries: entriesIn(map), owner: { apiVersion: 'v1', kind: 'ConfigMap', name, uid, controller: true } };
+}
+
+async function applyCatalog(deps: ChartDeps): Promise<Done> {
   const { log, config, term, now } = deps;
-  const tools = toolsIn(await read(deps, 'catalog'));
-  const pools = poolsIn(await read(deps, 'pools'));
-  const formerTools = await applyAll(deps, PROBE_TOOLS, tools);
-  const removedPools = (await applyAll(deps, PROBE_POOLS, pools)).map(({ metadata }) => metadata.name);
-  const removed = await removeAll(deps, PROBE_TOOLS, formerTools);
+  const tools = await read(deps, 'catalog', toolsIn);
+  const pools = await read(deps, 'pools', poolsIn);
+  const ofTools = await applyAll(deps, PROBE_TOOLS, tools);
+  const ofPools = await applyAll(deps, PROBE_POOLS, pools);
+  const removedPools = ofPools.former.map(({ metadata }) => metadata.name);
+  const removed = await removeAll(deps, PROBE_TOOLS, ofTools.former);
   await ensureLeading(term);
-  applied(pools, removedPools);
-  await showOverridden(deps, tools, stamp(now())).catch((error: unknown) =>
+  deps.applied(pools.entries, removedPools);
+  const { items } = await deps.kube.listAll(PROBE_TOOLS);
+  await showOverridden(deps, items, tools.entries, stamp(now())).catch((error: unknown) =>
     log.warn({ err: error }, 'cannot show which fields of tools are overridden'),
   );
-  await showKnownVulnerabilities(deps, config.showVulnerabilities).catch((error: unknown) =>
+  await showKnownVulnerabilities(deps, items, config.showVulnerabilities).catch((error: unknown) =>
     log.warn({ err: error }, 'cannot show known vulnerabilities of tools'),
   );
   await ensureLeading(term);
-  log.info({ tools: tools.length, pools: pools.length, removed: [...removed, ...removedPools] }, 'catalog applied');
+  return { applied: [...ofTools.applied, ...ofPools.applied], removed: [...removed, ...removedPools] };
 }
 
 /** Applies the chart's shared policies and deletes those that it no longer contains. */
-async function applyPolicies(deps: ChartDeps): Promise<void> {
-  const policies = policiesIn(await read(deps, 'policies'));
-  const removed = await removeAll(deps, PROBE_POLICIES, await applyAll(deps, PROBE_POLICIES, policies));
+async function applyPolicies(deps: ChartDeps): Promise<Done> {
+  const { applied, former } = await applyAll(deps, PROBE_POLICIES, await read(deps, 'policies', policiesIn));
+  const removed = await removeAll(deps, PROBE_POLICIES, former);
   await ensureLeading(deps.term);
-  if (policies.length + removed.length > 0)
-    deps.log.info({ policies: policies.length, removed }, 'shared policies of the chart applied');
+  return { applied, removed };
 }
+
+/**
+ * Policies are separate: a cluster whose CRDs are not installed by the chart may lack theirs. The names are those of
+ * the log.
+ */
+const PARTS = { catalog: applyCatalog, 'shared policies of the chart': applyPolicies };
+
+const NOTHING = JSON.stringify({ applied: [], removed: [] } satisfies Done);
+/** What is deleted is noticed by a watch, and what is changed by this. */
+const LOOK_MS = 10_000;
 
 /**
  * Applies what the release has now, whatever version this leader is of. The ConfigMaps are read from the API server,
  * because files of the pod keep the state of its start for a minute or two: an older version that leads in the middle
  * of an upgrade would delete what the newer one has added.
- *
- * Policies are separate: a cluster whose CRDs are not installed by the chart may lack theirs.
  */
-export async function applyChart(deps: ChartDeps, applied: OnApplied): Promise<void> {
+export function keepChart(deps: ChartDeps) {
   const { log, term } = deps;
-  const attempt = (what: string, work: Promise<void>): Promise<void> =>
-    work.catch((error: unknown) => {
-      if (term.signal.aborted) log.info({ epoch: term.epoch }, `${what} not applied, the term is over`);
-      else log.error({ err: error }, `cannot apply the ${what}, keeping what the cluster has`);
-    });
-  await Promise.all([
-    attempt('catalog', applyCatalog(deps, applied)),
-    attempt('shared policies of the chart', applyPolicies(deps)),
-  ]);
+  const queue = new WorkQueue();
+  /** Each is said once, and not every ten seconds. */
+  const said = new Map<string, string>();
+  const look = async (what: string): Promise<number | undefined> => {
+    try {
+      const done = await PARTS[what as keyof typeof PARTS](deps);
+      const shown = JSON.stringify(done);
+      const isFirst = said.get(what)?.startsWith('{') !== true;
+      if (isFirst || (said.get(what) !== shown && shown !== NOTHING)) log.info(done, `${what} applied`);
+      said.set(what, shown);
+    } catch (error) {
+      if (term.signal.aborted) {
+        log.info({ epoch: term.epoch }, `${what} not applied, the term is over`);
+        return undefined;
+      }
+      const shown = String(error);
+      if (said.get(what) !== shown)
+        log.error({ err: error }, `cannot apply the ${what}, keeping what the cluster has`);
+      said.set(what, shown);
+    }
+    return LOOK_MS;
+  };
+  return {
+    start(): void {
+      for (const what of Object.keys(PARTS)) queue.add(what);
+      queue.run(2, look);
+    },
+    /** A tool or pool was deleted. */
+    deleted: (): void => queue.add('catalog'),
+    /** A call under way is not waited for: nothing follows it. */
+    stop: (): void => void queue.stop(),
+  };
 }
 
 /** Sets the condition on tools. Pools show it with the rest of their status. */
 async function showOverridden(
   { kube, term }: ApplyDeps,
+  tools: readonly ProbeTool[],
   entries: readonly Entry<ProbeToolSpec>[],
   now: string,
 ): Promise<void> {
   const wanted = new Map(entries.map(({ name, spec }) => [name, spec]));
-  for (const { metadata, spec, status } of (await kube.listAll(PROBE_TOOLS)).items) {
+  for (const { metadata, spec, status } of tools) {
     const ours = wanted.get(metadata.name);
     if (!ours) continue;
     const shown = overriddenCondition(overridden(ours, spec));
@@ -284,8 +380,12 @@ export function warningText({ affected, unclear }: Known): string {
 }
 
 /** Writes the warnings of all tools, or removes them if the operator does not want them. */
-async function showKnownVulnerabilities({ kube, term }: ApplyDeps, isWanted: boolean): Promise<void> {
-  for (const { metadata, spec, status } of (await kube.listAll(PROBE_TOOLS)).items) {
+async function showKnownVulnerabilities(
+  { kube, term }: ApplyDeps,
+  tools: readonly ProbeTool[],
+  isWanted: boolean,
+): Promise<void> {
+  for (const { metadata, spec, status } of tools) {
     const known = isWanted ? VULNERABILITIES[`${spec.tool} ${spec.version}`] : undefined;
     const warning = known && warningText(known);
     if (status?.warning === warning) continue;

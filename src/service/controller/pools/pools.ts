@@ -90,6 +90,7 @@ export class Pools extends PoolsState {
   /** The catalog was applied: its spec of each pool, and the pools that it no longer contains. */
   catalogApplied(specs: ReadonlyMap<string, ProbePoolSpec>, removed: readonly string[]): void {
     this.catalog = specs;
+    for (const [name, state] of this.byName) if (specs.has(name)) state.draining = false;
     for (const name of removed) {
       const state = this.byName.get(name);
       if (!state || state.draining) continue;
