@@ -12,7 +12,7 @@ import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
 import { heartbeat } from '../../src/service/controller/leader/losses.ts';
 import { until } from '../until.ts';
-import { makeTool, startCluster, stateOf, TOOLS, type Cluster, type ClusterOptions } from './cluster_parts.ts';
+import { makeTool, POOL, startCluster, stateOf, TOOLS, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 
 const QUOTAS: ResourceType = {
   group: '',
@@ -129,6 +129,34 @@ describe('pools', function () {
     const [record] = await ended(running.id);
     assert.equal(record?.state, 'success');
     await until('its pod is gone', async () => (await pods()).every(({ metadata }) => metadata.uid !== runner.uid));
+  });
+
+  it('a pool of one account runs its jobs alone; one that waits elsewhere moves to it', async () => {
+    const short = { minReady: 1, maxPods: 1 };
+    const { controller, newAccount, newToken, submit, runners, kube } = await start({
+      pools: { short },
+      runners: { go: () => 'hold' },
+    });
+    const account = await newAccount();
+    const token = await newToken(5, account);
+    await controller();
+    await ready();
+    const other = await submit();
+    const first = await until('it runs', () => runners.of(other.id));
+    assert.match(first.pod, /^runner-short-/);
+    const its = await submit({ token });
+    const own = { ...POOL, priority: 1, serves: { ...POOL.serves, accounts: [account] }, minReady: 1, maxPods: 2 };
+    await kube.create(PROBE_POOLS, { metadata: { name: 'own' }, spec: own });
+    assert.match((await until('it runs', () => runners.of(its.id), 20_000)).pod, /^runner-own-/);
+    const later = await submit();
+    await kube.create(PROBE_POOLS, { metadata: { name: 'zzz' }, spec: { ...POOL, minReady: 1 } });
+    const shadowed = async (name: string) =>
+      (await kube.get(PROBE_POOLS, name)).status?.conditions?.find(({ type }) => type === 'Shadowed');
+    await until('a pool that no job reaches says so', async () => (await shadowed('zzz'))?.status === 'True');
+    assert.match((await shadowed('zzz'))?.message ?? '', /take all of them: short;/);
+    assert.equal((await shadowed('short'))?.status, 'False');
+    await first.finish();
+    assert.equal((await until('it runs', () => runners.of(later.id))).pod, first.pod);
   });
 
   it('ends the pods of a pool that was deleted without a leader', async () => {

@@ -84,7 +84,7 @@ describe('the end of a request with a value that Postgres refuses', function () 
       store: fixture.store,
       kube: {} as KubeClient,
       intake: { keys: () => ({ keys: [] }), s3Hosts: [], named: noCredentials },
-      pools: { availableTools: () => [], forKind: () => undefined },
+      pools: { availableTools: () => [], forJob: () => undefined },
     },
   });
   const refusal = async (job: ProbeJob): Promise<Refusal> => {

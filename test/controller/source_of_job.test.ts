@@ -49,7 +49,7 @@ describe('source of a job', function () {
       intake: { keys, s3Hosts: [], named: noCredentials },
       pools: {
         availableTools: () => [{ tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] }],
-        forKind: () => undefined,
+        forJob: () => undefined,
       },
     },
   });

@@ -12,6 +12,8 @@ const RENEWALS = ['pod', 'process'] as const;
 export const WALLS = ['UserNamespace', 'SyscallFilter', 'NetworkEnforced'] as const;
 export type Wall = (typeof WALLS)[number];
 
+const labelValue = text(63, { pattern: '^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$' });
+
 const quantity = text(32, { pattern: '^[0-9]+(\\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi)?$' });
 const Resources = Type.Object({
   requests: Type.Optional(Type.Object({ cpu: Type.Optional(quantity), memory: Type.Optional(quantity) })),
@@ -19,9 +21,43 @@ const Resources = Type.Object({
 });
 
 const ProbePoolSpec = Type.Object({
-  serves: Type.Object({
-    kinds: Type.Array(oneOf(KINDS), { minItems: 1, maxItems: KINDS.length, 'x-kubernetes-list-type': 'set' }),
-  }),
+  priority: Type.Optional(
+    Type.Integer({
+      minimum: -1_000_000,
+      maximum: 1_000_000,
+      default: 0,
+      description:
+        'Of the pools that serve a job, the one of the highest priority runs it; of several, the first by name. A job ' +
+        'waits for that pool, also while another one has free runners.',
+    }),
+  ),
+  serves: Type.Object(
+    {
+      kinds: Type.Array(oneOf(KINDS), {
+        minItems: 1,
+        maxItems: KINDS.length,
+        'x-kubernetes-list-type': 'set',
+        description: 'Kinds of jobs: file is a probe; the others are named as their endpoints.',
+      }),
+      accounts: Type.Optional(
+        Type.Array(Type.Integer({ minimum: 1 }), {
+          minItems: 1,
+          maxItems: 1000,
+          'x-kubernetes-list-type': 'set',
+          description: 'Jobs of these accounts alone, by the ids of their root users. Of all, if it is not set.',
+        }),
+      ),
+      labels: Type.Optional(
+        Type.Record(Type.String(), labelValue, {
+          maxProperties: 8,
+          description:
+            'Jobs whose ProbeJob has these labels alone. Jobs of the API have probeyard.dev/token, the id of the ' +
+            'token, and probeyard.dev/kind.',
+        }),
+      ),
+    },
+    { description: 'Which jobs the pool runs: those that match all of it.' },
+  ),
   minReady: Type.Integer({
     minimum: 0,
     maximum: 1000,

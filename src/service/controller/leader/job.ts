@@ -48,6 +48,7 @@ export interface Job extends Entry {
   namespace: string;
   uid: string;
   kind: Kind;
+  labels: Readonly<Record<string, string>> | undefined;
   submittedAt: Date;
   queueTimeoutMs: number;
   timeoutMs: number;

@@ -55,9 +55,7 @@ const EFFECTS: Effects<TermState> = {
     if (is === 'outrun') job.stopped = said;
   },
   'look up end': lookUpEnd,
-  'find pool': (state, { pool }) => {
-    if (!state.deps.pools.names().includes(pool)) state.rerouteStranded();
-  },
+  'find pool': (state, job) => state.route(job),
   'admit others': (state, { pool }) => state.schedule(pool),
   'leave queue': ({ ledger }, { key }) => {
     if (ledger.isWaiting(key)) ledger.remove(key);
@@ -131,7 +129,7 @@ export class Leader extends TermState {
 
   /** Tools or pools were added or removed. */
   poolsChanged(): void {
-    this.rerouteStranded();
+    this.reroute();
     this.scheduleAll();
   }
 

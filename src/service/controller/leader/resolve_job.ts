@@ -62,7 +62,7 @@ import {
 
 /** What it needs of the term. */
 export interface IntakeState {
-  deps: Pick<LeaderDeps, 'store' | 'kube' | 'intake'> & { pools: Pick<Pools, 'availableTools' | 'forKind'> };
+  deps: Pick<LeaderDeps, 'store' | 'kube' | 'intake'> & { pools: Pick<Pools, 'availableTools' | 'forJob'> };
   documents: PolicyDocuments;
   tokens: Pick<TokenRecords, 'of' | 'byHand'>;
   served: ServedNamespaces;
@@ -333,7 +333,8 @@ export async function takeIn(
   const document = policy && (await state.documents.of(policy));
   const [source, other] = sources;
   const tools = resolveTools(job, pools.availableTools(), { pinned: document?.uses, ofTwo: other !== undefined });
-  const pool = pools.forKind(job.spec.kind);
+  const { labels } = job.metadata;
+  const pool = pools.forJob({ kind: job.spec.kind, account: token.rootUserId, labels });
   const id = idOf(job);
   return {
     token,
@@ -346,6 +347,7 @@ export async function takeIn(
       uid: job.metadata.uid ?? '',
       account: token.rootUserId,
       kind: job.spec.kind,
+      labels,
       submittedAt: submittedAtOf(job),
       queueTimeoutMs: Math.min(job.spec.queueTimeoutMs ?? MAX_QUEUE_MS, token.limits.queueTimeoutMs),
       timeoutMs: timeoutOf(job),

@@ -15,6 +15,7 @@ import type { ControllerDeps } from '../clients.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Runners } from '../pools/runners.ts';
 import { ServedNamespaces, type JobKey } from '../served_namespaces.ts';
+import { hadCredentials, tenantOf } from '../pools/share.ts';
 import type { Recent } from '../snapshot/recent.ts';
 import { whyWaiting, WaitingMarks } from './waiting.ts';
 import { IntakeChains } from './intake_chains.ts';
@@ -221,19 +222,22 @@ export class TermState {
     });
   }
 
-  /** Reroutes jobs whose pool is gone, or that arrived when no pool served their kind. */
-  rerouteStranded(): void {
-    const pools = new Set(this.deps.pools.names());
-    for (const job of this.jobs.retrying())
-      if (!pools.has(job.pool)) job.pool = this.deps.pools.forKind(job.kind)?.name ?? '';
-    for (const job of Array.from(this.ledger.waitingEntries())) {
-      if (pools.has(job.pool)) continue;
-      const pool = this.deps.pools.forKind(job.kind)?.name ?? '';
-      if (pool === job.pool) continue;
-      const limits = { token: this.ledger.token(job.token).limit, account: this.ledger.account(job.account).limit };
-      this.ledger.remove(job.key);
-      job.pool = pool;
-      this.ledger.enqueue(job, limits);
-    }
+  /** A job that has no runner goes where it would go if it came now. */
+  route(job: Job): void {
+    const { id, token, account } = job;
+    const pool = this.deps.pools.forJob(job);
+    const credentials = hadCredentials(job.tenant);
+    const tenant = tenantOf(pool?.scope ?? 'account', { id, token, account, credentials });
+    if (job.pool === (pool?.name ?? '') && job.tenant === tenant) return;
+    const waits = this.ledger.isWaiting(job.key);
+    const limits = { token: this.ledger.token(token).limit, account: this.ledger.account(account).limit };
+    if (waits) this.ledger.remove(job.key);
+    Object.assign(job, { pool: pool?.name ?? '', tenant });
+    if (waits) this.ledger.enqueue(job, limits);
+  }
+
+  /** A pool has come, changed or gone. */
+  reroute(): void {
+    for (const job of [...this.jobs.retrying(), ...this.ledger.waitingEntries()]) this.route(job);
   }
 }

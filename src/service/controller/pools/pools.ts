@@ -1,7 +1,7 @@
 /** The leader's pools: the available tools, the pods that serve jobs, and their creation and end by plan. */
 import type { Pod } from '../../../platform/kube/client.ts';
 import { LABEL } from '../../../platform/kube/resource.ts';
-import type { Kind, WaitingCause } from '../../../platform/kube/probe_job.ts';
+import type { WaitingCause } from '../../../platform/kube/probe_job.ts';
 import type { ProbePool, ProbePoolSpec, ReuseScope } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
 import type { PoolFacts } from '../snapshot/build.ts';
@@ -14,6 +14,7 @@ import { type Runner, startedWithinMs, workOf } from './runners.ts';
 import { START_HOPE_MS } from './plan.ts';
 import { NO_FAILED_STARTS, afterFailedStart, afterQuickStart, bootPatienceMs } from '../retry_policy.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
+import { routeOf, type Routed } from './route.ts';
 import { missingWalls, showAll } from './status.ts';
 import type { AssignedTool, Assignment } from '../../../platform/bus/messages.ts';
 import { isAvailable, isDegraded } from '../../../platform/kube/conditions.ts';
@@ -69,13 +70,13 @@ export class Pools extends PoolsState {
       state.pool = pool;
       if (!changed) return;
       newGeneration(this, state);
-      this.deps.changed();
+      this.routesChanged();
       return;
     }
     const fresh = new PoolState(pool);
     this.byName.set(name, fresh);
     if (this.started) newGeneration(this, fresh);
-    this.deps.changed();
+    this.routesChanged();
   }
 
   poolGone(name: string): void {
@@ -84,21 +85,22 @@ export class Pools extends PoolsState {
     this.byName.delete(name);
     clearTimeout(state.timer);
     endStranded(this);
-    this.deps.changed();
+    this.routesChanged();
   }
 
   /** The catalog was applied: its spec of each pool, and the pools that it no longer contains. */
   catalogApplied(specs: ReadonlyMap<string, ProbePoolSpec>, removed: readonly string[]): void {
     this.catalog = specs;
-    for (const [name, state] of this.byName) if (specs.has(name)) state.draining = false;
-    for (const name of removed) {
-      const state = this.byName.get(name);
-      if (!state || state.draining) continue;
-      state.draining = true;
-      this.deps.log.info({ pool: name }, 'pool removed from the chart, draining');
+    const gone = new Set(removed);
+    for (const [name, state] of this.byName) {
+      const { draining } = state;
+      state.draining = gone.has(name) || (draining && !specs.has(name));
+      if (state.draining === draining) continue;
+      const what = draining ? 'pool is in the chart again, serving' : 'pool removed from the chart, draining';
+      this.deps.log.info({ pool: name }, what);
       this.plan(state);
+      this.routesChanged();
     }
-    this.deps.changed();
   }
 
   /** The caches are synced: pods may be created from now on. */
@@ -115,15 +117,12 @@ export class Pools extends PoolsState {
   }
 
   names(): string[] {
-    return [...this.byName].filter(([, { draining }]) => !draining).map(([name]) => name);
+    return this.inOrder.map(({ metadata }) => metadata.name);
   }
 
-  forKind(kind: Kind): { name: string; scope: ReuseScope } | undefined {
-    for (const { pool, draining } of this.byName.values()) {
-      if (!draining && pool.spec.serves.kinds.includes(kind))
-        return { name: pool.metadata.name, scope: this.scopeOf(pool.metadata.name) };
-    }
-    return undefined;
+  forJob(job: Routed): { name: string; scope: ReuseScope } | undefined {
+    const name = routeOf(this.inOrder, job)?.metadata.name;
+    return name === undefined ? undefined : { name, scope: this.scopeOf(name) };
   }
 
   scopeOf(pool: string): ReuseScope {
@@ -260,7 +259,7 @@ export class Pools extends PoolsState {
     if (!state)
       return {
         reason: 'NoRunner',
-        message: 'no ProbePool serves jobs of this kind: see spec.serves.kinds of the pools',
+        message: 'no ProbePool serves jobs of this kind, account and labels: see spec.serves of the pools',
       };
     const { runners } = this.deps;
     const { spec } = state.pool;

@@ -38,7 +38,11 @@ export const isForOneJob = (tenant: string | undefined): boolean => tenant !== u
 /** Whether a job of this tenant had a source with credentials, or its token is not known any more. */
 export const hadCredentials = (tenant: string): boolean => tenant.startsWith('x:');
 
-type Size = Pick<ProbePoolSpec, 'minReady' | 'maxPods' | 'maxPodsPerTenant' | 'reuse'>;
+type Size = Pick<ProbePoolSpec, 'minReady' | 'maxPods' | 'maxPodsPerTenant' | 'reuse'> &
+  Partial<Pick<ProbePoolSpec, 'serves'>>;
+
+/** There is nobody to share it with. */
+const isForOneAccount = ({ serves }: Size): boolean => serves?.accounts?.length === 1;
 
 export interface Holding {
   /** Runners held by the account. */
@@ -51,15 +55,15 @@ export interface Holding {
   untouched?: number | undefined;
 }
 
-export const shareOf = ({ maxPods, maxPodsPerTenant }: Size): number =>
-  Math.max(1, maxPodsPerTenant ?? Math.floor(maxPods / 2));
+export const shareOf = (size: Size): number =>
+  Math.max(1, size.maxPodsPerTenant ?? (isForOneAccount(size) ? size.maxPods : Math.floor(size.maxPods / 2)));
 
 /**
  * At most half of the pool: with `minReady` equal to `maxPods` an account would otherwise get one runner. None with the
- * scope `any`, where idle runners are open to every account.
+ * scope `any`, where idle runners are open to every account, nor in the pool of one account.
  */
-export const reserveOf = ({ minReady, maxPods, reuse }: Size): number =>
-  reuse?.scope === 'any' ? 0 : Math.min(minReady, Math.floor(maxPods / 2));
+export const reserveOf = (size: Size): number =>
+  size.reuse?.scope === 'any' || isForOneAccount(size) ? 0 : Math.min(size.minReady, Math.floor(size.maxPods / 2));
 
 /** The last untouched runner is kept for an account without one, because a pod takes a second to start. */
 const LAST = 1;

@@ -9,6 +9,7 @@ import type { Waiting } from './plan.ts';
 import type { OwnerReference, PodTool } from './pod.ts';
 import type { LostTask, Runners } from './runners.ts';
 import { evictions } from './evictions.ts';
+import { inOrder } from './route.ts';
 import { stuckTools } from './stuck_tools.ts';
 
 export interface PoolsDeps extends Omit<ControllerDeps, 'store'> {
@@ -66,6 +67,7 @@ export class PoolState {
 }
 
 export class PoolsState {
+  #inOrder: ProbePool[] | undefined;
   readonly deps: PoolsDeps;
   readonly byName = new Map<string, PoolState>();
   readonly tools = new Map<string, ProbeTool>();
@@ -86,6 +88,18 @@ export class PoolsState {
     this.deps = deps;
     this.stuck = stuckTools(deps.runners);
     this.#carryOut = (state) => carryOut(this, state);
+  }
+
+  /** Pools that take jobs, in the order in which they are chosen. */
+  get inOrder(): readonly ProbePool[] {
+    const taking = () => [...this.byName.values()].flatMap(({ pool, draining }) => (draining ? [] : [pool]));
+    return (this.#inOrder ??= inOrder(taking()));
+  }
+
+  /** A pool has come, changed or gone, drains or does so no longer. */
+  routesChanged(): void {
+    this.#inOrder = undefined;
+    this.deps.changed();
   }
 
   plan(state: PoolState): void {

@@ -4,7 +4,7 @@
  */
 import { LABEL, type Condition } from '../../../platform/kube/resource.ts';
 import type { Wall } from '../../../platform/kube/probe_pool.ts';
-import { stamp, withTimes } from '../../../platform/kube/conditions.ts';
+import { stamp, withTimes, type Change } from '../../../platform/kube/conditions.ts';
 import { PROBE_POOLS, PODS, isKubeError } from '../../../platform/kube/client.ts';
 import { overridden, overriddenCondition } from '../catalog/apply.ts';
 import { lackedWalls, requiredWalls, wallConditions, type Shown } from './isolation.ts';
@@ -12,8 +12,9 @@ import { endStranded, lookAtStuck } from './pods.ts';
 import { now, type PoolState, type PoolsState } from './state.ts';
 import { runnerState, type Runner } from './runners.ts';
 import { runnerFields } from '../../../base/log.ts';
-import { holdPatch, type Change, type Seen } from './evictions.ts';
+import { holdPatch, type Change as HoldChange, type Seen } from './evictions.ts';
 import { drainSeconds, holdsNodes } from './pod.ts';
+import { shadowsOf } from './route.ts';
 
 export async function showAll(pools: PoolsState): Promise<void> {
   if (pools.deps.stillLeading()) {
@@ -52,7 +53,8 @@ async function showOne(pools: PoolsState, state: PoolState): Promise<void> {
   for (const { type, status: up } of walls) metrics.isolation(name, type as Wall, up === 'True');
   const wanted = pools.catalog.get(name);
   const extra = wanted ? [overriddenCondition(overridden(wanted, state.pool.spec))] : [];
-  const changes = [{ type: 'Ready', ...readiness(pools, state, { untouched, busy }) }, ...walls, ...extra];
+  const routes = state.draining ? [] : [shadowed(pools, state)];
+  const changes = [{ type: 'Ready', ...readiness(pools, state, { untouched, busy }) }, ...walls, ...routes, ...extra];
   const shown = JSON.stringify([counts, changes, state.generation, state.pool.metadata.generation]);
   if (shown === state.shown || !pools.deps.stillLeading()) return;
   const observed =
@@ -103,6 +105,15 @@ function readiness(
     : not('Filling', `${untouched} of ${minReady} runners are ready${startsSlowly}`);
 }
 
+function shadowed(pools: PoolsState, { pool }: PoolState): Change {
+  const by = shadowsOf(pools.inOrder, pool);
+  if (!by) return { type: 'Shadowed', status: 'False', reason: 'Reachable', message: 'jobs are routed to this pool' };
+  const message =
+    `no job gets here, the pools before it take all of them: ${by.join(', ')}; ` +
+    'raise spec.priority, or narrow spec.serves of those';
+  return { type: 'Shadowed', status: 'True', reason: 'ServedBefore', message };
+}
+
 function wallsOf(state: PoolState, live: readonly Runner[]): Shown[] {
   const shown = wallConditions(live.filter(({ phase }) => phase !== 'starting').map(({ walls }) => walls));
   const without = state.without;
@@ -123,7 +134,7 @@ async function markLongJobs(pools: PoolsState): Promise<void> {
     const pool = pools.byName.get(name)?.pool;
     return pool !== undefined && holdsNodes(pool.spec) ? drainSeconds(pool.spec) * 1_000 : 0;
   };
-  const mark = async (change: Change): Promise<void> => {
+  const mark = async (change: HoldChange): Promise<void> => {
     try {
       await kube.mergePatch(PODS, change.pod, holdPatch(change), {
         namespace: config.runnerNamespace,
