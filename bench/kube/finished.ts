@@ -32,7 +32,7 @@ const makeFinished = (max: number): FinishedJobs =>
   new FinishedJobs({
     kube,
     epoch: 1,
-    limits: { finishedSeconds: 600, finishedMax: max },
+    limits: { finishedSeconds: 600, finishedMax: max, finishedByHandSeconds: 0 },
     log: makeLog('controller', { podName: 'bench', logLevel: 'warn' }),
     now: () => Date.now(),
     stillLeading: () => true,

@@ -357,6 +357,7 @@ const controller = {
   admissionPolicy: flag('PY_ADMISSION_POLICY', true),
   earlyStart: flag('PY_EARLY_START', true),
   finishedSeconds: integer('PY_FINISHED_SECONDS', 1, 86_400, 600),
+  finishedByHandSeconds: integer('PY_FINISHED_BY_HAND_SECONDS', 0, 86_400, 300),
   finishedMax,
   keepEnvelopeDays: integer('PY_KEEP_ENVELOPE_DAYS', 1, 36_500, 30),
   keepRequestMonths: integer('PY_KEEP_REQUEST_MONTHS', 1, 1_200, 13),

@@ -4,7 +4,7 @@ import type { Job, Pool } from '../../src/cli/kubectl/cluster_resources.ts';
 import { WAITING as CAUSES, type Reason, type WaitingCause } from '../../src/platform/kube/probe_job.ts';
 
 /** The type holds this complete. */
-const ENDS: Record<Exclude<Reason, WaitingCause | 'Running'>, true> = {
+const ENDS: Record<Exclude<Reason, WaitingCause | 'Running' | 'Suspended'>, true> = {
   Completed: true,
   ToolFailed: true,
   OriginUnreachable: true,

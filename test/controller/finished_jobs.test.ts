@@ -18,10 +18,11 @@ import { until } from '../until.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';
 import { created, ended, endedStatus } from './ended_job.ts';
 
+const LIMITS = { finishedSeconds: 600, finishedMax: 10, finishedByHandSeconds: 300 };
 const log = makeLog('controller', { podName: 'test', logLevel: 'silent' });
 
 describe('the choice of finished jobs to delete', () => {
-  const limits = { finishedSeconds: 600, finishedMax: 10 };
+  const limits = { ...LIMITS, finishedMax: 10 };
   const batch = (id: string, jobs: number, endedS: number, tryAt = 0): Batch => ({
     id,
     namespace: 'a',
@@ -45,6 +46,11 @@ describe('the choice of finished jobs to delete', () => {
     ['as many as are above the number', [batch('a', 9, 900), batch('b', 9, 901), batch('c', 9, 902)], ['a', 'b']],
     ['none whose call is under way, which counts as deleted', [batch('a', 9, 900, Infinity), batch('b', 9, 901)], []],
     ['none that pauses after a failure, but others', [batch('a', 9, 1, 6_000), batch('b', 2, 2)], ['b']],
+    ['none made by hand before its least age, whatever the number', [batch('1-a-hand', 99, 701)], []],
+    ['one made by hand above the number, after that age', [batch('1-a-hand', 99, 700)], ['1-a-hand']],
+    ['one made by hand above the age', [batch('1-a-hand', 1, 399)], ['1-a-hand']],
+    ['none that names a longer time', [batch('1-a-hand-601', 1, 399)], []],
+    ['one that names a shorter time', [batch('1-a-hand-0', 1, 999)], ['1-a-hand-0']],
     ['one whose pause is over', [batch('a', 9, 1, 5_000)], ['a']],
   ] as const)
     it(`is ${what}`, () => {
@@ -89,7 +95,7 @@ describe('deletion of finished jobs', function () {
         },
       },
       epoch: 1,
-      limits: { finishedSeconds: 600, finishedMax: 0 },
+      limits: { ...LIMITS, finishedMax: 0 },
       log,
       now: () => Date.now(),
       stillLeading: () => true,
@@ -123,7 +129,7 @@ describe('deletion of finished jobs', function () {
   it('a batch goes by one call, and no job that is unfinished or of another batch', async () => {
     await endMany(30, '1-1');
     const [kept, unfinished] = [await end('1-2'), await create()];
-    await start(kube, { limits: { finishedSeconds: 600, finishedMax: 1 } });
+    await start(kube, { limits: { ...LIMITS, finishedMax: 1 } });
     await until('one batch is left', () => finished.size === 1);
     assert.deepEqual(await left(), [kept, unfinished.metadata.name].toSorted());
     assert.deepEqual(calls, ['status.batch=1-1']);
@@ -231,7 +237,7 @@ describe('deletion of finished jobs while the API server is away', function () {
     const finished = new FinishedJobs({
       kube,
       epoch: 1,
-      limits: { finishedSeconds: 600, finishedMax: 0 },
+      limits: { ...LIMITS, finishedMax: 0 },
       log,
       now: () => Date.now(),
       stillLeading: () => true,
@@ -278,7 +284,7 @@ describe('finished jobs at 500 a second', function () {
     const finished = new FinishedJobs({
       kube: played as unknown as KubeClient,
       epoch: 1,
-      limits: { finishedSeconds: 600, finishedMax: 500 },
+      limits: { ...LIMITS, finishedMax: 500 },
       log,
       now: () => Date.now(),
       stillLeading: () => true,

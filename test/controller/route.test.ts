@@ -29,8 +29,18 @@ describe('routes of jobs', () => {
     ['the kind', { aaa: { kinds: ['msv'] }, zzz: {} }, job(), 'zzz'],
     ['its own pool for one account', { own: { accounts: [7], priority: 1 }, short: {} }, job(), 'own'],
     ['not that of another account', { own: { accounts: [7], priority: 1 }, short: {} }, job({ account: 8 }), 'short'],
-    ['by a label', { news: { labels: { team: 'news' } }, short: {} }, job({ labels: { team: 'news', a: 'b' } }), 'news'],
-    ['not by another value', { news: { labels: { team: 'news' } }, short: {} }, job({ labels: { team: 'art' } }), 'short'],
+    [
+      'by a label',
+      { news: { labels: { team: 'news' } }, short: {} },
+      job({ labels: { team: 'news', a: 'b' } }),
+      'news',
+    ],
+    [
+      'not by another value',
+      { news: { labels: { team: 'news' } }, short: {} },
+      job({ labels: { team: 'art' } }),
+      'short',
+    ],
     ['all of the labels', { news: { labels: { a: '1', b: '2' } } }, job({ labels: { a: '1' } }), undefined],
     ['none', { long: { kinds: ['msv'] } }, job(), undefined],
   ] as const satisfies readonly (readonly [string, Record<string, Given>, Routed, string | undefined])[])
@@ -44,16 +54,30 @@ describe('routes of jobs', () => {
     ['behind one that takes everything', { aaa: {}, own: {} }, ['aaa']],
     ['before it by priority', { aaa: {}, own: { priority: 1 } }, undefined],
     ['a kind of its own', { aaa: {}, own: { kinds: ['file', 'msv'] } }, undefined],
-    ['each kind taken by another', { aaa: {}, bbb: { kinds: ['msv'] }, own: { kinds: ['file', 'msv'] } }, ['aaa', 'bbb']],
+    [
+      'each kind taken by another',
+      { aaa: {}, bbb: { kinds: ['msv'] }, own: { kinds: ['file', 'msv'] } },
+      ['aaa', 'bbb'],
+    ],
     ['a pool of one account behind that of all', { aaa: {}, own: { accounts: [7] } }, ['aaa']],
     ['a pool of all behind that of one account', { aaa: { accounts: [7] }, own: {} }, undefined],
-    ['accounts taken one by one', { a: { accounts: [7] }, b: { accounts: [8] }, own: { accounts: [7, 8] } }, ['a', 'b']],
+    [
+      'accounts taken one by one',
+      { a: { accounts: [7] }, b: { accounts: [8] }, own: { accounts: [7, 8] } },
+      ['a', 'b'],
+    ],
     ['labels that are fewer', { aaa: { labels: { a: '1' } }, own: { labels: { a: '1', b: '2' } } }, ['aaa']],
     ['labels that are more', { aaa: { labels: { a: '1', b: '2' } }, own: { labels: { a: '1' } } }, undefined],
   ] as const satisfies readonly (readonly [string, Record<string, Given>, readonly string[] | undefined])[])
     it(`shadowed: ${what}`, () => {
       const sorted = inOrder(poolsOf(pools));
-      assert.deepEqual(shadowsOf(sorted, sorted.find(({ metadata }) => metadata.name === 'own')!), by);
+      assert.deepEqual(
+        shadowsOf(
+          sorted,
+          sorted.find(({ metadata }) => metadata.name === 'own')!,
+        ),
+        by,
+      );
     });
 
   it('the pool of one account keeps no runner for others', () => {

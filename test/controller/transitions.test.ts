@@ -15,23 +15,25 @@ const EVENTS = Object.keys(JOB_EVENTS) as EventName[];
 
 /** By event, in the order of `STATES`. `=`: ignored. `x`: impossible. */
 const TABLE = `
-event     | none     creating  intake  refused waiting   admitting running lost     retrying  ending
-announced | creating =         =       =       =         =         =       =        =         =
-dropped   | x        none      x       x       x         x         x       x        x         x
-seen      | intake   creating  =       =       x         x         x       x        x         x
-failed    | x        x         intake  x       x         x         x       x        x         x
-refused   | x        x         refused x       x         x         x       x        x         x
-queued    | x        x         waiting x       x         x         x       x        x         x
-found     | x        x         running x       x         x         x       x        x         x
-turn      | x        x         x       x       admitting x         x       x        admitting x
-written   | x        running   x       x       x         running   x       x        x         x
-lost      | =        x         x       x       =         =         lost    =        =         =
-retry     | x        x         x       x       x         x         x       retrying x         x
-ended     | =        x         ending  x       ending    ending    ending  ending   ending    =
-recorded  | =        x         x       x       ending    ending    ending  ending   ending    =
-outrun    | =        x         x       x       ending    ending    ending  ending   ending    =
-gone      | none     ending    none    none    ending    ending    ending  ending   ending    ending
-settled   | x        x         x       none    x         x         x       x        x         none
+event     | none      creating  suspended intake  refused waiting   admitting running lost     retrying  ending
+announced | creating  =         =         =       =       =         =         =       =        =         =
+dropped   | x         none      x         x       x       x         x         x       x        x         x
+suspended | suspended creating  suspended =       =       x         x         x       x        x         x
+resumed   | suspended creating  suspended =       =       x         x         x       x        x         x
+seen      | intake    creating  intake    =       =       x         x         x       x        x         x
+failed    | x         x         x         intake  x       x         x         x       x        x         x
+refused   | x         x         x         refused x       x         x         x       x        x         x
+queued    | x         x         x         waiting x       x         x         x       x        x         x
+found     | x         x         x         running x       x         x         x       x        x         x
+turn      | x         x         x         x       x       admitting x         x       x        admitting x
+written   | x         running   x         x       x       x         running   x       x        x         x
+lost      | =         x         x         x       x       =         =         lost    =        =         =
+retry     | x         x         x         x       x       x         x         x       retrying x         x
+ended     | =         x         x         ending  x       ending    ending    ending  ending   ending    =
+recorded  | =         x         x         x       x       ending    ending    ending  ending   ending    =
+outrun    | =         x         x         x       x       ending    ending    ending  ending   ending    =
+gone      | none      ending    none      none    none    ending    ending    ending  ending   ending    ending
+settled   | x         x         x         x       none    x         x         x       x        x         none
 `;
 
 const [head = [], ...rows] = TABLE.trim()
@@ -96,7 +98,7 @@ describe('states of a job', () => {
       if (ends[0] === 'write end') assert.ok(event === 'recorded' || event === 'outrun', `${from} ${event}`);
     }
     const without = MOVES.filter(({ to, effects }) => to === 'none' && !effects.includes('record cancellation'));
-    assert.deepEqual(named(without), ['creating dropped', 'ending settled', 'refused settled']);
+    assert.deepEqual(named(without), ['creating dropped', 'ending settled', 'refused settled', 'suspended gone']);
   });
 
   it('no runner keeps a job that leaves it, unless it reported the end', () => {

@@ -13,8 +13,8 @@ export function withoutManagedFields<T extends KubeObject>(object: T): T {
 
 export function slimJob(job: ProbeJob): ProbeJob {
   withoutManagedFields(job);
-  if (isFinished(job.status))
-    job.spec = { kind: job.spec.kind, source: {}, ...(job.spec.token === undefined ? {} : { token: job.spec.token }) };
+  const { kind, token, managedBy } = job.spec;
+  if (isFinished(job.status)) job.spec = { kind, source: {}, ...clean({ token, managedBy }) };
   return job;
 }
 
@@ -24,7 +24,7 @@ export function slimJob(job: ProbeJob): ProbeJob {
  */
 export function keptJob({ apiVersion, kind, metadata, spec, status }: ProbeJob): ProbeJob {
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata;
-  const { token, submittedAt, policy, other } = spec;
+  const { token, submittedAt, policy, other, managedBy } = spec;
   return {
     apiVersion,
     kind,
@@ -36,7 +36,7 @@ export function keptJob({ apiVersion, kind, metadata, spec, status }: ProbeJob):
       kind: spec.kind,
       source: {},
       // That there is a second source says which results the job must have.
-      ...clean({ token, submittedAt, policy, other: other && { sealed: '' } }),
+      ...clean({ token, submittedAt, policy, managedBy, other: other && { sealed: '' } }),
     },
     ...clean({ status }),
   };

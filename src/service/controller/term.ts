@@ -11,7 +11,7 @@ import { eventRecorder, type EventRecorder } from '../../platform/kube/events.ts
 import type { Election } from '../../platform/kube/lease.ts';
 import { WorkQueue } from '../../platform/kube/queue.ts';
 import { startReflector, type Reflector } from '../../platform/kube/reflector.ts';
-import type { ProbeJob } from '../../platform/kube/probe_job.ts';
+import { isOurs, type ProbeJob } from '../../platform/kube/probe_job.ts';
 import type { ProbePool } from '../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../platform/kube/probe_tool.ts';
 import { keepChart } from './catalog/apply.ts';
@@ -152,7 +152,7 @@ export class RunningTerm {
     this.proof = this.#proofDeps();
     const knows = (name: string): boolean => this.leader.knows(name);
     this.late = lateWatch({ kube, jobs, namespace, log, knows, signal: over.signal });
-    const anyJob = (): ProbeJob | undefined => jobs.list()[0];
+    const anyJob = (): ProbeJob | undefined => jobs.list().find(isOurs);
     this.fence = fenceCheck({ kube, log, job: anyJob, epoch, installed: config.admissionPolicy });
   }
 

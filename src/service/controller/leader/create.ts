@@ -67,7 +67,7 @@ export async function create(state: TermState, job: Job, { object, answer }: Eve
 }
 
 /** From the watch: created by the leader or by the API, which the answer to the leader's own create says. */
-export function noteObject(_: TermState, job: Job, { object }: EventOf<'seen'>): void {
+export function noteObject(_: TermState, job: Job, { object }: EventOf<'suspended' | 'resumed' | 'seen'>): void {
   job.successor = object;
 }
 

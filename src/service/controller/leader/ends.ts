@@ -8,7 +8,7 @@ import { runsFor, withoutResult, type Closed, type RunnerUse, SUBJECT } from '..
 import { COMPARED_AT_ONCE } from '../../../base/limits.ts';
 import { within, backoff, pause, retry } from '../../../base/retry.ts';
 import { isFinished, stamp } from '../../../platform/kube/conditions.ts';
-import type { ProbeJob, Reason } from '../../../platform/kube/probe_job.ts';
+import { isOurs, type ProbeJob, type Reason } from '../../../platform/kube/probe_job.ts';
 import { TEXTS } from '../../result/texts.ts';
 import type { ControllerDeps } from '../clients.ts';
 import { sendCancel, type Said } from '../pools/send_order.ts';
@@ -40,8 +40,18 @@ import { isUuid } from '../../../platform/store/uuid.ts';
 import type { Turns } from '../../../base/turns.ts';
 import { recordEnd } from '../collect/record_end.ts';
 
-/** Reasons that are explained by an Event. Successful jobs and those cancelled by their caller get none. */
-const EXPLAINED: ReadonlySet<Reason> = new Set(['RunnerLost', 'QueueTimeout', 'DeadlineExceeded', 'InternalError']);
+/** Ends that say something of the cluster. */
+const OF_CLUSTER: ReadonlySet<Reason> = new Set(['RunnerLost', 'QueueTimeout', 'DeadlineExceeded', 'InternalError']);
+const WITHOUT_EVENT: ReadonlySet<Reason> = new Set(['Completed', 'Cancelled']);
+
+const isByHand = ({ id, uid }: Pick<Endable, 'id' | 'uid'>): boolean => id === uid;
+
+/**
+ * Whether an end gets an Event. Callers of the API read why their requests failed in the answer, and there may be many
+ * of them; who makes a job with kubectl reads its Events.
+ */
+const hasEvent = (job: Endable, reason: Reason): boolean =>
+  isByHand(job) ? !WITHOUT_EVENT.has(reason) : OF_CLUSTER.has(reason);
 
 export const endableOf = (object: ProbeJob, key: JobKey, account?: number): Endable => ({
   id: idOf(object),
@@ -51,6 +61,7 @@ export const endableOf = (object: ProbeJob, key: JobKey, account?: number): Enda
   uid: object.metadata.uid ?? '',
   resourceVersion: object.metadata.resourceVersion ?? '',
   submittedAt: submittedAtOf(object),
+  ttlSeconds: object.spec.ttlSecondsAfterFinished,
   attempt: 0,
   status: object.status,
 });
@@ -82,7 +93,6 @@ const endBy = (event: EventOf<'ended' | 'gone'>): End => (event.is === 'ended' ?
 /** Records an end without a result. */
 export async function recordEndOf(state: TermState, job: Job, event: EventOf<'ended' | 'gone'>): Promise<void> {
   const end = endBy(event);
-  if (EXPLAINED.has(end.reason)) explain(state.deps.events, job, end.reason, end.error);
   const used = await usedBefore(job.stopped);
   const recorded = await endRequest(state.deps, job, { ...end, used }, state.deps.term.signal);
   await writeEnd(state, job, { end: recorded });
@@ -126,6 +136,7 @@ export function releaseSlot(state: TermState, job: JobRecord): void {
 /** From the watch: the ProbeJob was deleted. For an unfinished job this means cancel. */
 export function deleted(state: TermState, object: ProbeJob): void {
   const { uid } = object.metadata;
+  if (!isOurs(object)) return;
   const key = state.served.keyOf(object);
   state.arrived.delete(key);
   state.deps.finishedJobs.forget(object);
@@ -136,7 +147,7 @@ export function deleted(state: TermState, object: ProbeJob): void {
     if (!isFinished(object.status)) recordCancellation(state, record, { object });
     return;
   }
-  const isKnown = job !== undefined || record.state === 'intake' || record.state === 'refused';
+  const isKnown = job !== undefined || ['suspended', 'intake', 'refused'].includes(record.state);
   if (isKnown || !isFinished(object.status)) void state.move(record, { is: 'gone', object });
 }
 
@@ -189,6 +200,7 @@ type Recordable = Pick<Job, 'id' | 'key' | 'submittedAt' | 'attempt' | 'status'>
 /** `account`: undefined for a job that was refused before its token was known. */
 interface Endable extends Recordable, StatusTarget {
   account: number | undefined;
+  ttlSeconds: number | undefined;
 }
 
 type RecordedTool = Pick<
@@ -294,7 +306,12 @@ export async function writeFinish(
   const { term, store, kube, log, writes } = deps;
   const { signal } = term;
   const turn = { account: job.account, ...options };
-  const shown = { ...finish, resultPath: resultPathOf(job), batch: deps.finishedJobs.nextBatch(job.namespace) };
+  const shown = {
+    ...finish,
+    resultPath: resultPathOf(job),
+    batch: deps.finishedJobs.nextBatch(job.namespace, { byHand: isByHand(job), ttlSeconds: job.ttlSeconds }),
+  };
+  if (hasEvent(job, finish.reason)) explain(deps.events, job, finish.reason, finish.summary);
   let { status, resourceVersion } = job;
   const wait = backoff(PAUSES);
   const write = async (): Promise<ProbeJob | undefined> => {

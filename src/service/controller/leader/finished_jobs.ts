@@ -1,6 +1,7 @@
 /**
  * Deletes finished ProbeJobs, because etcd is shared with the whole cluster: after some minutes, or earlier to bound
- * their number. The write that finishes a job puts it into a batch of its namespace, and one call deletes a batch: its
+ * their number. One made with kubectl is kept for a while whatever their number, or for the time that it names. The
+ * write that finishes a job puts it into a batch of its namespace that is kept as long, and one call deletes a batch: its
  * selector matches nothing that is unfinished.
  */
 import { keyOf, PROBE_JOBS, type KubeClient } from '../../../platform/kube/client.ts';
@@ -11,6 +12,24 @@ import { isBeingDeleted } from './job_status.ts';
 export interface FinishedLimits {
   finishedSeconds: number;
   finishedMax: number;
+  /** Jobs made with kubectl are kept for this long at least. */
+  finishedByHandSeconds: number;
+}
+
+/** What says how long a finished job is kept. */
+export interface Retained {
+  byHand: boolean;
+  /** `spec.ttlSecondsAfterFinished`. */
+  ttlSeconds: number | undefined;
+}
+
+/** The end of a batch's id: `7-12`, `7-13-hand`, `7-14-hand-3600`. */
+const suffixOf = ({ byHand, ttlSeconds }: Retained): string =>
+  byHand ? `-hand${ttlSeconds === undefined ? '' : `-${ttlSeconds}`}` : '';
+
+function retainedBy(id: string): Retained {
+  const [, hand, ttl] = /-(hand)(?:-(\d+))?$/.exec(id) ?? [];
+  return { byHand: hand !== undefined, ttlSeconds: ttl === undefined ? undefined : Number(ttl) };
 }
 
 /** A batch ends after this time or number of jobs. The API server deletes those of one call one after the other. */
@@ -41,15 +60,18 @@ export interface Batch {
 /** Which batches to delete, oldest first. Pure. */
 export function dueBatches(
   batches: Iterable<Batch>,
-  { finishedSeconds, finishedMax }: FinishedLimits,
+  { finishedSeconds, finishedMax, finishedByHandSeconds }: FinishedLimits,
   { now, monotonic }: { now: number; monotonic: number },
 ): Batch[] {
   const ready = [...batches]
     .filter(({ tryAt }) => tryAt <= monotonic)
     .toSorted((one, other) => one.completedAt - other.completedAt);
   let left = ready.reduce((sum, { jobs }) => sum + jobs.size, 0);
-  return ready.filter(({ completedAt, jobs }) => {
-    const due = left > finishedMax || now - completedAt > finishedSeconds * 1000;
+  return ready.filter(({ id, completedAt, jobs }) => {
+    const { byHand, ttlSeconds } = retainedBy(id);
+    const seconds = (now - completedAt) / 1000;
+    const least = byHand ? finishedByHandSeconds : -Infinity;
+    const due = seconds > (ttlSeconds ?? Math.max(finishedSeconds, least)) || (left > finishedMax && seconds >= least);
     if (due) left -= jobs.size;
     return due;
   });
@@ -68,9 +90,9 @@ export class FinishedJobs {
   readonly #batches = new Map<string, Batch>();
   readonly #batchOf = new Map<string, Batch>();
   readonly #deps: FinishedJobsDeps;
-  /** The batches that are filled now, by namespace. */
+  /** Batches that get further jobs, by namespace and the end of their ids. */
   readonly #open = new Map<string, { id: string; jobs: number; since: number }>();
-  #opened = 0;
+  #number = 0;
   #calls = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -79,11 +101,16 @@ export class FinishedJobs {
   }
 
   /** The batch of a job whose end is about to be written. */
-  nextBatch(namespace: string): string {
-    let open = this.#open.get(namespace);
-    if (!open || open.jobs === BATCH_JOBS || performance.now() - open.since > BATCH_MS) {
-      open = { id: `${this.#deps.epoch}-${++this.#opened}`, jobs: 0, since: performance.now() };
-      this.#open.set(namespace, open);
+  nextBatch(namespace: string, retained: Retained = { byHand: false, ttlSeconds: undefined }): string {
+    const suffix = suffixOf(retained);
+    const kept = `${namespace}/${suffix}`;
+    for (const [one, { jobs, since }] of this.#open)
+      if (jobs === BATCH_JOBS || performance.now() - since > BATCH_MS) this.#open.delete(one);
+    let open = this.#open.get(kept);
+    if (!open) {
+      this.#number += 1;
+      open = { id: `${this.#deps.epoch}-${this.#number}${suffix}`, jobs: 0, since: performance.now() };
+      this.#open.set(kept, open);
     }
     open.jobs += 1;
     return open.id;

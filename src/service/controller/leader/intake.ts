@@ -1,10 +1,13 @@
 /** Turns a ProbeJob from the watch into a waiting or running job. */
-import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import { isKubeError } from '../../../platform/kube/client.ts';
+import { isOurs, type ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { requestFields } from '../../../base/log.ts';
+import { retry } from '../../../base/retry.ts';
 import { endRequest, writeFinish, CANCELLED, endableOf, endOf } from './ends.ts';
 import { Refusal, idOf, type EventOf, type JobRecord } from './job.ts';
-import { isAdmitted, isFinished } from '../../../platform/kube/conditions.ts';
-import { isBeingDeleted } from './job_status.ts';
+import { isAdmitted, isFinished, isTrue, stamp } from '../../../platform/kube/conditions.ts';
+import { isBeingDeleted, suspendedStatus, writeStatus } from './job_status.ts';
+import { ensureLeading } from './lease_guard.ts';
 import { activeToken, openSources, takeIn, type OpenedSources } from './resolve_job.ts';
 import { now, slotsOf, type TermState } from './term_state.ts';
 import { queueShare } from '../../../base/limits.ts';
@@ -15,6 +18,7 @@ export function seen(state: TermState, object: ProbeJob): void {
   const { uid, resourceVersion } = object.metadata;
   const key = state.served.keyOf(object);
   // Until the listed jobs are taken in, in order, events wait: most of those objects are in the list.
+  if (!isOurs(object)) return;
   if (!state.ready) state.arrived.set(key, object);
   if (!state.listed) return;
   // Finished by any writer, whether or not that write was acknowledged.
@@ -39,8 +43,46 @@ export function seen(state: TermState, object: ProbeJob): void {
 
 export function take(state: TermState, object: ProbeJob): void {
   const key = state.served.keyOf(object);
-  void state.move(state.jobs.get(key) ?? { key, state: 'none' }, { is: 'seen', object });
+  const record = state.jobs.get(key);
+  const is = shownAs(object);
+  // They are bounded like those that wait, because all of them are in etcd. One too many is refused at its intake.
+  const isBeyond = is === 'suspended' && !record && state.jobs.suspended >= queueShare(state.deps.config.maxQueued);
+  void state.move(record ?? { key, state: 'none' }, { is: isBeyond ? 'seen' : is, object });
 }
+
+/** One that runs is not suspended. */
+function shownAs({ spec, status }: ProbeJob): 'suspended' | 'resumed' | 'seen' {
+  if (isAdmitted(status)) return 'seen';
+  if (spec.suspend) return 'suspended';
+  return isTrue(status, 'Suspended') ? 'resumed' : 'seen';
+}
+
+const PAUSES = { first: 100, longest: 2_000 };
+
+/**
+ * Writes that a job is suspended, or is so no longer: the watch then shows it to be taken in. One that has changed
+ * meanwhile is shown again, too.
+ */
+async function mark({ deps, served }: TermState, object: ProbeJob, resumed: boolean): Promise<void> {
+  const { kube, term, writes, store, log } = deps;
+  const job = endableOf(object, served.keyOf(object));
+  const write = async (): Promise<void> => {
+    await ensureLeading(term);
+    const status = suspendedStatus(object.status, resumed, stamp(store.clock.now()));
+    await writes.run(() => writeStatus(kube, job, status), { account: undefined, later: true });
+  };
+  const when = (error: unknown): boolean => !isKubeError(error, 'conflict', 'not-found');
+  await retry(write, { ...PAUSES, signal: term.signal, when }).catch((error: unknown) =>
+    log.debug({ err: error, ...requestFields({ id: job.id, job: job.key }) }, 'a suspended job is not marked'),
+  );
+}
+
+export async function markSuspended(state: TermState, _: JobRecord, event: { object: ProbeJob }): Promise<void> {
+  if (!isTrue(event.object.status, 'Suspended')) await mark(state, event.object, false);
+}
+
+export const markResumed = (state: TermState, _: JobRecord, event: { object: ProbeJob }): Promise<void> =>
+  mark(state, event.object, true);
 
 /** Stands for the token of jobs created by hand in the release's namespace. Real ids begin with 1. */
 const BY_HAND = 0;

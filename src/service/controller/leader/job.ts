@@ -5,6 +5,7 @@
  */
 import { TIMEOUT_MS } from '../../../base/limits.ts';
 import type { Assignment, Run, RunnerUse } from '../../../platform/bus/messages.ts';
+import { conditionOf } from '../../../platform/kube/conditions.ts';
 import type { Kind, ProbeJob, ProbeJobStatus, Reason } from '../../../platform/kube/probe_job.ts';
 import { ENDPOINT_TOOLS, TOOL_TABLE, type EndpointTool } from '../../../media/tools/table.ts';
 import type { LossCause } from '../metrics.ts';
@@ -19,6 +20,7 @@ export const JOB_STATES = {
   creating:
     'The leader creates the ProbeJob with its admission, as the API described it. A slot is held and a runner ' +
     'prepared, and its tools may have begun.',
+  suspended: 'The watch has shown the ProbeJob, and its `spec.suspend` is true or was. It counts for nothing.',
   intake:
     'The watch has shown the ProbeJob. Token, source, policy and tools are being resolved, in the order of its ' +
     'account. A job that an earlier leader admitted counts for its token already.',
@@ -37,12 +39,12 @@ export type JobState = keyof typeof JOB_STATES;
 /** A job whose ProbeJob is not resolved yet, or was refused. */
 export interface UnresolvedJob {
   key: JobKey;
-  state: Extract<JobState, 'none' | 'intake' | 'refused'>;
+  state: Extract<JobState, 'none' | 'suspended' | 'intake' | 'refused'>;
 }
 
 /** A request, resolved against the tools and pools of the cluster. */
 export interface Job extends Entry {
-  state: Exclude<JobState, 'refused'>;
+  state: Exclude<JobState, 'suspended' | 'refused'>;
   /** Request id: the name of a job created by the API, or metadata.uid of one created by hand. */
   id: string;
   namespace: string;
@@ -52,6 +54,8 @@ export interface Job extends Entry {
   submittedAt: Date;
   queueTimeoutMs: number;
   timeoutMs: number;
+  /** Of one made by hand, once it has ended. */
+  ttlSeconds: number | undefined;
   tenant: string;
   assignment: Assignment;
   policy: JobPolicy | undefined;
@@ -139,6 +143,8 @@ export interface End {
 export const JOB_EVENTS = {
   announced: 'The API has opened a request that can run at once.',
   dropped: 'The leader cannot create the ProbeJob, or it exists already. The watch will show it.',
+  suspended: 'The watch shows the ProbeJob, which is suspended.',
+  resumed: 'The watch shows the ProbeJob, which is suspended no longer, as its status does not say yet.',
   seen: 'The watch shows the ProbeJob.',
   failed: 'Resolving the job failed, not because of the job.',
   refused: 'Resolved: the job cannot run.',
@@ -160,7 +166,7 @@ export type EventName = keyof typeof JOB_EVENTS;
 export type JobEvent =
   /** `answer`: called as soon as it is known whether the leader has created the object. */
   | { is: 'announced'; job: Job; slots: SlotLimits; object: ProbeJob; answer: (created: boolean) => void }
-  | { is: 'seen' | 'failed'; object: ProbeJob }
+  | { is: 'suspended' | 'resumed' | 'seen' | 'failed'; object: ProbeJob }
   | { is: 'refused'; object: ProbeJob; refusal: Refusal }
   | { is: 'queued' | 'found'; job: Job; slots: SlotLimits }
   | { is: 'dropped' | 'turn' | 'written' | 'retry' }
@@ -192,8 +198,10 @@ type On<State, Event extends JobEvent = JobEvent, Of extends JobRecord = Job> = 
 export interface Effects<State> {
   'begin early': On<State>;
   create: On<State, EventOf<'announced'>>;
-  'note object': On<State, EventOf<'seen'>>;
+  'note object': On<State, EventOf<'suspended' | 'resumed' | 'seen'>>;
   'drop early': On<State>;
+  'mark suspended': On<State, EventOf<'suspended'>, JobRecord>;
+  'mark resumed': On<State, EventOf<'resumed'>, JobRecord>;
   'count slot': On<State, EventOf<'seen'>, JobRecord>;
   resolve: On<State, EventOf<'seen'>, JobRecord>;
   'resolve later': On<State, EventOf<'failed'>, JobRecord>;
@@ -245,6 +253,8 @@ const endsFrom = (...before: Effect[]) => ({
 export const TRANSITIONS: Readonly<Record<JobState, Partial<Record<EventName, Transition | typeof IGNORED>>>> = {
   none: {
     announced: to('creating', 'hold slot', 'begin early', 'create'),
+    suspended: to('suspended', 'mark suspended'),
+    resumed: to('suspended', 'mark resumed'),
     seen: to('intake', 'count slot', 'resolve'),
     gone: to('none', 'record cancellation', 'release slot'),
     // An answer may come after the end.
@@ -255,14 +265,25 @@ export const TRANSITIONS: Readonly<Record<JobState, Partial<Record<EventName, Tr
   },
   creating: {
     announced: IGNORED,
-    // By the leader or by the API: the answer to the create says which.
+    // By the leader or by another: the answer to the create says which.
+    suspended: to('creating', 'note object'),
+    resumed: to('creating', 'note object'),
     seen: to('creating', 'note object'),
     written: to('running', 'limit run time', 'start attempt', 'go'),
     dropped: to('none', 'drop early'),
     gone: to('ending', 'mark gone', 'let go', 'record end'),
   },
+  suspended: {
+    announced: IGNORED,
+    suspended: to('suspended', 'mark suspended'),
+    resumed: to('suspended', 'mark resumed'),
+    seen: to('intake', 'count slot', 'resolve'),
+    gone: to('none'),
+  },
   intake: {
     announced: IGNORED,
+    suspended: IGNORED,
+    resumed: IGNORED,
     seen: IGNORED,
     failed: to('intake', 'resolve later'),
     refused: to('refused', 'write refusal'),
@@ -273,6 +294,8 @@ export const TRANSITIONS: Readonly<Record<JobState, Partial<Record<EventName, Tr
   },
   refused: {
     announced: IGNORED,
+    suspended: IGNORED,
+    resumed: IGNORED,
     seen: IGNORED,
     gone: to('none', 'record cancellation', 'release slot'),
     settled: to('none', 'release slot'),
@@ -341,8 +364,13 @@ export const resultPathOf = ({ id }: { id: string }): string => `/v1/probe/${id}
 
 export const isHandMade = (job: ProbeJob): boolean => job.spec.token === undefined;
 export const idOf = (job: ProbeJob): string => (isHandMade(job) ? (job.metadata.uid ?? '') : job.metadata.name);
-export const submittedAtOf = (job: ProbeJob): Date =>
-  new Date((isHandMade(job) ? undefined : job.spec.submittedAt) ?? job.metadata.creationTimestamp ?? 0);
+/** One that was suspended was submitted when it was resumed. */
+export function submittedAtOf(job: ProbeJob): Date {
+  const { metadata, spec, status } = job;
+  const suspended = conditionOf(status, 'Suspended');
+  const resumedAt = suspended?.status === 'False' ? suspended.lastTransitionTime : undefined;
+  return new Date((isHandMade(job) ? resumedAt : spec.submittedAt) ?? metadata.creationTimestamp ?? 0);
+}
 
 /** A job that cannot run, with the text for its caller. */
 export class Refusal extends Error {

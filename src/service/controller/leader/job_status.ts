@@ -34,6 +34,18 @@ export function waitingStatus(
   };
 }
 
+/** `resumed`: from then on its time in the queue counts. */
+export function suspendedStatus(previous: ProbeJobStatus | undefined, resumed: boolean, now: string): ProbeJobStatus {
+  const [message, queued] = ['spec.suspend is true', 'spec.suspend is false: the job is being queued'];
+  const changes: Change[] = resumed
+    ? [
+        { type: 'Suspended', status: 'False', reason: 'Resumed', message: queued },
+        succeeded('Unknown', 'Queued', queued),
+      ]
+    : [{ type: 'Suspended', status: 'True', reason: 'Suspended', message }, succeeded('Unknown', 'Suspended', message)];
+  return { conditions: setConditions(previous, changes, now) };
+}
+
 export interface Admission {
   holder: string;
   epoch: number;

@@ -23,7 +23,7 @@ import {
   writeEnd,
   endOf,
 } from './ends.ts';
-import { countSlot, resolve, resolveLater, seen, writeRefusal } from './intake.ts';
+import { countSlot, markResumed, markSuspended, resolve, resolveLater, seen, writeRefusal } from './intake.ts';
 import { stateOf, type Effects, type Job } from './job.ts';
 import { disarm } from './lease_guard.ts';
 import { connectionChanged, lookUpEnd } from './losses.ts';
@@ -38,6 +38,8 @@ const EFFECTS: Effects<TermState> = {
   create,
   'note object': noteObject,
   'drop early': dropEarly,
+  'mark suspended': markSuspended,
+  'mark resumed': markResumed,
   'count slot': countSlot,
   resolve,
   'resolve later': resolveLater,

@@ -4,7 +4,7 @@
  */
 import { SUBJECT } from '../../../platform/bus/messages.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient, type Page } from '../../../platform/kube/client.ts';
-import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import { isOurs, type ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { pause, retry } from '../../../base/retry.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { ServedNamespaces } from '../served_namespaces.ts';
@@ -117,6 +117,7 @@ async function listUnfinished(
     for (const item of page.items) {
       if (!served.serves(item)) continue;
       const job = served.received(item);
+      if (!isOurs(job)) continue;
       if (isFinished(job.status)) finished(job);
       else found.push(job);
     }

@@ -311,6 +311,8 @@ export async function takeIn(
       'more jobs were created with kubectl in a minute than jobs.byHandPerMinute allows; create it again later',
       false,
     );
+  if (handMade && job.spec.suspend && !isAdmitted(job.status))
+    throw new Refusal('QueueFull', 429, 'as many jobs are suspended as may be: half of jobs.maxQueued', false);
   const token = await tokenFor(state, job);
 
   let display = job.spec.source.display ?? 'unknown';
@@ -351,6 +353,7 @@ export async function takeIn(
       submittedAt: submittedAtOf(job),
       queueTimeoutMs: Math.min(job.spec.queueTimeoutMs ?? MAX_QUEUE_MS, token.limits.queueTimeoutMs),
       timeoutMs: timeoutOf(job),
+      ttlSeconds: job.spec.ttlSecondsAfterFinished,
       tenant: tenantOf(pool?.scope ?? 'account', {
         id,
         token: token.id,

@@ -77,6 +77,7 @@ class Jobs {
   readonly #records = new Map<JobKey, JobRecord>();
   /** Index of those that wait for another runner. */
   readonly #retrying = new Set<Job>();
+  readonly #suspended = new Set<string>();
   /** Index of early starts whose tools may run without an admission, of dropped ones too. */
   readonly begun = new Set<EarlyStart>();
 
@@ -98,11 +99,17 @@ class Jobs {
     return this.#retrying;
   }
 
+  get suspended(): number {
+    return this.#suspended.size;
+  }
+
   /** `as`: the record from now on, as that of a job that is resolved now. */
   put(record: JobRecord, state: JobState, as: JobRecord): void {
     if (isResolved(record)) this.#retrying.delete(record);
     record.state = state as never;
     as.state = state as never;
+    if (state === 'suspended') this.#suspended.add(as.key);
+    else this.#suspended.delete(as.key);
     if (state === 'none') this.#records.delete(as.key);
     else this.#records.set(as.key, as);
     if (state === 'retrying' && isResolved(as)) this.#retrying.add(as);

@@ -10,7 +10,12 @@ import type { WaitingCause } from '../../../platform/kube/probe_job.ts';
 import { nameOf } from '../served_namespaces.ts';
 import { waitingStatus, writeStatus, type WriteTurns } from './job_status.ts';
 
-export function explain(events: EventRecorder, { key, namespace, uid }: Job, reason: string, message: string): void {
+export function explain(
+  events: EventRecorder,
+  { key, namespace, uid }: Pick<Job, 'key' | 'namespace' | 'uid'>,
+  reason: string,
+  message: string,
+): void {
   events.record(PROBE_JOBS, { metadata: { name: nameOf(key), namespace, uid } }, { type: 'Warning', reason, message });
 }
 
