@@ -51,6 +51,28 @@ const tool = (changes: Json = {}): Json => ({
 });
 const pool = (changes: Json = {}): Json => ({ serves: { kinds: ['file', 'c2pa'] }, ...changes });
 
+const expression = { key: 'example.com/gpu', operator: 'NotIn', values: ['a100'] };
+const podTerm = { labelSelector: { matchLabels: { app: 'cache' } }, namespaces: ['media'], topologyKey: 'zone' };
+const affinity: Json = {
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [expression] }] },
+    preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: { matchExpressions: [expression] } }],
+  },
+  podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 2, podAffinityTerm: podTerm }] },
+  podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [podTerm] },
+};
+const resourcesOf = (requests: Json, limits: Json = {}): Json => pool({ resources: { tools: { requests, limits } } });
+const nodeTerm = (change: Json): Json =>
+  pool({
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [{ ...expression, ...change }] }],
+        },
+      },
+    },
+  });
+
 const policy = (changes: Json = {}): Json => ({
   rules: [{ name: 'wrapper', field: 'container.format', in: ['mp4'], when: { field: 'duration', above: 1 } }],
   ...changes,
@@ -69,9 +91,10 @@ const good: [ResourceType, string, Json][] = [
     'with letters of any script in what is shown',
     job({ source: { sealed: 'x', display: 'https://a/ü 中文😀' } }),
   ],
-  [PROBE_POLICIES, 'with a description of two lines', { description: 'first\n\tsecond', rules: [{}] }],
+  [PROBE_POLICIES, 'with a description of two lines', { description: 'first\n\tsecond', rules: [{ name: 'a' }] }],
   [PROBE_JOBS, 'with an at sign in the path', job({ source: { url: 'https://origin.example/@user/a.mp4' } })],
   [PROBE_JOBS, 'with a shared policy', job({ policy: { name: 'shared/web-mp4', revision: 3 } })],
+  [PROBE_JOBS, 'that waits', job({ suspend: true, ttlSecondsAfterFinished: 0, managedBy: 'example.com/a-b' })],
   [PROBE_JOBS, 'with a policy of the API', job({ policy: { digest: 'a'.repeat(64) } })],
   [PROBE_POLICIES, 'with the minimum', policy()],
   [PROBE_POLICIES, 'with pins', policy({ description: 'for the web', uses: { ffprobe: '7.1', mediainfo: '24.06' } })],
@@ -90,13 +113,15 @@ const good: [ResourceType, string, Json][] = [
     PROBE_POOLS,
     'with every field',
     pool({
+      priority: -1,
+      serves: { kinds: ['file'], accounts: [1, 2], labels: { 'example.com/team': 'news' } },
       minReady: 0,
       maxPods: 5000,
       maxPodsPerTenant: 3,
       reuse: { scope: 'any', maxJobs: 1, maxAgeSeconds: 10, idleSeconds: 1 },
       resources: {
         agent: { requests: { cpu: '10m', memory: '64Mi' }, limits: { cpu: '1', memory: '0.5Gi' } },
-        tools: {},
+        tools: { requests: { cpu: 2, 'ephemeral-storage': '1G' }, limits: { cpu: 2, memory: '1Ti' } },
       },
       runtimeClassName: 'gvisor',
       userNamespaces: 'Required',
@@ -113,7 +138,8 @@ const good: [ResourceType, string, Json][] = [
         },
       ],
       nodeSelector: { 'kubernetes.io/arch': 'amd64' },
-      tolerations: [{ key: 'media', operator: 'Equal', value: 'yes', effect: 'NoSchedule', tolerationSeconds: 5 }],
+      tolerations: [{ key: 'media', operator: 'Equal', value: 'yes', effect: 'NoExecute', tolerationSeconds: 5 }],
+      affinity,
     }),
   ],
 ];
@@ -132,7 +158,7 @@ const bad: [ResourceType, string, Json, RegExp][] = [
     (hidden): [ResourceType, string, Json, RegExp] => [
       PROBE_POLICIES,
       `${JSON.stringify(hidden)} in a description`,
-      { description: `a${hidden}b`, rules: [{}] },
+      { description: `a${hidden}b`, rules: [{ name: 'a' }] },
       /spec\.description.*should match/,
     ],
   ),
@@ -187,7 +213,12 @@ const bad: [ResourceType, string, Json, RegExp][] = [
   [PROBE_JOBS, 'an invalid digest', job({ policy: { digest: 'xyz' } }), /policy\.digest/],
   [PROBE_JOBS, 'revision 0 of a policy', job({ policy: { name: 'shared/a', revision: 0 } }), /policy\.revision/],
   [PROBE_POLICIES, 'no rules', policy({ rules: [] }), /at least 1 item/],
-  [PROBE_POLICIES, '201 rules', policy({ rules: Array.from({ length: 201 }, () => ({})) }), /at most 200 items/],
+  [
+    PROBE_POLICIES,
+    '201 rules',
+    policy({ rules: Array.from({ length: 201 }, (_, n) => ({ name: `${n}` })) }),
+    /at most 200 items/,
+  ],
   [PROBE_POLICIES, 'a rule that is a string', policy({ rules: ['mp4'] }), /rules\[0\]/],
   [PROBE_POLICIES, 'a version with a slash', policy({ uses: { ffprobe: '../7' } }), /uses\.ffprobe/],
   [PROBE_TOOLS, 'no command', tool({ command: [] }), /at least 1 item/],
@@ -197,6 +228,52 @@ const bad: [ResourceType, string, Json, RegExp][] = [
   [PROBE_POOLS, 'a kind twice', pool({ serves: { kinds: ['file', 'file'] } }), /Duplicate value/],
   [PROBE_POOLS, 'an unknown scope', pool({ reuse: { scope: 'planet' } }), /Unsupported value: "planet"/],
   [PROBE_POOLS, 'a negative number of pods', pool({ minReady: -1 }), /minReady/],
+  [PROBE_POOLS, 'more ready pods than pods', pool({ minReady: 50, maxPods: 5 }), /minReady must be at most maxPods/],
+  [PROBE_POOLS, 'memory in thousandths', resourcesOf({ memory: '500m' }), /requests\.memory/],
+  [PROBE_POOLS, 'CPU in bytes', resourcesOf({ cpu: '1Gi' }), /requests\.cpu/],
+  [
+    PROBE_POOLS,
+    'more memory than its limit',
+    resourcesOf({ memory: '2Gi' }, { memory: '1Gi' }),
+    /at most limits\.memory/,
+  ],
+  [PROBE_POOLS, 'more CPU than its limit', resourcesOf({ cpu: 2 }, { cpu: '1500m' }), /at most limits\.cpu/],
+  [
+    PROBE_POOLS,
+    'more storage than its limit',
+    resourcesOf({ 'ephemeral-storage': '1Ti' }, { 'ephemeral-storage': '1G' }),
+    /at most limits\.ephemeral-storage/,
+  ],
+  [PROBE_POOLS, 'a name that no label has', pool({ nodeSelector: { 'a b/c d': 'x' } }), /name is not that of a label/],
+  [PROBE_POOLS, 'a value that no label has', pool({ nodeSelector: { arch: '!' } }), /nodeSelector/],
+  [
+    PROBE_POOLS,
+    'a label of jobs that is none',
+    pool({ serves: { kinds: ['file'], labels: { '-': 'x' } } }),
+    /not that of a label/,
+  ],
+  [PROBE_POOLS, 'account 0', pool({ serves: { kinds: ['file'], accounts: [0] } }), /accounts/],
+  [PROBE_POOLS, 'an invalid runtime class', pool({ runtimeClassName: 'Not A Name!' }), /runtimeClassName/],
+  [PROBE_POOLS, 'an invalid priority class', pool({ priorityClassName: 'Not A Name!' }), /priorityClassName/],
+  [
+    PROBE_POOLS,
+    'a toleration of all with a value',
+    pool({ tolerations: [{ operator: 'Exists', value: 'x' }] }),
+    /no value/,
+  ],
+  [PROBE_POOLS, 'a toleration without a key', pool({ tolerations: [{ value: 'x' }] }), /needs the operator Exists/],
+  [
+    PROBE_POOLS,
+    'a toleration that ends nothing',
+    pool({ tolerations: [{ key: 'a', operator: 'Exists', effect: 'NoSchedule', tolerationSeconds: 5 }] }),
+    /needs the effect NoExecute/,
+  ],
+  [PROBE_POOLS, 'an affinity to no value', nodeTerm({ values: [] }), /need values/],
+  [PROBE_POOLS, 'an affinity to the values of none', nodeTerm({ operator: 'Exists' }), /have none/],
+  [PROBE_POLICIES, 'a rule without a name', policy({ rules: [{ hello: 'world' }] }), /rules\[0\]\.name/],
+  [PROBE_POLICIES, 'an unknown level', policy({ rules: [{ name: 'a', level: 'fatal' }] }), /level/],
+  [PROBE_JOBS, 'a time of more than a week', job({ ttlSecondsAfterFinished: 604_801 }), /ttlSecondsAfterFinished/],
+  [PROBE_JOBS, 'a controller without a domain', job({ managedBy: 'me' }), /managedBy/],
   [
     PROBE_POOLS,
     'memory that is not a quantity',
@@ -227,15 +304,18 @@ describe('custom resource definitions', function () {
   });
   after(() => client.close());
 
-  it('bound every string, list and map, so that validation has a bounded cost', () => {
+  it('bound every string, list and map, so that validation has a bounded cost, and describe every field', () => {
     const unbounded: string[] = [];
+    const undescribed: string[] = [];
     const walk = (node: Json, path: string): void => {
       if (node['type'] === 'string' && node['maxLength'] === undefined && node['enum'] === undefined)
         unbounded.push(path);
       if (node['type'] === 'array' && node['maxItems'] === undefined) unbounded.push(path);
       if (node['additionalProperties'] !== undefined && node['maxProperties'] === undefined) unbounded.push(path);
-      for (const [name, child] of Object.entries((node['properties'] ?? {}) as Record<string, Json>))
+      for (const [name, child] of Object.entries((node['properties'] ?? {}) as Record<string, Json>)) {
+        if (!/^[A-Z{`].{5,}[.`]$/s.test(String(child['description']))) undescribed.push(`${path}.${name}`);
         walk(child, `${path}.${name}`);
+      }
       for (const part of ['items', 'additionalProperties'])
         if (typeof node[part] === 'object') walk(node[part] as Json, `${path}[]`);
     };
@@ -247,7 +327,19 @@ describe('custom resource definitions', function () {
       walk(spec!, `${definition.kind}.spec`);
       walk(status!, `${definition.kind}.status`);
     }
-    assert.deepEqual(unbounded, []);
+    assert.deepEqual([unbounded, undescribed], [[], []]);
+  });
+
+  it('refuse a pool whose name is longer than a label', async () => {
+    const named = (length: number) =>
+      client.create(PROBE_POOLS, { metadata: { name: 'p'.repeat(length) }, spec: pool() } as never);
+    await named(63);
+    await assert.rejects(named(64), { code: 'invalid', message: /at most 63 characters/ });
+  });
+
+  it('keep a member of a rule that does not exist, so that the leader names it', async () => {
+    const rules = [{ name: 'a', field: 'duration', 'at-lest': 5, within: { value: 1, tolerance: '2 %' } }];
+    assert.deepEqual((await create(PROBE_POLICIES, { rules })).spec['rules'], rules);
   });
 
   describe('accept', () => {
@@ -278,12 +370,13 @@ describe('custom resource definitions', function () {
     });
     assert.deepEqual(spec, {
       kind: 'file',
-      source: { secretRef: { name: 's', key: 'url' } },
+      source: { secretRef: { name: 's', key: 'url' }, display: '-' },
       tools: [{ name: 'ffprobe', version: 'latest' }],
       report: { enabled: true },
     });
-    const made = await create(PROBE_POOLS, pool({ reuse: {} }));
+    const made = await create(PROBE_POOLS, pool());
     assert.deepEqual(made.spec, {
+      priority: 0,
       serves: { kinds: ['file', 'c2pa'] },
       minReady: 2,
       maxPods: 20,

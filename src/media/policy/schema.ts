@@ -116,7 +116,7 @@ const members = (inner: object) => ({
 const NESTED = { type: 'object', description: 'A condition, with the members of a rule.' };
 const ConditionSchema = titled('PolicyCondition', members(NESTED));
 
-const RuleSchema = titled('PolicyRule', {
+export const RuleSchema = titled('PolicyRule', {
   name: text('Of the rule; once in a policy.', LONGEST_NAME),
   level: Type.Optional(oneOf(LEVELS, 'The outcome if the rule fails: fail (default) or warn.')),
   description: Type.Optional(text('For people.')),

@@ -1,27 +1,67 @@
 /** ProbePolicy: rules that every account may apply to its files. */
 import Type, { type Static } from 'typebox';
-import { MOST_RULES } from '../../media/policy/limits.ts';
-import { AGE, conditions, count, text, type Definition, type Resource } from './resource.ts';
+import { LONGEST_TEXT, MOST_CONDITIONS, MOST_RULES } from '../../media/policy/limits.ts';
+import { RuleSchema } from '../../media/policy/schema.ts';
+import { AGE, conditions, count, observedGeneration, text, type Definition, type Resource } from './resource.ts';
 
 /** Prefix of shared policy names, in requests and in a ProbeJob. */
 export const SHARED_PREFIX = 'shared/';
 /** Length of any policy name, without the prefix. */
 export const MAX_POLICY_NAME = 64;
 
-const version = text(64, { minLength: 1, pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$' });
+const version = text(64, {
+  minLength: 1,
+  pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$',
+  description: 'Its version: latest, an exact one, or the newest that begins with it.',
+});
+
+interface Node {
+  type?: unknown;
+  description?: string;
+  items?: Node;
+}
+
+const KEPT = { 'x-kubernetes-preserve-unknown-fields': true };
+
+/**
+ * A member of a rule as a structural schema can say it, without choices of types and without recursion. What it cannot
+ * say is kept as it is, and so is a member that does not exist: the leader validates all of it, and reports the outcome
+ * in the condition Valid.
+ */
+function structural(node: Node): object {
+  const { type, description, items, ...rest } = node;
+  if (type === 'boolean') return node;
+  if (type === 'string') return { maxLength: LONGEST_TEXT, ...node };
+  const described = description === undefined ? {} : { description };
+  if (type !== 'array') return { ...(type === 'object' ? { type } : {}), ...described, ...KEPT };
+  const item = typeof items?.type === 'string' ? structural(items) : KEPT;
+  return { maxItems: MOST_CONDITIONS, ...rest, type, ...described, items: item, 'x-kubernetes-list-type': 'atomic' };
+}
+
+const Rule = Type.Unsafe<object>({
+  type: 'object',
+  required: ['name'],
+  properties: Object.fromEntries(
+    (Object.entries(RuleSchema.properties) as [string, Node][]).map(([name, member]) => [name, structural(member)]),
+  ),
+  ...KEPT,
+});
 
 const ProbePolicySpec = Type.Object({
   // Lines and tabs are accepted: kubectl prints the first line.
-  description: Type.Optional(text(500, { pattern: '^[^\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\p{Cf}\\p{Co}]*$' })),
+  description: Type.Optional(
+    text(500, {
+      pattern: '^[^\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\p{Cf}\\p{Co}]*$',
+      description: 'What the policy is for.',
+    }),
+  ),
   uses: Type.Optional(
     Type.Object(
       { ffprobe: Type.Optional(version), mediainfo: Type.Optional(version) },
       { description: 'Versions of tools for requests that name none.' },
     ),
   ),
-  // Rules are recursive, which a structural schema cannot express: the leader validates them, and reports the outcome
-  // in the condition Valid.
-  rules: Type.Array(Type.Object({}, { 'x-kubernetes-preserve-unknown-fields': true }), {
+  rules: Type.Array(Rule, {
     minItems: 1,
     maxItems: MOST_RULES,
     'x-kubernetes-list-type': 'atomic',
@@ -32,10 +72,10 @@ export type ProbePolicySpec = Static<typeof ProbePolicySpec>;
 
 const ProbePolicyStatus = Type.Object({
   conditions,
-  observedGeneration: Type.Optional(Type.Integer({ minimum: 0 })),
+  observedGeneration,
   revision: Type.Optional(count({ description: 'The revision that requests get, and that results name.' })),
   digest: Type.Optional(text(64, { description: 'SHA-256 of the canonical JSON of that revision.' })),
-  rules: Type.Optional(count()),
+  rules: Type.Optional(count({ description: 'Number of rules of that revision.' })),
 });
 export type ProbePolicyStatus = Static<typeof ProbePolicyStatus>;
 

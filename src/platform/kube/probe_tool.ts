@@ -2,10 +2,20 @@
 import Type, { type Static } from 'typebox';
 import { PROOF_LIMITS } from '../../media/tools/proof.ts';
 import { TOOLS } from '../../media/tools/table.ts';
-import { AGE, conditions, count, oneOf, shownText, text, type Definition, type Resource } from './resource.ts';
+import {
+  AGE,
+  conditions,
+  count,
+  observedGeneration,
+  oneOf,
+  shownText,
+  text,
+  type Definition,
+  type Resource,
+} from './resource.ts';
 
 const ProbeToolSpec = Type.Object({
-  tool: oneOf(TOOLS),
+  tool: oneOf(TOOLS, { description: 'The tool, by its name in the API.' }),
   version: text(64, {
     minLength: 1,
     pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$',
@@ -16,41 +26,51 @@ const ProbeToolSpec = Type.Object({
   command: Type.Array(text(1024, { minLength: 1 }), {
     minItems: 1,
     maxItems: 16,
-    description: '{root} stands for the place where the image is mounted, {node} for the Node of the runner.',
+    description:
+      'The command and its first arguments. {root} stands for the place where the image is mounted, {node} for the Node of the runner.',
   }),
 });
 export type ProbeToolSpec = Static<typeof ProbeToolSpec>;
 
 const ProbeToolStatus = Type.Object({
   conditions,
-  observedGeneration: Type.Optional(Type.Integer({ minimum: 0 })),
-  /** Name of the proof that the conditions are based on: derived from image, command and runner image. */
-  proof: Type.Optional(text(128)),
-  /** Short form of the binary's version output, for the printer column. */
-  reported: Type.Optional(text(PROOF_LIMITS.version)),
+  observedGeneration,
+  proof: Type.Optional(
+    text(128, { description: 'The proof that the conditions rest on, by image, command and image of the runners.' }),
+  ),
+  reported: Type.Optional(
+    text(PROOF_LIMITS.version, { description: 'What the binary says of its version, in short.' }),
+  ),
   warning: Type.Optional(
     text(4096, { description: 'Known vulnerabilities of this version (values: tools.showVulnerabilities).' }),
   ),
   architectures: Type.Optional(
     Type.Array(
       Type.Object({
-        arch: text(32),
+        arch: text(32, { description: 'The architecture, as amd64.' }),
         version: text(PROOF_LIMITS.version, { description: 'The first line that the binary printed of its version.' }),
-        startupMs: Type.Optional(count()),
+        startupMs: Type.Optional(count({ description: 'Milliseconds until it had printed its version.' })),
         options: Type.Optional(
           Type.Array(text(PROOF_LIMITS.optionLength), {
             maxItems: PROOF_LIMITS.options,
             'x-kubernetes-list-type': 'atomic',
+            description: 'Options that the binary knows.',
           }),
         ),
         protocols: Type.Optional(
           Type.Array(text(PROOF_LIMITS.protocolLength), {
             maxItems: PROOF_LIMITS.protocols,
             'x-kubernetes-list-type': 'atomic',
+            description: 'Protocols that the binary was built with.',
           }),
         ),
       }),
-      { maxItems: 8, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['arch'] },
+      {
+        maxItems: 8,
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['arch'],
+        description: 'What the proof found, by architecture.',
+      },
     ),
   ),
 });

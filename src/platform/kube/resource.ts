@@ -65,6 +65,8 @@ export interface Definition {
   description: string;
   spec: TSchema;
   status: TSchema;
+  /** Rules on the whole object. */
+  validations?: { rule: string; message: string }[];
   columns: Column[];
   selectable: string[];
   /**
@@ -88,13 +90,16 @@ export const millis = (maximum: number, options: object = {}) => Type.Integer({ 
 export const time = (options: object = {}) => Type.String({ format: 'date-time', maxLength: 40, ...options });
 export const count = (options: object = {}) => Type.Integer({ minimum: 0, maximum: 2_147_483_647, ...options });
 
+export const generation = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
+export const observedGeneration = generation('Generation of the object that the status was made for.');
+
 const Condition = Type.Object({
-  type: text(316),
-  status: oneOf(['True', 'False', 'Unknown']),
-  reason: text(1024, { minLength: 1 }),
-  message: text(32768),
-  lastTransitionTime: time(),
-  observedGeneration: Type.Optional(Type.Integer({ minimum: 0 })),
+  type: text(316, { description: 'What the condition is about.' }),
+  status: oneOf(['True', 'False', 'Unknown'], { description: 'Whether it holds.' }),
+  reason: text(1024, { minLength: 1, description: 'Why, in one word.' }),
+  message: text(32768, { description: 'Why, for people.' }),
+  lastTransitionTime: time({ description: 'When the status of the condition changed last.' }),
+  observedGeneration: generation('Generation of the object that the condition was set for.'),
 });
 export type Condition = Static<typeof Condition>;
 
@@ -103,5 +108,6 @@ export const conditions = Type.Optional(
     maxItems: 16,
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': ['type'],
+    description: 'Conditions of the object, one of each type.',
   }),
 );

@@ -133,6 +133,7 @@ function common(settings: Settings, spec?: ProbePoolSpec) {
     // Windows nodes and other architectures would accept the pod but cannot run its images.
     nodeSelector: { 'kubernetes.io/os': 'linux', ...ARCH, ...nodeSelector, ...spec?.nodeSelector },
     tolerations: [...(tolerations ?? []), ...(spec?.tolerations ?? [])],
+    ...(spec?.affinity ? { affinity: spec.affinity } : {}),
     ...(priorityClassName ? { priorityClassName } : {}),
   };
 }
@@ -353,11 +354,11 @@ export const holdsNodes = (spec: ProbePoolSpec): boolean => drainSeconds(spec) >
 export const toolLimits = (spec: ProbePoolSpec) => ({ cpu: '2', memory: '1Gi', ...spec.resources?.tools?.limits });
 
 /** Converts a Kubernetes quantity to bytes. */
-function bytesOf(quantity: string): number | undefined {
-  const match = /^(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi)?$/.exec(quantity);
-  if (!match) return undefined;
-  const unit = { '': 1, m: 0.001, k: 1e3, Ki: 1024, M: 1e6, Mi: 1024 ** 2, G: 1e9, Gi: 1024 ** 3 }[match[2] ?? ''] ?? 1;
-  return Math.floor(Number(match[1]) * unit);
+function bytesOf(quantity: string | number): number | undefined {
+  const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)(|[kMGT]|[KMGT]i)$/.exec(String(quantity)) ?? [];
+  if (amount === undefined) return undefined;
+  const power = ['', 'K', 'M', 'G', 'T'].indexOf(unit.charAt(0).toUpperCase());
+  return Math.floor(Number(amount) * (unit.endsWith('i') ? 1024 : 1000) ** power);
 }
 
 const runnerSettings = (settings: Settings, { pool, generation, spec }: RunnerPod): RunnerSettings => ({
