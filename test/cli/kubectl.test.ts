@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EVENTS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { EVENTS, PROBE_JOBS, PROBE_POOLS } from '../../src/platform/kube/client.ts';
 import { startCluster, type Cluster } from '../controller/cluster_parts.ts';
 import { until } from '../until.ts';
 import { execute, type Printed } from './rig.ts';
@@ -48,6 +48,18 @@ describe('kubectl probeyard', function () {
     assert.match(await printed('tools'), /^ffprobe +7\.0 +latest +ready/m);
     assert.match(await printed('pools'), /^short +file +0 +0 +0 +2\/10 +new/m);
     assert.equal(JSON.parse(await printed('tools', '-o', 'json')).length, 2);
+    const shown = (type: string, status: string, message: string) => ({
+      ...{ type, status, message, reason: 'Any' },
+      lastTransitionTime: new Date().toISOString(),
+    });
+    const conditions = [
+      shown('Ready', 'False', '0 of 2'),
+      shown('NetworkEnforced', 'False', 'reached'),
+      shown('Overridden', 'False', 'as in the chart'),
+      shown('Shadowed', 'True', 'no job gets here'),
+    ];
+    await cluster.kube.mergePatchStatus(PROBE_POOLS, 'short', { conditions });
+    assert.match(await printed('pools'), /0 of 2; without NetworkEnforced; no job gets here *$/m);
   });
 
   it('explain: a job that no controller takes in, and one that waits for a runner', async () => {

@@ -25,6 +25,10 @@ interface Reason {
 }
 
 export const WAITING: Readonly<Record<string, Reason>> = {
+  Suspended: {
+    says: 'is suspended',
+    helps: `resume it: kubectl patch pj NAME --type merge -p '{"spec":{"suspend":false}}'`,
+  },
   Queued: { says: 'waits for its turn' },
   TokenAtLimit: {
     says: 'waits because its token already runs as many jobs as it may at once',
@@ -115,8 +119,9 @@ const MOST_EVENTS = 10;
 /** A leader takes a job in within milliseconds, and writes why it waits after a second. */
 const UNSEEN_MS = 5_000;
 
-const poolOf = ({ spec }: Job, pools: readonly Pool[]): Pool | undefined =>
-  pools.find((pool) => pool.spec.serves.kinds.includes(spec.kind ?? 'file'));
+/** Which of them runs it may depend on its account, too. */
+const poolsOf = ({ spec }: Job, pools: readonly Pool[]): Pool[] =>
+  pools.filter((pool) => pool.spec.serves.kinds.includes(spec.kind ?? 'file'));
 
 function sentenceOf({ job, pools, now }: Facts): { says: string; helps?: string | undefined } {
   const state = stateOf(job);
@@ -136,7 +141,7 @@ function sentenceOf({ job, pools, now }: Facts): { says: string; helps?: string 
   if (waiting) return { says: `${waiting.says}${because}`, helps: waiting.helps };
   const waited = now - Date.parse(job.metadata.creationTimestamp ?? '');
   if (!(waited > UNSEEN_MS)) return { says: 'was just created' };
-  if (!poolOf(job, pools))
+  if (poolsOf(job, pools).length === 0)
     return {
       says: `waits, and no pool serves its kind ${job.spec.kind ?? 'file'}`,
       helps:
@@ -149,8 +154,7 @@ function sentenceOf({ job, pools, now }: Facts): { says: string; helps?: string 
   };
 }
 
-function poolFacts(pool: Pool | undefined): Explanation['facts'] {
-  if (!pool) return [];
+function poolFacts(pool: Pool): Explanation['facts'] {
   const { ready = 0, busy = 0, starting = 0 } = pool.status ?? {};
   const condition = conditionOf(pool, 'Ready');
   return [
@@ -197,7 +201,7 @@ export function explain(facts: Facts): Explanation {
   const { says, helps = null } = sentenceOf(facts);
   const { metadata, spec, status } = job;
   const about: [string, string | undefined][] = [
-    ['source', spec.source?.display ?? spec.source?.url?.split('?')[0]],
+    ['source', spec.source?.url?.split('?')[0] ?? spec.source?.display],
     ['kind', spec.kind],
     ['token', String(spec.token?.id ?? status?.admittedBy?.token ?? 'that of its namespace')],
     ['creator', spec.createdBy],
@@ -216,7 +220,7 @@ export function explain(facts: Facts): Explanation {
     helps,
     facts: [
       ...about.flatMap(([name, value]) => (value === undefined ? [] : [{ about: name, says: value }])),
-      ...poolFacts(poolOf(job, pools)),
+      ...poolsOf(job, pools).flatMap(poolFacts),
       ...toolFacts(facts),
       ...eventFacts(events, now),
     ],

@@ -24,10 +24,20 @@ function toolRow(tool: Tool): Row {
   ];
 }
 
+/** Conditions of a pool that are good when they are True, and those that are remarkable then. */
+const WALLS = ['UserNamespace', 'SyscallFilter', 'NetworkEnforced'];
+const REMARKS = ['Shadowed', 'Overridden'];
+
 function poolRow(pool: Pool): Row {
   const { ready = 0, busy = 0, starting = 0, conditions = [] } = pool.status ?? {};
   const condition = conditionOf(pool, 'Ready');
-  const walls = conditions.filter(({ type, status }) => type !== 'Ready' && status === 'False').map(({ type }) => type);
+  const walls = conditions.filter(({ type, status }) => WALLS.includes(type) && status === 'False');
+  const remarks = conditions.filter(({ type, status }) => REMARKS.includes(type) && status === 'True');
+  const why = [
+    condition?.message,
+    walls.length === 0 ? undefined : `without ${walls.map(({ type }) => type).join(', ')}`,
+    ...remarks.map(({ message }) => message),
+  ];
   return [
     pool.metadata.name,
     pool.spec.serves.kinds.join(' '),
@@ -36,7 +46,7 @@ function poolRow(pool: Pool): Row {
     String(starting),
     `${pool.spec.minReady ?? 0}/${pool.spec.maxPods ?? '?'}`,
     { text: condition?.reason ?? 'new', colour: condition?.status === 'True' ? 'green' : 'yellow' },
-    [condition?.message, walls.length === 0 ? undefined : `without ${walls.join(', ')}`].filter(Boolean).join('; '),
+    why.filter(Boolean).join('; '),
   ];
 }
 const POOL_HEAD = ['POOL', 'KINDS', 'READY', 'BUSY', 'STARTING', 'MIN/MAX', 'STATE', 'WHY'];

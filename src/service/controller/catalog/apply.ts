@@ -320,8 +320,7 @@ export function keepChart(deps: ChartDeps) {
         return undefined;
       }
       const shown = String(error);
-      if (said.get(what) !== shown)
-        log.error({ err: error }, `cannot apply the ${what}, keeping what the cluster has`);
+      if (said.get(what) !== shown) log.error({ err: error }, `cannot apply the ${what}, keeping what the cluster has`);
       said.set(what, shown);
     }
     return LOOK_MS;
@@ -349,7 +348,8 @@ async function showOverridden(
   for (const { metadata, spec, status } of tools) {
     const ours = wanted.get(metadata.name);
     if (!ours) continue;
-    const shown = overriddenCondition(overridden(ours, spec));
+    const { generation: observedGeneration } = metadata;
+    const shown = { ...overriddenCondition(overridden(ours, spec)), ...(observedGeneration && { observedGeneration }) };
     const before = conditionOf(status, 'Overridden');
     if (before ? before.status === shown.status && before.message === shown.message : shown.status === 'False')
       continue;

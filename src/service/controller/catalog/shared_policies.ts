@@ -70,7 +70,7 @@ async function reconcile(deps: SharedPoliciesDeps, object: ProbePolicy): Promise
   const { valid, saved = {} } = await verdictOn(deps, object);
   const { status } = object;
   const wanted: ProbePolicyStatus = {
-    conditions: setConditions(status, [valid], stamp(store.clock.now())),
+    conditions: setConditions(status, [{ ...valid, observedGeneration: generation }], stamp(store.clock.now())),
     observedGeneration: generation,
     ...saved,
   };

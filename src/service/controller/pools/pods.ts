@@ -203,7 +203,9 @@ async function createPod(pools: PoolsState, state: PoolState): Promise<void> {
       return;
     }
     state.unseen.delete(pod.metadata.name);
-    holdBack(pools, state, whyRefused(error), (error as Error).message);
+    // Without its random name, each repetition says the same: Events are counted, and the condition stays as it is.
+    const said = (error as Error).message.replaceAll(pod.metadata.name, `runner-${pool.metadata.name}-*`);
+    holdBack(pools, state, whyRefused(error), said);
   }
 }
 
