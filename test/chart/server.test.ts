@@ -215,9 +215,9 @@ describe('chart on an API server', function () {
   describe('in other namespaces', () => {
     const OBJECTS: [kind: string, spec: object][] = [
       ['ProbeJob', { kind: 'file', source: { url: 'https://example.com/x.mp4' } }],
-      ['ProbeTool', { tool: 'ffprobe', version: '9.9', image: 'x', command: ['{root}/ffprobe'] }],
+      ['ProbeTool', { tool: 'ffprobe', version: '9.9', image: 'probeyard/tool-ffprobe:9.9', command: ['{root}/ffprobe'] }],
       ['ProbePool', { serves: { kinds: ['file'] }, minReady: 0, maxPods: 1 }],
-      ['ProbePolicy', { rules: [{ hello: 'world' }] }],
+      ['ProbePolicy', { rules: [{ name: 'hello', world: 1 }] }],
     ];
     let other: string;
     const create = (kind: string, spec: object, where: string, as?: string) =>

@@ -79,7 +79,7 @@ describe('why a job waits or failed', () => {
   });
 
   it('every reason of a ProbeJob has its sentence', () => {
-    assert.deepEqual(Object.keys(WAITING), [...CAUSES]);
+    assert.deepEqual(Object.keys(WAITING), ['Suspended', ...CAUSES]);
     assert.deepEqual(Object.keys(ENDED), Object.keys(ENDS));
   });
 });

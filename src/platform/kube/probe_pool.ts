@@ -157,8 +157,8 @@ const ProbePoolSpec = Type.Object(
         maximum: 1_000_000,
         default: 0,
         description:
-          'Of the pools that serve a job, the one of the highest priority runs it; of several, the first by name. A job ' +
-          'waits for that pool, also while another one has free runners.',
+          'Of the pools that serve a job, the one of the highest priority runs it; of several, the first by name. ' +
+          'A job waits for that pool, also while another one has free runners.',
       }),
     ),
     serves: Type.Object(
@@ -180,8 +180,8 @@ const ProbePoolSpec = Type.Object(
         labels: Type.Optional(
           labels(
             8,
-            'Jobs whose ProbeJob has these labels alone. Jobs of the API have probeyard.dev/token, the id of the token, ' +
-              'and probeyard.dev/kind.',
+            'Jobs whose ProbeJob has these labels alone. Jobs of the API have probeyard.dev/token, the id of the ' +
+              'token, and probeyard.dev/kind.',
           ),
         ),
       },
@@ -214,8 +214,8 @@ const ProbePoolSpec = Type.Object(
             oneOf(RENEWALS, {
               default: 'pod',
               description:
-                'What stands between two tenants: pod, a new pod for each of them; process, new processes in the same ' +
-                'pod, which is faster, but relies on the agent. Never after a source with credentials.',
+                'What stands between two tenants: pod, a new pod for each of them; process, new processes in the ' +
+                'same pod, which is faster, but relies on the agent. Never after a source with credentials.',
             }),
           ),
           maxJobs: Type.Integer({
@@ -275,8 +275,8 @@ const ProbePoolSpec = Type.Object(
         minimum: 0,
         maximum: 3600,
         description:
-          'Time in which a runner whose pod is being deleted may finish its job. A job that takes longer runs again on ' +
-          'another runner. 70 where it is not set, 645 in a pool that serves msv.',
+          'Time in which a runner whose pod is being deleted may finish its job. A job that takes longer runs again ' +
+          'on another runner. 70 where it is not set, 645 in a pool that serves msv.',
       }),
     ),
     priorityClassName: Type.Optional(

@@ -27,7 +27,8 @@ const ProbeToolSpec = Type.Object({
     minItems: 1,
     maxItems: 16,
     description:
-      'The command and its first arguments. {root} stands for the place where the image is mounted, {node} for the Node of the runner.',
+      'The command and its first arguments. {root} stands for the place where the image is mounted, {node} for the ' +
+      'Node of the runner.',
   }),
 });
 export type ProbeToolSpec = Static<typeof ProbeToolSpec>;

@@ -294,6 +294,17 @@ export function resolveTools(
   return tools;
 }
 
+/** A suspended job comes here only if there are too many. */
+function checkRoom(state: IntakeState, { metadata, spec }: ProbeJob): void {
+  const full = (reason: 'RateLimited' | 'QueueFull', text: string) => new Refusal(reason, 429, text, false);
+  if (!state.takeByHand(metadata.namespace ?? ''))
+    throw full(
+      'RateLimited',
+      'more jobs were created with kubectl in a minute than jobs.byHandPerMinute allows; create it again later',
+    );
+  if (spec.suspend) throw full('QueueFull', 'as many jobs are suspended as may be: half of jobs.maxQueued');
+}
+
 /** `opened`: if its sources are being opened already. */
 export async function takeIn(
   state: IntakeState,
@@ -304,15 +315,7 @@ export async function takeIn(
   const handMade = isHandMade(job);
   // The API names a job by its request id, a UUID, and the record accepts nothing else.
   if (!handMade && !isUuid(job.metadata.name)) throw invalid('spec.token: only the API creates jobs with a token');
-  if (handMade && !isAdmitted(job.status) && !state.takeByHand(job.metadata.namespace ?? ''))
-    throw new Refusal(
-      'RateLimited',
-      429,
-      'more jobs were created with kubectl in a minute than jobs.byHandPerMinute allows; create it again later',
-      false,
-    );
-  if (handMade && job.spec.suspend && !isAdmitted(job.status))
-    throw new Refusal('QueueFull', 429, 'as many jobs are suspended as may be: half of jobs.maxQueued', false);
+  if (handMade && !isAdmitted(job.status)) checkRoom(state, job);
   const token = await tokenFor(state, job);
 
   let display = job.spec.source.display ?? 'unknown';
