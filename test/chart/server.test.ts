@@ -215,7 +215,10 @@ describe('chart on an API server', function () {
   describe('in other namespaces', () => {
     const OBJECTS: [kind: string, spec: object][] = [
       ['ProbeJob', { kind: 'file', source: { url: 'https://example.com/x.mp4' } }],
-      ['ProbeTool', { tool: 'ffprobe', version: '9.9', image: 'probeyard/tool-ffprobe:9.9', command: ['{root}/ffprobe'] }],
+      [
+        'ProbeTool',
+        { tool: 'ffprobe', version: '9.9', image: 'probeyard/tool-ffprobe:9.9', command: ['{root}/ffprobe'] },
+      ],
       ['ProbePool', { serves: { kinds: ['file'] }, minReady: 0, maxPods: 1 }],
       ['ProbePolicy', { rules: [{ name: 'hello', world: 1 }] }],
     ];
