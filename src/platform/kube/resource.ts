@@ -90,7 +90,7 @@ export const millis = (maximum: number, options: object = {}) => Type.Integer({ 
 export const time = (options: object = {}) => Type.String({ format: 'date-time', maxLength: 40, ...options });
 export const count = (options: object = {}) => Type.Integer({ minimum: 0, maximum: 2_147_483_647, ...options });
 
-export const generation = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
+const generation = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
 export const observedGeneration = generation('Generation of the object that the status was made for.');
 
 const Condition = Type.Object({
