@@ -280,7 +280,6 @@ const VALUES: TSchema = object({
     maxQueued: whole(1, 10_000_000),
     byHandPerMinute: whole(1, 10_000_000),
     quota: object({ enabled: flag, max: orNull(whole(1, 100_000_000)) }),
-    earlyStart: flag,
     finished: object({ seconds: whole(1, 86_400), max: whole(0, 100_000), byHandSeconds: whole(0, 86_400) }),
     secretRefs: object({ enabled: flag }),
   }),

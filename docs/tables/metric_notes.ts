@@ -15,7 +15,7 @@ export const LABELS: Readonly<Record<string, string>> = {
   state: 'a fixed set for each metric',
   code: '[the codes of errors](../sources.md#causes), with `http-NNN` for all statuses and `other` for unknown ones',
   status: '`2xx` to `5xx`',
-  step: '`open`, `create`, `early`, `wait`, `answer`',
+  step: '`open`, `create`, `answer`',
   stream: '`results` or `chunks`',
   tool: 'the tools that Probeyard knows',
   version: 'versions of the installed ProbeTools, or of Probeyard',
@@ -40,7 +40,6 @@ export const WORRY: Readonly<Record<string, string>> = {
   probeyard_api_overload_refused_total:
     '`replica` increases: this replica has too little CPU for its work; `account` alone: one account asks for too much',
   probeyard_api_slow_sockets_closed_total: 'there are many: callers read slowly, or a proxy does',
-  probeyard_early_starts_total: '`dropped` is more than a few percent: callers hang up, or ProbeJobs cannot be created',
   probeyard_jobs_waited_total: '`NoRunner` increases: the pool is too small',
   probeyard_jobs_finished_total: '`RunnerLost` or `InternalError` increases: the installation failed a request',
   probeyard_jobs_retried_total: 'it increases outside of upgrades and drains',

@@ -355,7 +355,6 @@ const controller = {
   showVulnerabilities: flag('PY_SHOW_VULNERABILITIES', false),
   /** Whether the chart has installed the policy that refuses late admissions. */
   admissionPolicy: flag('PY_ADMISSION_POLICY', true),
-  earlyStart: flag('PY_EARLY_START', true),
   finishedSeconds: integer('PY_FINISHED_SECONDS', 1, 86_400, 600),
   finishedByHandSeconds: integer('PY_FINISHED_BY_HAND_SECONDS', 0, 86_400, 300),
   finishedMax,

@@ -3,7 +3,7 @@
  * installed here, as where admissionPolicy.enabled is off: fence.test.ts has one.
  */
 import assert from 'node:assert/strict';
-import { makeClient, PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { KubeError, makeClient, PODS, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
 import { isAdmitted } from '../../src/platform/kube/conditions.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
 import { startRelay } from '../kube/relay.ts';
@@ -33,7 +33,9 @@ describe('jobs created with their admission', function () {
     await cluster.ready(2);
     return controller;
   };
-  const told = () => cluster.submit({ early: true, create: false });
+  /** The leader is told, and nobody waits for its answer. */
+  const told = (token?: number) =>
+    cluster.submit({ ...(token === undefined ? {} : { token }), early: true, create: false });
   const callsOf = ({ calls }: Controller, { id }: Submitted) =>
     calls.filter(({ name }) => name === id).map(({ what }) => what);
   const succeeds = async (job: Submitted) => {
@@ -42,6 +44,27 @@ describe('jobs created with their admission', function () {
     await until('the job is Completed', () => cluster.reason(job.id) === 'Completed');
   };
   const runs = ({ id }: Submitted) => cluster.runners.began.filter(({ job }) => job === id).length;
+  /** The creates of the leader are refused once the test says so. */
+  const startRefused = async (): Promise<() => void> => {
+    cluster = await startCluster(small);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const create: KubeClient['create'] = async (type, object, options) => {
+      if (type.kind !== 'ProbeJob') return cluster.kube.create(type, object, options);
+      await promise;
+      throw new KubeError('forbidden', 'another controller leads since');
+    };
+    await cluster.controller({ writes: { ...cluster.kube, create } });
+    await cluster.ready(2);
+    return resolve;
+  };
+  const ordersOf = ({ id }: Submitted) =>
+    cluster.runners
+      .all()
+      .flatMap(({ uid, orders }) => orders.map((order) => ({ ...order, uid })))
+      .filter(({ job }) => job === id);
+  const whatOf = (job: Submitted): string[] => ordersOf(job).map(({ what }) => what);
+  const prepared = (job: Submitted) => until(`${job.id} is prepared`, () => whatOf(job).includes('prepare'));
+  const running = (job: Submitted) => until(`${job.id} runs`, () => cluster.runners.of(job.id), 10_000);
 
   it('a job that can run at once takes two writes, and is as the API described it', async () => {
     const controller = await start();
@@ -52,6 +75,104 @@ describe('jobs created with their admission', function () {
     assert.deepEqual(metadata.labels, { [LABEL.token]: String(job.token) });
     assert.equal(spec.token?.id, job.token);
     assert.deepEqual([status?.attempts, status?.admittedBy?.epoch, status?.admittedBy?.token], [1, 1, job.token]);
+  });
+
+  it('its runner is prepared while it is created, and runs it only after that', async () => {
+    await start('before');
+    const job = await told();
+    await prepared(job);
+    await until('the create of the leader is about to be sent', () => gate!.arrived.length === 1);
+    assert.deepEqual([cluster.job(job.id), whatOf(job)], [undefined, ['prepare']]);
+    gate!.open();
+    await succeeds(job);
+    assert.deepEqual(whatOf(job), ['prepare', 'go']);
+    assert.equal(new Set(ordersOf(job).map(({ uid }) => uid)).size, 1);
+    assert.equal(runs(job), 1);
+  });
+
+  it('of two requests of a token that may run one, the leader creates one', async () => {
+    await start('before');
+    const token = await cluster.newToken(1);
+    const both = [await told(token), await told(token)];
+    // Either: the token of both is read at once.
+    await until('one of them is prepared', () => both.some((job) => whatOf(job).includes('prepare')));
+    // What follows on the same subject was handled after both.
+    await prepared(await told());
+    assert.deepEqual(both.map(whatOf).toSorted(), [[], ['prepare']]);
+  });
+
+  it('the slot and the runner of one that is not created are free at once', async () => {
+    const refuse = await startRefused();
+    const token = await cluster.newToken(1);
+    cluster.runners.behaviour.go = () => 'hold';
+    const never = await told(token);
+    await prepared(never);
+    const next = await cluster.submit({ token });
+    await until('the next one waits for it', () => cluster.reason(next.id) === 'TokenAtLimit');
+    refuse();
+    await running(next);
+    await until('it is cancelled', () => whatOf(never).includes('cancel'));
+    assert.deepEqual(whatOf(never), ['prepare', 'cancel']);
+    assert.equal(cluster.most(token), 1);
+  });
+
+  it('one that the leader cannot create is taken in when the API has created it, and runs once', async () => {
+    const refuse = await startRefused();
+    const token = await cluster.newToken(1);
+    const job = await told(token);
+    await prepared(job);
+    refuse();
+    await until('it is cancelled', () => whatOf(job).includes('cancel'));
+    await cluster.create(job);
+    await succeeds(job);
+    assert.equal(runs(job), 1);
+    assert.equal(cluster.most(token), 1);
+  });
+
+  it('a limit that is lowered while it is created takes nothing away', async () => {
+    const { term } = await start('before');
+    const token = await cluster.newToken(2);
+    cluster.runners.behaviour.go = () => 'hold';
+    const first = await cluster.submit({ token });
+    await running(first);
+    const job = await told(token);
+    await prepared(job);
+    await cluster.servers.stored.sql('update tokens set concurrency = 1 where id = $1', [token]);
+    await term.leader.tokensChanged([token]);
+    gate!.open();
+    await running(job);
+  });
+
+  it('one whose pod is gone when it is created runs on another', async () => {
+    await start('before');
+    const job = await told();
+    await prepared(job);
+    const { uid } = ordersOf(job)[0]!;
+    const pod = (await cluster.pods()).find(({ metadata }) => metadata.uid === uid)!;
+    await cluster.kube.delete(PODS, pod.metadata.name, { namespace: cluster.runnerNamespace, gracePeriodSeconds: 0 });
+    await until('its runner is gone', () => cluster.runners.all().every((runner) => runner.uid !== uid));
+    gate!.open();
+    await succeeds(job);
+    assert.notEqual(cluster.runners.began.find((one) => one.job === job.id)?.uid, uid);
+  });
+
+  it('one that is deleted while the leader creates it never runs, and what comes after has its end', async () => {
+    await start('before');
+    const token = await cluster.newToken(1);
+    const job = await told(token);
+    await prepared(job);
+    await cluster.create(job);
+    await cluster.kube.delete(PROBE_JOBS, job.id, { namespace: cluster.namespace });
+    await until('it is cancelled', () => whatOf(job).includes('cancel'));
+    const [record] = await cluster.ended(job.id);
+    assert.equal(record?.reason, 'Cancelled');
+    // The create of the leader lands now.
+    gate!.open();
+    await until('what it created has the recorded end', () => cluster.reason(job.id) === 'Cancelled', 15_000);
+    const next = await cluster.submit({ token });
+    await cluster.ended(next.id);
+    assert.equal(runs(job), 0);
+    assert.equal(cluster.most(token), 1);
   });
 
   it('one that has to wait is left to the API', async () => {

@@ -79,20 +79,6 @@ describe('ledger', () => {
     assert.equal(ledger.token(1).held, 0);
   });
 
-  it('a slot held under another key becomes that of the job, once', () => {
-    const ledger = new Ledger<Entry>();
-    ledger.hold(entry('early a', 1), slots(1));
-    assert.equal(ledger.wouldRun(entry('b', 1), slots(1)), false);
-    assert.equal(ledger.handOver('early a', entry('a', 1)), true);
-    assert.equal(ledger.handOver('early a', entry('a', 1)), false);
-    assert.deepEqual([ledger.held, ledger.token(1).held], [1, 1]);
-    ledger.remove('early a');
-    assert.equal(ledger.token(1).held, 1);
-    ledger.remove('a');
-    assert.deepEqual([ledger.held, ledger.token(1).held], [0, 0]);
-    assert.equal(ledger.wouldRun(entry('b', 1), slots(1)), true);
-  });
-
   it('counts the jobs that a new leader finds running, even above a lowered limit', () => {
     const ledger = new Ledger<Entry>();
     for (let i = 0; i < 4; i++) ledger.hold(entry(`r${i}`, 1), slots(2));

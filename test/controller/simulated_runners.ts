@@ -10,7 +10,6 @@ import {
   type RunnerUse,
   SUBJECT,
   type Attempt,
-  type Begin,
   type Cancel,
   type Go,
   type Lease,
@@ -26,7 +25,6 @@ import { LABEL } from '../../src/platform/kube/resource.ts';
 import {
   heartbeatOf,
   initialState,
-  onBegin,
   onCancel,
   onCollected,
   onDrain,
@@ -45,8 +43,6 @@ type Refusal = Extract<OrderAnswer, { ok: false }>['why'];
 export interface Behaviour {
   /** Reaction to a go order: a result after `ms`, no result (`hold`), a refusal, or no reply. */
   go: (order: Go, runner: SimulatedRunner) => { ms: number } | 'hold' | Refusal | 'silent';
-  /** Called when a runner was prepared. Its answer has a number if this resolves to true. */
-  begins: (order: Prepare) => boolean | Promise<boolean>;
   result: (order: Go) => TextBody;
   heartbeatMs: number;
   /** Whether new pods start at all; `running`: once their phase says so, where the cluster has nodes. */
@@ -64,7 +60,7 @@ export interface SimulatedRunner {
   uid: string;
   state: State;
   orders: {
-    what: 'prepare' | 'begin' | 'go' | 'cancel';
+    what: 'prepare' | 'go' | 'cancel';
     job: string;
     attempt: number;
     epoch: number;
@@ -192,8 +188,8 @@ function startRunner(
   };
 
   const answer = (
-    what: 'prepare' | 'begin' | 'go' | 'cancel',
-    order: Prepare | Begin | Go | Cancel,
+    what: 'prepare' | 'go' | 'cancel',
+    order: Prepare | Go | Cancel,
     given: OrderAnswer,
   ): OrderAnswer | undefined => {
     if (runner.mute) return undefined;
@@ -201,18 +197,11 @@ function startRunner(
     return given;
   };
   const listen = (): Subscribed[] => [
-    bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(uid), async ({ message }) => {
+    bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(uid), ({ message }) => {
       if (runner.mute) return undefined;
       const { state, answer: given } = onPrepare(runner.state, message, now());
       change(state);
-      if (!answer('prepare', message, given)?.ok || !(await behaviour.begins(message))) return given;
-      return { ok: true, number: '1' };
-    }),
-    bus.serve<Begin, OrderAnswer>(SUBJECT.begin(uid), ({ message }) => {
-      if (runner.mute) return undefined;
-      const { state, answer: given } = onBegin(runner.state, message, now());
-      change(state);
-      return answer('begin', message, given);
+      return answer('prepare', message, given);
     }),
     bus.serve<Go, OrderAnswer>(SUBJECT.go(uid), ({ message }) => {
       const will = behaviour.go(message, runner);
@@ -220,7 +209,7 @@ function startRunner(
       if (typeof will === 'string' && will !== 'hold') return answer('go', message, { ok: false, why: will });
       const { state, answer: given, effects } = onGo(runner.state, message, now());
       change(state);
-      if (effects.some((effect) => effect.do === 'run' || effect.do === 'keep')) {
+      if (effects.some((effect) => effect.do === 'run')) {
         running = message;
         log(message.job, message.attempt, uid);
         if (will !== 'hold')
@@ -285,7 +274,6 @@ export async function simulateRunners(
 ): Promise<SimulatedRunners> {
   const behaviour: Behaviour = {
     go: () => ({ ms: 5 }),
-    begins: () => true,
     result: success,
     heartbeatMs: 500,
     boot: true,

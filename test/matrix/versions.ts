@@ -18,7 +18,7 @@ export const ON_SERVER: readonly Area[] = [
   ['Client: watches, lease, events', ['test/kube/*.test.ts']],
   [
     'ProbeJobs from create to end, with simulated runners',
-    ['leader', 'early', 'takeover', 'finalizers'].map((name) => `test/controller/${name}.test.ts`),
+    ['leader', 'create', 'takeover', 'finalizers'].map((name) => `test/controller/${name}.test.ts`),
   ],
   ['Runner pods as the API server takes them', ['test/controller/pools.test.ts', 'test/controller/pool_pods.test.ts']],
 ];

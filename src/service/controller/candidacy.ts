@@ -1,7 +1,7 @@
 /** Takes part in the leader election, and runs a term while this replica leads. */
-import { EARLY_QUIET_MS } from '../../platform/bus/messages.ts';
 import type { KubeClient } from '../../platform/kube/client.ts';
 import { startElection } from '../../platform/kube/lease.ts';
+import { LEASE_MARGIN_MS } from './leader/dispatch.ts';
 import { highestFence } from './leader/fence.ts';
 import { startTerm, type RunningTerm, type TermDeps } from './term.ts';
 
@@ -31,7 +31,8 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
     namespace: config.namespace,
     holder: config.podName,
     now: () => deps.store.clock.now(),
-    quietMs: EARLY_QUIET_MS,
+    // A write of its holder may be under way.
+    quietMs: LEASE_MARGIN_MS,
     // A deleted Lease restarts its count of transitions, and runners refuse an epoch older than one they have seen.
     epochFloor: async () =>
       jobs

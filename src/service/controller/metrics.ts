@@ -38,11 +38,6 @@ function countersOf(registry: Registry) {
   const { counter, gauge, histogram } = makersOf(registers);
   return {
     admitted: counter('probeyard_jobs_admitted_total', 'Jobs that got a slot and a runner', 'pool'),
-    early: counter(
-      'probeyard_early_starts_total',
-      'Jobs whose tools began while the ProbeJob was being created, by whether it was admitted',
-      'outcome',
-    ),
     waited: counter(
       'probeyard_jobs_waited_total',
       'Jobs that waited for more than a second, by what they waited for then',
@@ -121,7 +116,6 @@ export function controllerMetrics(options: { defaults?: boolean } = {}) {
   if (options.defaults) processMetrics(registry);
   const count = countersOf(registry);
   // A counter that begins at 1 has no increase: series that alerts watch begin at 0.
-  for (const outcome of ['admitted', 'dropped']) count.early.inc({ outcome }, 0);
   for (const reason of WAITING) count.waited.inc({ reason }, 0);
   const known = new Set<string>();
   const begin = (pool: string): void => {
@@ -140,7 +134,6 @@ export function controllerMetrics(options: { defaults?: boolean } = {}) {
       count.admitted.inc({ pool });
       count.queue.observe({ pool }, queueMs / 1000);
     },
-    startedEarly: (outcome: 'admitted' | 'dropped') => count.early.inc({ outcome }),
     waited: (reason: WaitingCause) => count.waited.inc({ reason }),
     finished: (pool: string, reason: string) => count.finished.inc({ pool, reason }),
     retried: (pool: string, reason: LossCause) => count.retried.inc({ pool, reason }),

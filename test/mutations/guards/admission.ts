@@ -46,39 +46,6 @@ export const admission: readonly Guard[] = [
     'hold',
     () => () => undefined,
   ),
-  withoutMethod(
-    'a slot stays held when its key changes',
-    'test/controller/ledger.test.ts',
-    ledger,
-    'Ledger',
-    'handOver',
-    () => () => false,
-  ),
-  without(
-    'a leader that ends on purpose ends what it has begun',
-    'test/controller/early.test.ts',
-    () => import('../../../src/service/controller/leader/early.ts'),
-    'endEarly',
-    () => () => Promise.resolve(),
-  ),
-  without(
-    'what was begun for another assignment is run again',
-    ORDERS,
-    orders,
-    'onGo',
-    (original) => (state, order, now) => {
-      const { task } = state;
-      return original(task ? { ...state, task: { ...task, prepared: order } } : state, order, now);
-    },
-  ),
-  without(
-    'what was begun and not admitted is abandoned',
-    ORDERS,
-    orders,
-    'onTime',
-    (original) => (state, now) =>
-      state.task?.stage === 'early' ? { state, answer: { ok: true }, effects: [] } : original(state, now),
-  ),
   without(
     'an order of an older term is refused',
     ORDERS,

@@ -19,7 +19,7 @@ export const bus: readonly Guard[] = [
       subscribe: ['>'],
     }),
   ),
-  without('the API says nothing but early words', CALLOUT, permissions, 'apiPermissions', (original) => ({
+  without('the API says nothing but what it may', CALLOUT, permissions, 'apiPermissions', (original) => ({
     ...original,
     publish: ['>'],
   })),

@@ -7,7 +7,6 @@ import { stamp } from '../../../platform/kube/conditions.ts';
 import type { ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
 import { sendGo } from '../pools/send_order.ts';
 import { afterRefusal } from '../retry_policy.ts';
-import { admittedEarly } from './early.ts';
 import { endOf } from './ends.ts';
 import { resultPathOf, stateOf, type Job } from './job.ts';
 import { admittedStatus, readLive, WRITE_MS, writeStatus } from './job_status.ts';
@@ -58,9 +57,7 @@ export function startAttempt(state: TermState, job: Job): void {
     'admitted',
   );
   const runner = job.runner && runners.get(job.runner.uid);
-  if (!runner) return;
-  runners.confirm(runner, job.key, job.attempt);
-  admittedEarly(state, job);
+  if (runner) runners.confirm(runner, job.key, job.attempt);
 }
 
 export async function go(state: TermState, job: Job): Promise<void> {

@@ -19,7 +19,7 @@ export const JOB_STATES = {
   none: 'The leader has no record of the job.',
   creating:
     'The leader creates the ProbeJob with its admission, as the API described it. A slot is held and a runner ' +
-    'prepared, and its tools may have begun.',
+    'prepared.',
   suspended: 'The watch has shown the ProbeJob, and its `spec.suspend` is true or was. It counts for nothing.',
   intake:
     'The watch has shown the ProbeJob. Token, source, policy and tools are being resolved, in the order of its ' +
@@ -62,8 +62,6 @@ export interface Job extends Entry {
   status: ProbeJobStatus | undefined;
   resourceVersion: string;
   timers: NodeJS.Timeout[];
-  /** Its tools were begun before the admission; undefined from then on. */
-  early: EarlyStart | undefined;
   /** The attempt that runs, or ran last; 0 before the first admission. */
   attempt: number;
   /** Attempts that failed because the runner refused the job. */
@@ -91,7 +89,6 @@ export interface Job extends Entry {
 export const noState = () => ({
   state: 'none' as const,
   timers: [],
-  early: undefined,
   refusals: 0,
   absences: 0,
   runner: undefined,
@@ -106,13 +103,6 @@ export type JobRecord = UnresolvedJob | Job;
 
 export const isResolved = (record: JobRecord | undefined): record is Job =>
   record !== undefined && 'assignment' in record;
-
-/** Tools that were begun before the admission of their job. */
-export interface EarlyStart {
-  job: Job;
-  /** Monotonic time of the order. */
-  begunAt: number;
-}
 
 /**
  * The policy of a job, without its document: that is read when the runner gets the job, because 10,000 jobs may wait
@@ -196,10 +186,8 @@ type On<State, Event extends JobEvent = JobEvent, Of extends JobRecord = Job> = 
  * (leader.ts).
  */
 export interface Effects<State> {
-  'begin early': On<State>;
   create: On<State, EventOf<'announced'>>;
   'note object': On<State, EventOf<'suspended' | 'resumed' | 'seen'>>;
-  'drop early': On<State>;
   'mark suspended': On<State, EventOf<'suspended'>, JobRecord>;
   'mark resumed': On<State, EventOf<'resumed'>, JobRecord>;
   'count slot': On<State, EventOf<'seen'>, JobRecord>;
@@ -252,7 +240,7 @@ const endsFrom = (...before: Effect[]) => ({
 /** By state and event. A pair that is missing is impossible. */
 export const TRANSITIONS: Readonly<Record<JobState, Partial<Record<EventName, Transition | typeof IGNORED>>>> = {
   none: {
-    announced: to('creating', 'hold slot', 'begin early', 'create'),
+    announced: to('creating', 'hold slot', 'prepare', 'create'),
     suspended: to('suspended', 'mark suspended'),
     resumed: to('suspended', 'mark resumed'),
     seen: to('intake', 'count slot', 'resolve'),
@@ -270,7 +258,7 @@ export const TRANSITIONS: Readonly<Record<JobState, Partial<Record<EventName, Tr
     resumed: to('creating', 'note object'),
     seen: to('creating', 'note object'),
     written: to('running', 'limit run time', 'start attempt', 'go'),
-    dropped: to('none', 'drop early'),
+    dropped: to('none', 'let go', 'release slot'),
     gone: to('ending', 'mark gone', 'let go', 'record end'),
   },
   suspended: {

@@ -10,7 +10,6 @@ import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import type { Waiting } from '../pools/plan.ts';
 import { create, noteObject } from './create.ts';
 import { admit, admitNext, go, startAttempt } from './dispatch.ts';
-import { beginEarly, dropEarly, endEarly } from './early.ts';
 import {
   deleted,
   limitQueueTime,
@@ -34,10 +33,8 @@ import { refusalOf } from './resolve_job.ts';
 
 /** By name, in the order in which a job meets them. */
 const EFFECTS: Effects<TermState> = {
-  'begin early': beginEarly,
   create,
   'note object': noteObject,
-  'drop early': dropEarly,
   'mark suspended': markSuspended,
   'mark resumed': markResumed,
   'count slot': countSlot,
@@ -48,7 +45,7 @@ const EFFECTS: Effects<TermState> = {
   'hold slot': ({ ledger }, job, { slots }) => ledger.hold(job, slots),
   'limit queue time': limitQueueTime,
   'limit run time': limitRunTime,
-  prepare: (state, job) => void prepare(state, job),
+  prepare,
   'write admission': admit,
   'start attempt': startAttempt,
   go,
@@ -94,11 +91,9 @@ export class Leader extends TermState {
     return recover(this);
   }
 
-  /** Resolves when no tool is left that this term began without an admission. */
-  async stop(): Promise<void> {
+  stop(): void {
     this.#unfollow();
     for (const job of this.jobs.allTaken()) disarm(job);
-    await endEarly(this);
   }
 
   seen(job: ProbeJob): void {

@@ -281,14 +281,7 @@ export class Ledger<E extends Entry> {
     if (limits) this.setLimits(entry.token, limits);
   }
 
-  /** The slot that is held under this key becomes that of a job of the same token. False if there is none. */
-  handOver(key: string, to: Entry): boolean {
-    if (!this.#holders.delete(key)) return false;
-    this.#holders.set(to.key, to);
-    return true;
-  }
-
-  /** Whether a job about to be created would be admitted at once, to let a runner begin early. */
+  /** Whether a job about to be created would be admitted at once. */
   wouldRun({ token: tokenId, account: accountId, pool }: Omit<Entry, 'key'>, limits: SlotLimits): boolean {
     if (this.token(tokenId).held >= limits.token || this.account(accountId).held >= limits.account) return false;
     return (this.#tokens.get(tokenId)?.queues.get(pool)?.size ?? 0) === 0;

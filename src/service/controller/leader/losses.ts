@@ -97,7 +97,7 @@ export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
     // A pod that the watch has not shown yet may be new. One that it never shows is not ours.
     ...((runner === undefined && beat.ageMs > STRANGER_MS) || runner?.deleting ? { drain: true } : {}),
     // The ProbeJob no longer exists, or runs another attempt: the result is not needed.
-    ...(state.ready && (beat.phase === 'running' || beat.early) && (unknown || former)
+    ...(state.ready && beat.phase === 'running' && (unknown || former)
       ? { cancel: { job: beat.job ?? '', attempt: beat.attempt ?? 0 } }
       : {}),
   };

@@ -72,9 +72,9 @@ export function orderFor(state: TermState, job: Job) {
   };
 }
 
-/** A runner that refuses will also refuse the `go`, so the answer says only whether it can begin early. */
-export function prepare(state: TermState, job: Job): Promise<Said> | undefined {
-  if (!job.runner || job.prepared) return undefined;
+/** The answer decides nothing: a runner that refuses will also refuse the `go`. */
+export function prepare(state: TermState, job: Job): void {
+  if (!job.runner || job.prepared) return;
   job.prepared = true;
-  return sendPrepare(state.deps.bus, job.runner.uid, orderFor(state, job));
+  void sendPrepare(state.deps.bus, job.runner.uid, orderFor(state, job));
 }

@@ -22,7 +22,6 @@ import { IntakeChains } from './intake_chains.ts';
 import {
   isResolved,
   transition,
-  type EarlyStart,
   type Effects,
   type Job,
   type JobEvent,
@@ -78,8 +77,6 @@ class Jobs {
   /** Index of those that wait for another runner. */
   readonly #retrying = new Set<Job>();
   readonly #suspended = new Set<string>();
-  /** Index of early starts whose tools may run without an admission, of dropped ones too. */
-  readonly begun = new Set<EarlyStart>();
 
   get(key: JobKey): JobRecord | undefined {
     return this.#records.get(key);

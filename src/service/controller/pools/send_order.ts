@@ -3,7 +3,6 @@ import type { Bus } from '../../../platform/bus/connect.ts';
 import { BusError } from '../../../platform/bus/errors.ts';
 import {
   SUBJECT,
-  type Begin,
   type Cancel,
   type Go,
   type OrderAnswer,
@@ -31,7 +30,6 @@ async function say(bus: Bus, subject: string, order: object): Promise<Said> {
 
 export const sendPrepare = (bus: Bus, uid: string, order: Prepare): Promise<Said> =>
   say(bus, SUBJECT.prepare(uid), order);
-export const sendBegin = (bus: Bus, uid: string, order: Begin): Promise<Said> => say(bus, SUBJECT.begin(uid), order);
 export const sendGo = (bus: Bus, uid: string, order: Go): Promise<Said> => say(bus, SUBJECT.go(uid), order);
 export const sendCancel = (bus: Bus, uid: string, order: Cancel): Promise<Said> => say(bus, SUBJECT.cancel(uid), order);
 export const sendRenew = (bus: Bus, uid: string, order: Renew): Promise<Said> => say(bus, SUBJECT.renew(uid), order);

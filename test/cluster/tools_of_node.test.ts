@@ -1,12 +1,9 @@
-/** Tools that begin before the admission, counted as processes of the node: a status does not show them. */
+/** What a token runs, counted as processes of the node: a status does not show them. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EARLY_OVER_MS } from '../../src/platform/bus/messages.ts';
-import { PODS } from '../../src/platform/kube/client.ts';
-import { LABEL } from '../../src/platform/kube/resource.ts';
 import { leaderPod, pidsOf } from '../faults/load.ts';
-import { NAMESPACE, cluster, eventually, type Cluster } from './fixture.ts';
+import { cluster, eventually, type Cluster } from './fixture.ts';
 
 /** A path that only these tests ask for: no other ffprobe of this machine is counted. */
 const isTool = (pid: string): boolean => {
@@ -18,23 +15,7 @@ const isTool = (pid: string): boolean => {
 };
 const toolsOfNode = (): number => readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isTool(name)).length;
 
-/** Jobs that began early and were admitted, of all controllers. */
-async function admittedEarly(c: Cluster): Promise<number> {
-  const { items } = await c.kube.listAll(PODS, {
-    namespace: NAMESPACE,
-    labelSelector: `${LABEL.component}=controller`,
-  });
-  const counts = await Promise.all(
-    items.map(async ({ metadata }) => {
-      const path = `/api/v1/namespaces/${NAMESPACE}/pods/${metadata.name}:9090/proxy/metrics`;
-      const text = await c.kubectl('get', '--raw', path);
-      return Number(/^probeyard_early_starts_total\{outcome="admitted"\} (\S+)$/m.exec(text)?.[1] ?? Number.NaN);
-    }),
-  );
-  return counts.reduce((sum, count) => sum + count, 0);
-}
-
-describe('early start', function () {
+describe('tools of the node', function () {
   this.timeout(120_000);
   let c: Cluster;
   before(async () => {
@@ -63,22 +44,6 @@ describe('early start', function () {
       setTimeout(() => response.writeHead(404).end(), 300);
     });
 
-  it('a warm request begins before it is admitted, and its job shows one attempt', async () => {
-    const origin = await c.origin();
-    const { token } = await c.newToken();
-    const before = await admittedEarly(c);
-    assert.ok(Number.isFinite(before));
-    let tries = 0;
-    // Under load a job may be created sooner than its runner is ready.
-    await eventually('a request has begun early', 60, async () => {
-      tries++;
-      const { status, json } = await c.probe({ url: `${origin.url}/tiny.mp4`, only: 'ffprobe' }, { token });
-      assert.deepEqual([status, json.success], [200, true]);
-      return (await admittedEarly(c)) > before;
-    });
-    console.log(`      request ${tries} began early`);
-  });
-
   it('of a token that may run one job, one tool runs on the node', async () => {
     const { url } = await slowOrigin();
     const { token } = await c.newToken(1);
@@ -106,11 +71,11 @@ describe('early start', function () {
       hangUp.abort();
       await assert.rejects(gone);
     }
-    await eventually('the node runs no tool', EARLY_OVER_MS / 1000 + 5, () => toolsOfNode() === 0);
+    await eventually('the node runs no tool', 7, () => toolsOfNode() === 0);
     assert.ok((await stop()) <= 1);
   });
 
-  it('a leader that is stopped for 8 s begins nothing when it goes on', async () => {
+  it('a leader that is stopped for 8 s lets nothing more begin when it goes on', async () => {
     const { url } = await slowOrigin();
     const { token } = await c.newToken(1);
     const pids = pidsOf('PY_POD_NAME', await leaderPod(c));
