@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { serveCallout } from '../../src/platform/bus/callout.ts';
-import { isBeatOf, isBegin, isCancel, isGo, isPrepare } from '../../src/platform/bus/claims.ts';
+import { isBeatOf, isCancel, isGo, isPrepare } from '../../src/platform/bus/claims.ts';
 import type { Bus } from '../../src/platform/bus/connect.ts';
 import { STREAM, SUBJECT } from '../../src/platform/bus/messages.ts';
 import { INBOX } from '../../src/platform/bus/permissions.ts';
@@ -80,14 +80,14 @@ describe('bus: reply subjects that the sender may not publish to', function () {
       controller.subscribe(SUBJECT.early, ({ message }) => void heard.push(message)),
     ];
     await barrier();
-    const orders = [SUBJECT.prepare(victim), SUBJECT.begin(victim), SUBJECT.go(victim), SUBJECT.cancel(victim)];
+    const orders = [SUBJECT.prepare(victim), SUBJECT.go(victim), SUBJECT.cancel(victim)];
     const targets = [...orders, SUBJECT.early];
     for (const reply of [...targets, `$JS.API.STREAM.PURGE.${STREAM.chunks}`, `$JS.API.STREAM.DELETE.${STREAM.chunks}`])
       runner.connection.publish(SUBJECT.result(liar), '{}', { reply });
     await until('every sender has its confirmation', () => heard.length === targets.length);
     for (const message of heard)
       assert.ok(
-        ![isPrepare, isBegin, isGo, isCancel].some((is) => is(message)) &&
+        ![isPrepare, isGo, isCancel].some((is) => is(message)) &&
           !isBeatOf(SUBJECT.heartbeat(victim), message),
         JSON.stringify(message),
       );

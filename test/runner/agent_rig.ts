@@ -13,7 +13,6 @@ import {
   type AssignedTool,
   type Assignment,
   type Attempt,
-  type Begin,
   type Go,
   type Heartbeat,
   type Lease,
@@ -98,7 +97,7 @@ export class Rig {
     this.launcher = openLauncher(this.launcherProcess.socket, { cleanMs: 3_000 });
     this.proxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], pace: this.pace, ...this.proxyOptions });
     await this.launcher.whenConnected(5_000);
-    // With its answer the launcher says that it knows early starts.
+    // With its answer the launcher says what it can.
     await this.launcher.killAll();
     this.leader = await connectBus({ url: this.nats.url, name: 'leader', inboxPrefix: INBOX.controller });
     await ensureStreams(await managerOf(this.leader));
@@ -245,20 +244,9 @@ export class Rig {
     return this.leader.request<OrderAnswer>(subject(this.uid), order, 2_000);
   }
 
-  /** Prepares a job; the number with which it can begin, if the runner gave one. */
-  async prepare(order: Go): Promise<string | undefined> {
+  async prepare(order: Go): Promise<void> {
     const { remainingMs: _, ...prepare } = order;
     const answer = await this.say(SUBJECT.prepare, prepare satisfies Prepare);
-    if (!answer.ok) throw new Error(`refused: ${answer.why}`);
-    return answer.number;
-  }
-
-  /** Begins a job before its admission: prepares it first, if no number is given. */
-  async begin(order: Go, number?: string): Promise<void> {
-    const { epoch, job, attempt } = order;
-    const given = number ?? (await this.prepare(order));
-    if (given === undefined) throw new Error('the runner gave no number');
-    const answer = await this.say(SUBJECT.begin, { epoch, job, attempt, number: given } satisfies Begin);
     if (!answer.ok) throw new Error(`refused: ${answer.why}`);
   }
 

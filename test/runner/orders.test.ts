@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import {
-  EARLY_MS,
   type Assignment,
-  type Begin,
   type Cancel,
   type Go,
   type OrderAnswer,
@@ -14,7 +12,6 @@ import {
   initialState,
   isFinished,
   isNews,
-  onBegin,
   onCancel,
   onCollected,
   onDrain,
@@ -51,8 +48,6 @@ const order = (job: string, more: Partial<Go> = {}): Go => ({
 });
 const idle: State = { ...initialState(0), epoch: 5 };
 const prepared = onPrepare(idle, order('a'), 100).state;
-const begin = (job: string, more: Partial<Begin> = {}): Begin => ({ epoch: 5, job, attempt: 1, number: '7', ...more });
-const early = onBegin(prepared, begin('a'), 100).state;
 const running = onGo(idle, order('a'), 100).state;
 const publishing = onRan(running, 200);
 const done = onCollected(publishing, { job: 'a', attempt: 1 }, 300);
@@ -74,6 +69,13 @@ describe('orders', () => {
     [
       'prepare of another job replaces the first',
       onPrepare(prepared, order('b'), 1),
+      true,
+      ['release', 'prepare'],
+      'prepared',
+    ],
+    [
+      'prepare of another attempt replaces the first',
+      onPrepare(prepared, order('a', { attempt: 2 }), 1),
       true,
       ['release', 'prepare'],
       'prepared',
@@ -102,6 +104,16 @@ describe('orders', () => {
       ['release', 'run'],
       'running',
     ],
+    ['go of a newer term than was prepared', onGo(prepared, order('a', { epoch: 6 }), 1), true, ['run'], 'running'],
+    ['go of an older term than was prepared', onGo(prepared, order('a', { epoch: 4 }), 1), 'epoch', [], 'prepared'],
+    ['go after the time of the prepare', onGo(onTime(prepared, 9_999).state, order('a'), 1), true, ['run'], 'running'],
+    [
+      'go of another job while draining and prepared',
+      onGo(onDrain(prepared), order('b'), 1),
+      'draining',
+      [],
+      'draining',
+    ],
     ['go twice', onGo(running, order('a'), 1), true, [], 'running'],
     ['go of a job that is being published', onGo(publishing, order('a'), 1), true, [], 'publishing'],
     ['go of a collected job', onGo(done, order('a'), 1), true, [], 'idle'],
@@ -126,13 +138,11 @@ describe('orders', () => {
     ['renewal of an idle agent', onRenew(done, { epoch: 5 }, 1), true, [], 'idle'],
     ['renewal again', onRenew(renewing, { epoch: 5 }, 1), true, [], 'idle'],
     ['renewal with a prepared job', onRenew(prepared, { epoch: 5 }, 1), true, ['release'], 'idle'],
-    ['renewal with a begun job', onRenew(early, { epoch: 5 }, 1), true, ['abandon'], 'idle'],
     ['renewal while running', onRenew(running, { epoch: 5 }, 1), 'busy', [], 'running'],
     ['renewal while a result is being published', onRenew(publishing, { epoch: 5 }, 1), 'busy', [], 'publishing'],
     ['renewal while draining', onRenew(draining, { epoch: 5 }, 1), 'draining', [], 'draining'],
     ['renewal by an older term', onRenew(idle, { epoch: 4 }, 1), 'epoch', [], 'idle'],
     ['prepare after a renewal', onPrepare(renewing, order('a'), 1), 'draining', [], 'idle'],
-    ['begin after a renewal', onBegin({ ...prepared, renewing: true }, begin('a'), 1), 'draining', [], 'prepared'],
     ['go after a renewal', onGo(renewing, order('a'), 1), 'draining', [], 'idle'],
     [
       'go of a job prepared before a renewal',
@@ -156,6 +166,20 @@ describe('orders', () => {
       'idle',
     ],
     [
+      'cancel of another attempt than was prepared',
+      onCancel(prepared, cancel({ attempt: 2 }), 1),
+      true,
+      [],
+      'prepared',
+    ],
+    [
+      'cancel of the prepared job by an older term',
+      onCancel(prepared, cancel({ epoch: 4 }), 1),
+      'epoch',
+      [],
+      'prepared',
+    ],
+    [
       'cancel of another attempt',
       onCancel(running, { epoch: 5, job: 'a', attempt: 2, why: 'superseded' }, 1),
       true,
@@ -177,100 +201,6 @@ describe('orders', () => {
       [],
       'running',
     ],
-    ['begin of the prepared job', onBegin(prepared, begin('a'), 1), true, ['begin'], 'prepared'],
-    ['begin without prepare', onBegin(idle, begin('a'), 1), 'busy', [], 'idle'],
-    ['begin of another job than was prepared', onBegin(prepared, begin('b'), 1), 'busy', [], 'prepared'],
-    [
-      'begin of another attempt than was prepared',
-      onBegin(prepared, begin('a', { attempt: 2 }), 1),
-      'busy',
-      [],
-      'prepared',
-    ],
-    ['begin twice', onBegin(early, begin('a'), 1), 'busy', [], 'prepared'],
-    ['begin of another job while early', onBegin(early, begin('b'), 1), 'busy', [], 'prepared'],
-    ['begin of the running job', onBegin(running, begin('a'), 1), 'busy', [], 'running'],
-    ['begin of a finished job', onBegin(done, begin('a'), 1), 'busy', [], 'idle'],
-    ['begin of an older term', onBegin(prepared, begin('a', { epoch: 4 }), 1), 'epoch', [], 'prepared'],
-    ['begin of a newer term than the prepare', onBegin(prepared, begin('a', { epoch: 6 }), 1), 'busy', [], 'prepared'],
-    [
-      'begin of the term of the prepare, after a newer one',
-      onBegin(onLease(prepared, { epoch: 6 }, 1).state, begin('a'), 1),
-      'epoch',
-      [],
-      'prepared',
-    ],
-    ['begin while draining', onBegin(onDrain(prepared), begin('a'), 1), 'draining', [], 'draining'],
-    ['begin after the time of the prepare', onBegin(onTime(prepared, 9_999).state, begin('a'), 1), 'busy', [], 'idle'],
-    ['go of what was begun', onGo(early, order('a'), 1), true, ['keep'], 'running'],
-    [
-      'go of what was begun, with less time left',
-      onGo(early, order('a', { remainingMs: 5 }), 1),
-      true,
-      ['keep'],
-      'running',
-    ],
-    [
-      'go of what was begun, with a policy',
-      onGo(early, order('a', { assignment: { ...assignment, policy } }), 1),
-      true,
-      ['keep'],
-      'running',
-    ],
-    [
-      'go of what was begun, with a policy that is undefined',
-      onGo(early, order('a', { assignment: { ...assignment, policy: undefined } }), 1),
-      true,
-      ['keep'],
-      'running',
-    ],
-    [
-      'go of a newer term than was begun',
-      onGo(early, order('a', { epoch: 6 }), 1),
-      true,
-      ['abandon', 'run'],
-      'running',
-    ],
-    ['go of an older term than was begun', onGo(early, order('a', { epoch: 4 }), 1), 'epoch', [], 'prepared'],
-    [
-      'go of another attempt than was begun',
-      onGo(early, order('a', { attempt: 2 }), 1),
-      true,
-      ['abandon', 'run'],
-      'running',
-    ],
-    ['go of another job than was begun', onGo(early, order('b'), 1), true, ['abandon', 'run'], 'running'],
-    [
-      'go of another tenant than was begun',
-      onGo(early, order('b', { tenant: 'account/2' }), 1),
-      'tenant',
-      [],
-      'prepared',
-    ],
-    [
-      'go of another protocol than was begun',
-      onGo(early, order('a', { protocol: RUNNER_PROTOCOL + 1 }), 1),
-      'protocol',
-      [],
-      'prepared',
-    ],
-    ['go twice of what was begun', onGo(onGo(early, order('a'), 1).state, order('a'), 2), true, [], 'running'],
-    ['go of a job begun before the drain', onGo(onDrain(early), order('a'), 1), true, ['keep'], 'draining'],
-    ['go of another job while draining and early', onGo(onDrain(early), order('b'), 1), 'draining', [], 'draining'],
-    ['go after the time of what was begun', onGo(onTime(early, 9_999).state, order('a'), 1), true, ['run'], 'running'],
-    ['prepare of what was begun', onPrepare(early, order('a'), 1), true, [], 'prepared'],
-    ['prepare of another job while early', onPrepare(early, order('b'), 1), true, ['abandon', 'prepare'], 'prepared'],
-    [
-      'prepare of another attempt while early',
-      onPrepare(early, order('a', { attempt: 2 }), 1),
-      true,
-      ['abandon', 'prepare'],
-      'prepared',
-    ],
-    ['cancel of what was begun', onCancel(early, cancel(), 1), true, ['abandon'], 'idle'],
-    ['cancel of another attempt than was begun', onCancel(early, cancel({ attempt: 2 }), 1), true, [], 'prepared'],
-    ['cancel of another job than was begun', onCancel(early, cancel({ job: 'b' }), 1), true, [], 'prepared'],
-    ['cancel of an older term than was begun', onCancel(early, cancel({ epoch: 4 }), 1), 'epoch', [], 'prepared'],
   ];
   for (const [what, decision, expected, does, phase] of table) {
     it(`${what}: ${expected === true ? 'ok' : expected}`, () => {
@@ -384,93 +314,19 @@ describe('orders', () => {
     });
   });
 
-  const changed: [string, Partial<Assignment>][] = [
-    ['kind', { kind: 'compare' }],
-    ['source', { source: { scheme: 'http', url: 'http://origin/b.mp4', class: 'file' } }],
-    ['second source', { other: { scheme: 'http', url: 'http://origin/b.mp4', class: 'file' } }],
-    ['tools', { tools: [{ name: 'ffprobe', version: '7.1', timeoutMs: 1, options: {}, command: [] }] }],
-    ['time', { timeoutMs: 999 }],
-    ['size limit', { maxBytes: 999 }],
-    ['exceptions', { allow: [{ cidr: '10.0.0.1/32' }] }],
-    ['report', { report: { enabled: true, diff: false, prefer: null } }],
-    ['timeline', { timeline: true }],
-  ];
-  for (const [what, more] of changed) {
-    it(`go with another ${what} than was begun: run again`, () => {
-      const decision = onGo(early, order('a', { assignment: { ...assignment, ...more } }), 1);
-      assert.deepEqual(effects(decision), ['abandon', 'run']);
-      assert.equal(phaseOf(decision.state), 'running');
-    });
-  }
-
-  it('another option of a tool than was begun: run again', () => {
-    const tool = { name: 'ffprobe', version: '7.1', timeoutMs: 1, options: {}, command: ['/x'] } as const;
-    const withTool = (options: Record<string, string>) =>
-      order('a', { assignment: { ...assignment, tools: [{ ...tool, command: [...tool.command], options }] } });
-    const begun = onBegin(onPrepare(idle, withTool({}), 1).state, begin('a'), 1).state;
-    assert.deepEqual(effects(onGo(begun, withTool({}), 1)), ['keep']);
-    assert.deepEqual(effects(onGo(begun, withTool({ probesize: '32' }), 1)), ['abandon', 'run']);
-  });
-
-  it('begins what was prepared, with the number of the order', () => {
-    const { effects: done_, state } = onBegin(prepared, begin('a', { number: '18446744073709551615' }), 300);
-    assert.deepEqual(done_, [{ do: 'begin', order: order('a'), number: 0xffff_ffff_ffff_ffffn }]);
-    assert.deepEqual([state.task?.stage, state.task?.since, state.tenant], ['early', 300, 'account/1']);
-  });
-
-  it('keeps and runs the order of the go, and not that of the prepare', () => {
+  it('runs the order of the go, and not that of the prepare', () => {
     const go = order('a', { assignment: { ...assignment, policy }, remainingMs: 5 });
-    assert.deepEqual(onGo(early, go, 1).effects, [{ do: 'keep', order: go }]);
+    assert.deepEqual(onGo(prepared, go, 1).effects, [{ do: 'run', order: go }]);
     const newer = order('a', { epoch: 6 });
-    assert.deepEqual(onGo(early, newer, 1).effects.at(-1), { do: 'run', order: newer });
+    assert.deepEqual(onGo(prepared, newer, 1).effects, [{ do: 'run', order: newer }]);
   });
 
-  it('abandons a begun job that no go followed, and stays bound', () => {
-    assert.deepEqual(onTime(early, 100 + EARLY_MS - 1), unchanged(early));
-    const late = onTime(early, 100 + EARLY_MS);
-    assert.deepEqual(effects(late), ['abandon']);
-    assert.deepEqual([phaseOf(late.state), late.state.tenant, late.state.jobsDone], ['idle', 'account/1', 0]);
-    assert.deepEqual(onTime(onGo(early, order('a'), 200).state, 9_999).effects, []);
-  });
+  it('a lost lease leaves a prepared job, which goes by its own time', () =>
+    assert.deepEqual(onLeaseLost(prepared, 1), unchanged(prepared)));
 
-  it('begun work is not among the recent jobs before its result is published', () => {
-    assert.deepEqual(early.recent, []);
-    assert.deepEqual(onTime(early, 9_999).state.recent, []);
-    assert.deepEqual(onCancel(early, cancel(), 1).state.recent, []);
-    assert.deepEqual(onPrepare(early, order('b'), 1).state.recent, []);
-    assert.equal(onRan(early, 1), early, 'it has no result before the go');
-    assert.deepEqual(onRan(onGo(early, order('a'), 1).state, 2).recent, ['a/1']);
-  });
-
-  it('a lost lease does not end begun work, which ends by its own time', () =>
-    assert.deepEqual(onLeaseLost(early, 1), unchanged(early)));
-
-  it('a reply to a heartbeat cancels begun work', () => {
-    const { state, effects: done_ } = onLease(early, { epoch: 5, cancel: { job: 'a', attempt: 1 } }, 1);
-    assert.deepEqual(
-      done_.map((effect) => effect.do),
-      ['abandon'],
-    );
-    assert.equal(phaseOf(state), 'idle');
-  });
-
-  it('a drain does not wait for work that is not admitted', () => {
-    assert.equal(isFinished(onDrain(early)), true);
-    assert.equal(isFinished(onGo(onDrain(early), order('a'), 1).state), false);
-  });
-
-  it('a heartbeat tells prepared and begun work apart', () => {
-    const identity = { protocol: 1, pod: 'p', uid: 'u', namespace: 'n', pool: 'short', generation: 'g' };
-    const beat = (state: State) => {
-      const { phase, early: isEarly, job, attempt, idleMs } = heartbeatOf(state, identity, 50, 1050);
-      return { phase, isEarly, job, attempt, idleMs };
-    };
-    const task = { job: 'a', attempt: 1, idleMs: 0 };
-    assert.deepEqual(beat(early), { phase: 'prepared', isEarly: true, ...task });
-    assert.deepEqual(beat(onDrain(early)), { phase: 'draining', isEarly: true, ...task });
-    assert.deepEqual(beat(prepared), { phase: 'prepared', isEarly: undefined, ...task });
-    assert.deepEqual(beat(onGo(early, order('a'), 1).state), { phase: 'running', isEarly: undefined, ...task });
-    assert.equal('early' in heartbeatOf(running, identity, 50, 1050), false);
+  it('a drain does not wait for a job that is not admitted', () => {
+    assert.equal(isFinished(onDrain(prepared)), true);
+    assert.equal(isFinished(onGo(onDrain(prepared), order('a'), 1).state), false);
   });
 
   const news: [string, State, State, boolean][] = [
@@ -485,9 +341,6 @@ describe('orders', () => {
       onCancel(running, { epoch: 5, job: 'a', attempt: 1, why: 'cancelled' }, 300).state,
       true,
     ],
-    ["begun, by the leader's own order", prepared, early, false],
-    ["kept, by the leader's own order", early, onGo(early, order('a'), 1).state, false],
-    ['free again, because no go followed what was begun', early, onTime(early, 5_000).state, true],
     ['draining while a job runs', running, onDrain(running), true],
     ['draining while idle', idle, draining, true],
     ['a newer term', idle, { ...idle, epoch: 6 }, false],
@@ -500,10 +353,9 @@ describe('orders', () => {
 
 describe('orders: what a cancelled job has cost', () => {
   const task = { job: 'a', attempt: 1, since: 1_000 };
-  const at = (stage: 'prepared' | 'early' | 'running'): State => ({ ...initialState(0), task: { ...task, stage } });
+  const at = (stage: 'prepared' | 'running'): State => ({ ...initialState(0), task: { ...task, stage } });
   for (const [title, state, given, expected] of [
     ['of a prepared job: what was read ahead', at('prepared'), cancel(), { bytes: 77, ms: 0 }],
-    ['of a job begun early', at('early'), cancel(), { bytes: 77, ms: 251 }],
     ['of a running job', at('running'), cancel(), { bytes: 77, ms: 251 }],
     ['of another attempt: nothing', at('running'), cancel({ attempt: 2 }), undefined],
     ['of no job: nothing', initialState(0), cancel(), undefined],

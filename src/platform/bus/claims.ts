@@ -3,7 +3,7 @@
  * With a chosen reply subject a sender could make JetStream, or another responder, publish where the sender may not. So
  * a message is accepted by its form and for the pod named in its subject, and never by its own claims.
  */
-import type { Begin, Cancel, Go, Heartbeat, Prepare, Renew, RunnerUse } from './messages.ts';
+import type { Cancel, Go, Heartbeat, Prepare, Renew, RunnerUse } from './messages.ts';
 import { SUBJECT } from './messages.ts';
 import { RUNNER_PHASES } from './runner_phase.ts';
 
@@ -31,7 +31,6 @@ export function isBeatOf(subject: string, beat: unknown): beat is Heartbeat {
     optional(beat['tenant'], isName) &&
     optional(beat['job'], isName) &&
     optional(beat['attempt'], isCount) &&
-    optional(beat['early'], (early) => typeof early === 'boolean') &&
     optional(beat['walls'], isWalls)
   );
 }
@@ -55,8 +54,4 @@ export const isRenew = (order: unknown): order is Renew => isObject(order) && is
 export const isCancel = (order: unknown): order is Cancel => isOrder(order);
 export const isPrepare = (order: unknown): order is Prepare =>
   isOrder(order) && isName(order['tenant']) && isObject(order['assignment']);
-/** The launcher's numbers have 64 bits. */
-const isNumber = (text: unknown): boolean =>
-  typeof text === 'string' && /^[1-9][0-9]{0,19}$/.test(text) && BigInt(text) < 2n ** 64n;
-export const isBegin = (order: unknown): order is Begin => isOrder(order) && isNumber(order['number']);
 export const isGo = (order: unknown): order is Go => isPrepare(order) && isCount((order as Partial<Go>).remainingMs);

@@ -31,7 +31,6 @@ export const SUBJECT = {
   heartbeats: 'py.hb.*',
   /** Leader to one agent; all are requests. */
   prepare: (runner: string) => `py.run.${runner}.prepare`,
-  begin: (runner: string) => `py.run.${runner}.begin`,
   go: (runner: string) => `py.run.${runner}.go`,
   cancel: (runner: string) => `py.run.${runner}.cancel`,
   renew: (runner: string) => `py.run.${runner}.renew`,
@@ -159,13 +158,6 @@ export interface Prepare extends Order {
   tenant: string;
   assignment: Assignment;
 }
-/**
- * Begins the tools of a prepared job before its admission; the runner keeps the results until the `go`. `number` is
- * that of the answer to the `prepare`, and valid for a moment.
- */
-export interface Begin extends Order {
-  number: string;
-}
 /** Contains everything: a `go` works without a previous `prepare`. */
 export interface Go extends Prepare {
   /** Remaining analysis time in milliseconds. */
@@ -186,9 +178,9 @@ export interface RunnerUse {
   bytes: number;
   ms: number;
 }
-/** `number`: the runner can begin the job before its admission. `used`: by the job that was cancelled. */
+/** `used`: by the job that was cancelled. */
 export type OrderAnswer =
-  | { ok: true; number?: string; used?: RunnerUse }
+  | { ok: true; used?: RunnerUse }
   | { ok: false; why: 'epoch' | 'busy' | 'draining' | 'tenant' | 'tools' | 'protocol' | 'unclean' };
 
 export type Walls = Partial<Record<Wall, boolean>>;
@@ -203,8 +195,6 @@ export interface Heartbeat {
   /** Generation label of the pod. */
   generation: string;
   phase: RunnerPhase;
-  /** Its tools run, and the job is not admitted as far as the runner knows. */
-  early?: boolean;
   epoch: number;
   tenant?: string;
   job?: string;

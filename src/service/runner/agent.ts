@@ -2,13 +2,10 @@
  * The agent of one runner pod: receives orders over NATS, runs the tools through the launcher, and publishes results
  * until they are collected. It holds the pod's NATS identity and the sources in plain text, and has no tools.
  */
-import { isBegin, isCancel, isGo, isPrepare, isRenew } from '../../platform/bus/claims.ts';
-import type { Bus, Received, Subscribed } from '../../platform/bus/connect.ts';
+import { isCancel, isGo, isPrepare, isRenew } from '../../platform/bus/claims.ts';
+import type { Bus, Subscribed } from '../../platform/bus/connect.ts';
 import {
-  EARLY_MS,
-  type Assignment,
   type Attempt,
-  type Begin,
   type Cancel,
   type Go,
   type Heartbeat,
@@ -26,8 +23,8 @@ import type { PackedResult } from '../../platform/bus/packing.ts';
 import { publishResult } from '../../platform/bus/results.ts';
 import { backoff, pause } from '../../base/retry.ts';
 import { type Heartbeats, startHeartbeats } from './heartbeat.ts';
-import { mayBegin, type RunSettings, runJob } from './job.ts';
-import { type Launcher, LauncherError } from './launcher.ts';
+import { type RunSettings, runJob } from './job.ts';
+import type { Launcher } from './launcher.ts';
 import {
   type Decision,
   type Effect,
@@ -61,15 +58,6 @@ const GIVE_UP_MS = 600_000;
 /** A pod's containers are not restarted, so without its tools container the agent can run nothing more. */
 const LAUNCHER_GONE_MS = 5_000;
 
-/** What was begun before its admission. */
-interface Begun {
-  number: bigint;
-  job: AbortController;
-  since: number;
-  admitted: PromiseWithResolvers<Assignment>;
-  body: Promise<RawBody>;
-}
-
 const namesOf = ({ requestId, job }: Order) => requestFields({ id: requestId, job });
 
 export const startAgent = (options: AgentOptions): Agent => new Agent(options);
@@ -84,9 +72,8 @@ export class Agent {
   #state: State;
   #source: { key: string; open: JobSource } | undefined;
   /** The running job, or the last one, and how it is dropped. */
-  #running: Prepare | undefined;
+  #running: Go | undefined;
   #dropping = new AbortController();
-  #begun: Begun | undefined;
   /** The next job starts only after the processes of the last one are gone. */
   #clean: Promise<boolean> = Promise.resolve(true);
   readonly #publications = new Map<string, AbortController>();
@@ -164,14 +151,8 @@ export class Agent {
     switch (effect.do) {
       case 'prepare':
         void this.#sourceFor(effect.order).prepare();
-        this.#lookAfter(PREPARE_TTL_MS);
-        break;
-      case 'begin':
-        this.#begin(effect.order, effect.number);
-        this.#lookAfter(EARLY_MS);
-        break;
-      case 'keep':
-        this.#keep(effect.order);
+        clearTimeout(this.#timer);
+        this.#timer = setTimeout(() => this.#take({ type: 'time' }), PREPARE_TTL_MS + 50);
         break;
       case 'release':
         this.#release();
@@ -189,11 +170,6 @@ export class Agent {
         this.#options.log.info({ why: effect.why }, 'draining');
         break;
     }
-  }
-
-  #lookAfter(ms: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#take({ type: 'time' }), ms + 50);
   }
 
   // The source and the tools of a job.
@@ -223,76 +199,26 @@ export class Agent {
   #abandon(why: string): void {
     this.#options.log.info({ ...(this.#running ? namesOf(this.#running) : {}), why }, 'job dropped');
     this.#dropping.abort();
-    this.#begun?.admitted.reject(new Error('the job was dropped'));
-    this.#begun = undefined;
     this.#release();
     this.#cleanUp();
   }
 
-  #newJob(order: Prepare): AbortController {
-    this.#dropping = new AbortController();
-    this.#running = order;
-    return this.#dropping;
-  }
-
-  async #runTools(
-    order: Prepare,
-    { signal }: AbortController,
-    givenMs: number,
-    early?: { number: bigint; admitted: Promise<Assignment> },
-  ): Promise<RawBody> {
+  async #run(order: Go): Promise<void> {
     const { launcher, settings } = this.#options;
     const { assignment } = order;
-    const asked = performance.now();
-    const source = this.#sourceFor(order);
-    if (!(await this.#clean)) throw new Error('the tools container could not be cleaned');
-    signal.throwIfAborted();
-    const remainingMs = givenMs - (performance.now() - asked);
-    return runJob({ assignment, remainingMs, launcher, source, settings, signal, early });
-  }
-
-  #begin(order: Prepare, number: bigint): void {
-    const job = this.#newJob(order);
-    const admitted = Promise.withResolvers<Assignment>();
-    const early = { number, admitted: admitted.promise };
-    const body = this.#runTools(order, job, order.assignment.timeoutMs, early);
-    // Nobody may ever ask for either.
-    admitted.promise.catch(() => {});
-    body.catch(() => {});
-    this.#begun = { number, job, since: performance.now(), admitted, body };
-  }
-
-  async #run(order: Go): Promise<void> {
     const since = performance.now();
-    const job = this.#newJob(order);
+    this.#dropping = new AbortController();
+    this.#running = order;
+    const { signal } = this.#dropping;
     try {
-      await this.#finish(order, job, await this.#runTools(order, job, order.remainingMs), since);
+      const source = this.#sourceFor(order);
+      if (!(await this.#clean)) throw new Error('the tools container could not be cleaned');
+      signal.throwIfAborted();
+      const remainingMs = order.remainingMs - (performance.now() - since);
+      const body = await runJob({ assignment, remainingMs, launcher, source, settings, signal });
+      if (!signal.aborted) await this.#finish(order, body, since);
     } catch (error) {
-      if (!job.signal.aborted) throw error;
-    }
-  }
-
-  #keep(order: Go): void {
-    const begun = this.#begun;
-    if (!begun) return;
-    this.#begun = undefined;
-    this.#options.launcher.confirm(begun.number);
-    begun.admitted.resolve(order.assignment);
-    this.#watch(order, this.#finishBegun(order, begun));
-  }
-
-  async #finishBegun(order: Go, { job, since, body }: Begun): Promise<void> {
-    try {
-      await this.#finish(order, job, await body, since);
-    } catch (error) {
-      if (job.signal.aborted) return;
-      if (!(error instanceof LauncherError) || error.code !== 'unconfirmed') throw error;
-      // It was ended before the `go` arrived, or was not begun in time.
-      this.#options.log.info(namesOf(order), 'begun again: the admission came too late');
-      job.abort();
-      this.#release();
-      this.#cleanUp();
-      await this.#run(order);
+      if (!signal.aborted) throw error;
     }
   }
 
@@ -306,8 +232,7 @@ export class Agent {
 
   // The result of a job.
 
-  async #finish(order: Go, job: AbortController, body: RawBody, since: number): Promise<void> {
-    if (job.signal.aborted) return;
+  async #finish(order: Go, body: RawBody, since: number): Promise<void> {
     const { redact } = this.#sourceFor(order);
     this.#cleanUp();
     this.#release();
@@ -378,10 +303,9 @@ export class Agent {
     const { bus, identity } = this.#options;
     const { uid } = identity;
     return [
-      bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(uid), (received) => this.#onPrepare(received)),
-      bus.serve<Begin, OrderAnswer>(
-        SUBJECT.begin(uid),
-        this.#ordered(isBegin, (order) => ({ type: 'begin', order })),
+      bus.serve<Prepare, OrderAnswer>(
+        SUBJECT.prepare(uid),
+        this.#ordered(isPrepare, (order) => ({ type: 'prepare', order })),
       ),
       bus.serve<Go, OrderAnswer>(
         SUBJECT.go(uid),
@@ -399,10 +323,7 @@ export class Agent {
     ];
   }
 
-  #ordered<T extends Prepare | Begin | Cancel>(
-    isOne: (message: unknown) => message is T,
-    eventOf: (order: T) => Event,
-  ) {
+  #ordered<T extends Prepare | Cancel>(isOne: (message: unknown) => message is T, eventOf: (order: T) => Event) {
     return ({ message }: { message: T }): OrderAnswer | undefined => {
       const { launcher, log } = this.#options;
       if (!isOne(message)) {
@@ -412,21 +333,10 @@ export class Agent {
       // Another pod takes the job sooner than this one's launcher reconnects.
       if (!launcher.connected() && 'assignment' in message && !this.#state.task) return { ok: false, why: 'busy' };
       const decision = transition(this.#state, eventOf(message), performance.now());
-      if (decision.answer.ok && !isBegin(message)) this.#heartbeats.renew();
+      if (decision.answer.ok) this.#heartbeats.renew();
       this.#apply(decision);
       return decision.answer;
     };
-  }
-
-  async #onPrepare(received: Received<Prepare>): Promise<OrderAnswer | undefined> {
-    const { message } = received;
-    const answer = this.#ordered(isPrepare, (order) => ({ type: 'prepare', order }))(received);
-    const { task } = this.#state;
-    // A new number would end what a repeated order has begun.
-    const isPrepared = task?.stage === 'prepared' && task.job === message.job;
-    if (!answer?.ok || !isPrepared || !mayBegin(message.assignment)) return answer;
-    const number = await this.#options.launcher.arm();
-    return number === undefined ? answer : { ok: true, number: String(number) };
   }
 
   /** After an `ok` the agent accepts no other order. */

@@ -34,12 +34,7 @@ export interface Running {
   settings: RunSettings;
   /** Aborted when the job is dropped: what still runs is killed then, and nothing is started any more. */
   signal: AbortSignal;
-  /** Before the admission. What depends on it, or cannot begin at once, waits for the assignment that is admitted. */
-  early?: { number: bigint; admitted: Promise<Assignment> } | undefined;
 }
-
-/** Whether the tools of a job may begin before its admission: all of them at once, or after it. */
-export const mayBegin = ({ kind, other }: Assignment): boolean => kind !== 'compare' && other === undefined;
 
 /** Code that few jobs need is imported on first use, because jobs wait for an agent to start. */
 export async function runJob(running: Running): Promise<RawBody> {
@@ -59,7 +54,7 @@ const rounded = (uses: OriginUses): NonNullable<RawBody['origin']> =>
 
 async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'origin' | 'source' | 'comparison'>> {
   const begun = performance.now();
-  const { assignment, early, source } = running;
+  const { assignment, source } = running;
   const { tools: asked } = assignment;
   const later = asked.filter((tool) => waitsForKind(tool, asked));
   const run = (tools: readonly AssignedTool[]) => Promise.all(tools.map((tool) => runTool(tool, running)));
@@ -71,17 +66,11 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
   const ran = [...atOnce, ...waited.ran];
   const tools = likeTheReaders(ran, source);
   const pictures = framesRun(assignment, [...own, ...tools]);
-  const made = pictures || assignment.timeline ? undefined : reportOf(assignment, tools, own, source.redact);
-  const admitted = early ? await early.admitted : assignment;
-  const frames = pictures && (await picturesWithin(pictures, { ...running, early: undefined }, begun));
-  const read = assignment.timeline ? await timelineIn({ ...running, early: undefined }, tools, begun) : undefined;
-  // A policy, which comes with the admission, is judged on a report that always has its diff.
-  const report =
-    made && admitted.policy === assignment.policy
-      ? made
-      : reportOf(admitted, tools, own, source.redact, { pictures: frames, gaps: read?.gaps });
-  const policy = admitted.policy
-    ? (await import('./policy.ts')).verdictIn(admitted, { tools, own, report: report?.seen }, source.redact)
+  const frames = pictures && (await picturesWithin(pictures, running, begun));
+  const read = assignment.timeline ? await timelineIn(running, tools, begun) : undefined;
+  const report = reportOf(assignment, tools, own, source.redact, { pictures: frames, gaps: read?.gaps });
+  const policy = assignment.policy
+    ? (await import('./policy.ts')).verdictIn(assignment, { tools, own, report: report?.seen }, source.redact)
     : undefined;
   return {
     tools,
@@ -146,13 +135,10 @@ async function runForKind(
     delay(running.remainingMs, undefined, { signal: late.signal }).catch(() => undefined),
   ]);
   late.abort();
-  await running.early?.admitted;
   const remainingMs = running.remainingMs - (performance.now() - begun);
   const fits = ({ name }: AssignedTool): boolean => kind !== undefined && TOOL_TABLE[name]?.file?.onlyFor === kind;
   return {
-    ran: await Promise.all(
-      tools.filter(fits).map((tool) => runTool(tool, { ...running, early: undefined, remainingMs })),
-    ),
+    ran: await Promise.all(tools.filter(fits).map((tool) => runTool(tool, { ...running, remainingMs }))),
     skipped: tools.filter((tool) => !fits(tool)).map(({ name }) => name),
   };
 }
@@ -243,12 +229,10 @@ async function runTool(
         ports: portsOf(address, environment),
       },
       onOutput,
-      running.early?.number,
     ).finished;
     return judge({ ...finished, asked, tool, source, wallMs, fail, end });
   } catch (error) {
-    // A tool that was ended for another reason than its own says nothing of the source.
-    if (!(error instanceof LauncherError) || error.code === 'unconfirmed') throw error;
+    if (!(error instanceof LauncherError)) throw error;
     // The tools container died: on cgroup v2, running out of memory kills all of it.
     if (error.code === 'lost') return fail('out-of-memory', `${asked.name} ran out of memory`, KILLED);
     if (error.code === 'late') return fail('timeout', `${asked.name} did not finish within ${wallMs} ms`, KILLED);

@@ -4,10 +4,7 @@
  * leader asks.
  */
 import {
-  EARLY_MS,
-  type Assignment,
   type Attempt,
-  type Begin,
   type Cancel,
   type Go,
   type Heartbeat,
@@ -21,11 +18,8 @@ import {
 import type { RunnerPhase } from '../../platform/bus/runner_phase.ts';
 
 export interface Task extends Attempt {
-  /** early: its tools were begun before its admission, and what they give is kept. */
-  stage: 'prepared' | 'early' | 'running';
+  stage: 'prepared' | 'running';
   since: number;
-  /** What it was prepared by. */
-  prepared?: Prepare;
 }
 
 export interface State {
@@ -49,9 +43,6 @@ export interface State {
 
 export type Effect =
   | { do: 'prepare'; order: Prepare }
-  | { do: 'begin'; order: Prepare; number: bigint }
-  /** Publishes what was begun. */
-  | { do: 'keep'; order: Go }
   | { do: 'run'; order: Go }
   /** Releases everything prepared for the task. */
   | { do: 'release' }
@@ -65,7 +56,6 @@ export type Effect =
 /** What moves the state of an agent: the orders of its leader, and what happens to its job and results. */
 export type Event =
   | { type: 'prepare'; order: Prepare }
-  | { type: 'begin'; order: Begin }
   | { type: 'go'; order: Go }
   /** `bytes`: read by the source of the task. */
   | { type: 'cancel'; order: Cancel; bytes?: number }
@@ -119,8 +109,6 @@ export function transition(state: State, event: Event, now: number): Decision {
   switch (event.type) {
     case 'prepare':
       return onPrepare(state, event.order, now);
-    case 'begin':
-      return onBegin(state, event.order, now);
     case 'go':
       return onGo(state, event.order, now);
     case 'cancel':
@@ -146,7 +134,7 @@ export function transition(state: State, event: Event, now: number): Decision {
 
 export function phaseOf(state: State): RunnerPhase {
   if (state.draining) return 'draining';
-  if (state.task) return state.task.stage === 'running' ? 'running' : 'prepared';
+  if (state.task) return state.task.stage;
   return state.publishing.length > 0 ? 'publishing' : 'idle';
 }
 
@@ -172,10 +160,7 @@ const known = (state: State, order: Attempt): boolean =>
 const busy = (state: State): boolean => state.task?.stage === 'running' || state.publishing.length >= MOST_PUBLISHING;
 
 /** A task that is not admitted gives way to another order: the leader decides which comes next. */
-const giveWay = (task: Task | undefined): Effect[] => {
-  if (!task) return [];
-  return task.stage === 'prepared' ? [{ do: 'release' }] : [{ do: 'abandon', why: 'superseded' }];
-};
+const giveWay = (task: Task | undefined): Effect[] => (task ? [{ do: 'release' }] : []);
 
 export function onPrepare(before: State, order: Prepare, now: number): Decision {
   const why = gate(before, order);
@@ -184,25 +169,9 @@ export function onPrepare(before: State, order: Prepare, now: number): Decision 
   if (known(state, order) || same(state.task, order)) return accept(state);
   if (state.draining || state.renewing) return refuse(state, 'draining');
   if (busy(state)) return refuse(state, 'busy');
-  const task: Task = { job: order.job, attempt: order.attempt, stage: 'prepared', since: now, prepared: order };
+  const task: Task = { job: order.job, attempt: order.attempt, stage: 'prepared', since: now };
   return accept({ ...state, tenant: order.tenant, task }, ...giveWay(state.task), { do: 'prepare', order });
 }
-
-/** Only what this leader has prepared, and nothing else is under way. */
-export function onBegin(before: State, order: Begin, now: number): Decision {
-  if (order.epoch < before.epoch) return refuse(before, 'epoch');
-  const { task } = before;
-  if (before.draining || before.renewing) return refuse(before, 'draining');
-  if (task?.stage !== 'prepared' || !task.prepared || !same(task, order) || task.prepared.epoch !== order.epoch)
-    return refuse(before, 'busy');
-  return accept(
-    { ...before, task: { ...task, stage: 'early', since: now } },
-    { do: 'begin', order: task.prepared, number: BigInt(order.number) },
-  );
-}
-
-/** A policy is added at the admission. Both are JSON as the leader wrote it. */
-const workOf = (assignment: Assignment): string => JSON.stringify({ ...assignment, policy: undefined });
 
 export function onGo(before: State, order: Go, now: number): Decision {
   const why = gate(before, order);
@@ -218,11 +187,7 @@ export function onGo(before: State, order: Go, now: number): Decision {
     task: { job: order.job, attempt: order.attempt, stage: 'running', since: now },
   } as const;
   const { task } = before;
-  if (task?.stage === 'prepared' && same(task, order)) return accept(next, { do: 'run', order });
-  const begun = task?.stage === 'early' && same(task, order) ? task.prepared : undefined;
-  if (begun?.epoch === order.epoch && workOf(begun.assignment) === workOf(order.assignment))
-    return accept(next, { do: 'keep', order });
-  return accept(next, ...giveWay(task), { do: 'run', order });
+  return accept(next, ...(same(task, order) ? [] : giveWay(task)), { do: 'run', order });
 }
 
 /** Only without a result that somebody waits for. What was not admitted gives way. */
@@ -239,11 +204,11 @@ export function onCancel(before: State, order: Cancel, now: number, bytes = 0): 
   const state = { ...before, epoch: order.epoch };
   const { task } = state;
   if (task && same(task, order)) {
-    const isBegun = task.stage !== 'prepared';
+    const runs = task.stage === 'running';
     return {
       state: { ...state, task: undefined, idleSince: now },
-      answer: { ok: true, used: { bytes, ms: isBegun ? Math.round(now - task.since) : 0 } },
-      effects: [isBegun ? { do: 'abandon', why: order.why } : { do: 'release' }],
+      answer: { ok: true, used: { bytes, ms: runs ? Math.round(now - task.since) : 0 } },
+      effects: [runs ? { do: 'abandon', why: order.why } : { do: 'release' }],
     };
   }
   // The end of a cancelled job is already recorded, so its result is not needed.
@@ -264,16 +229,11 @@ export function onLease(before: State, lease: LeaseOrders, now: number): Decisio
   return accept(onDrain(state), ...effects, { do: 'drain', why: 'requested by the leader' });
 }
 
-/** Releases a prepared task that no go followed; what was begun is abandoned. */
+/** Releases a prepared task that no go followed. */
 export function onTime(state: State, now: number): Decision {
   const { task } = state;
-  if (!task || task.stage === 'running') return accept(state);
-  const isEarly = task.stage === 'early';
-  if (now - task.since < (isEarly ? EARLY_MS : PREPARE_TTL_MS)) return accept(state);
-  return accept(
-    { ...state, task: undefined, idleSince: now },
-    isEarly ? { do: 'abandon', why: 'not admitted' } : { do: 'release' },
-  );
+  if (task?.stage !== 'prepared' || now - task.since < PREPARE_TTL_MS) return accept(state);
+  return accept({ ...state, task: undefined, idleSince: now }, { do: 'release' });
 }
 
 /** No leader has renewed the lease: the job may run elsewhere by now. */
@@ -318,7 +278,6 @@ export function heartbeatOf(state: State, identity: Identity, readyAt: number, n
   return {
     ...identity,
     phase,
-    ...(state.task?.stage === 'early' ? { early: true } : {}),
     epoch: state.epoch,
     ...(state.tenant === undefined ? {} : { tenant: state.tenant }),
     ...(current ? { job: current.job, attempt: current.attempt } : {}),
