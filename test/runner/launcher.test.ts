@@ -51,7 +51,6 @@ for (const init of [false, true]) {
           timedOut: false,
           capped: false,
           killed: false,
-          unconfirmed: false,
           userUs: 0,
           systemUs: 0,
           maxRssKb: 0,

@@ -17,11 +17,6 @@
  *           2 KILL     u32 id
  *           3 KILLALL  -           ends everything but the launcher, empties the directories, then answers CLEAN
  *           4 PING     u32 any     answered at once
- *           5 ARM      -           makes a new number, and ends what was begun with the last; answers ARMED
- *           6 BEGIN    u64 number, then as START: refused (FAILED, stage 2) unless this is the last number and it is
- *                      younger than BEGIN_WITHIN_MS. What is begun so is ended as by KILLALL after EARLY_MS,
- *                      counted from the number, unless CONFIRM comes before
- *           7 CONFIRM  u64 number  what was begun with it goes on, up to its own limits
  *           8 RENEW    -           as KILLALL; when nothing is left it becomes a new process after the answer, and the
  *                      agent connects again
  *
@@ -30,14 +25,12 @@
  *          18 ERR      u32 id, bytes of stderr (past its cap they are dropped)
  *          19 EXIT     u32 id, i32 code (-1: by a signal), u32 signal, u32 flags, u64 user us, u64 system us,
  *                      u64 max RSS KB, u64 wall us. The last of an id. Flags: 1 wall time was up, 2 stdout cap was hit,
- *                      4 killed on request, 8 begun and not confirmed in time.
- *          20 FAILED   u32 id, u32 errno, u32 stage (0 could not fork, 1 could not exec, 2 its number is not valid).
- *                      The last of an id.
+ *                      4 killed on request.
+ *          20 FAILED   u32 id, u32 errno, u32 stage (0 could not fork, 1 could not exec). The last of an id.
  *          21 CLEAN    u32 1 when nothing is left, 0 when something could not be ended: then the pod must not be used
  *                      again; u32 what holds the tools: 1 nothing, 2 a filter of system calls, 3 the filter and watched
- *                      connections; u32 1: knows ARM, BEGIN and CONFIRM; u32 1: knows RENEW
+ *                      connections; u32 0, unused; u32 1: knows RENEW
  *          22 PONG     u32 the same
- *          23 ARMED    u64 number
  *
  * When the socket is not writable the pipes are not read, so a slow agent slows the tool and costs no memory here.
  * When the agent goes away everything is ended, and the next agent is accepted. SIGTERM ends the launcher when no agent
@@ -54,7 +47,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -66,9 +58,9 @@
 #include <unistd.h>
 #include "wall.h"
 
-enum { START = 1, KILL, KILLALL, PING, ARM, BEGIN, CONFIRM, RENEW };
-enum { STARTED = 16, OUT, ERR, EXIT, FAILED, CLEAN, PONG, ARMED };
-enum { TIMED_OUT = 1, CAPPED = 2, KILLED = 4, UNCONFIRMED = 8 };
+enum { START = 1, KILL, KILLALL, PING, RENEW = 8 };
+enum { STARTED = 16, OUT, ERR, EXIT, FAILED, CLEAN, PONG };
+enum { TIMED_OUT = 1, CAPPED = 2, KILLED = 4 };
 
 #define MAX_TOOLS 16
 #define MAX_STRINGS 1024
@@ -78,11 +70,6 @@ enum { TIMED_OUT = 1, CAPPED = 2, KILLED = 4, UNCONFIRMED = 8 };
 /* Room that output never takes, so that the small events always fit. */
 #define RESERVE (16 * 1024)
 #define CLEAN_WITHIN_MS 5000
-/* src/platform/bus/messages.ts has the same. */
-#define BEGIN_WITHIN_MS 500
-#define EARLY_MS 1500
-/* How long a frozen or suspended machine may sleep in poll after it goes on. */
-#define EARLY_LOOK_MS 100
 
 struct limits { uint32_t cpu, processes, files; uint64_t data, file; };
 
@@ -114,18 +101,11 @@ static size_t request_len;
 static uint8_t event[EVENT_BYTES];
 static size_t event_from, event_to;
 
-/* What was begun before the job was admitted: `number` is 0 while there is none. `armed_us` is by a clock that goes on
- * while the machine is suspended. */
-static struct { uint64_t number; int64_t armed_us; int begun, confirmed; } early;
-
-static int64_t clock_us(clockid_t clock) {
+static int64_t now_us(void) {
   struct timespec t;
-  clock_gettime(clock, &t);
+  clock_gettime(CLOCK_MONOTONIC, &t);
   return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
-static int64_t now_us(void) { return clock_us(CLOCK_MONOTONIC); }
-
-static int64_t armed_for_us(void) { return clock_us(CLOCK_BOOTTIME) - early.armed_us; }
 
 static void die(const char *what) {
   fprintf(stderr, "launcher: %s: %s\n", what, strerror(errno));
@@ -498,13 +478,11 @@ static void kill_children(void) {
   }
 }
 
-static int kill_all(uint32_t why) {
-  early.number = 0;
-  early.begun = 0;
+static int kill_all(void) {
   for (int i = 0; i < MAX_TOOLS; i++) {
     /* Its output ends here, too, if it has exited already. */
-    if (tools[i].pid != 0) tools[i].flags |= why;
-    kill_tool(&tools[i], why);
+    if (tools[i].pid != 0) tools[i].flags |= KILLED;
+    kill_tool(&tools[i], KILLED);
   }
   int64_t deadline = now_us() + CLEAN_WITHIN_MS * 1000;
   int clean = 0;
@@ -527,50 +505,17 @@ static void disconnect(void) {
   close(agent);
   agent = -1;
   request_len = event_from = event_to = 0;
-  kill_all(KILLED);
-}
-
-/* ------------------------------------------------ before an admission */
-
-static int is_unconfirmed(void) { return early.begun && !early.confirmed; }
-
-/* Ends what was begun and not confirmed, where its time is up. */
-static void end_unconfirmed(void) {
-  if (is_unconfirmed() && armed_for_us() >= EARLY_MS * 1000) kill_all(UNCONFIRMED);
-}
-
-static int arm(void) {
-  if (is_unconfirmed()) kill_all(UNCONFIRMED);
-  uint64_t number = 0;
-  while (number == 0)
-    if (getrandom(&number, sizeof number, 0) != sizeof number) return 0;
-  early = (typeof(early)){.number = number, .armed_us = clock_us(CLOCK_BOOTTIME)};
-  if (begin(ARMED, 8)) put64(number);
-  return 1;
-}
-
-static int begin_early(uint8_t *at, size_t length) {
-  if (length < 8 + 64) return 0;
-  if (early.number == 0 || get64(at) != early.number || armed_for_us() >= BEGIN_WITHIN_MS * 1000)
-    return failed(get32(at + 8), ESTALE, 2), 1;
-  early.begun = 1;
-  return start(at + 8, length - 8);
-}
-
-static int confirm(uint64_t number) {
-  end_unconfirmed();
-  if (early.number != 0 && number == early.number) early.confirmed = 1;
-  return 1;
+  kill_all();
 }
 
 /* ---------------------------------------------------------- requests */
 
 static int clean_up(void) {
-  int clean = kill_all(KILLED);
+  int clean = kill_all();
   if (begin(CLEAN, 16)) {
     put32((uint32_t)clean);
     put32(wall_kind());
-    put32(1);
+    put32(0);
     put32(1);
   }
   return clean;
@@ -607,12 +552,6 @@ static int handle(uint8_t type, uint8_t *at, size_t length) {
       if (length != 4) return 0;
       if (begin(PONG, 4)) put32(get32(at));
       return 1;
-    case ARM:
-      return length == 0 && arm();
-    case BEGIN:
-      return begin_early(at, length);
-    case CONFIRM:
-      return length == 8 && confirm(get64(at));
     default:
       return 0;
   }
@@ -654,8 +593,7 @@ static int listen_on(const char *path) {
 
 /* Milliseconds until the next wall time is up; ends the tools whose time is. */
 static int next_deadline(void) {
-  end_unconfirmed();
-  int64_t now = now_us(), next = is_unconfirmed() ? now + EARLY_LOOK_MS * 1000 : INT64_MAX;
+  int64_t now = now_us(), next = INT64_MAX;
   for (int i = 0; i < MAX_TOOLS; i++) {
     struct tool *tool = &tools[i];
     if (tool->pid <= 0) continue;
@@ -743,6 +681,6 @@ int main(int argc, char **argv) {
     }
     flush_events();
   }
-  kill_all(KILLED);
+  kill_all();
   return 0;
 }

@@ -271,11 +271,3 @@ export interface EarlyAnswer {
 }
 /** The API creates the ProbeJob itself after this time. Of two creates, one finds the object of the other. */
 export const EARLY_ANSWER_MS = 1_000;
-
-// Times of an early start: a runner begins the tools of a request while its ProbeJob is still being created, and keeps
-// what they print until the job is admitted (docs/decisions/0004-tools-begin-before-the-admission.md).
-
-/** What was begun and not confirmed is ended by the launcher this long after its number was made (EARLY_MS there). */
-export const EARLY_MS = 1_500;
-/** From then on nothing that was begun is left: the kill itself, and clocks of different rates. */
-export const EARLY_OVER_MS = EARLY_MS + 500;

@@ -8,7 +8,6 @@ import { backoff, within } from '../../base/retry.ts';
 import {
   type Event,
   type Exit,
-  encodeConfirm,
   encodeNumber,
   encodeStart,
   frameReader,
@@ -20,12 +19,8 @@ import {
 export type { Exit, Limits, Spawn } from './launcher_frames.ts';
 
 export class LauncherError extends Error {
-  /**
-   * lost: the tools container died. late: no answer in time. exec-*: the tool cannot be started. unconfirmed: it was
-   * begun before the admission, and too late or not confirmed in time.
-   */
-  readonly code:
-    'lost' | 'late' | 'not-connected' | 'exec-missing' | 'exec-refused' | 'exec-format' | 'exec-failed' | 'unconfirmed';
+  /** lost: the tools container died. late: no answer in time. exec-*: the tool cannot be started. */
+  readonly code: 'lost' | 'late' | 'not-connected' | 'exec-missing' | 'exec-refused' | 'exec-format' | 'exec-failed';
   constructor(code: LauncherError['code'], message: string) {
     super(message);
     this.name = 'LauncherError';
@@ -87,7 +82,6 @@ export class Launcher {
   #last = 0;
   /** What the launcher said of itself with its last clean-up. */
   #wall: Wall | undefined;
-  #arms = false;
   #renews = false;
 
   // Who waits for an answer.
@@ -95,7 +89,6 @@ export class Launcher {
   readonly #pings = new Map<number, () => void>();
   #connecting: PromiseWithResolvers<void>[] = [];
   #cleaning: Cleaning[] = [];
-  #arming: ((number: bigint | undefined) => void)[] = [];
 
   constructor(path: string, options: LauncherOptions) {
     this.#path = path;
@@ -119,11 +112,8 @@ export class Launcher {
     await within(deadlineMs, connecting.promise, notConnected);
   }
 
-  /**
-   * `onOutput` gets what is printed in place of `stdout`, which then stays empty. `number`: begins before the
-   * admission.
-   */
-  start(spawn: Spawn, onOutput?: (bytes: Buffer) => void, number?: bigint): Running {
+  /** `onOutput` gets what is printed in place of `stdout`, which then stays empty. */
+  start(spawn: Spawn, onOutput?: (bytes: Buffer) => void): Running {
     const id = this.#nextId();
     const started = Promise.withResolvers<{ pid: number; spawnUs: number }>();
     const finished = Promise.withResolvers<Finished>();
@@ -139,29 +129,12 @@ export class Launcher {
     const keep = (bytes: Buffer): void => void stdout.push(bytes);
     this.#tools.set(id, { onOutput: onOutput ?? keep, stdout, stderr: [], started, finished, timer });
     if (!this.#socket || !this.#ready) this.#fail(id, notConnected());
-    else this.#socket.write(encodeStart(id, spawn, number));
+    else this.#socket.write(encodeStart(id, spawn));
     return {
       started: started.promise,
       finished: finished.promise,
       kill: () => this.#send(encodeNumber(TYPE.kill, id)),
     };
-  }
-
-  /**
-   * A number for tools that begin before their job is admitted, valid once and for a moment; undefined if the launcher
-   * does not answer, or is of an older image.
-   */
-  async arm(): Promise<bigint | undefined> {
-    if (!this.#socket || !this.#ready || !this.#arms) return undefined;
-    const { promise, resolve } = Promise.withResolvers<bigint | undefined>();
-    this.#arming.push(resolve);
-    this.#socket.write(encodeNumber(TYPE.arm));
-    return promise;
-  }
-
-  /** What was begun with the number goes on. */
-  confirm(number: bigint): void {
-    this.#send(encodeConfirm(number));
   }
 
   /**
@@ -230,9 +203,6 @@ export class Launcher {
     this.#ready = false;
     this.#socket = undefined;
     for (const id of this.#tools.keys()) this.#fail(id, new LauncherError('lost', 'the tools container ended'));
-    for (const resolve of this.#arming) resolve(undefined);
-    this.#arming = [];
-    this.#arms = false;
     // Whether the launcher became a new process is not known.
     for (const { renews, resolve } of this.#cleaning) if (renews) resolve(false);
     this.#cleaning = this.#cleaning.filter(({ renews }) => !renews);
@@ -255,11 +225,9 @@ export class Launcher {
   #onEvent(event: Event): void {
     if (event.type === 'clean') {
       this.#wall = event.wall ?? this.#wall;
-      this.#arms = event.arms;
       this.#renews = event.renews;
       this.#cleaning.shift()?.resolve(event.clean);
-    } else if (event.type === 'armed') this.#arming.shift()?.(event.number);
-    else if (event.type === 'pong') this.#pings.get(event.id)?.();
+    } else if (event.type === 'pong') this.#pings.get(event.id)?.();
     else {
       const tool = this.#tools.get(event.id);
       if (tool) this.#onToolEvent(tool, event);
@@ -271,11 +239,6 @@ export class Launcher {
     else if (event.type === 'out') tool.onOutput(event.bytes);
     else if (event.type === 'err') tool.stderr.push(event.bytes);
     else if (event.type === 'failed') this.#fail(event.id, execError(event.errno, event.stage));
-    else if (event.exit.unconfirmed)
-      this.#fail(
-        event.id,
-        new LauncherError('unconfirmed', 'the tool was ended, because its job was not admitted in time'),
-      );
     else
       this.#end(event.id)?.finished.resolve({
         exit: event.exit,
@@ -311,13 +274,12 @@ export class Launcher {
   }
 }
 
-type ToolEvent = Exclude<Event, { type: 'clean' | 'armed' | 'pong' }>;
+type ToolEvent = Exclude<Event, { type: 'clean' | 'pong' }>;
 
 /** The message is for the log: callers only see that the tool is unavailable. */
 function execError(errno: number, stage: number): LauncherError {
   const { ENOENT, ENOTDIR, EACCES, EPERM, ENOEXEC } = constants.errno;
   const name = Object.entries(constants.errno).find(([, value]) => value === errno)?.[0] ?? `errno ${errno}`;
-  if (stage === 2) return new LauncherError('unconfirmed', 'the tool was to begin too late');
   if (stage === 0) return new LauncherError('exec-failed', `cannot create a process: ${name}`);
   if (errno === ENOENT || errno === ENOTDIR)
     return new LauncherError('exec-missing', `the program or its loader is missing: ${name}`);

@@ -5,9 +5,6 @@ export const TYPE = {
   kill: 2,
   killAll: 3,
   ping: 4,
-  arm: 5,
-  begin: 6,
-  confirm: 7,
   renew: 8,
   started: 16,
   out: 17,
@@ -16,9 +13,8 @@ export const TYPE = {
   failed: 20,
   clean: 21,
   pong: 22,
-  armed: 23,
 } as const;
-const FLAG = { timedOut: 1, capped: 2, killed: 4, unconfirmed: 8 } as const;
+const FLAG = { timedOut: 1, capped: 2, killed: 4 } as const;
 
 /** 0 leaves a limit unchanged. */
 export interface Limits {
@@ -47,8 +43,6 @@ export interface Exit {
   timedOut: boolean;
   capped: boolean;
   killed: boolean;
-  /** Begun before the admission, which did not come in time. */
-  unconfirmed: boolean;
   userUs: number;
   systemUs: number;
   maxRssKb: number;
@@ -65,9 +59,8 @@ export type Event =
   | { type: 'err'; id: number; bytes: Buffer }
   | { type: 'exit'; id: number; exit: Exit }
   | { type: 'failed'; id: number; errno: number; stage: number }
-  | { type: 'clean'; clean: boolean; wall?: Wall; arms: boolean; renews: boolean }
-  | { type: 'pong'; id: number }
-  | { type: 'armed'; number: bigint };
+  | { type: 'clean'; clean: boolean; wall?: Wall; renews: boolean }
+  | { type: 'pong'; id: number };
 
 const MAX_OUTPUT = 64 * 1024 + 5;
 const MAX_EVENT = 256;
@@ -80,26 +73,16 @@ export function encodeNumber(type: number, ...numbers: number[]): Buffer {
   return frame;
 }
 
-export function encodeConfirm(number: bigint): Buffer {
-  const frame = Buffer.allocUnsafe(13);
-  frame.writeUInt32BE(9, 0);
-  frame[4] = TYPE.confirm;
-  frame.writeBigUInt64BE(number, 5);
-  return frame;
-}
-
 /** Rejects strings with NUL: in C they would end early and shift the arguments after them. */
-export function encodeStart(id: number, { argv, env, limits, ports = [] }: Spawn, number?: bigint): Buffer {
+export function encodeStart(id: number, { argv, env, limits, ports = [] }: Spawn): Buffer {
   const environment = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const texts = [...argv, ...environment];
   if (texts.some((text) => text.includes('\0'))) throw new TypeError('an argument contains a NUL byte');
   const strings = Buffer.from(texts.map((text) => `${text}\0`).join(''));
-  const early = number === undefined ? 0 : 8;
-  const head = Buffer.alloc(5 + early + 64);
-  head.writeUInt32BE(1 + early + 64 + strings.length, 0);
-  head[4] = number === undefined ? TYPE.start : TYPE.begin;
-  if (number !== undefined) head.writeBigUInt64BE(number, 5);
-  let at = 5 + early;
+  const head = Buffer.alloc(5 + 64);
+  head.writeUInt32BE(1 + 64 + strings.length, 0);
+  head[4] = TYPE.start;
+  let at = 5;
   const u32 = (value: number) => {
     at = head.writeUInt32BE(Math.min(Math.ceil(value), 0xffff_ffff), at);
   };
@@ -139,7 +122,6 @@ function decode(type: number, body: Buffer): Event {
           timedOut: (flags & FLAG.timedOut) !== 0,
           capped: (flags & FLAG.capped) !== 0,
           killed: (flags & FLAG.killed) !== 0,
-          unconfirmed: (flags & FLAG.unconfirmed) !== 0,
           userUs: u64(16),
           systemUs: u64(24),
           maxRssKb: u64(32),
@@ -152,14 +134,11 @@ function decode(type: number, body: Buffer): Event {
     case TYPE.clean: {
       // A launcher of an older image, as in a separate bundle, does not report this.
       const wall = body.length >= 8 ? WALLS[body.readUInt32BE(4) - 1] : undefined;
-      const arms = body.length >= 12 && body.readUInt32BE(8) === 1;
       const renews = body.length >= 16 && body.readUInt32BE(12) === 1;
-      return { type: 'clean', clean: id === 1, ...(wall ? { wall } : {}), arms, renews };
+      return { type: 'clean', clean: id === 1, ...(wall ? { wall } : {}), renews };
     }
     case TYPE.pong:
       return { type: 'pong', id };
-    case TYPE.armed:
-      return { type: 'armed', number: body.readBigUInt64BE(0) };
     default:
       throw new RangeError(`unknown event type: ${type}`);
   }
