@@ -12,7 +12,6 @@ import { cold } from './cluster/cold.ts';
 import { compared } from './compare/cluster.ts';
 import { consoleAnswer } from './console/answer.ts';
 import { consoleLog } from './console/log.ts';
-import { earlyStart } from './cluster/early.ts';
 import { failovers } from './cluster/failover.ts';
 import { far } from './cluster/far.ts';
 import { nearRequests } from './cluster/files.ts';
@@ -35,7 +34,6 @@ import { fetchMediaPrograms, withMediaPrograms } from '../test/media_programs.ts
 
 const MEASUREMENTS: readonly Measurement[] = [
   warm,
-  earlyStart,
   nearRequests,
   near,
   far,
