@@ -78,7 +78,7 @@ function endAll(api: ApiFixture, recording: () => boolean): void {
     ioUsage: 1,
   };
   const body = packText(result).packed;
-  api.bus.subscribe<ProbeJob>(SUBJECT.early, async ({ message }) => {
+  api.bus.subscribe<ProbeJob>(SUBJECT.create, async ({ message }) => {
     const job = message.metadata.name;
     if (recording())
       await api.stored.store.closeRequest({

@@ -127,7 +127,7 @@ describe('POST /v1/compare of two addresses', function () {
       assert.equal(await openSealed(sealed!, binding, api.privateKeys), address);
 
     const detail = await read(`/frontend/api/v1/media/log/${name}`);
-    const said = JSON.stringify([job, detail, api.early, api.log]);
+    const said = JSON.stringify([job, detail, api.announced, api.log]);
     for (const secret of SECRETS) assert.ok(!said.includes(secret), secret);
   });
 

@@ -7,7 +7,7 @@ import type { AccountSettings } from '../../src/service/accounts/settings.ts';
 import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
 import { pino } from 'pino';
 import { connectBus, type Bus } from '../../src/platform/bus/connect.ts';
-import { SUBJECT, type EarlyAnswer, type Ended, type Side } from '../../src/platform/bus/messages.ts';
+import { SUBJECT, type CreateAnswer, type Ended, type Side } from '../../src/platform/bus/messages.ts';
 import { DEFAULTS, type Settings } from '../../src/service/api/deps.ts';
 import { listen, type HttpServer } from '../../src/service/api/http/http_server.ts';
 import { makeApp } from '../../src/service/api/server.ts';
@@ -82,7 +82,7 @@ export interface ApiFixture {
   privateKeys: JSONWebKeySet;
   wired: Wired;
   server: HttpServer;
-  early: ProbeJob[];
+  announced: ProbeJob[];
   /** Every log line, as text. */
   log: string[];
   get(query: string, init?: RequestInit): Promise<Response>;
@@ -224,10 +224,10 @@ export async function startApi(
   reconnected = () => void deps.waiting.lookNow();
   const responses = watched(makeApp(deps, checks).callback());
   const server = await listen(responses.handler, { host: '127.0.0.1', port: 0 }, () => stored.store.newRequest().id);
-  const early: ProbeJob[] = [];
+  const announced: ProbeJob[] = [];
   // In place of a leader that admits nothing at once.
-  bus.serve<ProbeJob, EarlyAnswer>(SUBJECT.early, ({ message }) => {
-    early.push(message);
+  bus.serve<ProbeJob, CreateAnswer>(SUBJECT.create, ({ message }) => {
+    announced.push(message);
     return { created: false };
   });
   // The administrator's rate limit would only disturb; tokens set one where a test needs it.
@@ -250,7 +250,7 @@ export async function startApi(
     relay,
     wired,
     server,
-    early,
+    announced,
     log,
     privateKeys: { keys: [{ ...(await exportJWK(privateKey)), kid: 'one' }] },
     get: (query, init = {}) => fetch(`${url}/v1/probe/file?${query}`, { headers: authorization, ...init }),

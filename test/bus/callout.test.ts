@@ -270,7 +270,7 @@ describe('bus: authorisation of runners', function () {
       ['an order to itself', () => SUBJECT.go(ours)],
       ['the end of a request', () => SUBJECT.ended('api-1')],
       ['a closed job', () => SUBJECT.closed],
-      ['an early job', () => SUBJECT.early],
+      ['a job to create', () => SUBJECT.create],
       ['a request for a snapshot of the cluster', () => SUBJECT.cluster],
       ["to another pod's inbox", () => `${INBOX.runner(other)}.x`],
       ["to the controllers' inbox", () => `${INBOX.controller}.x`],
@@ -340,7 +340,7 @@ describe('bus: authorisation of runners', function () {
   });
 
   describe('static users', () => {
-    it('the API receives ends, publishes early jobs and requests snapshots, nothing else', async () => {
+    it('the API receives ends, publishes jobs to create and requests snapshots, nothing else', async () => {
       const api = await fixture.api();
       const heard: unknown[] = [];
       api.subscribe(SUBJECT.ended('api-1'), ({ message }) => {
@@ -349,13 +349,13 @@ describe('bus: authorisation of runners', function () {
       await api.flush();
       controllers[0]?.publish(SUBJECT.ended('api-1'), { id: 'x' });
       await until('the subscription received the message', () => heard.length);
-      const early: unknown[] = [];
-      controllers[0]?.subscribe(SUBJECT.early, ({ message }) => {
-        early.push(message);
+      const announced: unknown[] = [];
+      controllers[0]?.subscribe(SUBJECT.create, ({ message }) => {
+        announced.push(message);
       });
       await controllers[0]?.flush();
-      api.publish(SUBJECT.early, { job: 'j' });
-      await until('the controller received the notice', () => early.length);
+      api.publish(SUBJECT.create, { job: 'j' });
+      await until('the controller received the notice', () => announced.length);
       // As large as a snapshot may be.
       const snapshot = { filler: 'x'.repeat(SNAPSHOT_BYTES) };
       controllers[0]?.serve(SUBJECT.cluster, () => snapshot);

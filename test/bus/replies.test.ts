@@ -77,18 +77,17 @@ describe('bus: reply subjects that the sender may not publish to', function () {
     const heard: unknown[] = [];
     const listening = [
       other.subscribe(SUBJECT.runner(victim), ({ message }) => void heard.push(message)),
-      controller.subscribe(SUBJECT.early, ({ message }) => void heard.push(message)),
+      controller.subscribe(SUBJECT.create, ({ message }) => void heard.push(message)),
     ];
     await barrier();
     const orders = [SUBJECT.prepare(victim), SUBJECT.go(victim), SUBJECT.cancel(victim)];
-    const targets = [...orders, SUBJECT.early];
+    const targets = [...orders, SUBJECT.create];
     for (const reply of [...targets, `$JS.API.STREAM.PURGE.${STREAM.chunks}`, `$JS.API.STREAM.DELETE.${STREAM.chunks}`])
       runner.connection.publish(SUBJECT.result(liar), '{}', { reply });
     await until('every sender has its confirmation', () => heard.length === targets.length);
     for (const message of heard)
       assert.ok(
-        ![isPrepare, isGo, isCancel].some((is) => is(message)) &&
-          !isBeatOf(SUBJECT.heartbeat(victim), message),
+        ![isPrepare, isGo, isCancel].some((is) => is(message)) && !isBeatOf(SUBJECT.heartbeat(victim), message),
         JSON.stringify(message),
       );
     assert.equal(await stored(), 1);

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
 import { connectBus, type Bus } from '../../src/platform/bus/connect.ts';
-import { EARLY_ANSWER_MS, SUBJECT, type EarlyAnswer, type Ended } from '../../src/platform/bus/messages.ts';
+import { CREATE_ANSWER_MS, SUBJECT, type CreateAnswer, type Ended } from '../../src/platform/bus/messages.ts';
 import { IMPOSSIBLE } from '../../src/service/controller/leader/term_state.ts';
 import { verifyName } from '../../src/service/controller/pools/pod.ts';
 import {
@@ -116,7 +116,7 @@ export interface SubmitOptions {
   queueTimeoutMs?: number;
   timeoutMs?: number;
   /** The leader is told, and creates the job if it can. */
-  early?: boolean;
+  announce?: boolean;
   /** Without it, nobody waits for the leader's answer. */
   create?: boolean;
   open?: boolean;
@@ -240,7 +240,7 @@ export async function startCluster({
   };
   /** As the API does. */
   const createTold = async (of: Submitted): Promise<void> => {
-    const answer = bus.request<EarlyAnswer>(SUBJECT.early, objects.get(of.id), EARLY_ANSWER_MS);
+    const answer = bus.request<CreateAnswer>(SUBJECT.create, objects.get(of.id), CREATE_ANSWER_MS);
     const { created } = await answer.catch(() => ({ created: false }));
     if (created) return;
     await createJob(of).catch((error: unknown) => {
@@ -297,7 +297,7 @@ export async function startCluster({
       kind = 'file',
       queueTimeoutMs = 60_000,
       timeoutMs = 65_000,
-      early = false,
+      announce = false,
       create = true,
       open = true,
       spec = {},
@@ -343,8 +343,8 @@ export async function startCluster({
       const metadata = { name: id, namespace, labels: { [LABEL.token]: String(token) } };
       objects.set(id, { apiVersion: API_VERSION, kind: 'ProbeJob', metadata, spec: whole });
       const submitted = { id, submittedAt, token };
-      if (early && create) await createTold(submitted);
-      else if (early) bus.publish(SUBJECT.early, objects.get(id));
+      if (announce && create) await createTold(submitted);
+      else if (announce) bus.publish(SUBJECT.create, objects.get(id));
       else if (create) await createJob(submitted);
       return submitted;
     },

@@ -35,7 +35,7 @@ describe('jobs created with their admission', function () {
   };
   /** The leader is told, and nobody waits for its answer. */
   const told = (token?: number) =>
-    cluster.submit({ ...(token === undefined ? {} : { token }), early: true, create: false });
+    cluster.submit({ ...(token === undefined ? {} : { token }), announce: true, create: false });
   const callsOf = ({ calls }: Controller, { id }: Submitted) =>
     calls.filter(({ name }) => name === id).map(({ what }) => what);
   const succeeds = async (job: Submitted) => {
@@ -68,7 +68,7 @@ describe('jobs created with their admission', function () {
 
   it('a job that can run at once takes two writes, and is as the API described it', async () => {
     const controller = await start();
-    const job = await cluster.submit({ early: true });
+    const job = await cluster.submit({ announce: true });
     await succeeds(job);
     assert.deepEqual(callsOf(controller, job), ['create ProbeJob', 'status ProbeJob']);
     const { metadata, spec, status } = await cluster.kube.get(PROBE_JOBS, job.id);
@@ -179,9 +179,9 @@ describe('jobs created with their admission', function () {
     const controller = await start();
     const token = await cluster.newToken(1);
     cluster.runners.behaviour.go = () => 'hold';
-    const first = await cluster.submit({ token, early: true });
+    const first = await cluster.submit({ token, announce: true });
     await until('it runs', () => cluster.runners.of(first.id));
-    const second = await cluster.submit({ token, early: true });
+    const second = await cluster.submit({ token, announce: true });
     await until('it waits', () => cluster.reason(second.id) === 'TokenAtLimit');
     assert.ok(!callsOf(controller, second).includes('create ProbeJob'));
     await cluster.runners.of(first.id)!.finish();
@@ -213,7 +213,7 @@ describe('jobs created with their admission', function () {
       await cluster.controller({ writes });
       await cluster.ready(2);
       relay.cutAfter(1);
-      const job = await cluster.submit({ early: true });
+      const job = await cluster.submit({ announce: true });
       await succeeds(job);
       assert.equal(runs(job), 1);
       assert.equal(cluster.job(job.id)?.status?.attempts, 1);
@@ -252,7 +252,7 @@ describe('jobs created with their admission', function () {
   it('nothing is created while the lease may end before the write, and the API does it', async () => {
     const controller = await start();
     controller.lease.ageMs = 4_500;
-    const job = await cluster.submit({ early: true });
+    const job = await cluster.submit({ announce: true });
     assert.deepEqual(callsOf(controller, job), []);
     await until('the watch shows it', () => cluster.job(job.id));
     controller.lease.ageMs = 100;
@@ -262,9 +262,9 @@ describe('jobs created with their admission', function () {
   it('nothing is created for a request that was opened more than a second ago', async () => {
     const controller = await start();
     const spec = { submittedAt: new Date(Date.now() - 5_000).toISOString() };
-    const job = await cluster.submit({ early: true, create: false, open: false, spec });
+    const job = await cluster.submit({ announce: true, create: false, open: false, spec });
     // What follows on the same subject is handled after it.
-    await succeeds(await cluster.submit({ early: true }));
+    await succeeds(await cluster.submit({ announce: true }));
     assert.deepEqual(callsOf(controller, job), []);
   });
 
@@ -279,10 +279,10 @@ describe('jobs created with their admission', function () {
     const one = async (): Promise<Submitted> => {
       const token = tokens[Math.floor(random() * tokens.length)]!;
       const how = random();
-      if (how < 0.4) return cluster.submit({ token, early: true });
+      if (how < 0.4) return cluster.submit({ token, announce: true });
       if (how < 0.6) return cluster.submit({ token });
       // Both: the API does not wait for the answer.
-      const job = await cluster.submit({ token, early: true, create: false });
+      const job = await cluster.submit({ token, announce: true, create: false });
       await cluster.create(job).catch(() => {});
       return job;
     };

@@ -265,7 +265,7 @@ describe('admission fence of the API server', function () {
     const gate = gateAtCreate(kube, 'before');
     const old = await controller({ epoch: 3, writes: gate.kube });
     await cluster.ready(2);
-    const told = await submit({ early: true, create: false });
+    const told = await submit({ announce: true, create: false });
     await until('the create of the old leader is held back', () => gate.arrived.length === 1);
     old.lease.ageMs = 60_000;
     await termIs(4);

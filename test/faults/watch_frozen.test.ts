@@ -57,7 +57,7 @@ describe(`the watch is frozen, or loses events (seed ${SEED})`, function () {
     await ready();
     runners.behaviour.go = () => ({ ms: 30 });
     state.lags = true;
-    const load = await partLoad(cluster, 200, { early: true });
+    const load = await partLoad(cluster, 200, { announce: true });
     const { ends, most } = await reckon(cluster, load, 90_000);
     const relists = log.filter(
       ({ msg }) => msg === 'the cache of ProbeJobs is behind the API server, listing them again',
@@ -86,9 +86,9 @@ describe(`the watch is frozen, or loses events (seed ${SEED})`, function () {
       const { log } = await controller({ kube });
       await ready();
       runners.behaviour.go = () => ({ ms: 30 });
-      await ended((await submit({ early: true })).id);
+      await ended((await submit({ announce: true })).id);
       relay.freeze();
-      const { ends, most } = await reckon(cluster, await partLoad(cluster, 60, { early: true }), 60_000);
+      const { ends, most } = await reckon(cluster, await partLoad(cluster, 60, { announce: true }), 60_000);
       assert.ok(log.some(({ msg }) => msg === 'the cache of ProbeJobs is behind the API server, listing them again'));
       assert.deepEqual(ends, { Completed: 60 });
       console.log(`      at most ${most} of a token at once`);

@@ -25,7 +25,7 @@ export const RESULT_PROTOCOL = 1;
 /** `runner`: its id (runner_id.ts). */
 export const SUBJECT = {
   /** API to leader, a request with a ProbeJob, which the leader creates if it can admit it at once. */
-  early: 'py.early',
+  create: 'py.create',
   /** Agent to leader, a request with the agent's state; answered with a Lease. */
   heartbeat: (runner: string) => `py.hb.${runner}`,
   heartbeats: 'py.hb.*',
@@ -266,8 +266,8 @@ export interface Closed {
 }
 
 /** To the description of a ProbeJob that does not exist yet. False: the API creates it. */
-export interface EarlyAnswer {
+export interface CreateAnswer {
   created: boolean;
 }
 /** The API creates the ProbeJob itself after this time. Of two creates, one finds the object of the other. */
-export const EARLY_ANSWER_MS = 1_000;
+export const CREATE_ANSWER_MS = 1_000;

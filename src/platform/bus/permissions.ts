@@ -31,7 +31,7 @@ export function runnerPermissions(id: string): SubjectPermissions {
 }
 
 export const apiPermissions: SubjectPermissions = {
-  publish: [SUBJECT.early, SUBJECT.cluster],
+  publish: [SUBJECT.create, SUBJECT.cluster],
   subscribe: [SUBJECT.ended('*'), `${INBOX.api}.>`],
 };
 
@@ -54,7 +54,7 @@ export const controllerPermissions: SubjectPermissions = {
     `$JS.ACK.${STREAM.results}.>`,
   ],
   subscribe: [
-    SUBJECT.early,
+    SUBJECT.create,
     SUBJECT.heartbeats,
     SUBJECT.closed,
     SUBJECT.cluster,

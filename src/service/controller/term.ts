@@ -4,7 +4,7 @@
  */
 import { isBeatOf } from '../../platform/bus/claims.ts';
 import type { ClusterSnapshot } from '../../platform/bus/cluster_snapshot.ts';
-import { SUBJECT, type Closed, type EarlyAnswer, type Heartbeat } from '../../platform/bus/messages.ts';
+import { SUBJECT, type Closed, type CreateAnswer, type Heartbeat } from '../../platform/bus/messages.ts';
 import { BEATS, makeRates } from '../../platform/bus/rates.ts';
 import { PROBE_POOLS, PROBE_TOOLS, type KubeObject, type Pod, type ResourceType } from '../../platform/kube/client.ts';
 import { eventRecorder, type EventRecorder } from '../../platform/kube/events.ts';
@@ -257,13 +257,13 @@ function listen(parts: RunningTerm): Stoppable[] {
       },
     },
   );
-  const early = bus.serve<ProbeJob, EarlyAnswer>(SUBJECT.early, ({ message }) => {
+  const announcements = bus.serve<ProbeJob, CreateAnswer>(SUBJECT.create, ({ message }) => {
     late.told(message.metadata.name);
     return announced(leader, message);
   });
   const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => collected(leader, message));
   const snapshots = serveSnapshots({ store, bus, jobs, recent, stillLeading, build: () => parts.snapshot() });
-  return [beats, early, closed, snapshots];
+  return [beats, announcements, closed, snapshots];
 }
 
 const uidOf = (heartbeatSubject: string): string => heartbeatSubject.slice(SUBJECT.heartbeat('').length);

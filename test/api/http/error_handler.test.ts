@@ -60,7 +60,7 @@ describe('error handler', () => {
   for (const error of [
     new StoreError('unreachable', 'open_request: Postgres cannot be reached (10.1.2.3)'),
     new StoreError('timeout', 'read_body: Query read timeout'),
-    new BusError('disconnected', 'py.early: CONNECTION_CLOSED'),
+    new BusError('disconnected', 'py.create: CONNECTION_CLOSED'),
     new BusError('no-responders', 'x'),
     new BusError('timeout', 'x'),
     new KubeError('unreachable', 'GET /apis: ECONNREFUSED'),

@@ -58,7 +58,7 @@ describe('a probe request', function () {
       await openSealed(source.sealed!, { requestId: id, tokenId: api.tokenId }, api.privateKeys),
       'https://user:pa55word@one.test/dir/film.mp4?sig=s3cret',
     );
-    const told = await until('the leader was told', () => api.early.find(({ metadata }) => metadata.name === id));
+    const told = await until('the leader was told', () => api.announced.find(({ metadata }) => metadata.name === id));
     assert.deepEqual(told.metadata, { name: id, namespace: api.namespace, labels: job.metadata.labels });
     assert.deepEqual(told.spec, job.spec);
 

@@ -66,7 +66,7 @@ export async function startFuzzRig(): Promise<FuzzRig> {
   await until('c2pa is in the catalog', () => api.wired.deps.catalog().versions('c2pa').length === 1);
   const { store } = api.stored;
   let ended = 0;
-  api.bus.subscribe<ProbeJob>(SUBJECT.early, async ({ message: { metadata, spec } }) => {
+  api.bus.subscribe<ProbeJob>(SUBJECT.create, async ({ message: { metadata, spec } }) => {
     const { name: job } = metadata;
     const asked = spec.tools ?? [];
     const result = resultOf(

@@ -5,7 +5,7 @@
 import { type Logger, requestFields } from '../../../base/log.ts';
 import { retry, type Pauses } from '../../../base/retry.ts';
 import type { Bus } from '../../../platform/bus/connect.ts';
-import { EARLY_ANSWER_MS, SUBJECT, type EarlyAnswer, type Ended } from '../../../platform/bus/messages.ts';
+import { CREATE_ANSWER_MS, SUBJECT, type CreateAnswer, type Ended } from '../../../platform/bus/messages.ts';
 import {
   isKubeError,
   isOverQuota,
@@ -143,7 +143,7 @@ export async function announceTo(
   job: ProbeJob,
 ): Promise<boolean> {
   try {
-    const { created } = await bus.request<EarlyAnswer>(SUBJECT.early, job, EARLY_ANSWER_MS);
+    const { created } = await bus.request<CreateAnswer>(SUBJECT.create, job, CREATE_ANSWER_MS);
     return created;
   } catch (error) {
     log.debug({ err: error }, 'no leader answers, creating the job');

@@ -5,7 +5,7 @@
  *
  * A job is named by its request id: of two creates, one finds the object of the other.
  */
-import { EARLY_ANSWER_MS, type EarlyAnswer } from '../../../platform/bus/messages.ts';
+import { CREATE_ANSWER_MS, type CreateAnswer } from '../../../platform/bus/messages.ts';
 import { isKubeError, outcomeUnknown, PROBE_JOBS } from '../../../platform/kube/client.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { requestFields } from '../../../base/log.ts';
@@ -18,13 +18,13 @@ import { reserve } from './orders.ts';
 import { activeToken, takeIn } from './resolve_job.ts';
 import { now, slotsOf, type TermState, type TermStateDeps } from './term_state.ts';
 
-const BY_API: EarlyAnswer = { created: false };
+const BY_API: CreateAnswer = { created: false };
 
 /**
  * The API has opened a request. Answers as soon as it is known whether the leader has created its ProbeJob; not at all
  * if another leader may.
  */
-export async function announced(state: TermState, object: ProbeJob): Promise<EarlyAnswer | undefined> {
+export async function announced(state: TermState, object: ProbeJob): Promise<CreateAnswer | undefined> {
   const { metadata, spec } = object;
   const { name } = metadata;
   if (!state.live || metadata.namespace !== state.deps.namespace) return undefined;
@@ -43,7 +43,10 @@ export async function announced(state: TermState, object: ProbeJob): Promise<Ear
     return { created: await promise };
   } catch (error) {
     if (!(error instanceof Refusal))
-      state.deps.log.debug({ err: error, ...requestFields({ id: name, job: name }) }, 'cannot resolve a job early');
+      state.deps.log.debug(
+        { err: error, ...requestFields({ id: name, job: name }) },
+        'cannot resolve an announced job',
+      );
     return BY_API;
   }
 }
@@ -90,7 +93,7 @@ async function createAdmitted(
   let sent = 0;
   const send = async (): Promise<ProbeJob | undefined> => {
     // The API does not wait for it any more, and its job may have come and gone.
-    const isLate = store.clock.now() - job.submittedAt.getTime() > EARLY_ANSWER_MS;
+    const isLate = store.clock.now() - job.submittedAt.getTime() > CREATE_ANSWER_MS;
     // Or the write could land in the next term.
     if (!isWanted() || isLate || !term.stillLeading(LEASE_MARGIN_MS)) return undefined;
     sent = now();
