@@ -8,8 +8,9 @@ import type { TLSSocket } from 'node:tls';
 /**
  * Runs as a child process. An HTTPS origin behind a relay that is 40 ms away. The relay adds 20 ms each way and one
  * round trip per connection (that of TCP), and paces each connection at 100 Mbit/s. It answers the message
- * `listen` with one more port, to which nobody has a connection yet, `near` and `near https` with a port at no distance,
- * and any other with what it has sent since the last, and the requests for it. Arguments: folder, certificate file, key file.
+ * `listen` with one more port, to which nobody has a connection yet, `near` and `near https` with a port at no
+ * distance, and any other with what it has sent since the last, and the requests for it. Arguments: folder, certificate
+ * file, key file.
  */
 
 const [folder = '.', certificate = '', key = ''] = process.argv.slice(2);

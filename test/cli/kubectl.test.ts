@@ -49,7 +49,10 @@ describe('kubectl probeyard', function () {
     assert.match(await printed('pools'), /^short +file +0 +0 +0 +2\/10 +new/m);
     assert.equal(JSON.parse(await printed('tools', '-o', 'json')).length, 2);
     const shown = (type: string, status: string, message: string) => ({
-      ...{ type, status, message, reason: 'Any' },
+      type,
+      status,
+      message,
+      reason: 'Any',
       lastTransitionTime: new Date().toISOString(),
     });
     const conditions = [

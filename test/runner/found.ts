@@ -11,9 +11,6 @@ export const processesWith = (text: string): number[] =>
     .map(Number)
     .filter((pid) => commandOf(pid).includes(text));
 
-/** Whether a `sleep` for this odd time runs. */
-export const sleeps = (seconds: number): boolean => processesWith(`sleep\0${odd(seconds)}\0`).length > 0;
-
 /** Empty for a process that is gone. */
 export function commandOf(pid: number): string {
   try {

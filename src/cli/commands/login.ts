@@ -56,7 +56,7 @@ async function tokenBySso(url: URL, { text, terminal, signal }: Invocation): Pro
   terminal.note(`open ${begun.url}\nand enter the code ${begun['user-code']}`);
   const body = { 'device-code': begun['device-code'] };
   const until = performance.now() + begun['expires-in'] * 1_000;
-  for (let waitS = begun.interval; performance.now() < until; ) {
+  for (let waitS = begun.interval; performance.now() < until;) {
     await pause(waitS * 1_000, signal);
     const answer = await api.call('POST auth/sso/:name/token', { params: { name }, body });
     if (answer.token !== undefined) {

@@ -1,8 +1,8 @@
 /**
  * Deletes finished ProbeJobs, because etcd is shared with the whole cluster: after some minutes, or earlier to bound
  * their number. One made with kubectl is kept for a while whatever their number, or for the time that it names. The
- * write that finishes a job puts it into a batch of its namespace that is kept as long, and one call deletes a batch: its
- * selector matches nothing that is unfinished.
+ * write that finishes a job puts it into a batch of its namespace that is kept as long, and one call deletes a batch:
+ * its selector matches nothing that is unfinished.
  */
 import { keyOf, PROBE_JOBS, type KubeClient } from '../../../platform/kube/client.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
