@@ -96,16 +96,22 @@ describe('processes of test files', function () {
 
   it('make once what several of them need, and run what `atEnd` registers after their last file', () => {
     const text = `
-      import { writeFileSync } from 'node:fs';
-      import { setTimeout as delay } from 'node:timers/promises';
+      import { readdirSync, writeFileSync } from 'node:fs';
       import { atEnd } from ${JSON.stringify(join(import.meta.dirname, 'at_end.ts'))};
       import { oncePerRun } from ${JSON.stringify(join(import.meta.dirname, 'once_per_run.ts'))};
+      import { until } from ${JSON.stringify(join(import.meta.dirname, 'until.ts'))};
       const note = (what) => writeFileSync(process.env.MADE + '/' + what + '-' + process.pid, '');
       atEnd(async () => note('end'));
-      it('asks', () => oncePerRun('thing', async () => { note('made'); await delay(300); }));`;
+      note('here');
+      const both = () => readdirSync(process.env.MADE).filter((name) => name.startsWith('here-')).length === 2;
+      it('asks', async () => {
+        // Neither process runs both files.
+        await until('the other process has its file', both, 30_000);
+        await oncePerRun('thing', async () => note('made'));
+      });`;
     const { passes, failures, made } = counted({ a: text, b: text }, 2);
     assert.deepEqual([passes, failures], [2, 0]);
-    assert.deepEqual(made.map((name) => name.replace(/-\d+$/, '')).sort(), ['end', 'end', 'made']);
+    assert.deepEqual(made.map((name) => name.replace(/-\d+$/, '')).sort(), ['end', 'end', 'here', 'here', 'made']);
   });
 
   it('say how long each file waited, and for what', () => {

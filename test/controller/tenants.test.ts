@@ -212,7 +212,7 @@ describe("leader: jobs in tenants' namespaces", function () {
     const { runners } = cluster;
     runners.behaviour.go = () => 'hold';
     const bound = JSON.stringify([{ name: teamA, account: accounts[0] }]);
-    const env = { PY_TENANT_NAMESPACES: bound, PY_FINISHED_MAX: '0' };
+    const env = { PY_TENANT_NAMESPACES: bound, PY_FINISHED_MAX: '0', PY_FINISHED_BY_HAND_SECONDS: '0' };
     await cluster.controller({ env });
     await cluster.ready(3);
     await create(teamA, 'slow', { timeoutMs: 1 });
