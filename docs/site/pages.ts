@@ -111,6 +111,7 @@ export const SECTIONS: readonly Section[] = [
     'reference/policy.md': 'Save, read and delete policies, judge stored results by one, and read a verdict.',
     'reference/mcp.md': 'The endpoint that agents speak to by the Model Context Protocol.',
     'reference/log.md': 'List finished requests with filters, read one with its outputs, and erase it.',
+    'reference/audit.md': 'Read and export who changed what, who saw a secret, and who was denied.',
     'reference/reports.md': 'The report of a request as one HTML file, and links to it that end.',
     'reference/statistics.md': 'Requests, time and bytes by user, token, source, outcome and step of time.',
     'reference/webhooks.md': 'List deliveries with their attempts, send one again, and what a webhook contains.',

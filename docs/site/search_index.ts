@@ -8,15 +8,18 @@ const IN_HEADING = 6;
 /** A section is about what its page is about, too. */
 const IN_TITLE_OF_PAGE = 2;
 const MOST_IN_TEXT = 3;
+/** Pages that explain come before those that list every field. */
+const OF_REFERENCE = 0.5;
 /** Of a word that is everywhere, the sections that say most of it. */
 const MOST_SECTIONS = 40;
 
-function weightsOf(title: string, heading: string | null, text: string): Map<string, number> {
+function weightsOf(title: string, heading: string | null, text: string, share: number): Map<string, number> {
   const weights = new Map<string, number>();
   const add = (word: string, weight: number): void => void weights.set(word, (weights.get(word) ?? 0) + weight);
   for (const word of wordsOf(text)) if ((weights.get(word) ?? 0) < MOST_IN_TEXT) add(word, 1);
   for (const word of new Set(wordsOf(title))) add(word, heading === null ? IN_TITLE : IN_TITLE_OF_PAGE);
   for (const word of new Set(wordsOf(heading ?? ''))) add(word, IN_HEADING);
+  if (share !== 1) for (const [word, weight] of weights) weights.set(word, Math.max(1, Math.round(share * weight)));
   return weights;
 }
 
@@ -28,7 +31,8 @@ export function searchIndex(rendered: readonly Rendered[]): SearchIndex {
     for (const [index, { heading, text: own }] of parts.entries()) {
       const text = index === 0 ? `${page.description} ${own}` : own;
       const section = sections.push(index === 0 ? [number] : [number, heading.anchor, heading.text]) - 1;
-      for (const [word, weight] of weightsOf(title, index === 0 ? null : heading.text, text)) {
+      const share = page.address.startsWith('api/') ? OF_REFERENCE : 1;
+      for (const [word, weight] of weightsOf(title, index === 0 ? null : heading.text, text, share)) {
         const all = byWord.get(word) ?? [];
         all.push({ section, weight });
         byWord.set(word, all);

@@ -34,13 +34,6 @@ const BROKEN: readonly Broken[] = [
     message: /test-broken-nowhere:1/,
   },
   built('HANGS', 'a program that hangs', '0.2', 'Hangs', /-version: did not finish within \d+ ms/),
-  {
-    title: 'an image from a registry that is not allowed',
-    version: '0.3',
-    image: 'registry.invalid/probeyard/tool-ffprobe:0.3',
-    reason: 'RegistryNotAllowed',
-    message: /is not allowed; allowed: localhost\/probeyard/,
-  },
   built(
     'FOREIGN',
     'a program for another architecture',
@@ -171,6 +164,15 @@ describe('broken tool images', function () {
       .items;
     assert.ok(runners.length > 0);
     for (const { metadata } of runners) assert.doesNotMatch(JSON.stringify(metadata.annotations), /ffprobe\/0\.\d/);
+  });
+
+  it('an image from a registry that is not allowed: the API server refuses its ProbeTool', async () => {
+    const image = 'registry.invalid/probeyard/tool-ffprobe:0.3';
+    const made = c.kube.create(PROBE_TOOLS, {
+      metadata: { name: 'ffprobe-0.3', namespace: NAMESPACE },
+      spec: { tool: 'ffprobe', version: '0.3', image, command: ['{root}/bin/ffprobe'] },
+    });
+    await assert.rejects(made, /registry\.invalid\/.* is not in tools\.allowedRegistries: localhost\/probeyard/);
   });
 
   it('a request for a broken version gets an error with the available ones', async () => {

@@ -198,6 +198,15 @@ describe('a tool whose image is gone', function () {
     );
   });
 
+  it('of a registry that is not allowed is refused, where no admission policy does', async () => {
+    cluster = await startCluster({ pools: {}, tools: [] });
+    const { controller, kube, namespace } = cluster;
+    await controller({ env: { PY_ALLOWED_REGISTRIES: JSON.stringify(['one.example/tools']) } });
+    await kube.create(PROBE_TOOLS, { metadata: { name: NAME, namespace }, spec: TOOLS[0]! });
+    await until('it is refused', async () => (await condition('Available'))?.reason === 'RegistryNotAllowed', 20_000);
+    assert.match((await condition('Available'))?.message ?? '', /is not allowed; allowed: one\.example\/tools$/);
+  });
+
   it('refused, it is proven again after ten minutes, and the leader waits for that proof', async () => {
     cluster = await startCluster({ pools: {}, tools: [] });
     const { kube, namespace } = cluster;
