@@ -182,7 +182,8 @@ describe('trust: through the cluster', function () {
       note(
         'M9: a name of a stranger, through an egress proxy, by http and by https',
         'CONNECT 93.184.216.34:443 and CONNECT 93.184.216.34:80',
-        [...new Set(asked)].toSorted().join(' and '),
+        // Jobs of the tests before may still read from this machine.
+        [...new Set(asked.filter((line) => !line.includes(` ${c.hostIp}:`)))].toSorted().join(' and '),
       );
     } finally {
       await env('PY_EGRESS_PROXY-');
