@@ -106,7 +106,7 @@ const EXPECTED = {
     'probepools/scale.probeyard.dev: get create update patch delete',
     'probepolicies.probeyard.dev: get create update patch delete',
   ],
-  'Role/probeyard-submitter': ['probejobs.probeyard.dev: create get list watch delete update patch'],
+  'Role/probeyard-submitter': ['probejobs.probeyard.dev: create get list watch delete'],
   'Role/probeyard-served': ['probejobs', 'probetools', 'probepools', 'probepolicies'].map(
     (resource) => `${resource}.probeyard.dev: serve`,
   ),
@@ -126,7 +126,7 @@ const WITH_TENANTS = {
     'probejobs.probeyard.dev: get list watch patch deletecollection',
     'events: create patch',
   ],
-  'ClusterRole/probeyard-submitter': ['probejobs.probeyard.dev: create get list watch delete update patch'],
+  'ClusterRole/probeyard-submitter': ['probejobs.probeyard.dev: create get list watch delete'],
   'ClusterRole/probeyard-served': ['probejobs.probeyard.dev: serve'],
 };
 
