@@ -356,7 +356,7 @@ describe('chart on an API server', function () {
       for (const [kind, spec] of [
         ['ProbePool', { serves: { kinds: ['file'] }, minReady: 0, maxPods: 1 }],
         ['ProbeTool', { tool: 'ffprobe', version: '9.9', image: 'x', command: ['{root}/ffprobe'] }],
-        ['ProbePolicy', { rules: [{ hello: 'world' }] }],
+        ['ProbePolicy', { rules: [{ name: 'a' }] }],
       ] as const)
         assert.match(
           kubectl(['create', '--namespace', team, '-f', '-'], object(kind, spec)).stderr,
