@@ -1,4 +1,5 @@
 /** All settings of all roles: environment variable, form and default. A single error lists everything that is wrong. */
+import { isObject } from './is_object.ts';
 import { areIssuers } from './issuer_settings.ts';
 import { DEFAULT_LIMITS, MAX_QUEUE_MS, type DefaultLimits } from './limits.ts';
 import type { LogSample } from './log.ts';
@@ -100,8 +101,6 @@ const listen = (variable: string, fallback?: string): Setting<{ host: string | u
 
 type Env = Record<string, string | undefined>;
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 

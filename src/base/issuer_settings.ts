@@ -1,4 +1,5 @@
 /** Issuers of single sign-on, as the operator sets them. */
+import { isObject } from './is_object.ts';
 
 export interface IssuerSettings {
   /** In the addresses of its endpoints, and on the button that people press. */
@@ -23,8 +24,6 @@ export interface IssuerSettings {
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9-]{0,31}$/;
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): value is string => typeof value === 'string';
 const areTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText);
 const isGift = (value: unknown): boolean =>

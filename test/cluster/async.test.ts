@@ -32,7 +32,6 @@ describe('respond-async on the cluster', function () {
     const started = await c.probe({ url: `${origin.url}/a.mp4` }, { token, headers: ASYNC });
     assert.deepEqual([started.status, started.headers.get('preference-applied')], [202, 'respond-async']);
     const first = idOf(started);
-    // Its tools may begin before it is admitted.
     const running = await eventually('it runs, and its source is read', 30, async () => {
       const now = await standing(first, token);
       return origin.requests.length > 0 && now.state === 'running' && now;

@@ -1,4 +1,5 @@
 /** The outputs of one tool side by side, as it printed them: walked together, so that only changes cost memory. */
+import { isObject } from '../../base/is_object.ts';
 import type { ReportTool } from '../tools/probe_report.ts';
 import { changeOver } from './change.ts';
 import type { Findings, Labelled } from './findings.ts';
@@ -20,8 +21,6 @@ interface Place {
 type Values = readonly unknown[];
 type Runs = readonly Labelled[];
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const own = (object: Record<string, unknown>, key: string): unknown =>
   Object.hasOwn(object, key) ? object[key] : undefined;
 

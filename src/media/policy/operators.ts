@@ -1,4 +1,5 @@
 /** The operators: what each accepts, and whether a value satisfies it. One row each. */
+import { isObject } from '../../base/is_object.ts';
 import { PolicyError, quoted } from './error.ts';
 import { failed, passed, unknown, type Finding, type Told } from './finding.ts';
 import { globOf, type Glob } from './glob.ts';
@@ -33,9 +34,6 @@ interface Wanted {
   text: string;
   of(site: Site): Value | undefined;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function wanted(subject: Subject, operand: unknown, at: string): Wanted {
   if (isObject(operand)) {

@@ -1,6 +1,7 @@
 /** Declares an endpoint: its access, input, responses, description and work. */
 import type Router from '@koa/router';
 import type { TSchema } from 'typebox';
+import { isObject } from '../../../base/is_object.ts';
 import type { Deps } from '../deps.ts';
 import { errorResponse, type Examples, type Operation, type Response, tagOf } from '../openapi/operation.ts';
 import { audited } from './audit.ts';
@@ -30,20 +31,18 @@ export const withoutNull = (_name: string, value: unknown): unknown => (value ==
 
 type Members = Record<string, unknown>;
 
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 /** As an item of `type`, `enum` and `anyOf`. */
 const isNull = (item: unknown): boolean =>
-  item === null || item === 'null' || (isMembers(item) && item['type'] === 'null');
+  item === null || item === 'null' || (isObject(item) && item['type'] === 'null');
 const mayBeNull = (schema: unknown): boolean =>
-  isMembers(schema) && [schema['type'], schema['anyOf']].flat().some(isNull);
+  isObject(schema) && [schema['type'], schema['anyOf']].flat().some(isNull);
 const each = (members: Members): Members =>
   Object.fromEntries(Object.entries(members).map(([name, member]) => [name, withoutNullIn(member)]));
 
 /** What may be null is optional. A description without null stays the same text wherever it is referred to. */
 function withoutNullIn(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.filter((item) => !isNull(item)).map(withoutNullIn);
-  if (!isMembers(schema) || !JSON.stringify(schema).includes('"null"')) return schema;
+  if (!isObject(schema) || !JSON.stringify(schema).includes('"null"')) return schema;
   const { properties, required, ...others } = schema;
   const { type, anyOf, ...rest } = each(others);
   const [first, second] = Array.isArray(anyOf) ? (anyOf as Members[]) : [];
@@ -55,7 +54,7 @@ function withoutNullIn(schema: unknown): unknown {
     ...rest,
     ...(type === undefined ? {} : { type: Array.isArray(type) && type.length === 1 ? type[0] : type }),
     ...(needed && needed.length > 0 ? { required: needed } : {}),
-    ...(isMembers(properties) ? { properties: each(properties) } : {}),
+    ...(isObject(properties) ? { properties: each(properties) } : {}),
   };
 }
 

@@ -1,0 +1,3 @@
+/** Whether a parsed value has members: neither null nor a list. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
