@@ -1,6 +1,7 @@
 /** ProbeJobs in the namespaces of tenants: whose they are, and that nothing of one namespace is taken for another's. */
 import assert from 'node:assert/strict';
 import { EVENTS, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { conditionOf } from '../../src/platform/kube/conditions.ts';
 import type { ProbeJob, ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
 import { nameOf, ServedNamespaces } from '../../src/service/controller/served_namespaces.ts';
 import { until } from '../until.ts';
@@ -103,6 +104,20 @@ describe("leader: jobs in tenants' namespaces", function () {
     );
     assert.deepEqual(request, { options: { kubectl: `${teamA}/film`, 'created-by': 'alice@example.org' } });
     for (const namespace of [cluster.namespace, teamA, teamB]) await has(namespace, 'film', 'Completed');
+  });
+
+  it('a suspended job waits there, and runs on its account when it is resumed', async () => {
+    await start();
+    const { metadata } = await create(teamA, 'later', { suspend: true });
+    const suspended = async () => conditionOf((await read(teamA, 'later')).status, 'Suspended')?.status === 'True';
+    await until('it is suspended', suspended, 20_000);
+    await create(cluster.namespace, 'later');
+    await has(cluster.namespace, 'later', 'Completed');
+    assert.equal(await suspended(), true, 'the one of its name did not resume it');
+    await kube.mergePatch(PROBE_JOBS, 'later', { spec: { suspend: false } }, { namespace: teamA });
+    const [record] = await cluster.ended(metadata.uid ?? '');
+    assert.deepEqual([record?.state, record?.tokenId], ['success', tokens[0]]);
+    await has(teamA, 'later', 'Completed');
   });
 
   it('the limit of the account’s token holds there, under the next leader, too', async () => {
