@@ -26,8 +26,8 @@ describe('single sign-on of clients of MCP', function () {
     await Promise.all([issuer.stop(), other.stop()]);
   });
 
-  const list = (call: Call) =>
-    m.call('POST', '/mcp', {
+  const list = (call: Call, at = m) =>
+    at.call('POST', '/mcp', {
       ...call,
       body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
       headers: { Accept: 'application/json, text/event-stream' },
@@ -77,6 +77,33 @@ describe('single sign-on of clients of MCP', function () {
       const { status, text } = await list({ jwt: await jwt() });
       assert.equal(status, wanted, text);
     });
+
+  it('an issuer that is away takes no token of another with it', async () => {
+    const away = await startIssuer('away', { audience: AUDIENCE });
+    await away.stop();
+    const issuers = [away.settings, issuer.settings];
+    const alone = await startManagement(
+      { issuers, issuerSecret: () => SECRET, publicUrl: PUBLIC },
+      {},
+      await toIssuers(),
+    );
+    try {
+      const { id } = await alone.person('ada');
+      await alone.stored.sql('insert into identities (issuer, subject, user_id) values ($1, $2, $3)', [
+        issuer.url,
+        'ada',
+        id,
+      ]);
+      const answer = await list({ jwt: await issuer.sign(claims()) }, alone);
+      assert.equal(answer.status, 200, answer.text);
+      const ofAway = await list({ jwt: await issuer.sign(claims({ iss: away.url })) }, alone);
+      assert.equal(ofAway.status, 503, ofAway.text);
+      const ofStranger = await list({ jwt: await issuer.sign(claims({ iss: 'https://evil.example' })) }, alone);
+      assert.equal(ofStranger.status, 401, 'nobody is asked for it');
+    } finally {
+      await alone.stop();
+    }
+  });
 
   it('a suspended user is refused; a revoked token is made anew', async () => {
     const jwt = await issuer.sign(claims());

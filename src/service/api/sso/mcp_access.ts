@@ -77,23 +77,26 @@ async function keysOf(issuer: Issuer): Promise<ReturnType<typeof createRemoteJWK
 /** Not of the token: its keys could not be read. */
 const AWAY = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT'];
 
+/** Without the difference between `https://id.example` and the same with a slash. */
+const addressOf = (issuer: string | undefined): string | undefined =>
+  issuer !== undefined && URL.canParse(issuer) ? new URL(issuer).href : undefined;
+
 /** Throws for a token that no issuer made for this resource, and for one that has expired. */
 async function claimsIn(jwt: string, issuers: readonly Issuer[]): Promise<Claims> {
   const bad = (detail: string): ApiError => new ApiError('bad-credential', { detail });
   try {
     const { iss } = decodeJwt(jwt);
-    for (const issuer of issuers) {
-      const server = await issuer.metadata();
-      if (server.issuer !== iss) continue;
-      const { payload } = await jwtVerify(jwt, await keysOf(issuer), {
-        issuer: server.issuer,
-        audience: issuer.settings.audience,
-        clockTolerance: CLOCK_SKEW_S,
-        requiredClaims: ['sub', 'exp'],
-      });
-      return { issuer: server.issuer, subject: payload.sub! };
-    }
-    throw bad('an access token of another issuer');
+    // By its setting: nothing is asked of an issuer for tokens that do not name it.
+    const issuer = issuers.find(({ settings }) => addressOf(settings.issuer) === addressOf(iss));
+    if (!issuer) throw bad('an access token of another issuer');
+    const server = await issuer.metadata();
+    const { payload } = await jwtVerify(jwt, await keysOf(issuer), {
+      issuer: server.issuer,
+      audience: issuer.settings.audience,
+      clockTolerance: CLOCK_SKEW_S,
+      requiredClaims: ['sub', 'exp'],
+    });
+    return { issuer: server.issuer, subject: payload.sub! };
   } catch (error) {
     if (error instanceof ApiError) throw error;
     if (error instanceof errors.JOSEError && !AWAY.includes(error.code)) throw bad(error.code);
