@@ -139,7 +139,7 @@ function draw({ Plot, place, now }: Drawn): uPlot {
         values: (_, all, _axis, _space, step) => all.map((value) => (xText ? xText(value) : timeText(value, step))),
         ...(whole && { incrs: INTEGERS }),
       },
-      { ...axis, size: 80, values: (_, all) => all.map((value) => yText(value)) },
+      { ...axis, size: 96, values: (_, all) => all.map((value) => yText(value)) },
     ],
     series: [{}, ...data.series.map((series) => seriesOf(Plot, series, colorOf))],
     hooks: {

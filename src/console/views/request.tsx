@@ -27,7 +27,7 @@ function Actions({ facts, again }: { facts: Facts; again: () => void }) {
   const { id, type, url } = facts;
   if (!may(user, 'write:media') || url === '') return null;
   return (
-    <div class="actions">
+    <>
       {type === 'file' && <Again facts={facts} />}
       {type !== 'compare' && (
         <a class="button small" href={hrefOf('/playground', queryOf(facts))}>
@@ -54,7 +54,7 @@ function Actions({ facts, again }: { facts: Facts; again: () => void }) {
           statistics.
         </p>
       </AskFirst>
-    </div>
+    </>
   );
 }
 
@@ -114,8 +114,10 @@ function Shown({ answer, again }: { answer: OpenAnswer; again: () => void }) {
         </p>
         <Failures facts={facts} />
         <Around facts={facts} />
-        <Actions facts={facts} again={again} />
-        {url !== '' && <HandOn id={facts.id} />}
+        <div class="actions">
+          {url !== '' && <HandOn id={facts.id} />}
+          <Actions facts={facts} again={again} />
+        </div>
       </section>
       <Answer answer={answer} />
     </>
@@ -275,12 +277,14 @@ function HandOn({ id }: { id: string }) {
     download(`report-${id}.html`, await response.blob());
   };
   return (
-    <p class="actions">
-      <WorkButton work={get}>Download report</WorkButton>
-      <button type="button" onClick={() => setSharing(true)}>
+    <>
+      <WorkButton kind="small" work={get}>
+        Download report
+      </WorkButton>
+      <button type="button" class="small" onClick={() => setSharing(true)}>
         Share a link
       </button>
       {sharing && <Links id={id} close={() => setSharing(false)} />}
-    </p>
+    </>
   );
 }

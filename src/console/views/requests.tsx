@@ -101,7 +101,7 @@ const columnsOf = (rows: readonly Row[], { tokens, users, own }: NamesOfRows): r
   {
     title: 'Tools',
     show: (row) => (
-      <ul class="also">
+      <ul class="also beside">
         {TOOLS.filter(([, of]) => of(row) !== 'skipped').map(([name, of]) => (
           <li key={name}>
             <Status of={of(row)} name={name} />
