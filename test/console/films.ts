@@ -20,7 +20,7 @@ const cut = (input: number, seconds: number, name: string): string =>
   `[${input}:v]trim=duration=${seconds},setpts=PTS-STARTPTS,scale=1920x1080:flags=lanczos,setsar=1,` +
   `format=yuv420p[${name}]`;
 const PICTURE = [cut(0, 14, 'a'), cut(1, 12, 'b'), cut(2, 10, 'c')].join(';');
-const FILM = `${PICTURE};[a][b][c]concat=n=3,noise=alls=9:allf=t,vignette,format=yuv420p[film]`;
+const FILM = `${PICTURE};[a][b][c]concat=n=3,fps=24,noise=alls=9:allf=t,vignette,format=yuv420p[film]`;
 
 const H264 = words('-c:v libx264 -preset veryfast -bf 3 -g 48');
 const BT709 = words('-color_primaries bt709 -color_trc bt709 -colorspace bt709');
@@ -95,10 +95,11 @@ export async function makeFilms(folder: string, [program = '', ...before]: reado
   await encode(ladderOf(NAMES.film));
 }
 
-/** A picture as WebP. */
+/** A picture as WebP: pages of text are smaller without loss. */
 export const webpOf = async (ffmpeg: readonly string[], from: string, to: string): Promise<void> => {
   const [program = '', ...before] = ffmpeg;
-  await run(program, [...before, ...QUIET, '-i', from, ...words('-c:v libwebp -quality 78 -frames:v 1'), to]);
+  const coded = words('-c:v libwebp -lossless 1 -compression_level 6 -pix_fmt bgra -frames:v 1');
+  await run(program, [...before, ...QUIET, '-i', from, ...coded, to]);
 };
 
 /** Pictures `%04d.png` of a folder as one that moves. */

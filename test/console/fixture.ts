@@ -34,6 +34,7 @@ export interface Look {
   /** Pixels of the screen for each of the page. */
   scale?: number;
   theme?: 'light' | 'dark';
+  timezone?: string;
   /** Statuses whose errors the browser writes into its console, and which the test causes on purpose. */
   expected?: RegExp;
 }
@@ -88,13 +89,13 @@ const WITHOUT_TLS =
   /^The Cross-Origin-Opener-Policy header has been ignored, because the URL's origin was untrustworthy/;
 
 export async function startVisit(browser: Browser, url: string, axe: string, look: Look): Promise<Visit> {
-  const { width = 1280, scale = 1, theme = 'light', expected } = look;
+  const { width = 1280, scale = 1, theme = 'light', timezone = 'Asia/Kathmandu', expected } = look;
   const context = await browser.newContext({
     viewport: { width, height: 900 },
     deviceScaleFactor: scale,
     colorScheme: theme,
     locale: 'en-GB',
-    timezoneId: 'Asia/Kathmandu',
+    timezoneId: timezone,
     reducedMotion: 'reduce',
   });
   context.setDefaultTimeout(60_000);

@@ -18,7 +18,7 @@ import { startVisit, visitAs, type Look, type Visit } from './fixture.ts';
 const DOCS = join(import.meta.dirname, '../../docs');
 const PICTURES = join(DOCS, 'pictures');
 const FORMS_FOLDER = join(PICTURES, 'forms');
-const MOST_BYTES = 130_000;
+const MOST_BYTES = 250_000;
 const MOST_MOVING_BYTES = 1_000_000;
 
 type Form = Required<Pick<Look, 'width' | 'theme' | 'scale'>>;
@@ -106,7 +106,7 @@ const signedIn = (studio: Studio, who: Person, look: Look, work: (v: Visit) => P
   visitAs(
     { visit: (given) => startVisit(studio.browser, studio.c.url, '', given ?? {}) },
     who.email,
-    { path: '/account', look, password: PASSWORD },
+    { path: '/account', look: { timezone: 'UTC', ...look }, password: PASSWORD },
     work,
   );
 
@@ -218,8 +218,8 @@ async function takeAll(ffmpeg: readonly string[]): Promise<void> {
     });
     const mark = Date.now().toString(36);
     const [caller, operator] = [
-      await accounts.make({ password: true, email: `ann.${mark}@studio.example` }),
-      await accounts.make({ password: true, role: 'admin', email: `operator.${mark}@studio.example` }),
+      await accounts.make({ password: true, email: `ann@${mark}.example` }),
+      await accounts.make({ password: true, role: 'admin', email: `operator@${mark}.example` }),
     ];
     const studio: Studio = { c, browser, ffmpeg, caller, operator };
     const ids = await fillRecord(studio, origin);
