@@ -82,11 +82,16 @@ consoleTest('console: the answer', (c) => {
   });
 
   it('ladder: declared and measured rates, and findings, on a phone in the dark', async () => {
-    const id = await record('msv', body([good('msv', JSON.stringify(LADDER))]));
+    const [variant] = LADDER.variants;
+    const second = { ...variant!, measured: { peak: 3_200_000, average: 2_400_000 } };
+    const report = { ...LADDER, variants: [...LADDER.variants, second] };
+    const id = await record('msv', body([good('msv', JSON.stringify(report))]));
     await visit(`/requests/${id}`, { width: 390, theme: 'dark' }, async (v) => {
       const { page } = v;
       await page.getByRole('figure', { name: 'Declared and measured bit rates' }).locator('canvas').waitFor();
       await page.getByText('3,600 kb/s (above)').waitFor();
+      // Above what is declared, and within the tenth that is allowed.
+      await page.getByText('3,200 kb/s', { exact: true }).waitFor();
       await page.getByText('10 segments of 6 s to 7.6 s, the target is 6 s, 1 too long').first().waitFor();
       const lines = page.getByRole('region', { name: 'Lines of the playlist' });
       await lines.getByText('segment-1.m4s?token=REDACTED').waitFor();
