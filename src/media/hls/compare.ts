@@ -102,6 +102,9 @@ export function ratesOf(measured: readonly MeasuredSegment[], playlist: Playlist
 
 const rate = (bits: number): string => `${Math.round(bits / 1000)} kbit/s`;
 
+/** A tenth is allowed. */
+export const exceeds = (measured: number, declared: number): boolean => declared > 0 && measured > 1.1 * declared;
+
 export type VariantRates = Pick<Rates, 'peak' | 'average'>;
 
 /** `all`: whether every segment of the variant and of its sound was measured. */
@@ -114,11 +117,11 @@ export function compareRates(
   const { tag } = variant;
   const bandwidth = number(tag, 'BANDWIDTH') ?? 0;
   const average = number(tag, 'AVERAGE-BANDWIDTH');
-  if (bandwidth > 0 && peak > 1.1 * bandwidth)
+  if (exceeds(peak, bandwidth))
     note('bandwidth-exceeded', tag.line, `${rate(peak)}, but the playlist says ${rate(bandwidth)}`);
   else if (all && !variant.iframes && peak < 0.5 * bandwidth)
     note('bandwidth-unused', tag.line, `the highest is ${rate(peak)}, but the playlist says ${rate(bandwidth)}`);
-  if (average !== undefined && average > 0 && measured > 1.1 * average) {
+  if (average !== undefined && exceeds(measured, average)) {
     const where = all ? '' : ' in the measured segments';
     note('average-exceeded', tag.line, `${rate(measured)}${where}, but the playlist says ${rate(average)}`);
   }

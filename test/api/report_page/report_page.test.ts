@@ -5,6 +5,7 @@ import { outline, readTimeline } from '../../../src/service/api/report_page/stre
 import { html, stranger } from '../../../src/service/api/report_page/html.ts';
 import { type PageInput, reportPage } from '../../../src/service/api/report_page/report_page.ts';
 import { aStream } from '../../console/sample_answers.ts';
+import { LADDER } from '../../console/sample_ladder.ts';
 import { random as makeRandom } from '../../source/random.ts';
 import { HOSTILE, PAGES } from './page_samples.ts';
 
@@ -19,6 +20,11 @@ const textOf = (page: string): string =>
     .replaceAll('&amp;', '&')
     .replaceAll(/\s+/g, ' ');
 const headOf = (page: string): string => textOf(/<header>.*<\/header>/s.exec(page)![0]).trim();
+
+const ladderOf = (peak: number) => ({
+  ...LADDER,
+  variants: LADDER.variants.map((variant) => ({ ...variant, measured: { peak, average: peak } })),
+});
 
 describe('report page: templates', () => {
   const CASES: readonly [name: string, content: unknown, text: string][] = [
@@ -99,6 +105,11 @@ describe('report page', () => {
       assert.ok(text.includes(part), `${part} in ${text}`);
     assert.ok(text.indexOf('✕ fail title') < text.indexOf('✓ pass wrapper'), text);
     assert.ok(textOf(reportPage(PAGES.hls)).includes('Raise the target duration'), 'the remedy of a finding');
+    const rated = (peak: number) =>
+      textOf(reportPage({ ...PAGES.hls, outputs: { hls: JSON.stringify(ladderOf(peak)) } }));
+    assert.match(rated(3_400_000), /3\.4 Mbit\/s, above what is declared/);
+    // Of 3 Mbit/s, a tenth is allowed.
+    assert.match(rated(3_200_000), /3\.2 Mbit\/s(?!, above)/);
   });
 
   it('text of media is never markup, and a page is bounded whatever is in it', () => {

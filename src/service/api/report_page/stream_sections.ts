@@ -1,6 +1,7 @@
 /** Findings of the HLS validator with their remedies, and the timeline of each stream as a drawing. */
 import { Ajv } from 'ajv';
 import { bitRate, several } from '../../../base/scaled.ts';
+import { exceeds } from '../../../media/hls/compare.ts';
 import type { HlsReport, Message, VariantReport } from '../../../media/hls/schema.ts';
 import { type StreamTimeline, type Timeline, TimelineSchema } from '../../../media/timeline/schema.ts';
 import {
@@ -22,7 +23,7 @@ const peak = (value: number | null | undefined): Content => value !== null && va
 const seconds = (value: number | null): Content => (value === null ? null : `${Math.round(value * 10) / 10} s`);
 
 const measuredPeak = ({ bandwidth, measured }: VariantReport): Content =>
-  measured && bandwidth !== null && measured.peak > bandwidth
+  measured && bandwidth !== null && exceeds(measured.peak, bandwidth)
     ? told('bad', `${bitRate(measured.peak)}, above what is declared`)
     : peak(measured?.peak);
 
