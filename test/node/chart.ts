@@ -9,6 +9,7 @@ import { writeWhole } from './daemon.ts';
 import { NODE_PORT } from './first_probe.ts';
 import { localDir } from './layout.ts';
 import { LOCAL, type BuiltImage } from './product_images.ts';
+import { SLOWNESS } from '../patience.ts';
 import { say, timed } from '../../images/progress.ts';
 
 const CatalogEntry = Type.Object({ tool: Type.String(), version: Type.String() });
@@ -56,7 +57,7 @@ export async function installChart(options: ChartOptions): Promise<boolean> {
       ...given,
       '--wait',
       '--timeout',
-      '5m',
+      `${5 * SLOWNESS}m`,
     ]),
   );
   return true;

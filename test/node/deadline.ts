@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SLOWNESS } from '../patience.ts';
 import { ClusterError } from './cluster_error.ts';
 
 export interface Wait {
@@ -15,7 +16,8 @@ export async function until<T>(
   wait: Wait,
   ask: () => Promise<T | undefined | false> | T | undefined | false,
 ): Promise<T> {
-  const end = performance.now() + wait.timeoutMs;
+  const longestMs = SLOWNESS * wait.timeoutMs;
+  const end = performance.now() + longestMs;
   let last: unknown;
   for (;;) {
     try {
@@ -28,7 +30,7 @@ export async function until<T>(
     }
     if (performance.now() >= end) {
       const why = last instanceof Error ? `: ${last.message}` : '';
-      throw new ClusterError('TIMED_OUT', `${wait.what}: not within ${wait.timeoutMs / 1000} s${why}`);
+      throw new ClusterError('TIMED_OUT', `${wait.what}: not within ${longestMs / 1000} s${why}`);
     }
     await sleep(wait.everyMs ?? 100);
   }

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PROBE_TOOLS, SECRETS, makeClient, type KubeClient } from '../../src/platform/kube/client.ts';
 import { adminKubectl } from './admin_kubectl.ts';
 import { ClusterError } from './cluster_error.ts';
+import { SLOWNESS } from '../patience.ts';
 import { envFile, writeEnvironment } from './environment.ts';
 import type { Settings } from './settings.ts';
 import { FIRST_SAMPLE } from '../../src/service/samples/list.ts';
@@ -16,7 +17,7 @@ const NAMESPACE = 'probeyard';
 const SAMPLE = `http://probeyard-samples.${NAMESPACE}.svc/${FIRST_SAMPLE}`;
 
 async function until<T>(what: string, seconds: number, look: () => Promise<T | undefined>): Promise<T> {
-  const end = performance.now() + seconds * 1000;
+  const end = performance.now() + SLOWNESS * seconds * 1000;
   let last: unknown;
   while (performance.now() < end) {
     try {
@@ -64,11 +65,11 @@ export async function firstProbe(kubeconfig: string, { hostIp, dnsAddress }: Set
     await timed('the tools are proven', () => toolsProven(kube));
     await timed('the API is ready', () =>
       until('the API is ready', 180, async () =>
-        (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })).ok ? true : undefined,
+        (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000 * SLOWNESS) })).ok ? true : undefined,
       ),
     );
     // A cluster DNS that has just lost the API server hears of a new Service later.
-    const names = new Resolver({ timeout: 1_000, tries: 1 });
+    const names = new Resolver({ timeout: 1_000 * SLOWNESS, tries: 1 });
     names.setServers([dnsAddress]);
     await timed('the samples have a name', () =>
       until('the samples have a name', 60, () => names.resolve4(`${new URL(SAMPLE).hostname}.cluster.local`)),

@@ -5,6 +5,7 @@ import { run } from './command.ts';
 import { program } from './control_plane.ts';
 import type { Daemon } from './daemon.ts';
 import { BRIDGE, type Layout } from './layout.ts';
+import { SLOWNESS } from '../patience.ts';
 import { at, type Place } from './place.ts';
 import type { Settings } from './settings.ts';
 
@@ -82,7 +83,8 @@ disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt",
       [config]: toml,
       [join(cniConf, '10-probeyard.conflist')]: JSON.stringify(conflist(place, settings), null, 2),
     },
-    ready: async () => (await run(join(binaries, 'ctr'), ['-a', socket, 'version'], { timeoutMs: 5_000 })) !== '',
+    ready: async () =>
+      (await run(join(binaries, 'ctr'), ['-a', socket, 'version'], { timeoutMs: 5_000 * SLOWNESS })) !== '',
     readyWithinMs: 60_000,
   });
 }
