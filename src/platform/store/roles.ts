@@ -47,6 +47,7 @@ export const RIGHTS: Record<Part, Rights> = {
       rollup_minute: READ,
       rollup_hour: READ,
       rollup_day: READ,
+      erased_shares: READ,
       settings: READ,
       policy_accounts: WRITE,
       policy_documents: ALL,

@@ -6,6 +6,7 @@ import * as apiTokens from './api_tokens.ts';
 import * as attempts from './attempts.ts';
 import * as audit from './audit.ts';
 import { backupState } from './backups.ts';
+import * as charges from './chargeback.ts';
 import { startClock, type StoreClock } from './clock.ts';
 import { openDatabase, type Database, type PoolSettings } from './connection.ts';
 import { isStoreError, StoreError } from './errors.ts';
@@ -45,6 +46,7 @@ const CALLS = {
   ...apiTokens,
   ...attempts,
   ...audit,
+  ...charges,
   ...identities,
   ...log,
   ...mails,

@@ -1,0 +1,63 @@
+/**
+ * What accounts used in a month, with their labels. Figures of finished months stay when a user is erased: those of a
+ * sub-user with the account, those of an account with its labels alone (migrations/0018_labels.sql).
+ */
+import type { Database } from './connection.ts';
+import { MEASURES } from './measures.ts';
+import type { AccountLabels } from './users.ts';
+
+const NAMES = ['request-count', 'success', 'with-errors', 'error', 'processing-time', 'data-processed'] as const;
+
+export type Charges = Record<(typeof NAMES)[number], number>;
+export interface Charged {
+  /** The root user; null: erased accounts with these labels. */
+  accountId: number | null;
+  labels: AccountLabels;
+  used: Charges;
+}
+export interface Month {
+  from: Date;
+  to: Date;
+}
+
+const ALL = [...MEASURES.usage, ...MEASURES.requests];
+const COUNTED = NAMES.map((name) => ALL.find((measure) => measure.name === name)!);
+const columns = (place: 'kept' | 'live'): string =>
+  COUNTED.map((measure, index) => `${measure[place]} m${index}`).join(', ');
+const SUMS = `jsonb_build_object(${COUNTED.map(
+  ({ name }, index) => `'${name}', coalesce(sum(m${index}::float8), 0)`,
+).join(', ')}) used`;
+const within = (time: string): string => `${time} >= $1 and ${time} < $2`;
+
+const ACCOUNTS = `
+  with accounts as (
+    select id, labels from users where coalesce(root_id, id) = id and id > $3 order by id limit $4),
+  members as (
+    select a.id account, a.id member from accounts a
+    union select a.id, u.id from accounts a join users u on u.root_id = a.id),
+  used as (
+    select m.account, ${columns('kept')} from members m join rollup_day r on r.user_id = m.member and ${within('r.at')}
+    union all
+    select m.account, ${columns('live')} from members m
+      join usage_minute u on u.user_id = m.member and ${within('u.minute')}
+    union all
+    select s.account_id, ${columns('kept')} from accounts a join erased_shares s on s.account_id = a.id
+      join rollup_day r on r.user_id = -1 and r.token_id = s.id and ${within('r.at')})
+  select a.id "accountId", a.labels, ${SUMS} from accounts a left join used u on u.account = a.id
+    group by a.id, a.labels order by a.id`;
+
+const ERASED = `
+  select null "accountId", labels, ${SUMS} from (
+    select coalesce(s.labels, '{}') labels, ${columns('kept')}
+      from rollup_day r left join erased_shares s on s.id = r.token_id
+      where r.user_id = -1 and ${within('r.at')}
+        and not exists (select from users a where a.id = s.account_id)) e
+    group by labels order by labels`;
+
+/** The next accounts after this one, also those that used nothing. */
+export const chargeback = (database: Database, { from, to }: Month, after: number, limit: number): Promise<Charged[]> =>
+  database.rows<Charged>({ name: 'chargeback', text: ACCOUNTS, values: [from, to, after, limit] });
+
+/** By labels. */
+export const chargebackOfErased = (database: Database, { from, to }: Month): Promise<Charged[]> =>
+  database.rows<Charged>({ name: 'chargeback_of_erased', text: ERASED, values: [from, to] });
