@@ -159,6 +159,10 @@ export interface UserLimits {
   'in-force': LimitsInForce;
 }
 
+export interface AccountLabels {
+  labels: Record<string, string>;
+}
+
 export interface ClusterTerm {
   pod: string;
   epoch: number;
@@ -1652,6 +1656,15 @@ export interface Calls {
     };
     answer: UserLimits;
   };
+  'GET user/:id/labels': {
+    answer: AccountLabels;
+  };
+  'PUT user/:id/labels': {
+    body: {
+      labels: Record<string, string | null>;
+    };
+    answer: AccountLabels;
+  };
   'GET cluster': {
     answer: ClusterState;
   };
@@ -2143,6 +2156,13 @@ export interface Calls {
   };
   'POST media/webhook/:id/retry': {
     answer: Delivery;
+  };
+  'GET statistics/chargeback': {
+    query: {
+      month?: string | null;
+      format?: 'csv' | 'ndjson';
+    };
+    answer: string;
   };
   'GET statistics/usage': {
     query: {

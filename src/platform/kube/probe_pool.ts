@@ -14,9 +14,10 @@ export type Wall = (typeof WALLS)[number];
 
 /** Names and values of labels, and names of objects, as the API server takes them in a pod. */
 const NAME = '[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?';
-const LABEL_NAME = `^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?${NAME}$`;
+export const LABEL_NAME = `^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?${NAME}$`;
 const labelName = (description: string) => text(316, { pattern: LABEL_NAME, description });
-const labelValue = text(63, { pattern: `^(${NAME})?$` });
+export const LABEL_VALUE = `^(${NAME})?$`;
+const labelValue = text(63, { pattern: LABEL_VALUE });
 const objectName = (description: string) =>
   text(253, { pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$', description });
 const labels = (maxProperties: number, description: string) =>

@@ -7,6 +7,7 @@ import type { Endpoint } from './http/endpoint.ts';
 import { ACCESS, PROBE_ACCESS } from './http/endpoint_access.ts';
 import { closed } from './http/request_fields.ts';
 import type { Operation } from './openapi/operation.ts';
+import * as labels from './accounts/account_labels.ts';
 import * as sessions from './accounts/session_endpoints.ts';
 import * as signUp from './accounts/sign_up_endpoints.ts';
 import * as tokens from './accounts/token_endpoints.ts';
@@ -21,6 +22,7 @@ import * as offers from './probe/offer_endpoints.ts';
 import * as requests from './probe/request_endpoints.ts';
 import { SINGLES } from './probe/single_endpoints.ts';
 import * as audit from './records/audit_endpoints.ts';
+import * as charges from './records/chargeback_endpoint.ts';
 import * as log from './records/log_endpoints.ts';
 import * as report from './report_page/report_endpoints.ts';
 import * as devices from './sso/device_endpoints.ts';
@@ -50,11 +52,13 @@ const FILES: object = {
   devices,
   tokens,
   users,
+  labels,
   cluster,
   audit,
   log,
   report,
   statistics,
+  charges,
   webhooks,
 };
 

@@ -256,6 +256,9 @@ describe('audit: entries', function () {
         body: { concurrency: 3, 'monthly-quota': { 'request-count': 7 } },
       }),
     ),
+    'PUT user/:id/labels': row('setAccountLabels', USER, ['labels'], () =>
+      m.call('PUT', `user/${alice.id}/labels`, { token: m.root.token, body: { labels: { team: 'archive' } } }),
+    ),
     'DELETE media/log/:id': row('eraseLog', REQUEST, [], async () =>
       m.call('DELETE', `media/log/${await aRequest()}`, { token: alice.token }),
     ),

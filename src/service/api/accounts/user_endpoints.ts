@@ -409,7 +409,7 @@ export const eraseUser = endpoint(
     params: { id: Id },
     description:
       'Deletes their sub-users, tokens, sessions, requests, results and statistics as well. What finished months ' +
-      'count of them stays in a sum over all deleted users. Deleting large amounts continues in the background.',
+      'count of them stays in sums without names. Deleting large amounts continues in the background.',
     answer: { description: 'The accounts are deleted.' },
   },
   erase,

@@ -83,6 +83,8 @@ export const ACCESS = {
   'PUT user/:id/status': admin('write:admin'),
   'GET user/:id/limits': admin('read:admin'),
   'PUT user/:id/limits': admin('write:admin'),
+  'GET user/:id/labels': admin('read:admin'),
+  'PUT user/:id/labels': admin('write:admin'),
   'GET cluster': admin('read:admin'),
   'GET audit': having('read:audit'),
   'GET audit/export': having('read:audit'),
@@ -99,6 +101,7 @@ export const ACCESS = {
   'GET statistics/requests': having('read:statistics'),
   'GET statistics/sources': having('read:statistics'),
   'GET statistics/summary': having('read:statistics'),
+  'GET statistics/chargeback': admin('read:admin'),
   'GET media/webhook': having('read:media'),
   'POST media/webhook/:id/retry': having('write:webhook'),
 } as const satisfies Record<string, Access>;
