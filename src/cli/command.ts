@@ -3,7 +3,7 @@ import type { Api } from './api/api_client.ts';
 import type { ExitCode } from './exits.ts';
 import type { Terminal } from './terminal.ts';
 
-export type Format = 'table' | 'json' | 'yaml' | 'html' | 'raw' | 'junit' | 'sarif' | 'github';
+export type Format = 'table' | 'json' | 'yaml' | 'html' | 'raw' | 'junit' | 'sarif' | 'github' | 'csv' | 'ndjson';
 
 export interface Option {
   name: string;

@@ -331,6 +331,40 @@ export const COMMANDS: readonly Command[] = [
     run: async () => (await import('./log_command.ts')).runUsage,
   },
   {
+    name: 'chargeback',
+    summary: 'Show what each account used in a month, with its labels',
+    description: [
+      'For administrators. Months are in UTC. Erased accounts are one row for each set of labels. -o csv and ' +
+        '-o ndjson print milliseconds and bytes.',
+    ],
+    options: [{ name: 'month', value: 'MONTH', help: 'such as 2026-10; default: the last finished month' }],
+    formats: ['table', 'csv', 'ndjson'],
+    examples: [
+      { does: 'October, for a spreadsheet', line: 'probeyard chargeback --month 2026-10 -o csv > october.csv' },
+    ],
+    run: async () => (await import('./chargeback_command.ts')).default,
+  },
+  {
+    name: 'label',
+    summary: 'Show or change the labels of an account',
+    description: ['For administrators. Labels say for whom the use of an account is charged.'],
+    positionals: [
+      { name: 'ACCOUNT', help: 'id of the root user of the account' },
+      {
+        name: 'LABEL',
+        help: 'NAME=VALUE sets a label, NAME- removes it; default: show all',
+        optional: true,
+        many: true,
+      },
+    ],
+    formats: ['table', 'json', 'yaml'],
+    examples: [
+      { does: 'give an account a cost centre', line: 'probeyard label 12 cost-centre=4711' },
+      { does: 'take its team away', line: 'probeyard label 12 team-' },
+    ],
+    run: async () => (await import('./chargeback_command.ts')).runLabel,
+  },
+  {
     name: 'token',
     summary: 'List, create, rotate and revoke API tokens',
     description: [
