@@ -255,6 +255,34 @@ describe('probeyard', function () {
     assert.match((await here.probeyard(['versions'], { env: own })).stderr, /not valid or has expired\n {2}the token/);
   });
 
+  it('label and chargeback: for whom an account is charged, and what it used this month', async () => {
+    assert.equal((await json('probe', film, '--only', 'ffprobe')).success, true);
+    const { 'users-usage': users } = await json('usage');
+    const account = String(users[0]['user-id']);
+    assert.equal(
+      await printed(0, 'label', account, 'cost-centre=4711', 'team=archive'),
+      'cost-centre=4711\nteam=archive\n',
+    );
+    assert.equal(await printed(0, 'label', account, 'team-'), 'cost-centre=4711\n');
+    assert.deepEqual(await json('label', account), { 'cost-centre': '4711' });
+    assert.match(
+      (await here.probeyard(['label', account, 'team'])).stderr,
+      /label: team: must be NAME=VALUE, or NAME-/,
+    );
+    assert.equal((await here.probeyard(['label', account, 'a b=c'])).code, 2);
+    const month = (users[0]['aggregated-usage'].at(-1)['aggregation-time'] as string).slice(0, 7);
+    assert.match(
+      await printed(0, 'chargeback', '--month', month),
+      new RegExp(`^ACCOUNT +LABELS .*\\n${account} +cost-centre=4711 +\\d+ `),
+    );
+    const csv = await printed(0, 'chargeback', '--month', month, '-o', 'csv');
+    assert.match(csv, new RegExp(`^month,account-id,.*\\n${month},${account},"cost-centre=4711",\\d+,`));
+    const lines = await printed(0, 'chargeback', '--month', month, '-o', 'ndjson');
+    assert.equal(JSON.parse(lines)['account-id'], Number(account));
+    assert.equal(await printed(0, 'chargeback', '-o', 'ndjson'), '', 'the month before');
+    assert.match((await here.probeyard(['chargeback', '--month', 'may'])).stderr, /month/);
+  });
+
   it('login: keeps a token that works where nobody else can read it', async () => {
     const home = mkdtempSync(join(folder, 'home-'));
     const env = { HOME: home, XDG_CONFIG_HOME: '', PROBEYARD_URL: '', PROBEYARD_TOKEN: '' };
