@@ -150,6 +150,8 @@ export const SECTIONS: readonly Section[] = [
     'operating/backup.md': 'Back up the record and the keys that open it, restore both, and what is lost.',
     'operating/audit.md':
       'Who changed what, who saw a secret and who was denied: entries, questions, export, retention.',
+    'operating/chargeback.md':
+      'Labels of accounts such as a cost centre, and what each account used in a month: CSV, JSON lines, Parquet.',
     'operating/gitops.md': 'Install with Argo CD, Flux or OpenShift, in a parent chart, and with Secrets of your own.',
     'operating/upgrade.md': 'Upgrade one version at a time, go back, and uninstall.',
     'operating/observe.md':
