@@ -25,7 +25,7 @@ import type { Kind, ProbeJob, ProbeJobSpec } from '../../src/platform/kube/probe
 import type { ProbePoolSpec } from '../../src/platform/kube/probe_pool.ts';
 import type { ProbeToolSpec } from '../../src/platform/kube/probe_tool.ts';
 import { sealSource } from '../../src/platform/seal/seal.ts';
-import type { RequestRecord } from '../../src/platform/store/records.ts';
+import type { RequestRecord } from '../../src/platform/store/requests.ts';
 import { atEnd } from '../at_end.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { startNats, type NatsServer } from '../servers.ts';

@@ -1,32 +1,45 @@
 /** API tokens, as their owners manage them. */
 import type { Database } from './connection.ts';
-import { assigned, listed, pageOf, type Columns } from './columns.ts';
-import { LIMIT_COLUMNS, type GivenLimits } from './limits.ts';
+import { assigned, column, listed, pageOf, type ChangeOf, type RecordOf } from './columns.ts';
+import { LIMIT_COLUMNS } from './limits.ts';
 import { named } from './named.ts';
 import { jsonb } from './storable.ts';
 
-export interface ApiTokenRecord extends GivenLimits {
+const COLUMNS = {
+  id: column<number>(),
+  userId: column<number>(),
+  name: column<string>(),
+  permissions: column<string[] | null>(),
+  monthlyQuota: column<unknown>(),
+  /** The sealed text of the token; null if it is not stored, so it cannot be shown. */
+  sealed: column<Buffer | null>(),
+  webhookSecret: column<Buffer | null>(),
+  isDefault: column<boolean>(),
+  ...LIMIT_COLUMNS,
+  expiresAt: column<Date | null>(),
+  createdAt: column<Date>(),
+  updatedAt: column<Date>(),
+};
+export type ApiTokenRecord = RecordOf<typeof COLUMNS>;
+
+const SETTABLE = {
+  ...LIMIT_COLUMNS,
+  name: COLUMNS.name,
+  sha256: column<Buffer>(),
+  sealed: COLUMNS.sealed,
+  webhookSecret: column<Buffer>(),
+  permissions: column<readonly string[] | null>(),
+  expiresAt: COLUMNS.expiresAt,
+  monthlyQuota: COLUMNS.monthlyQuota,
+};
+export type ApiTokenChange = ChangeOf<typeof SETTABLE>;
+
+const SELECT = `select ${listed(COLUMNS)} from tokens`;
+const LIVE = 'revoked_at is null';
+
+export interface NewApiToken extends RecordOf<typeof SETTABLE> {
   id: number;
   userId: number;
-  name: string;
-  permissions: string[] | null;
-  monthlyQuota: unknown;
-  /** The sealed text of the token; null if it is not stored, so it cannot be shown. */
-  sealed: Buffer | null;
-  webhookSecret: Buffer | null;
-  isDefault: boolean;
-  expiresAt: Date | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
-
-export interface NewApiToken extends Omit<
-  ApiTokenRecord,
-  'permissions' | 'webhookSecret' | 'isDefault' | 'createdAt' | 'updatedAt'
-> {
-  sha256: Buffer;
-  webhookSecret: Buffer;
-  permissions: readonly string[] | null;
   /** The token expires with these credentials. */
   madeBy: Maker;
 }
@@ -36,41 +49,6 @@ export interface Maker {
   tokenId: number | null;
   sessionId: string | null;
 }
-
-/** Absent fields stay unchanged; null is a value. */
-export type ApiTokenChange = Partial<
-  Pick<
-    NewApiToken,
-    'name' | 'sha256' | 'sealed' | 'webhookSecret' | 'permissions' | 'expiresAt' | 'monthlyQuota' | keyof GivenLimits
-  >
->;
-
-const COLUMNS: Columns<ApiTokenRecord> = {
-  id: 'id',
-  userId: 'user_id',
-  name: 'name',
-  permissions: 'permissions',
-  monthlyQuota: 'monthly_quota',
-  sealed: 'sealed',
-  webhookSecret: 'webhook_secret',
-  isDefault: 'is_default',
-  ...LIMIT_COLUMNS,
-  expiresAt: 'expires_at',
-  createdAt: 'created_at',
-  updatedAt: 'updated_at',
-};
-const SETTABLE: Columns<ApiTokenChange> = {
-  ...LIMIT_COLUMNS,
-  name: COLUMNS.name,
-  sha256: 'sha256',
-  sealed: COLUMNS.sealed,
-  webhookSecret: COLUMNS.webhookSecret,
-  permissions: COLUMNS.permissions,
-  expiresAt: COLUMNS.expiresAt,
-  monthlyQuota: COLUMNS.monthlyQuota,
-};
-const SELECT = `select ${listed(COLUMNS)} from tokens`;
-const LIVE = 'revoked_at is null';
 
 export const TOKEN_SORTS = { id: 'id', name: 'lower(name)', created: 'created_at', updated: 'updated_at' } as const;
 
@@ -157,10 +135,10 @@ export const listTokens = (database: Database, { owners, sort: { field, order },
 
 /** Looks a token up by its id or by its hash. */
 export function readToken(database: Database, by: { id: number } | { sha256: Buffer }): Promise<ApiTokenRecord | null> {
-  const [name, column, value] = 'id' in by ? ['id', 'id', by.id] : ['sha', 'sha256', by.sha256];
+  const [name, field, value] = 'id' in by ? ['id', 'id', by.id] : ['sha', 'sha256', by.sha256];
   return database.first<ApiTokenRecord>({
     name: `read_token_${name}`,
-    text: `${SELECT} where ${column} = $1 and ${LIVE}`,
+    text: `${SELECT} where ${field} = $1 and ${LIVE}`,
     values: [value],
   });
 }

@@ -3,7 +3,7 @@
  * user. Entries are only added, and deleted by their age.
  */
 import type { Database } from './connection.ts';
-import { listed, pageOf, type Columns } from './columns.ts';
+import { column, listed, pageOf, type RecordOf } from './columns.ts';
 import { named } from './named.ts';
 import { jsonb } from './storable.ts';
 
@@ -18,25 +18,30 @@ export interface AuditChange {
 export const AUDIT_OUTCOMES = ['done', 'denied'] as const;
 export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
 
-export interface NewAuditEntry {
+const COLUMNS = {
   /** UUIDv7: it orders the entries. */
-  id: string;
+  id: column<string>(),
+  at: column<Date>(),
   /** Null: no user (`byNobody`). */
-  actorId: number | null;
+  actorId: column<number | null>(),
   /** The root user of the actor. */
-  accountId: number | null;
-  tokenId: number | null;
-  sessionId: string | null;
+  accountId: column<number | null>(),
+  tokenId: column<number | null>(),
+  sessionId: column<string | null>(),
   /** From where. Empty: from within the cluster. */
-  address: string;
-  action: string;
+  address: column<string>(),
+  action: column<string>(),
   /** A kind and an id: `user/7`, `policy/delivery`. */
-  subject: string | null;
-  outcome: AuditOutcome;
+  subject: column<string | null>(),
+  outcome: column<AuditOutcome>(),
   /** Why it was denied. */
-  code: string | null;
-  changes: readonly AuditChange[];
-}
+  code: column<string | null>(),
+  changes: column<readonly AuditChange[]>(),
+  /** Of the actor; null: erased, or not a user. */
+  email: column<string | null>('u.email'),
+};
+export type AuditEntry = RecordOf<typeof COLUMNS>;
+export type NewAuditEntry = Omit<AuditEntry, 'at' | 'email'>;
 
 /** Of what no user does: a command in a pod, or what the API does by itself. */
 export const byNobody = (id: string, action: string, userId: number, changes: AuditChange[]): NewAuditEntry => ({
@@ -53,29 +58,8 @@ export const byNobody = (id: string, action: string, userId: number, changes: Au
   changes,
 });
 
-export interface AuditEntry extends NewAuditEntry {
-  at: Date;
-  /** Of the actor; null: erased, or not a user. */
-  email: string | null;
-}
-
-const COLUMNS: Columns<AuditEntry> = {
-  id: 'a.id',
-  at: 'a.at',
-  actorId: 'a.actor_id',
-  accountId: 'a.account_id',
-  tokenId: 'a.token_id',
-  sessionId: 'a.session_id',
-  address: 'a.address',
-  action: 'a.action',
-  subject: 'a.subject',
-  outcome: 'a.outcome',
-  code: 'a.code',
-  changes: 'a.changes',
-  email: 'u.email',
-};
 const FROM = 'audit a left join users u on u.id = a.actor_id';
-const SELECT = `select ${listed(COLUMNS)} from ${FROM}`;
+const SELECT = `select ${listed(COLUMNS, 'a')} from ${FROM}`;
 
 const ADD = `
   insert into audit (id, actor_id, account_id, token_id, session_id, address, action, subject, outcome, code, changes)

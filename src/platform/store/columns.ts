@@ -1,39 +1,59 @@
 /**
- * The columns of a record in one place: each field with the column or expression that it is read from. A query that
- * lists them returns the record itself, so rows need no second type.
+ * A record in one place: each field with its type and the column or expression that it is read from. A query that lists
+ * the columns returns the record itself, so neither the record nor its rows need another type.
  */
 import type { Database } from './connection.ts';
 
-export type Columns<T> = Readonly<Record<keyof T & string, string>>;
-type Named = Readonly<Record<string, string>>;
+interface Column<T> {
+  /** Absent: the column has the name of the field, with underscores. */
+  expression: string | undefined;
+  /** Never set: carries the type. */
+  type?: T;
+}
+type Columns = Readonly<Record<string, Column<unknown>>>;
+
+export const column = <T>(expression?: string): Column<T> => ({ expression });
+
+export type RecordOf<C extends Columns> = {
+  -readonly [Field in keyof C]: C[Field] extends Column<infer T> ? T : never;
+};
+/** An absent field stays unchanged; null is a value. */
+export type ChangeOf<C extends Columns> = { [Field in keyof C]?: RecordOf<C>[Field] | undefined };
+
+/** Of each field: `user_id`, or `u.user_id` if the table has an alias. */
+const expressions = (columns: Columns, alias?: string): [field: string, expression: string][] =>
+  Object.entries(columns).map(([field, { expression }]) => {
+    const name = field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return [field, expression ?? (alias === undefined ? name : `${alias}.${name}`)];
+  });
 
 /** For `select` and `returning`: `user_id "userId", …`. */
-export const listed = (columns: Named): string =>
-  Object.entries(columns)
-    .map(([field, column]) => `${column} "${field}"`)
+export const listed = (columns: Columns, alias?: string): string =>
+  expressions(columns, alias)
+    .map(([field, expression]) => `${expression} "${field}"`)
     .join(', ');
 
-/** One JSON column with all of them. `table`: the alias of their table. */
-export const asObject = (columns: Named, table: string): string =>
-  `jsonb_build_object(${Object.entries(columns)
-    .map(([field, column]) => `'${field}', ${table}.${column}`)
+/** One JSON column with all of them. */
+export const asObject = (columns: Columns, alias: string): string =>
+  `jsonb_build_object(${expressions(columns, alias)
+    .map(([field, expression]) => `'${field}', ${expression}`)
     .join(', ')})`;
 
 /**
- * For `update`: the columns of the given fields, from parameter `first` on. Null is a value. `name` distinguishes the
- * prepared statements.
+ * For `update`: the columns of the given fields, from parameter `first` on. `name` distinguishes the prepared
+ * statements.
  */
-export function assigned<T>(
-  columns: Columns<T>,
-  change: { readonly [K in keyof T]?: unknown },
+export function assigned<C extends Columns>(
+  columns: C,
+  change: { readonly [Field in keyof C]?: unknown },
   first: number,
 ): { name: string; set: string; values: unknown[] } {
-  const all = Object.keys(columns) as (keyof T & string)[];
-  const fields = all.filter((field) => change[field] !== undefined);
+  const all = expressions(columns);
+  const given = all.filter(([field]) => change[field] !== undefined);
   return {
-    name: fields.map((field) => all.indexOf(field)).join('_'),
-    set: fields.map((field, index) => `${columns[field]} = $${first + index}, `).join(''),
-    values: fields.map((field) => change[field]),
+    name: given.map((one) => all.indexOf(one)).join('_'),
+    set: given.map(([, name], index) => `${name} = $${first + index}, `).join(''),
+    values: given.map(([field]) => change[field]),
   };
 }
 

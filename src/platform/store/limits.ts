@@ -2,23 +2,17 @@
  * The effective limits, permissions and quotas of a token, from its own, its user's and those of the accounts above.
  * Pure; migrations/0002_usage.sql enforces the quotas.
  */
-import { type Columns, asObject } from './columns.ts';
+import { asObject, column, type RecordOf } from './columns.ts';
 import type { DefaultLimits, Limits } from '../../base/limits.ts';
 import type { TokenRecord, MonthlyLimits, Quota } from './records.ts';
 
-export interface GivenLimits {
-  requestsPerMinute: number | null;
-  concurrency: number | null;
-  queueTimeoutMs: number | null;
-  fileBytes: number | null;
-}
-
-export const LIMIT_COLUMNS: Columns<GivenLimits> = {
-  requestsPerMinute: 'requests_per_minute',
-  concurrency: 'concurrency',
-  queueTimeoutMs: 'queue_timeout_ms',
-  fileBytes: 'file_bytes',
+export const LIMIT_COLUMNS = {
+  requestsPerMinute: column<number | null>(),
+  concurrency: column<number | null>(),
+  queueTimeoutMs: column<number | null>(),
+  fileBytes: column<number | null>(),
 };
+export type GivenLimits = RecordOf<typeof LIMIT_COLUMNS>;
 
 export const NO_GIVEN_LIMITS: GivenLimits = {
   requestsPerMinute: null,
@@ -31,14 +25,8 @@ export const NO_GIVEN_LIMITS: GivenLimits = {
  * Limits of a user. `accountConcurrency`: 0 means unlimited, null the installation's default. It applies to the whole
  * account, so only the root user's value counts.
  */
-export interface GivenToAccount extends GivenLimits {
-  accountConcurrency: number | null;
-}
-
-export const ACCOUNT_COLUMNS: Columns<GivenToAccount> = {
-  ...LIMIT_COLUMNS,
-  accountConcurrency: 'account_concurrency',
-};
+export const ACCOUNT_COLUMNS = { ...LIMIT_COLUMNS, accountConcurrency: column<number | null>() };
+export type GivenToAccount = RecordOf<typeof ACCOUNT_COLUMNS>;
 
 /** What a whole account may do, as a multiple of what its root user's tokens may: more tokens do not add to it. */
 const TIMES_TOKEN = 4;
@@ -120,7 +108,7 @@ const permitted = 'array(select p from unnest(a.permissions) p where p <> all(a.
 export const ABOVE = `(
     select coalesce(jsonb_agg(
       jsonb_build_object('id', a.id, 'suspended', a.status = 'suspended', 'permissions', ${permitted})
-        || ${asObject({ ...ACCOUNT_COLUMNS, monthlyQuota: 'monthly_quota' }, 'a')}
+        || ${asObject({ ...ACCOUNT_COLUMNS, monthlyQuota: column() }, 'a')}
       order by cardinality(a.parent_ids)), '[]')
     from users a where a.id = any(u.parent_ids || u.root_id) and a.id <> u.id)`;
 

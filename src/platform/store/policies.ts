@@ -4,7 +4,7 @@
  * revision that was used, and is no longer among the latest of its policy, or whose policy was deleted.
  */
 import type { Database } from './connection.ts';
-import { listed, type Columns } from './columns.ts';
+import { column, listed, type RecordOf } from './columns.ts';
 import { calling } from './named.ts';
 import { integer } from './storable.ts';
 
@@ -21,22 +21,26 @@ export interface MostPolicies {
   bytes: number;
 }
 
-export interface PolicyRevision {
-  account: number;
-  name: string;
-  revision: number;
+const COLUMNS = {
+  account: column<number>('p.account_id'),
+  name: column<string>(),
+  revision: column<number>(),
   /** In hex. */
-  digest: string;
-  description: string | null;
+  digest: column<string>(`encode(p.digest, 'hex')`),
+  description: column<string | null>(),
   /** The user who saved it; null for a shared policy. */
-  userId: number | null;
-  createdAt: Date;
-}
-export interface SavedPolicy extends PolicyRevision {
-  document: string;
+  userId: column<number | null>(),
+  createdAt: column<Date>(),
+};
+export type PolicyRevision = RecordOf<typeof COLUMNS>;
+
+const SAVED_COLUMNS = {
+  ...COLUMNS,
+  document: column<string>('d.document'),
   /** Within the last hour. */
-  usedLately: boolean;
-}
+  usedLately: column<boolean>(`coalesce(p.used_at > now() - interval '1 hour', false)`),
+};
+export type SavedPolicy = RecordOf<typeof SAVED_COLUMNS>;
 
 export interface KeptDocument {
   /** In hex. */
@@ -51,23 +55,9 @@ type PutPolicy =
   /** The account has reached its number of documents or revisions. */
   | { outcome: 'no-room' };
 
-const COLUMNS: Columns<PolicyRevision> = {
-  account: 'p.account_id',
-  name: 'p.name',
-  revision: 'p.revision',
-  digest: `encode(p.digest, 'hex')`,
-  description: 'p.description',
-  userId: 'p.user_id',
-  createdAt: 'p.created_at',
-};
-const LISTED = listed(COLUMNS);
-const SAVED_COLUMNS: Columns<SavedPolicy> = {
-  ...COLUMNS,
-  document: 'd.document',
-  usedLately: `coalesce(p.used_at > now() - interval '1 hour', false)`,
-};
+const LISTED = listed(COLUMNS, 'p');
 const savedIn = (table: 'policies' | 'former_policies'): string =>
-  `select ${listed(SAVED_COLUMNS)} from ${table} p join policy_documents d using (account_id, digest)`;
+  `select ${listed(SAVED_COLUMNS, 'p')} from ${table} p join policy_documents d using (account_id, digest)`;
 
 /** Of one policy in a list. */
 const MOST_LISTED = 500;

@@ -120,33 +120,3 @@ export interface CloseResult {
   waiter: string | null;
   queueTimeMs: number;
 }
-
-export interface RequestRecord {
-  id: string;
-  submittedAt: Date;
-  tokenId: number;
-  userId: number;
-  kind: Kind;
-  display: string;
-  state: RequestState;
-  status: number | null;
-  reason: Reason | null;
-  error: string | null;
-  code: string | null;
-  queueTimeMs: number | null;
-  request: unknown;
-  hasBody: boolean;
-  /** Size of the inflated body; null if there is none. */
-  inflatedBytes: number | null;
-  ioBytes: number;
-  endedAt: Date | null;
-  /** Null: no policy was requested, or the request has not ended. */
-  policyOutcome: Outcome | null;
-}
-
-/** An open row, for the sweep. */
-export interface OpenRow {
-  id: string;
-  submittedAt: Date;
-  queueTimeoutMs: number;
-}

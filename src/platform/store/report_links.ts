@@ -1,31 +1,24 @@
 /** Links to reports: of the secret in their address the hash alone is kept. */
 import type { Maker } from './api_tokens.ts';
-import { listed, type Columns } from './columns.ts';
+import { column, listed, type RecordOf } from './columns.ts';
 import type { Database } from './connection.ts';
 import { ABOVE, effectivePermissions, effectiveStatus, type Above } from './limits.ts';
 import { named } from './named.ts';
 
-export interface ReportLink {
-  id: string;
-  requestId: string;
-  userId: number;
-  createdAt: Date;
-  expiresAt: Date;
-}
+const COLUMNS = {
+  id: column<string>(),
+  requestId: column<string>(),
+  userId: column<number>(),
+  createdAt: column<Date>(),
+  expiresAt: column<Date>(),
+};
+export type ReportLink = RecordOf<typeof COLUMNS>;
 
 export interface NewReportLink extends ReportLink {
   sha256: Buffer;
   /** The credential that it ends with. Both null: it was made by a person who signed in. */
   madeBy: Maker;
 }
-
-const COLUMNS: Columns<ReportLink> = {
-  id: 'l.id',
-  requestId: 'l.request_id',
-  userId: 'l.user_id',
-  createdAt: 'l.created_at',
-  expiresAt: 'l.expires_at',
-};
 
 interface MakerRow extends ReportLink {
   name: string;
@@ -62,7 +55,7 @@ export async function makeReportLink(
 export async function readReportLink(database: Database, sha256: Buffer) {
   const row = await database.first<MakerRow>({
     name: 'read_report_link',
-    text: `select ${listed(COLUMNS)}, u.status, u.permissions, u.restrictions, ${ABOVE} above,
+    text: `select ${listed(COLUMNS, 'l')}, u.status, u.permissions, u.restrictions, ${ABOVE} above,
       coalesce(nullif(trim(concat_ws(' ', u.first_name, u.last_name)), ''), u.email) as name
       from report_links l join users u on u.id = l.user_id where l.sha256 = $1 and l.expires_at > now()`,
     values: [sha256],
@@ -89,7 +82,7 @@ export const listReportLinks = (
 ): Promise<ReportLink[]> =>
   database.rows<ReportLink>({
     name: 'list_report_links',
-    text: `select ${listed(COLUMNS)} from report_links l where l.expires_at > now()
+    text: `select ${listed(COLUMNS, 'l')} from report_links l where l.expires_at > now()
       and ($1::bigint[] is null or l.user_id = any($1)) and ($2::uuid is null or l.request_id = $2)
       order by l.created_at desc, l.id limit 1000`,
     values: [userIds, requestId],

@@ -1,9 +1,9 @@
 /** The life cycle of a request in the record: opened, closed once, read back. */
 import { randomUUID } from 'node:crypto';
-import type { Reason } from '../kube/probe_job.ts';
+import type { Kind, Reason } from '../kube/probe_job.ts';
 import type { Outcome } from '../../media/policy/types.ts';
 import type { Database } from './connection.ts';
-import { listed, type Columns } from './columns.ts';
+import { column, listed, type RecordOf } from './columns.ts';
 import { StoreError } from './errors.ts';
 import { calling } from './named.ts';
 import type {
@@ -12,31 +12,59 @@ import type {
   MonthlyLimits,
   Opened,
   OpenInput,
-  OpenRow,
   Rate,
-  RequestRecord,
   RequestState,
   ToolEnd,
 } from './records.ts';
 import { bigint, integer, jsonb, smallint, timestamp } from './storable.ts';
 import { timeOf } from './uuid.ts';
 
+const RECORD = {
+  id: column<string>(),
+  submittedAt: column<Date>(),
+  tokenId: column<number>(),
+  userId: column<number>(),
+  kind: column<Kind>(),
+  display: column<string>(),
+  state: column<RequestState>(),
+  status: column<number | null>(),
+  reason: column<Reason | null>(),
+  error: column<string | null>(),
+  // Of the first tool that failed, as the error is.
+  code: column<string | null>(`jsonb_path_query_first(tools, '$[*].code') #>> '{}'`),
+  queueTimeMs: column<number | null>(),
+  request: column<unknown>(),
+  hasBody: column<boolean>(),
+  /** Size of the inflated body; null if there is none. */
+  inflatedBytes: column<number | null>(),
+  ioBytes: column<number>('coalesce(io_bytes, 0)'),
+  endedAt: column<Date | null>(),
+  /** Null: no policy was requested, or the request has not ended. */
+  policyOutcome: column<Outcome | null>(),
+};
+export type RequestRecord = RecordOf<typeof RECORD>;
+
 /** The end of a request without its body, for waiting API replicas. */
-export interface RecordedEnd {
-  id: string;
-  submittedAt: Date;
-  state: Exclude<RequestState, 'open'>;
-  status: number;
-  reason: Reason;
-  error: string | null;
-  code: string | null;
-  queueTimeMs: number;
-  hasBody: boolean;
-  inflatedBytes: number | null;
-  policyName: string | null;
-  policyRevision: number | null;
-  policyOutcome: Outcome | null;
-}
+const END = {
+  id: RECORD.id,
+  submittedAt: RECORD.submittedAt,
+  state: column<Exclude<RequestState, 'open'>>(),
+  status: column<number>('coalesce(status, 500)'),
+  reason: column<Reason>(`coalesce(reason, 'InternalError')`),
+  error: RECORD.error,
+  code: RECORD.code,
+  queueTimeMs: column<number>('coalesce(queue_time_ms, 0)'),
+  hasBody: RECORD.hasBody,
+  inflatedBytes: RECORD.inflatedBytes,
+  policyName: column<string | null>(),
+  policyRevision: column<number | null>(),
+  policyOutcome: RECORD.policyOutcome,
+};
+export type RecordedEnd = RecordOf<typeof END>;
+
+/** An open row, for the sweep. */
+const OPEN_ROW = { id: RECORD.id, submittedAt: RECORD.submittedAt, queueTimeoutMs: column<number>() };
+export type OpenRow = RecordOf<typeof OPEN_ROW>;
 
 interface OpenedRow {
   outcome: Opened['outcome'];
@@ -57,48 +85,6 @@ interface CloseRow {
   waiter: string | null;
   queue_time_ms: number;
 }
-/** The column of each field. */
-const RECORD: Columns<RequestRecord> = {
-  id: 'id',
-  submittedAt: 'submitted_at',
-  tokenId: 'token_id',
-  userId: 'user_id',
-  kind: 'kind',
-  display: 'display',
-  state: 'state',
-  status: 'status',
-  reason: 'reason',
-  error: 'error',
-  // Of the first tool that failed, as the error is.
-  code: `jsonb_path_query_first(tools, '$[*].code') #>> '{}'`,
-  queueTimeMs: 'queue_time_ms',
-  request: 'request',
-  hasBody: 'has_body',
-  inflatedBytes: 'inflated_bytes',
-  ioBytes: 'coalesce(io_bytes, 0)',
-  endedAt: 'ended_at',
-  policyOutcome: 'policy_outcome',
-};
-const END: Columns<RecordedEnd> = {
-  id: RECORD.id,
-  submittedAt: RECORD.submittedAt,
-  state: RECORD.state,
-  status: 'coalesce(status, 500)',
-  reason: `coalesce(reason, 'InternalError')`,
-  error: RECORD.error,
-  code: RECORD.code,
-  queueTimeMs: 'coalesce(queue_time_ms, 0)',
-  hasBody: RECORD.hasBody,
-  inflatedBytes: RECORD.inflatedBytes,
-  policyName: 'policy_name',
-  policyRevision: 'policy_revision',
-  policyOutcome: RECORD.policyOutcome,
-};
-const OPEN_ROW: Columns<OpenRow> = {
-  id: RECORD.id,
-  submittedAt: RECORD.submittedAt,
-  queueTimeoutMs: 'queue_timeout_ms',
-};
 
 const READ = `select ${listed(RECORD)} from requests`;
 const ENDS = `select ${listed(END)} from requests`;

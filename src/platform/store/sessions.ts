@@ -1,6 +1,6 @@
 /** Sessions: each JWT has a row, so it can be listed and revoked. */
 import { HOLDER, type Holder, type HolderRow, holderOf } from './limits.ts';
-import { listed, type Columns } from './columns.ts';
+import { column, listed, type RecordOf } from './columns.ts';
 import type { Database } from './connection.ts';
 
 export interface NewSession {
@@ -24,21 +24,14 @@ export interface SessionCaller extends Holder {
   signedIn: boolean;
 }
 
-export interface SessionRecord {
-  id: string;
-  createdAt: Date;
-  expiresAt: Date;
-  remoteIp: string;
-  userAgent: string;
-}
-
-const RECORD: Columns<SessionRecord> = {
-  id: 'id',
-  createdAt: 'created_at',
-  expiresAt: 'least(expires_at, ended_at)',
-  remoteIp: 'remote_ip',
-  userAgent: 'user_agent',
+const RECORD = {
+  id: column<string>(),
+  createdAt: column<Date>(),
+  expiresAt: column<Date>('least(expires_at, ended_at)'),
+  remoteIp: column<string>(),
+  userAgent: column<string>(),
 };
+type SessionRecord = RecordOf<typeof RECORD>;
 
 interface CallerRow extends HolderRow {
   expires_at: Date;

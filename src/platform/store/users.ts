@@ -1,7 +1,7 @@
 /** User records. */
 import type { Database } from './connection.ts';
-import { assigned, listed, pageOf, type Columns } from './columns.ts';
-import { ACCOUNT_COLUMNS, type GivenToAccount } from './limits.ts';
+import { assigned, column, listed, pageOf, type ChangeOf, type RecordOf } from './columns.ts';
+import { ACCOUNT_COLUMNS } from './limits.ts';
 import type { TokenRecord } from './records.ts';
 import { named } from './named.ts';
 import { jsonb } from './storable.ts';
@@ -11,27 +11,6 @@ export interface ShortUser {
   email: string;
   role: TokenRecord['role'];
   status: TokenRecord['userStatus'];
-}
-
-export interface UserRecord extends ShortUser {
-  additionalEmails: string[];
-  firstName: string;
-  lastName: string;
-  parentId: number | null;
-  /** Root user first. */
-  parentIds: number[];
-  rootId: number;
-  parent: ShortUser | null;
-  /** An account above is suspended. */
-  aboveSuspended: boolean;
-  permissions: string[];
-  restrictions: string[];
-  createdAt: Date;
-  updatedAt: Date;
-}
-
-export interface UserLimits extends GivenToAccount {
-  monthlyQuota: unknown;
 }
 
 /** Maximum numbers of an account, over all its users. AccountFull names the one that is reached. */
@@ -55,36 +34,43 @@ const ABOVE_SUSPENDED = `exists (
     select from users a where a.status = 'suspended' and (a.id = any(u.parent_ids) or a.id = u.root_id))`;
 const PARENT = `case when p.id is not null then
     jsonb_build_object('id', p.id, 'email', p.email, 'role', p.role, 'status', p.status) end`;
-const COLUMNS: Columns<UserRecord> = {
-  id: 'u.id',
-  email: 'u.email',
-  additionalEmails: 'u.additional_emails',
-  firstName: 'u.first_name',
-  lastName: 'u.last_name',
-  role: 'u.role',
-  status: 'u.status',
-  parentId: 'u.parent_id',
-  parentIds: 'to_jsonb(u.parent_ids)',
-  rootId: 'coalesce(u.root_id, u.id)',
-  parent: PARENT,
-  aboveSuspended: ABOVE_SUSPENDED,
-  permissions: 'u.permissions',
-  restrictions: 'u.restrictions',
-  createdAt: 'u.created_at',
-  updatedAt: 'u.updated_at',
+const COLUMNS = {
+  id: column<number>(),
+  email: column<string>(),
+  additionalEmails: column<string[]>(),
+  firstName: column<string>(),
+  lastName: column<string>(),
+  role: column<ShortUser['role']>(),
+  status: column<ShortUser['status']>(),
+  parentId: column<number | null>(),
+  /** Root user first. */
+  parentIds: column<number[]>('to_jsonb(u.parent_ids)'),
+  rootId: column<number>('coalesce(u.root_id, u.id)'),
+  parent: column<ShortUser | null>(PARENT),
+  /** An account above is suspended. */
+  aboveSuspended: column<boolean>(ABOVE_SUSPENDED),
+  permissions: column<string[]>(),
+  restrictions: column<string[]>(),
+  createdAt: column<Date>(),
+  updatedAt: column<Date>(),
 };
-const CHANGEABLE: Columns<UserChange> = {
-  firstName: 'first_name',
-  lastName: 'last_name',
-  role: 'role',
-  status: 'status',
-  permissions: 'permissions',
-  restrictions: 'restrictions',
+export type UserRecord = RecordOf<typeof COLUMNS>;
+
+const CHANGEABLE = {
+  firstName: COLUMNS.firstName,
+  lastName: COLUMNS.lastName,
+  role: COLUMNS.role,
+  status: COLUMNS.status,
+  permissions: column<readonly string[]>(),
+  restrictions: column<readonly string[]>(),
 };
-const LIMITS: Columns<UserLimits> = { ...ACCOUNT_COLUMNS, monthlyQuota: 'monthly_quota' };
+export type UserChange = ChangeOf<typeof CHANGEABLE>;
+
+const LIMITS = { ...ACCOUNT_COLUMNS, monthlyQuota: column<unknown>() };
+export type UserLimits = RecordOf<typeof LIMITS>;
 
 const selectFrom = (table: string, more = ''): string =>
-  `select ${more}${listed(COLUMNS)} from ${table} u left join users p on p.id = u.parent_id`;
+  `select ${more}${listed(COLUMNS, 'u')} from ${table} u left join users p on p.id = u.parent_id`;
 const SELECT = selectFrom('users');
 
 export const USER_SORTS = {
@@ -108,16 +94,6 @@ export interface UserQuery {
   sort: { field: UserSort; order: 'asc' | 'desc' };
   offset: number;
   limit: number;
-}
-
-/** An absent field stays unchanged. */
-export interface UserChange {
-  firstName?: string | undefined;
-  lastName?: string | undefined;
-  role?: UserRecord['role'] | undefined;
-  status?: UserRecord['status'] | undefined;
-  permissions?: readonly string[] | undefined;
-  restrictions?: readonly string[] | undefined;
 }
 
 const WAITING_PASSWORD = `(

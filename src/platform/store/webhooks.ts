@@ -3,7 +3,7 @@
  * the outcome of each attempt.
  */
 import type { Database } from './connection.ts';
-import { listed, pageOf, type Columns } from './columns.ts';
+import { column, listed, pageOf, type RecordOf } from './columns.ts';
 import { jsonb } from './storable.ts';
 
 export interface WebhookAttempt {
@@ -19,35 +19,37 @@ export interface WebhookAttempt {
 export type WebhookState = 'pending' | 'delivered' | 'failed';
 
 /** A webhook to send now, with everything its sender needs. */
-export interface DueWebhook {
-  id: string;
-  requestId: string;
-  submittedAt: Date;
-  tokenId: number;
+const DUE = {
+  id: column<string>(),
+  requestId: column<string>(),
+  submittedAt: column<Date>(),
+  tokenId: column<number>(),
   /** Id of the root user. */
-  account: number;
-  url: string;
+  account: column<number>('(select c.account from chosen c where c.id = o.id)'),
+  url: column<string>(),
   /** Retries of the schedule already used. */
-  step: number;
+  step: column<number>(),
   /** The previous claim expired without a recorded outcome. */
-  lost: boolean;
+  lost: column<boolean>('mine.lost'),
   /** The token's secret, sealed; null if it has none yet. */
-  secret: Buffer | null;
-  tokenGone: boolean;
-}
+  secret: column<Buffer | null>('(select t.webhook_secret from tokens t where t.id = o.token_id)'),
+  tokenGone: column<boolean>('not exists (select from tokens t where t.id = o.token_id)'),
+};
+export type DueWebhook = RecordOf<typeof DUE>;
 
-export interface WebhookRecord {
-  id: string;
-  requestId: string;
-  tokenId: number;
-  userId: number;
-  url: string;
-  state: WebhookState;
-  attempts: WebhookAttempt[];
-  nextAt: Date | null;
-  createdAt: Date;
-  endedAt: Date | null;
-}
+const RECORD = {
+  id: column<string>(),
+  requestId: column<string>(),
+  tokenId: column<number>(),
+  userId: column<number>(),
+  url: column<string>(),
+  state: column<WebhookState>(),
+  attempts: column<WebhookAttempt[]>(),
+  nextAt: column<Date | null>(`case when state = 'pending' then next_at end`),
+  createdAt: column<Date>(),
+  endedAt: column<Date | null>(),
+};
+export type WebhookRecord = RecordOf<typeof RECORD>;
 
 export interface WebhookClaim {
   /** The replica that holds the lease. */
@@ -80,31 +82,6 @@ const KEPT_ATTEMPTS = 50;
 /** Due rows that one claim examines: an account with a long backlog must not hide the others for long. */
 const LOOK = 2_000;
 
-const DUE: Columns<DueWebhook> = {
-  id: 'o.id',
-  requestId: 'o.request_id',
-  submittedAt: 'o.submitted_at',
-  tokenId: 'o.token_id',
-  account: '(select c.account from chosen c where c.id = o.id)',
-  url: 'o.url',
-  step: 'o.step',
-  lost: 'mine.lost',
-  secret: '(select t.webhook_secret from tokens t where t.id = o.token_id)',
-  tokenGone: 'not exists (select from tokens t where t.id = o.token_id)',
-};
-const RECORD: Columns<WebhookRecord> = {
-  id: 'id',
-  requestId: 'request_id',
-  tokenId: 'token_id',
-  userId: 'user_id',
-  url: 'url',
-  state: 'state',
-  attempts: 'attempts',
-  nextAt: `case when state = 'pending' then next_at end`,
-  createdAt: 'created_at',
-  endedAt: 'ended_at',
-};
-
 const SENDABLE = `state = 'pending' and next_at <= now() and (lease_until is null or lease_until < now())`;
 // Rows are chosen first and locked by key afterwards: as one join, a table without statistics led to a nested loop of
 // 1,000 × 1,000 rows, 2.7 s. More are chosen than needed, because other replicas choose the same rows at the same time.
@@ -125,7 +102,7 @@ const CLAIM = `
       where o.id = any(array(select id from chosen)) and ${SENDABLE} limit $3 for update skip locked)
   update webhook_outbox o set lease_until = now() + make_interval(secs => $2 / 1000.0), leased_by = $1 from mine
     where o.id = mine.id
-  returning ${listed(DUE)}`;
+  returning ${listed(DUE, 'o')}`;
 
 /** Waiting webhooks that one look at the backlog counts. */
 const MOST_COUNTED = 10_000;

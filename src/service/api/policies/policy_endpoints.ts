@@ -12,7 +12,7 @@ import { type PolicyResult, PolicyResultSchema, PolicySchema } from '../../../me
 import { OUTCOMES, type Outcome } from '../../../media/policy/types.ts';
 import { SHARED_PREFIX } from '../../../platform/kube/probe_policy.ts';
 import { type PolicyRevision, type SavedPolicy, SHARED } from '../../../platform/store/policies.ts';
-import type { RequestRecord } from '../../../platform/store/records.ts';
+import type { RequestRecord } from '../../../platform/store/requests.ts';
 import { readKeptRequest } from '../../result/kept_request.ts';
 import { readHead } from '../../result/unpack.ts';
 import { type NamedPolicy, unknownVerdict, verdictOf } from '../../result/verdict.ts';

@@ -14,7 +14,7 @@ import { TEXTS } from '../../result/texts.ts';
 import { deleteJob, recordOwnEnd } from './job.ts';
 import { JSON_TYPE } from '../../result/answer.ts';
 import { unpackResult } from '../../result/unpack.ts';
-import type { RequestRecord } from '../../../platform/store/records.ts';
+import type { RequestRecord } from '../../../platform/store/requests.ts';
 import { MOST_BYTES } from '../../../media/timeline/limits.ts';
 import { TimelineSchema } from '../../../media/timeline/schema.ts';
 import { answer, outputTexts, ownRequest, resultFor } from './stored_result.ts';

@@ -3,7 +3,7 @@ import { isKubeError, PROBE_JOBS } from '../../../platform/kube/client.ts';
 import { conditionOf } from '../../../platform/kube/conditions.ts';
 import { WAITING, type ProbeJobStatus, type WaitingCause } from '../../../platform/kube/probe_job.ts';
 import { requestFields } from '../../../base/log.ts';
-import type { RequestRecord } from '../../../platform/store/records.ts';
+import type { RequestRecord } from '../../../platform/store/requests.ts';
 import type { Deps } from '../deps.ts';
 import type { Standing } from './answer_schemas.ts';
 

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { Ended } from '../../../platform/bus/messages.ts';
 import type { Output, ResultBody } from '../../../platform/bus/result_body.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
-import type { RequestRecord } from '../../../platform/store/records.ts';
+import type { RequestRecord } from '../../../platform/store/requests.ts';
 import { answerOf, hasEnvelope, JSON_TYPE, skippedSections, type ResponseForm } from '../../result/answer.ts';
 import { UnreadableResult, type Packed } from '../../result/inflate.ts';
 import { OverBudget, type Place } from '../../result/memory_budget.ts';

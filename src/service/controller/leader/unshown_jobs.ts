@@ -10,7 +10,7 @@ import { PROBE_JOBS, isKubeError, type KubeClient } from '../../../platform/kube
 import type { Reflector } from '../../../platform/kube/reflector.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { type Logger, requestFields } from '../../../base/log.ts';
-import type { OpenRow } from '../../../platform/store/records.ts';
+import type { OpenRow } from '../../../platform/store/requests.ts';
 import { endRequest, type EndDeps } from './ends.ts';
 
 /** A watch event takes milliseconds, but a create may be delayed by a busy API server. */
