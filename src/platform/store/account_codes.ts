@@ -166,8 +166,8 @@ export async function forgetAccountRemains(database: Database): Promise<void> {
 }
 
 /** For the first administrator, whose id is returned; null: there is none. */
-export async function addSignInLink(database: Database, code: string, codeMs: number): Promise<number | null> {
-  const row = await database.first<{ id: number }>({
+export function addSignInLink(database: Database, code: string, codeMs: number): Promise<number | null> {
+  return database.valueOrNull<number>({
     name: 'add_sign_in_link',
     text: `with admin as (
         select u.id from settings s join users u on u.id = (s.value #>> '{}')::bigint
@@ -177,7 +177,6 @@ export async function addSignInLink(database: Database, code: string, codeMs: nu
       select id from admin`,
     values: [linkId(code), codeMs],
   });
-  return row?.id ?? null;
 }
 
 /** Of two callers at once, the second waits for the row and finds it used. */

@@ -80,13 +80,8 @@ const MAKE_TOKEN = `
     (select account_full from room) account_full`;
 
 /** Reserves the id before the insert, because the sealed secrets are bound to it. */
-export async function nextTokenId(database: Database): Promise<number> {
-  const { id } = await database.one<{ id: number }>({
-    name: 'next_token_id',
-    text: `select nextval(pg_get_serial_sequence('tokens', 'id')) id`,
-  });
-  return id;
-}
+export const nextTokenId = (database: Database): Promise<number> =>
+  database.value({ name: 'next_token_id', text: `select nextval(pg_get_serial_sequence('tokens', 'id'))` });
 
 /**
  * Locks the rows of the maker's credentials, so that none of them is revoked or shortened while the token is
@@ -154,14 +149,13 @@ export function changeToken(database: Database, id: number, change: ApiTokenChan
   });
 }
 
-export async function revokeToken(database: Database, id: number): Promise<boolean> {
-  const rows = await database.rows({
+export function revokeToken(database: Database, id: number): Promise<boolean> {
+  return database.hasRow({
     name: 'revoke_token',
     text: `update tokens set revoked_at = now(), updated_at = now(), sealed = null
       where id = $1 and revoked_at is null returning id`,
     values: [id],
   });
-  return rows.length > 0;
 }
 
 /** The user's oldest token whose text can be shown. */
@@ -174,24 +168,22 @@ export function firstToken(database: Database, userId: number): Promise<ApiToken
   });
 }
 
-export async function tokensWithoutSecret(database: Database, limit: number): Promise<number[]> {
-  const rows = await database.rows<{ id: number }>({
+export function tokensWithoutSecret(database: Database, limit: number): Promise<number[]> {
+  return database.column<number>({
     name: 'tokens_without_secret',
     text: `select id from tokens where webhook_secret is null and ${LIVE} order by id limit $1`,
     values: [limit],
   });
-  return rows.map(({ id }) => id);
 }
 
 /** Sets a missing secret, and returns the one that the token then has: two replicas may both have made one. */
-export async function giveWebhookSecret(database: Database, id: number, sealed: Buffer): Promise<Buffer | null> {
-  const row = await database.first<{ secret: Buffer }>({
+export function giveWebhookSecret(database: Database, id: number, sealed: Buffer): Promise<Buffer | null> {
+  return database.valueOrNull<Buffer>({
     name: 'give_webhook_secret',
     text: `update tokens set webhook_secret = coalesce(webhook_secret, $2) where id = $1
-      returning webhook_secret as secret`,
+      returning webhook_secret`,
     values: [id, sealed],
   });
-  return row?.secret ?? null;
 }
 
 /**

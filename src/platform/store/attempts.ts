@@ -1,5 +1,6 @@
 /** Attempt limits that hold across all replicas. */
 import type { Database } from './connection.ts';
+import { calling } from './named.ts';
 
 export interface AttemptLimit {
   burst: number;
@@ -7,19 +8,12 @@ export interface AttemptLimit {
 }
 
 /** Milliseconds to wait; 0 if the attempt is allowed. */
-export async function takeAttempt(
+export const takeAttempt = (
   database: Database,
   scope: string,
   key: Buffer,
-  limit: AttemptLimit,
-): Promise<number> {
-  const { ms } = await database.one<{ ms: number }>({
-    name: 'take_attempt',
-    text: 'select take_attempt($1, $2, $3, $4) ms',
-    values: [scope, key, limit.everyMs, limit.burst],
-  });
-  return ms;
-}
+  { everyMs, burst }: AttemptLimit,
+): Promise<number> => database.value(calling('take_attempt', { scope, key, every_ms: everyMs, burst }));
 
 export async function giveBackAttempt(
   database: Database,

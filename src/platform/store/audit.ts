@@ -70,8 +70,8 @@ export async function addAuditEntry(database: Database, entry: NewAuditEntry): P
   await database.rows({ name: 'add_audit_entry', ...named(ADD, { ...entry, changes: jsonb(entry.changes) }) });
 }
 
-export const hasAuditEntry = async (database: Database, id: string): Promise<boolean> =>
-  (await database.first({ name: 'has_audit_entry', text: 'select from audit where id = $1', values: [id] })) !== null;
+export const hasAuditEntry = (database: Database, id: string): Promise<boolean> =>
+  database.hasRow({ name: 'has_audit_entry', text: 'select from audit where id = $1', values: [id] });
 
 /** Of lists, an empty one matches everything; so does null. */
 export interface AuditFilter {
@@ -135,9 +135,9 @@ export const auditAfter = (
 /** Deletes what is older, in steps of 10,000 entries. */
 export async function forgetAudit(database: Database, days: number): Promise<void> {
   for (;;) {
-    const { gone } = await database.one<{ gone: number }>({
+    const gone = await database.value<number>({
       name: 'forget_audit',
-      text: 'select forget_audit(now() - make_interval(days => $1)) gone',
+      text: 'select forget_audit(now() - make_interval(days => $1))',
       values: [days],
     });
     if (gone === 0) return;

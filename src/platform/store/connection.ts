@@ -154,6 +154,12 @@ export interface Queries {
   first<T>(query: Query): Promise<T | null>;
   /** Of a query that always gives a row. */
   one<T>(query: Query): Promise<T>;
+  /** The first column of every row. */
+  column<T>(query: Query): Promise<T[]>;
+  /** The first column of a row that is always there. */
+  value<T>(query: Query): Promise<T>;
+  valueOrNull<T>(query: Query): Promise<T | null>;
+  hasRow(query: Query): Promise<boolean>;
   /** A single try without retries: for clock samples and health checks. */
   once<T>(query: Query): Promise<T[]>;
 }
@@ -196,14 +202,19 @@ async function refuseReadOnly(client: pg.ClientBase): Promise<void> {
 
 function queriesBy(rows: Queries['rows'], once: Queries['once']): Queries {
   const first = async <T>(query: Query): Promise<T | null> => (await rows<T>(query))[0] ?? null;
+  const one = async <T>(query: Query): Promise<T> => {
+    const row = await first<T>(query);
+    if (row === null) throw new StoreError('query-failed', `${query.name} returned no row`);
+    return row;
+  };
   return {
     rows,
     first,
-    async one<T>(query: Query) {
-      const row = await first<T>(query);
-      if (row === null) throw new StoreError('query-failed', `${query.name} returned no row`);
-      return row;
-    },
+    one,
+    column: async <T>(query: Query) => (await rows<[T]>({ ...query, array: true })).map(([value]) => value),
+    value: async <T>(query: Query) => (await one<[T]>({ ...query, array: true }))[0],
+    valueOrNull: async <T>(query: Query) => (await first<[T]>({ ...query, array: true }))?.[0] ?? null,
+    hasRow: async (query) => (await rows(query)).length > 0,
     once,
   };
 }

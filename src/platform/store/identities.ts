@@ -19,13 +19,12 @@ export interface NewIdentityUser extends Identity {
 }
 
 /** Null: nobody has signed in as this one. */
-export async function findIdentity(database: Database, { issuer, subject }: Identity): Promise<number | null> {
-  const row = await database.first<{ userId: number }>({
+export function findIdentity(database: Database, { issuer, subject }: Identity): Promise<number | null> {
+  return database.valueOrNull<number>({
     name: 'find_identity',
-    text: 'select user_id "userId" from identities where issuer = $1 and subject = $2',
+    text: 'select user_id from identities where issuer = $1 and subject = $2',
     values: [issuer, subject],
   });
-  return row?.userId ?? null;
 }
 
 const MAKE = `
@@ -59,20 +58,15 @@ export async function makeIdentityUser(
  * Links the active account with this address, if no one else of the issuer has it: an address that was given to
  * another person must not open the account of the one before. Null: there is no such account.
  */
-export async function linkIdentity(
-  database: Database,
-  { issuer, subject }: Identity,
-  email: string,
-): Promise<number | null> {
-  const row = await database.first<{ userId: number }>({
+export function linkIdentity(database: Database, { issuer, subject }: Identity, email: string): Promise<number | null> {
+  return database.valueOrNull<number>({
     name: 'link_identity',
     text: `insert into identities (issuer, subject, user_id)
       select $1, $2, u.id from users u where lower(u.email) = lower($3) and u.status = 'active'
         and not exists (select from identities i where i.user_id = u.id and i.issuer = $1)
-      on conflict do nothing returning user_id "userId"`,
+      on conflict do nothing returning user_id`,
     values: [issuer, subject, email],
   });
-  return row?.userId ?? null;
 }
 
 /** A sign-in that is let in. A role that changes brings its permissions; the root user and sub-users keep theirs. */
@@ -110,8 +104,8 @@ export async function lapseUser(database: Database, userId: number): Promise<voi
 }
 
 /** Suspends those who have not signed in for so many days. Returns who they are. */
-export async function lapseAbsent(database: Database, days: number): Promise<number[]> {
-  const rows = await database.rows<{ id: number }>({
+export function lapseAbsent(database: Database, days: number): Promise<number[]> {
+  return database.column<number>({
     name: 'lapse_absent',
     text: `update users u set status = 'suspended', lapsed = true, updated_at = now()
       from (select user_id, max(seen_at) seen_at from identities group by user_id) last
@@ -119,5 +113,4 @@ export async function lapseAbsent(database: Database, days: number): Promise<num
         and last.seen_at < now() - $1::integer * interval '1 day' returning u.id`,
     values: [days],
   });
-  return rows.map(({ id }) => id);
 }

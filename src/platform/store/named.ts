@@ -19,7 +19,7 @@ function callOf(name: string, names: readonly string[]): Call {
 }
 
 /** A call of a function of the schema, whose parameters are named `p_…` there. */
-export const calling = (name: string, values: Values): Query => ({
+export const calling = (name: string, values: Values = {}): Query => ({
   name,
   text: callOf(name, Object.keys(values)).text,
   values: Object.values(values),

@@ -99,13 +99,8 @@ export async function usePolicy(
   for (;;) {
     const found = await findPolicy(database, account, name, revision);
     if (!found || found.usedLately) return found;
-    const { used } = await database.one<{ used: boolean }>({
-      name: 'use_policy',
-      text: 'select use_policy($1, $2, $3) used',
-      values: [account, name, found.revision],
-    });
     // False: it was deleted meanwhile.
-    if (used) return found;
+    if (await database.value(calling('use_policy', { account, name, revision: found.revision }))) return found;
   }
 }
 
@@ -132,37 +127,33 @@ export function putPolicy(
 }
 
 /** False if it does not exist. Revisions that were used become former ones. */
-export async function deletePolicy(database: Database, account: number, name: string): Promise<boolean> {
-  const { gone } = await database.one<{ gone: boolean }>({
-    name: 'delete_policy',
-    text: 'select delete_policy($1, $2) gone',
-    values: [account, name],
-  });
-  return gone;
-}
+export const deletePolicy = (database: Database, account: number, name: string): Promise<boolean> =>
+  database.value(calling('delete_policy', { account, name }));
 
 /** Stores the document of an inline policy. False: the account has reached its number of documents. */
-export async function keepPolicyDocument(
+export function keepPolicyDocument(
   database: Database,
   account: number,
   { digest, document }: KeptDocument,
   { documents, bytes }: Pick<MostPolicies, 'documents' | 'bytes'>,
 ): Promise<boolean> {
-  const { kept } = await database.one<{ kept: boolean }>({
-    name: 'keep_policy_document',
-    text: 'select keep_policy_document($1, $2, $3, $4, $5) kept',
-    values: [account, bytesOf(digest), document, documents, bytes],
-  });
-  return kept;
+  return database.value<boolean>(
+    calling('keep_policy_document', {
+      account,
+      digest: bytesOf(digest),
+      document,
+      most: documents,
+      most_bytes: bytes,
+    }),
+  );
 }
 
-export async function policyDocument(database: Database, account: number, digest: string): Promise<string | null> {
-  const row = await database.first<{ document: string }>({
+export function policyDocument(database: Database, account: number, digest: string): Promise<string | null> {
+  return database.valueOrNull<string>({
     name: 'policy_document',
     text: 'select document from policy_documents where account_id = $1 and digest = $2',
     values: [account, bytesOf(digest)],
   });
-  return row?.document ?? null;
 }
 
 /** The newest first, former ones too. */
@@ -187,10 +178,5 @@ export function latestPolicies(database: Database, accounts: readonly number[]):
 }
 
 /** Deletes documents that no policy refers to and that were unused for an hour. Returns their number. */
-export async function forgetPolicyDocuments(database: Database): Promise<number> {
-  const { n } = await database.one<{ n: number }>({
-    name: 'forget_policy_documents',
-    text: 'select forget_policy_documents(null) n',
-  });
-  return n;
-}
+export const forgetPolicyDocuments = (database: Database): Promise<number> =>
+  database.value(calling('forget_policy_documents', { account: null }));

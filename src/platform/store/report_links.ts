@@ -42,14 +42,11 @@ const MAKE = `
     on conflict (id) do update set id = excluded.id returning id`;
 
 /** False: the account has as many as it may, or the credential has ended meanwhile. */
-export async function makeReportLink(
+export const makeReportLink = (
   database: Database,
   { madeBy, ...link }: NewReportLink,
   most: number,
-): Promise<boolean> {
-  const made = await database.first({ name: 'make_report_link', ...named(MAKE, { ...link, ...madeBy, most }) });
-  return made !== null;
-}
+): Promise<boolean> => database.hasRow({ name: 'make_report_link', ...named(MAKE, { ...link, ...madeBy, most }) });
 
 /** Null: there is no such link (any more). `maker`: as they are now. */
 export async function readReportLink(database: Database, sha256: Buffer) {
@@ -89,15 +86,10 @@ export const listReportLinks = (
   });
 
 /** Whether there was one. */
-export async function endReportLink(
-  database: Database,
-  id: string,
-  userIds: readonly number[] | null,
-): Promise<boolean> {
-  const ended = await database.first({
+export function endReportLink(database: Database, id: string, userIds: readonly number[] | null): Promise<boolean> {
+  return database.hasRow({
     name: 'end_report_link',
     text: `delete from report_links where id = $1 and ($2::bigint[] is null or user_id = any($2)) returning id`,
     values: [id, userIds],
   });
-  return ended !== null;
 }

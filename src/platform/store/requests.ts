@@ -151,14 +151,13 @@ export async function usedUpQuota(
   { tokenId, userId, quotas }: Pick<OpenInput, 'tokenId' | 'userId'> & { quotas: NonNullable<OpenInput['quotas']> },
 ): Promise<keyof MonthlyLimits | null> {
   if (quotas.of.length === 0) return null;
-  const { exceeded } = await database.one<{ exceeded: keyof MonthlyLimits | null }>({
+  return database.value<keyof MonthlyLimits | null>({
     name: 'used_up_quota',
     // The function judges a request that is there already, and tells how many more there may be.
     text: `select case when exceeded is null and nearest < 1 then 'request-count' else exceeded end exceeded
       from quota_exceeded($1, $2, $3, $4, date_trunc('month', now(), 'UTC'))`,
     values: [jsonb(quotas.of), tokenId, userId, quotas.rootUserId],
   });
-  return exceeded;
 }
 
 /** Frees the idempotency key, unless another request has taken it since. */
@@ -181,9 +180,7 @@ export async function takeRate(
   perMinute: number,
 ): Promise<{ allowed: boolean; rate: Rate; retryAfterMs: number }> {
   const row = await database.one<RateRow>({
-    name: 'take_rate',
-    text: 'select * from take_rate($1, $2, $3)',
-    values: [scope, id, perMinute],
+    ...calling('take_rate', { scope, id, per_minute: perMinute }),
     held: true,
   });
   return {
@@ -248,13 +245,12 @@ export function readRequest(
 }
 
 /** The stored ResultBody, zstd-compressed, as the runner sent it. */
-export async function readBody(database: Database, id: string, submittedAt: Date): Promise<Buffer | null> {
-  const row = await database.first<{ body: Buffer }>({
+export function readBody(database: Database, id: string, submittedAt: Date): Promise<Buffer | null> {
+  return database.valueOrNull<Buffer>({
     name: 'read_body',
     text: 'select body from envelopes where id = $1 and submitted_at = $2',
     values: [id, submittedAt],
   });
-  return row?.body ?? null;
 }
 
 /** The same in slices: pg briefly holds five times the size of what it reads. Throws if the body was deleted. */
@@ -264,14 +260,14 @@ export async function* readBodySlices(
   submittedAt: Date,
 ): AsyncGenerator<Buffer, void, undefined> {
   for (let from = 1; ; from += BODY_SLICE) {
-    const row = await database.first<{ slice: Buffer }>({
+    const slice = await database.valueOrNull<Buffer>({
       name: 'read_body_slice',
-      text: 'select substr(body, $3, $4) slice from envelopes where id = $1 and submitted_at = $2',
+      text: 'select substr(body, $3, $4) from envelopes where id = $1 and submitted_at = $2',
       values: [id, submittedAt, from, BODY_SLICE],
     });
-    if (!row) throw new StoreError('not-ready', `read_body_slice: the body of ${id} is gone`);
-    if (row.slice.length > 0) yield row.slice;
-    if (row.slice.length < BODY_SLICE) return;
+    if (!slice) throw new StoreError('not-ready', `read_body_slice: the body of ${id} is gone`);
+    if (slice.length > 0) yield slice;
+    if (slice.length < BODY_SLICE) return;
   }
 }
 

@@ -3,6 +3,7 @@
  * at any time.
  */
 import type { Database } from './connection.ts';
+import { calling } from './named.ts';
 import { timeOf } from './uuid.ts';
 
 interface Retention {
@@ -39,14 +40,8 @@ async function readSince(database: Database): Promise<KeptSince> {
 }
 
 /** Whether there may be more to erase. */
-async function eraseStep(database: Database, userId: number): Promise<boolean> {
-  const { n } = await database.one<{ n: number }>({
-    name: 'erase_step',
-    text: 'select erase_step($1) n',
-    values: [userId],
-  });
-  return n > 0;
-}
+const eraseStep = async (database: Database, user: number): Promise<boolean> =>
+  (await database.value<number>(calling('erase_step', { user }))) > 0;
 
 /** Older requests are deleted, and older figures by minute; figures by hour and day remain. */
 export function keptSince(database: Database): Promise<KeptSince> {
@@ -72,17 +67,16 @@ export async function retain(
     ['requests', `${requestMonths} months`],
     ['rollup_minute', `${minuteDays} days`],
   ]) {
-    const { n } = await database.one<{ n: number }>({
+    months += await database.value<number>({
       name: 'drop_months',
-      text: 'select drop_months($1, now() - $2::interval) n',
+      text: 'select drop_months($1, now() - $2::interval)',
       values: [table, age],
     });
-    months += n;
   }
   for (let step = 0; step < MOST_STEPS; step++) {
-    const { more } = await database.one<{ more: boolean }>({
+    const more = await database.value<boolean>({
       name: 'drop_envelopes',
-      text: 'select drop_envelopes(now() - make_interval(days => $1)) more',
+      text: 'select drop_envelopes(now() - make_interval(days => $1))',
       values: [envelopeDays],
     });
     if (!more) return { done: true, months };
@@ -96,12 +90,7 @@ export async function retain(
  * if there is no such user.
  */
 export async function eraseUser(database: Database, userId: number, { withinMs = 3_000 } = {}): Promise<number[]> {
-  const row = await database.one<{ gone: string[] | number[] }>({
-    name: 'erase_user',
-    text: 'select erase_user($1) gone',
-    values: [userId],
-  });
-  const gone = row.gone.map(Number);
+  const gone = (await database.value<(string | number)[]>(calling('erase_user', { user: userId }))).map(Number);
   await eraseData(database, gone, { withinMs });
   return gone;
 }
@@ -120,27 +109,23 @@ export async function eraseData(
  * Erases result, source, options and error of one request of these users. `none`: there is no such request, or it
  * was erased before; `open`: it has not ended.
  */
-export async function eraseRequest(
+export function eraseRequest(
   database: Database,
   id: string,
   userIds: readonly number[] | 'everyone',
 ): Promise<'erased' | 'open' | 'none'> {
-  const { outcome } = await database.one<{ outcome: 'erased' | 'open' | 'none' }>({
-    name: 'erase_request',
-    text: 'select erase_request($1, $2, $3) outcome',
-    values: [id, timeOf(id), userIds === 'everyone' ? null : userIds],
-  });
-  return outcome;
+  const users = userIds === 'everyone' ? null : userIds;
+  return database.value(calling('erase_request', { id, submitted_at: timeOf(id), users }));
 }
 
 /** Continues pending erasures. Returns how many users had data left. */
 export async function eraseMore(database: Database): Promise<number> {
-  const users = await database.rows<{ user_id: number }>({
+  const users = await database.column<number>({
     name: 'erasures',
     text: 'select user_id from erasures order by asked_at',
   });
   let found = 0;
-  for (const { user_id: id } of users) {
+  for (const id of users) {
     let steps = 0;
     while (steps < MOST_ERASE_STEPS && (await eraseStep(database, id))) steps++;
     if (steps > 0) found++;
@@ -152,13 +137,7 @@ export async function eraseMore(database: Database): Promise<number> {
  * Creates the partitions of the coming days and months and returns how many were missing. To be called at start and
  * hourly, by any replica.
  */
-export async function ensurePartitions(database: Database): Promise<number> {
-  const { made } = await database.one<{ made: number }>({
-    name: 'ensure_partitions',
-    text: 'select ensure_partitions() made',
-  });
-  return made;
-}
+export const ensurePartitions = (database: Database): Promise<number> => database.value(calling('ensure_partitions'));
 
 /** Deletes idempotency keys after a day, and rate limits that have fully recovered. */
 export async function forgetExpired(database: Database): Promise<void> {

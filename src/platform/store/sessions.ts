@@ -109,14 +109,13 @@ export function listSessions(
 }
 
 /** Whether a live session was ended. */
-export async function endSession(database: Database, userId: number, id: string): Promise<boolean> {
-  const rows = await database.rows({
+export function endSession(database: Database, userId: number, id: string): Promise<boolean> {
+  return database.hasRow({
     name: 'end_session',
     text: `update sessions set ended_at = now()
       where user_id = $1 and id = $2 and ended_at is null and expires_at > now() returning id`,
     values: [userId, id],
   });
-  return rows.length > 0;
 }
 
 export async function endSessions(database: Database, userId: number, except: string | null = null): Promise<void> {

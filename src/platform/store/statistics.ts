@@ -156,9 +156,9 @@ export async function usageFigures(
 export async function foldUsage(database: Database, { restSeconds = 120 } = {}): Promise<number> {
   let folded = 0;
   for (let turn = 0; turn < MOST_TURNS; turn++) {
-    const { n } = await database.one<{ n: number }>({
+    const n = await database.value<number>({
       name: 'fold_usage',
-      text: 'select fold_usage(make_interval(secs => $1), $2) n',
+      text: 'select fold_usage(make_interval(secs => $1), $2)',
       values: [restSeconds, AT_ONCE],
     });
     folded += n;

@@ -87,12 +87,12 @@ export function bound(database: tokens.TokenDatabase): StoreCalls {
 }
 
 async function installId(database: Database): Promise<string> {
-  const row = await database.first<{ value: string }>({
+  const id = await database.valueOrNull<string>({
     name: 'install_id',
     text: `select value from settings where key = 'install.id'`,
   });
-  if (!row) throw new StoreError('not-ready', 'the schema is missing: run the role migrate');
-  return row.value;
+  if (id === null) throw new StoreError('not-ready', 'the schema is missing: run the role migrate');
+  return id;
 }
 
 /** Whether Postgres answers a query right now. */
@@ -117,13 +117,8 @@ const SCHEMA_WAIT_MS = 3_600_000;
 
 async function clockOf(database: Database, settings: StoreSettings): Promise<StoreClock> {
   const { waitForServer, onError = () => {} } = settings;
-  const sample = async () => {
-    const row = await database.one<{ ms: number }>({
-      name: 'clock',
-      text: 'select (extract(epoch from clock_timestamp()) * 1000)::float8 ms',
-    });
-    return row.ms;
-  };
+  const sample = () =>
+    database.value<number>({ name: 'clock', text: 'select (extract(epoch from clock_timestamp()) * 1000)::float8' });
   const failed = (error: unknown) => onError(error as Error);
   const begin = async (): Promise<StoreClock> => {
     if (waitForServer) await requireSchema(database);

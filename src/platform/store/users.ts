@@ -120,23 +120,21 @@ const MAKE_SUB_USER = `
   select room.full_of "full", shown.* from room left join (${selectFrom('made')}) shown on true`;
 
 /** The ids of the user and of all accounts below. */
-export async function usersUnder(database: Database, userId: number): Promise<number[]> {
-  const rows = await database.rows<{ id: number }>({
+export function usersUnder(database: Database, userId: number): Promise<number[]> {
+  return database.column<number>({
     name: 'users_under',
     text: `select u.id from users u where ${UNDER} order by u.id`,
     values: [userId],
   });
-  return rows.map(({ id }) => id);
 }
 
 /** Which of these exist, for filters that name them. */
-export async function knownUsers(database: Database, ids: readonly number[]): Promise<number[]> {
-  const rows = await database.rows<{ id: number }>({
+export function knownUsers(database: Database, ids: readonly number[]): Promise<number[]> {
+  return database.column<number>({
     name: 'known_users',
     text: 'select id from users where id = any($1)',
     values: [ids],
   });
-  return rows.map(({ id }) => id);
 }
 
 /** Also null if `within` is given and the user is neither that user nor below it. */
@@ -167,13 +165,12 @@ export async function findByEmail(
   return { user, passwordHash: hash };
 }
 
-export async function passwordHash(database: Database, userId: number): Promise<string | null> {
-  const row = await database.first<{ password_hash: string | null }>({
+export function passwordHash(database: Database, userId: number): Promise<string | null> {
+  return database.valueOrNull<string>({
     name: 'password_hash',
     text: 'select password_hash from users where id = $1',
     values: [userId],
   });
-  return row?.password_hash ?? null;
 }
 
 export async function setPassword(database: Database, userId: number, hash: string): Promise<void> {

@@ -134,15 +134,14 @@ export function claimWebhooks(
 /**
  * Milliseconds until the next webhook is due; null: none is pending. A leased one is due when its lease expires.
  */
-export async function nextWebhookInMs(database: Database): Promise<number | null> {
-  const { ms } = await database.one<{ ms: number | null }>({
+export function nextWebhookInMs(database: Database): Promise<number | null> {
+  return database.value<number | null>({
     name: 'next_webhook',
     text: `
-      select (extract(epoch from min(greatest(next_at, coalesce(lease_until, next_at))) - now()) * 1000)::float8 ms
+      select (extract(epoch from min(greatest(next_at, coalesce(lease_until, next_at))) - now()) * 1000)::float8
       from (
         select next_at, lease_until from webhook_outbox where state = 'pending' order by next_at limit 200) soon`,
   });
-  return ms;
 }
 
 /** Of the first 10,000 in the order of their next attempt, so that the cost is bounded. */
@@ -163,7 +162,7 @@ export function webhookBacklog(database: Database): Promise<WebhookBacklog> {
  * Records the outcome of an attempt and releases the lease. False: the lease had expired and another replica holds
  * the row; that replica's verdict counts.
  */
-export async function recordWebhook(
+export function recordWebhook(
   database: Database,
   id: string,
   holder: string,
@@ -171,7 +170,7 @@ export async function recordWebhook(
   verdict: WebhookVerdict,
 ): Promise<boolean> {
   const again = verdict.state === 'pending';
-  const rows = await database.rows<{ id: string }>({
+  return database.hasRow({
     name: 'record_webhook',
     text: `update webhook_outbox set attempts = (select coalesce(jsonb_agg(one order by at), '[]')
       from (select one, at from jsonb_array_elements(attempts || $3::jsonb) with ordinality all_of (one, at)
@@ -181,7 +180,6 @@ export async function recordWebhook(
       where id = $1 and leased_by = $2 returning id`,
     values: [id, holder, jsonb([attempt]), verdict.state, again ? 1 : 0, again ? verdict.afterMs : 0],
   });
-  return rows.length > 0;
 }
 
 /** Releases a claim without an attempt. */
