@@ -9,8 +9,13 @@ import {
   AGE,
   conditions,
   count,
+  flag,
   GROUP,
+  integer,
+  listOf,
+  mapOf,
   millis,
+  object,
   oneOf,
   shownText,
   text,
@@ -64,40 +69,33 @@ const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-const sealed = (what: string) =>
-  text(24576, { description: `${what} as a compact JWE. Only the API server of Probeyard may set it.` });
+const sealed = (what: string) => text(24576, `${what} as a compact JWE. Only the API server of Probeyard may set it.`);
 
-const Source = Type.Object(
+const Source = object(
   {
     display: Type.Optional(
-      shownText(1024, {
-        default: '-',
-        description:
-          'What may be shown of the source: scheme, host and last path segment. No control or bidirectional marks.',
-      }),
+      shownText(
+        1024,
+        'What may be shown of the source: scheme, host and last path segment. No control or bidirectional marks.',
+        { default: '-' },
+      ),
     ),
     sealed: Type.Optional(sealed('The whole source')),
     url: Type.Optional(
-      text(4096, {
-        minLength: 1,
-        description: 'A plain address for jobs made by hand: without user info and without a query.',
-      }),
+      text(4096, 'A plain address for jobs made by hand: without user info and without a query.', { minLength: 1 }),
     ),
     secretRef: Type.Optional(
-      Type.Object(
+      object(
         {
-          name: text(253, {
-            minLength: 1,
-            description: 'Name of the Secret. It has the label probeyard.dev/source=true.',
-          }),
-          key: text(253, { minLength: 1, default: 'url', description: 'Key of the address in it.' }),
+          name: text(253, 'Name of the Secret. It has the label probeyard.dev/source=true.', { minLength: 1 }),
+          key: text(253, 'Key of the address in it.', { minLength: 1, default: 'url' }),
         },
-        { description: 'A Secret of the same namespace that holds the address, for jobs made by hand.' },
+        'A Secret of the same namespace that holds the address, for jobs made by hand.',
       ),
     ),
   },
+  'What is analysed.',
   {
-    description: 'What is analysed.',
     'x-kubernetes-validations': [
       {
         rule: '(has(self.sealed) ? 1 : 0) + (has(self.url) ? 1 : 0) + (has(self.secretRef) ? 1 : 0) == 1',
@@ -115,15 +113,12 @@ const Source = Type.Object(
 );
 
 const ToolRequest = Type.Object({
-  name: oneOf(TOOLS, { description: 'The tool.' }),
-  version: text(64, {
+  name: oneOf(TOOLS, 'The tool.'),
+  version: text(64, '`latest`, an exact version, or the newest that begins with it: `6`.', {
     minLength: 1,
     default: 'latest',
-    description: '`latest`, an exact version, or the newest that begins with it: `6`.',
   }),
-  timeoutMs: Type.Optional(
-    millis(MAX_TIMEOUT_MS, { description: 'Milliseconds that the tool may take, within those of the job.' }),
-  ),
+  timeoutMs: Type.Optional(millis(MAX_TIMEOUT_MS, 'Milliseconds that the tool may take, within those of the job.')),
   // Options are stored as text: this keeps the CRD structural and bounded, and the runner's table interprets them.
   options: Type.Optional(
     Type.Record(Type.String(), text(1024), {
@@ -134,43 +129,38 @@ const ToolRequest = Type.Object({
 });
 export type ToolRequest = Static<typeof ToolRequest>;
 
-const Report = Type.Object(
+const Report = object(
   {
-    enabled: Type.Boolean({ default: true, description: 'Whether it is made.' }),
-    diff: Type.Optional(Type.Boolean({ description: 'Whether it lists where the tools disagree.' })),
-    prefer: Type.Optional(
-      oneOf(probeReport.from, { description: 'The tool whose values it has where both have one.' }),
-    ),
-    frames: Type.Optional(oneOf(FRAMES, { description: 'When pictures are decoded for it.' })),
+    enabled: flag('Whether it is made.', { default: true }),
+    diff: Type.Optional(flag('Whether it lists where the tools disagree.')),
+    prefer: Type.Optional(oneOf(probeReport.from, 'The tool whose values it has where both have one.')),
+    frames: Type.Optional(oneOf(FRAMES, 'When pictures are decoded for it.')),
   },
-  { description: 'The report that compares the tools.' },
+  'The report that compares the tools.',
 );
 
 /** A policy name. The longest are those of ProbePolicy objects with the prefix `shared/`. */
-const policyName = text(SHARED_PREFIX.length + MAX_POLICY_NAME, {
+const policyName = text(SHARED_PREFIX.length + MAX_POLICY_NAME, 'Name of the policy; shared/NAME for a ProbePolicy.', {
   minLength: 1,
   pattern: '^(shared/)?[a-z0-9]([-a-z0-9._]*[a-z0-9])?$',
-  description: 'Name of the policy; shared/NAME for a ProbePolicy.',
 });
-const policyRevision = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Its revision; the newest if it is not set.' }),
-);
+const policyRevision = Type.Optional(integer(1, 2_147_483_647, 'Its revision; the newest if it is not set.'));
 
-const PolicyRequest = Type.Object(
+const PolicyRequest = object(
   {
     name: Type.Optional(policyName),
     revision: policyRevision,
     digest: Type.Optional(
-      text(64, {
-        pattern: '^[0-9a-f]{64}$',
-        description:
-          'SHA-256 of the policy as the API keeps it. Only the API server of Probeyard may set it; ' +
+      text(
+        64,
+        'SHA-256 of the policy as the API keeps it. Only the API server of Probeyard may set it; ' +
           'a job made by hand names a shared policy.',
-      }),
+        { pattern: '^[0-9a-f]{64}$' },
+      ),
     ),
   },
+  'The policy to judge the result by.',
   {
-    description: 'The policy to judge the result by.',
     'x-kubernetes-validations': [
       { rule: 'has(self.name) || has(self.digest)', message: 'a policy needs a name: shared/NAME' },
     ],
@@ -188,80 +178,71 @@ const OWNED_AS_ONE = { 'x-kubernetes-map-type': 'atomic' };
 const CONTROLLER = `${GROUP}/controller`;
 
 const specFields = {
-  kind: oneOf(KINDS, {
-    default: 'file',
-    description: 'What is done: file is a probe, compare one of several versions or of two sources; others are tools.',
-  }),
-  source: Source,
-  other: Type.Optional(
-    Type.Object({ sealed: sealed('The whole source') }, { description: 'The second source of a comparison of two.' }),
+  kind: oneOf(
+    KINDS,
+    'What is done: file is a probe, compare one of several versions or of two sources; others are tools.',
+    { default: 'file' },
   ),
+  source: Source,
+  other: Type.Optional(object({ sealed: sealed('The whole source') }, 'The second source of a comparison of two.')),
   token: Type.Optional(
-    Type.Object(
+    object(
       {
         id: Type.Integer({ minimum: 1, description: 'Id of the token.' }),
         user: Type.Integer({ minimum: 1, description: 'Id of its user.' }),
       },
-      {
-        description:
-          'Whose request this is. Only the API server of Probeyard may set it; ' +
-          'a job without it runs on the default token, or on one of the account that its namespace is bound to.',
-      },
+      'Whose request this is. Only the API server of Probeyard may set it; ' +
+        'a job without it runs on the default token, or on one of the account that its namespace is bound to.',
     ),
   ),
   createdBy: Type.Optional(
-    shownText(512, {
-      description:
-        'The Kubernetes user who created the job with kubectl. An admission policy refuses a name that is not ' +
+    shownText(
+      512,
+      'The Kubernetes user who created the job with kubectl. An admission policy refuses a name that is not ' +
         'theirs, and a job of a tenant without one.',
-    }),
+    ),
   ),
-  submittedAt: Type.Optional(time({ description: 'When the API accepted the request, with milliseconds.' })),
+  submittedAt: Type.Optional(time('When the API accepted the request, with milliseconds.')),
   queueTimeoutMs: Type.Optional(
-    millis(MAX_QUEUE_MS, { description: 'Milliseconds in the queue after which it ends with QueueTimeout.' }),
+    millis(MAX_QUEUE_MS, 'Milliseconds in the queue after which it ends with QueueTimeout.'),
   ),
   timeoutMs: Type.Optional(
-    millis(MAX_TIMEOUT_MS, {
-      description: 'Milliseconds from its admission after which it ends with DeadlineExceeded.',
-    }),
+    millis(MAX_TIMEOUT_MS, 'Milliseconds from its admission after which it ends with DeadlineExceeded.'),
   ),
   tools: Type.Optional(
-    Type.Array(ToolRequest, {
-      minItems: 1,
-      maxItems: MOST_TOOLS,
-      'x-kubernetes-list-type': 'map',
-      'x-kubernetes-list-map-keys': ['name', 'version'],
-      description: 'The tools to run, side by side; those of the kind if it is not set.',
-    }),
+    mapOf(
+      ToolRequest,
+      ['name', 'version'],
+      MOST_TOOLS,
+      'The tools to run, side by side; those of the kind if it is not set.',
+      { minItems: 1 },
+    ),
   ),
   report: Type.Optional(Report),
   policy: Type.Optional(PolicyRequest),
   timeline: Type.Optional(
-    Type.Object(
-      { enabled: Type.Boolean({ default: true, description: 'Whether it is made.' }) },
-      { description: 'One more run of ffprobe, over all packets: bit rate, key frames, gaps and jumps over time.' },
+    object(
+      { enabled: flag('Whether it is made.', { default: true }) },
+      'One more run of ffprobe, over all packets: bit rate, key frames, gaps and jumps over time.',
     ),
   ),
   ttlSecondsAfterFinished: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 604_800,
-      description:
-        'Seconds that a job made by hand is kept when it has ended; 600 if it is not set (values: jobs.finished). ' +
+    integer(
+      0,
+      604_800,
+      'Seconds that a job made by hand is kept when it has ended; 600 if it is not set (values: jobs.finished). ' +
         'The oldest go earlier if there are too many, but none within five minutes. The result stays in the record.',
-    }),
+    ),
   ),
   suspend: Type.Optional(
-    Type.Boolean({
-      description:
-        'True: the job waits, counts for no limit, and its time in the queue begins when this becomes false. It ' +
+    flag(
+      'True: the job waits, counts for no limit, and its time in the queue begins when this becomes false. It ' +
         'cannot become true again.',
-    }),
+    ),
   ),
   managedBy: Type.Optional(
-    text(63, {
+    text(63, `The controller that the job is for. One for another than ${CONTROLLER} is left alone.`, {
       pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$',
-      description: `The controller that the job is for. One for another than ${CONTROLLER} is left alone.`,
     }),
   ),
 };
@@ -297,20 +278,14 @@ export type ProbeJobSpec = Static<typeof ProbeJobSpec>;
 /** Maximum number of failed rules named in a status. The full verdict is in the result. */
 export const MOST_FAILED = 20;
 
-const PolicyStatus = Type.Object(
+const PolicyStatus = object(
   {
     name: Type.Optional(policyName),
     revision: policyRevision,
-    outcome: oneOf(OUTCOMES, { description: 'The outcome of the policy.' }),
-    failed: Type.Optional(
-      Type.Array(text(100), {
-        maxItems: MOST_FAILED,
-        'x-kubernetes-list-type': 'atomic',
-        description: `Rules that do not pass, at most ${MOST_FAILED} of them.`,
-      }),
-    ),
+    outcome: oneOf(OUTCOMES, 'The outcome of the policy.'),
+    failed: Type.Optional(listOf(text(100), MOST_FAILED, `Rules that do not pass, at most ${MOST_FAILED} of them.`)),
   },
-  { description: 'The verdict of the policy.' },
+  'The verdict of the policy.',
 );
 export type PolicyStatus = Static<typeof PolicyStatus>;
 
@@ -318,51 +293,46 @@ const ProbeJobStatus = Type.Object(
   {
     conditions,
     admittedBy: Type.Optional(
-      Type.Object(
+      object(
         {
-          holder: text(253, { description: 'The controller.' }),
+          holder: text(253, 'The controller.'),
           epoch: Type.Integer({ minimum: 0, description: 'Its term as leader.' }),
           token: Type.Optional(Type.Integer({ minimum: 1, description: 'The token that the job holds a slot of.' })),
           account: Type.Optional(
             Type.Integer({ minimum: 1, description: 'The account that the job holds a slot of: its root user.' }),
           ),
         },
-        { description: 'Who admitted it.' },
+        'Who admitted it.',
       ),
     ),
-    startedAt: Type.Optional(time({ description: 'When it was admitted first.' })),
-    completedAt: Type.Optional(time({ description: 'When it ended.' })),
-    batch: Type.Optional(text(64, { description: 'Finished jobs of one batch are deleted together.' })),
-    queueTimeMs: Type.Optional(count({ description: 'Milliseconds in the queue.' })),
-    durationMs: Type.Optional(count({ description: 'Milliseconds from its admission to its end.' })),
-    attempts: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 100, description: 'How often it ran: again when its runner is lost.' }),
-    ),
+    startedAt: Type.Optional(time('When it was admitted first.')),
+    completedAt: Type.Optional(time('When it ended.')),
+    batch: Type.Optional(text(64, 'Finished jobs of one batch are deleted together.')),
+    queueTimeMs: Type.Optional(count('Milliseconds in the queue.')),
+    durationMs: Type.Optional(count('Milliseconds from its admission to its end.')),
+    attempts: Type.Optional(integer(0, 100, 'How often it ran: again when its runner is lost.')),
     runner: Type.Optional(
-      Type.Object(
-        { pod: text(253, { description: 'Its pod.' }), uid: text(64, { description: 'Id of the pod, and its life.' }) },
-        { description: 'The runner of the last attempt.' },
+      object(
+        { pod: text(253, 'Its pod.'), uid: text(64, 'Id of the pod, and its life.') },
+        'The runner of the last attempt.',
       ),
     ),
     tools: Type.Optional(
-      Type.Array(
+      mapOf(
         Type.Object({
-          name: oneOf(TOOLS, { description: 'The tool.' }),
-          version: text(64, { description: 'Its exact version.' }),
-          success: Type.Optional(Type.Boolean({ description: 'Whether it succeeded.' })),
-          durationMs: Type.Optional(count({ description: 'Milliseconds that it ran.' })),
+          name: oneOf(TOOLS, 'The tool.'),
+          version: text(64, 'Its exact version.'),
+          success: Type.Optional(flag('Whether it succeeded.')),
+          durationMs: Type.Optional(count('Milliseconds that it ran.')),
         }),
-        {
-          maxItems: 16,
-          'x-kubernetes-list-type': 'map',
-          'x-kubernetes-list-map-keys': ['name', 'version'],
-          description: 'The tools that run or ran.',
-        },
+        ['name', 'version'],
+        16,
+        'The tools that run or ran.',
       ),
     ),
     policy: Type.Optional(PolicyStatus),
-    summary: Type.Optional(text(1024, { description: 'The outcome in one line.' })),
-    resultPath: Type.Optional(text(256, { description: 'Where the API gives the result back.' })),
+    summary: Type.Optional(text(1024, 'The outcome in one line.')),
+    resultPath: Type.Optional(text(256, 'Where the API gives the result back.')),
   },
   OWNED_AS_ONE,
 );

@@ -2,17 +2,26 @@
 import Type, { type Static } from 'typebox';
 import { LONGEST_TEXT, MOST_CONDITIONS, MOST_RULES } from '../../media/policy/limits.ts';
 import { RuleSchema } from '../../media/policy/schema.ts';
-import { AGE, conditions, count, observedGeneration, text, type Definition, type Resource } from './resource.ts';
+import {
+  AGE,
+  conditions,
+  count,
+  listOf,
+  object,
+  observedGeneration,
+  text,
+  type Definition,
+  type Resource,
+} from './resource.ts';
 
 /** Prefix of shared policy names, in requests and in a ProbeJob. */
 export const SHARED_PREFIX = 'shared/';
 /** Length of any policy name, without the prefix. */
 export const MAX_POLICY_NAME = 64;
 
-const version = text(64, {
+const version = text(64, 'Its version: latest, an exact one, or the newest that begins with it.', {
   minLength: 1,
   pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$',
-  description: 'Its version: latest, an exact one, or the newest that begins with it.',
 });
 
 interface Node {
@@ -50,22 +59,16 @@ const Rule = Type.Unsafe<object>({
 const ProbePolicySpec = Type.Object({
   // Lines and tabs are accepted: kubectl prints the first line.
   description: Type.Optional(
-    text(500, {
-      pattern: '^[^\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\p{Cf}\\p{Co}]*$',
-      description: 'What the policy is for.',
-    }),
+    text(500, 'What the policy is for.', { pattern: '^[^\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\p{Cf}\\p{Co}]*$' }),
   ),
   uses: Type.Optional(
-    Type.Object(
+    object(
       { ffprobe: Type.Optional(version), mediainfo: Type.Optional(version) },
-      { description: 'Versions of tools for requests that name none.' },
+      'Versions of tools for requests that name none.',
     ),
   ),
-  rules: Type.Array(Rule, {
+  rules: listOf(Rule, MOST_RULES, 'The rules, as the schema PolicyRule of /openapi.json describes them.', {
     minItems: 1,
-    maxItems: MOST_RULES,
-    'x-kubernetes-list-type': 'atomic',
-    description: 'The rules, as the schema PolicyRule of /openapi.json describes them.',
   }),
 });
 export type ProbePolicySpec = Static<typeof ProbePolicySpec>;
@@ -73,9 +76,9 @@ export type ProbePolicySpec = Static<typeof ProbePolicySpec>;
 const ProbePolicyStatus = Type.Object({
   conditions,
   observedGeneration,
-  revision: Type.Optional(count({ description: 'The revision that requests get, and that results name.' })),
-  digest: Type.Optional(text(64, { description: 'SHA-256 of the canonical JSON of that revision.' })),
-  rules: Type.Optional(count({ description: 'Number of rules of that revision.' })),
+  revision: Type.Optional(count('The revision that requests get, and that results name.')),
+  digest: Type.Optional(text(64, 'SHA-256 of the canonical JSON of that revision.')),
+  rules: Type.Optional(count('Number of rules of that revision.')),
 });
 export type ProbePolicyStatus = Static<typeof ProbePolicyStatus>;
 

@@ -1,7 +1,20 @@
 /** ProbePool: warm runner pods. */
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static } from 'typebox';
 import { KINDS } from './probe_job.ts';
-import { AGE, conditions, count, observedGeneration, oneOf, text, type Definition, type Resource } from './resource.ts';
+import {
+  AGE,
+  conditions,
+  count,
+  integer,
+  listOf,
+  object,
+  observedGeneration,
+  oneOf,
+  setOf,
+  text,
+  type Definition,
+  type Resource,
+} from './resource.ts';
 
 const REUSE_SCOPES = ['job', 'token', 'account', 'any'] as const;
 export type ReuseScope = (typeof REUSE_SCOPES)[number];
@@ -15,11 +28,11 @@ export type Wall = (typeof WALLS)[number];
 /** Names and values of labels, and names of objects, as the API server takes them in a pod. */
 const NAME = '[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?';
 export const LABEL_NAME = `^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?${NAME}$`;
-const labelName = (description: string) => text(316, { pattern: LABEL_NAME, description });
+const labelName = (description: string) => text(316, description, { pattern: LABEL_NAME });
 export const LABEL_VALUE = `^(${NAME})?$`;
-const labelValue = text(63, { pattern: LABEL_VALUE });
+const labelValue = Type.String({ maxLength: 63, pattern: LABEL_VALUE });
 const objectName = (description: string) =>
-  text(253, { pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$', description });
+  text(253, description, { pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$' });
 const labels = (maxProperties: number, description: string) =>
   Type.Record(Type.String(), labelValue, {
     maxProperties,
@@ -28,9 +41,6 @@ const labels = (maxProperties: number, description: string) =>
       { rule: `self.all(name, name.matches('${LABEL_NAME}'))`, message: 'a name is not that of a label' },
     ],
   });
-const listOf = <T extends TSchema>(items: T, maxItems: number, description: string) =>
-  Type.Array(items, { maxItems, 'x-kubernetes-list-type': 'atomic', description });
-
 const amount = (pattern: string, description: string) =>
   Type.Unsafe<string | number>({
     anyOf: [{ type: 'integer' }, { type: 'string' }],
@@ -60,23 +70,19 @@ const withinLimit = (name: string): { rule: string; message: string } => {
   };
 };
 const Resources = (of: string) =>
-  Type.Object(
+  object(
     {
       requests: Type.Optional(Amounts('What a node keeps for it.')),
       limits: Type.Optional(Amounts('What it may use.')),
     },
-    {
-      description: `Resources of the container ${of}.`,
-      'x-kubernetes-validations': ['cpu', 'memory', 'ephemeral-storage'].map(withinLimit),
-    },
+    `Resources of the container ${of}.`,
+    { 'x-kubernetes-validations': ['cpu', 'memory', 'ephemeral-storage'].map(withinLimit) },
   );
 
 const Requirement = Type.Object(
   {
     key: labelName('Name of the label.'),
-    operator: oneOf(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'], {
-      description: 'How the label stands to the values.',
-    }),
+    operator: oneOf(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'], 'How the label stands to the values.'),
     values: Type.Optional(listOf(labelValue, 64, 'The values; none for Exists and DoesNotExist.')),
   },
   {
@@ -88,47 +94,39 @@ const Requirement = Type.Object(
     ],
   },
 );
-const NodeTerm = Type.Object(
-  { matchExpressions: listOf(Requirement, 16, 'All of them hold.') },
-  { description: 'Nodes by their labels.' },
-);
-const weight = Type.Integer({ minimum: 1, maximum: 100, description: 'How much it counts beside the others.' });
+const NodeTerm = object({ matchExpressions: listOf(Requirement, 16, 'All of them hold.') }, 'Nodes by their labels.');
+const weight = integer(1, 100, 'How much it counts beside the others.');
 /** Validated when a pod is created: the condition Ready then has the message. */
 const podAffinity = (description: string) =>
   Type.Unsafe<object>({ type: 'object', description, 'x-kubernetes-preserve-unknown-fields': true });
-const Affinity = Type.Object(
+const Affinity = object(
   {
     nodeAffinity: Type.Optional(
-      Type.Object(
+      object(
         {
           requiredDuringSchedulingIgnoredDuringExecution: Type.Optional(
-            Type.Object(
-              { nodeSelectorTerms: listOf(NodeTerm, 8, 'One of them holds.') },
-              { description: 'Nodes that the pods may be on.' },
-            ),
+            object({ nodeSelectorTerms: listOf(NodeTerm, 8, 'One of them holds.') }, 'Nodes that the pods may be on.'),
           ),
           preferredDuringSchedulingIgnoredDuringExecution: Type.Optional(
             listOf(Type.Object({ weight, preference: NodeTerm }), 8, 'Where possible, by weight.'),
           ),
         },
-        { description: 'Which nodes the pods are on.' },
+        'Which nodes the pods are on.',
       ),
     ),
     podAffinity: Type.Optional(podAffinity('Which pods they are beside, as podAffinity of a pod.')),
     podAntiAffinity: Type.Optional(podAffinity('Which pods they are not beside, as podAntiAffinity of a pod.')),
   },
-  { description: 'As the affinity of a pod, for all pods of the pool.' },
+  'As the affinity of a pod, for all pods of the pool.',
 );
 
 const Toleration = Type.Object(
   {
     key: Type.Optional(labelName('Key of the taint; all of them if it is not set.')),
-    operator: Type.Optional(
-      oneOf(['Exists', 'Equal'], { description: 'Equal, which is the default, needs the value.' }),
-    ),
-    value: Type.Optional(text(63, { pattern: `^(${NAME})?$`, description: 'Value of the taint.' })),
+    operator: Type.Optional(oneOf(['Exists', 'Equal'], 'Equal, which is the default, needs the value.')),
+    value: Type.Optional(text(63, 'Value of the taint.', { pattern: `^(${NAME})?$` })),
     effect: Type.Optional(
-      oneOf(['NoSchedule', 'PreferNoSchedule', 'NoExecute'], { description: 'Effect of the taint; all if not set.' }),
+      oneOf(['NoSchedule', 'PreferNoSchedule', 'NoExecute'], 'Effect of the taint; all if not set.'),
     ),
     tolerationSeconds: Type.Optional(Type.Integer({ description: 'Seconds until a taint NoExecute ends the pod.' })),
   },
@@ -153,30 +151,29 @@ const Toleration = Type.Object(
 const ProbePoolSpec = Type.Object(
   {
     priority: Type.Optional(
-      Type.Integer({
-        minimum: -1_000_000,
-        maximum: 1_000_000,
-        default: 0,
-        description:
-          'Of the pools that serve a job, the one of the highest priority runs it; of several, the first by name. ' +
+      integer(
+        -1_000_000,
+        1_000_000,
+        'Of the pools that serve a job, the one of the highest priority runs it; of several, the first by name. ' +
           'A job waits for that pool, also while another one has free runners.',
-      }),
+        { default: 0 },
+      ),
     ),
-    serves: Type.Object(
+    serves: object(
       {
-        kinds: Type.Array(oneOf(KINDS), {
-          minItems: 1,
-          maxItems: KINDS.length,
-          'x-kubernetes-list-type': 'set',
-          description: 'Kinds of jobs: file is a probe; the others are named as their endpoints.',
-        }),
+        kinds: setOf(
+          oneOf(KINDS),
+          KINDS.length,
+          'Kinds of jobs: file is a probe; the others are named as their endpoints.',
+          { minItems: 1 },
+        ),
         accounts: Type.Optional(
-          Type.Array(Type.Integer({ minimum: 1 }), {
-            minItems: 1,
-            maxItems: 1000,
-            'x-kubernetes-list-type': 'set',
-            description: 'Jobs of these accounts alone, by the ids of their root users. Of all, if it is not set.',
-          }),
+          setOf(
+            Type.Integer({ minimum: 1 }),
+            1000,
+            'Jobs of these accounts alone, by the ids of their root users. Of all, if it is not set.',
+            { minItems: 1 },
+          ),
         ),
         labels: Type.Optional(
           labels(
@@ -186,126 +183,102 @@ const ProbePoolSpec = Type.Object(
           ),
         ),
       },
-      { description: 'Which jobs the pool runs: those that match all of it.' },
+      'Which jobs the pool runs: those that match all of it.',
     ),
-    minReady: Type.Integer({
-      minimum: 0,
-      maximum: 1000,
-      default: 2,
-      description: 'Pods kept ready that no tenant has touched.',
-    }),
-    maxPods: Type.Integer({ minimum: 0, maximum: 5000, default: 20, description: 'Pods at most.' }),
+    minReady: integer(0, 1000, 'Pods kept ready that no tenant has touched.', { default: 2 }),
+    maxPods: integer(0, 5000, 'Pods at most.', { default: 20 }),
     maxPodsPerTenant: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 5000,
-        description:
-          'Share of one account, all its tokens and sub-users together: it gets no further runner ' +
+      integer(
+        1,
+        5000,
+        'Share of one account, all its tokens and sub-users together: it gets no further runner ' +
           'while an account with fewer waits. Half of maxPods where it is not set.',
-      }),
+      ),
     ),
     reuse: Type.Optional(
-      Type.Object(
+      object(
         {
-          scope: oneOf(REUSE_SCOPES, {
-            default: 'account',
-            description: 'Who may be served by the same pod, one after the other.',
-          }),
+          scope: oneOf(REUSE_SCOPES, 'Who may be served by the same pod, one after the other.', { default: 'account' }),
           renew: Type.Optional(
-            oneOf(RENEWALS, {
-              default: 'pod',
-              description:
-                'What stands between two tenants: pod, a new pod for each of them; process, new processes in the ' +
+            oneOf(
+              RENEWALS,
+              'What stands between two tenants: pod, a new pod for each of them; process, new processes in the ' +
                 'same pod, which is faster, but relies on the agent. Never after a source with credentials.',
-            }),
+              { default: 'pod' },
+            ),
           ),
-          maxJobs: Type.Integer({
-            minimum: 1,
-            maximum: 1_000_000,
-            default: 200,
-            description: 'Number of jobs after which a runner becomes a new process in its pod, for the same tenant.',
-          }),
-          maxAgeSeconds: Type.Integer({
-            minimum: 10,
-            maximum: 604_800,
-            default: 3600,
-            description: 'Age at which a runner becomes a new process in its pod, for the same tenant.',
-          }),
-          idleSeconds: Type.Integer({
-            minimum: 1,
-            maximum: 86_400,
-            default: 120,
-            description: 'A bound pod that got no job for so long is ended.',
-          }),
+          maxJobs: integer(
+            1,
+            1_000_000,
+            'Number of jobs after which a runner becomes a new process in its pod, for the same tenant.',
+            { default: 200 },
+          ),
+          maxAgeSeconds: integer(
+            10,
+            604_800,
+            'Age at which a runner becomes a new process in its pod, for the same tenant.',
+            { default: 3600 },
+          ),
+          idleSeconds: integer(1, 86_400, 'A bound pod that got no job for so long is ended.', { default: 120 }),
         },
-        { default: {}, description: 'When a runner is used again, and by whom.' },
+        'When a runner is used again, and by whom.',
+        { default: {} },
       ),
     ),
     resources: Type.Optional(
-      Type.Object(
+      object(
         {
           agent: Type.Optional(Resources('agent, which reads the source and sends the result')),
           tools: Type.Optional(Resources('tools')),
         },
-        { description: 'Resources of the pods.' },
+        'Resources of the pods.',
       ),
     ),
     runtimeClassName: Type.Optional(objectName('Runtime class of the pods.')),
     userNamespaces: Type.Optional(
-      oneOf(['Required', 'Preferred', 'Disabled'], {
-        default: 'Preferred',
-        description: 'Whether the pods have a user namespace. Preferred: where the node has them.',
-      }),
+      oneOf(
+        ['Required', 'Preferred', 'Disabled'],
+        'Whether the pods have a user namespace. Preferred: where the node has them.',
+        { default: 'Preferred' },
+      ),
     ),
     isolation: Type.Optional(
-      Type.Object(
+      object(
         {
-          require: Type.Optional(
-            Type.Array(oneOf(WALLS), {
-              maxItems: 3,
-              'x-kubernetes-list-type': 'set',
-              description: 'A runner that lacks one of these walls serves no job.',
-            }),
-          ),
+          require: Type.Optional(setOf(oneOf(WALLS), 3, 'A runner that lacks one of these walls serves no job.')),
         },
-        { description: 'Walls between a tool and the node.' },
+        'Walls between a tool and the node.',
       ),
     ),
     drainSeconds: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 3600,
-        description:
-          'Time in which a runner whose pod is being deleted may finish its job. A job that takes longer runs again ' +
+      integer(
+        0,
+        3600,
+        'Time in which a runner whose pod is being deleted may finish its job. A job that takes longer runs again ' +
           'on another runner. 70 where it is not set, 645 in a pool that serves msv.',
-      }),
+      ),
     ),
     priorityClassName: Type.Optional(
       objectName("Priority class of the pool's pods, instead of the one of all runners."),
     ),
     topologySpreadConstraints: Type.Optional(
-      Type.Array(
+      listOf(
         Type.Object({
           maxSkew: Type.Integer({ minimum: 1, description: 'By how many pods two places may differ.' }),
           topologyKey: labelName('Label of nodes: those with the same value are one place.'),
-          whenUnsatisfiable: oneOf(['ScheduleAnyway', 'DoNotSchedule'], {
-            description: 'What is done beyond maxSkew.',
-          }),
+          whenUnsatisfiable: oneOf(['ScheduleAnyway', 'DoNotSchedule'], 'What is done beyond maxSkew.'),
           minDomains: Type.Optional(
             Type.Integer({ minimum: 1, description: 'Number of places that there are at least.' }),
           ),
           nodeAffinityPolicy: Type.Optional(
-            oneOf(['Honor', 'Ignore'], { description: 'Whether nodes that the affinity excludes count.' }),
+            oneOf(['Honor', 'Ignore'], 'Whether nodes that the affinity excludes count.'),
           ),
           nodeTaintsPolicy: Type.Optional(
-            oneOf(['Honor', 'Ignore'], { description: 'Whether nodes with taints that are not tolerated count.' }),
+            oneOf(['Honor', 'Ignore'], 'Whether nodes with taints that are not tolerated count.'),
           ),
         }),
-        {
-          maxItems: 8,
-          'x-kubernetes-list-type': 'atomic',
-          description: "How the pool's pods are spread. Over nodes and zones, where possible, if it is not set.",
-        },
+        8,
+        "How the pool's pods are spread. Over nodes and zones, where possible, if it is not set.",
       ),
     ),
     nodeSelector: Type.Optional(labels(32, 'Labels of the nodes, beside those of runners.nodeSelector.')),
@@ -325,24 +298,19 @@ export type ProbePoolSpec = Static<typeof ProbePoolSpec>;
 const ProbePoolStatus = Type.Object({
   conditions,
   observedGeneration,
-  ready: Type.Optional(count({ description: 'Runners that could take a job now.' })),
-  busy: Type.Optional(count({ description: 'Runners at a job.' })),
-  starting: Type.Optional(count({ description: 'Runners that start.' })),
+  ready: Type.Optional(count('Runners that could take a job now.')),
+  busy: Type.Optional(count('Runners at a job.')),
+  starting: Type.Optional(count('Runners that start.')),
   replicas: Type.Optional(
-    count({
-      description: 'Pods that no tenant has touched, ready or starting: what minReady asks for, as scale shows it.',
-    }),
+    count('Pods that no tenant has touched, ready or starting: what minReady asks for, as scale shows it.'),
   ),
   epoch: Type.Optional(
-    count({
-      description: 'Term of the leader. The admission policy refuses admissions of an earlier one.',
+    count('Term of the leader. The admission policy refuses admissions of an earlier one.', {
       'x-kubernetes-validations': [{ rule: 'self >= oldSelf', message: 'a later term has begun' }],
     }),
   ),
-  selector: Type.Optional(text(1024, { description: 'Selects the pods, for the scale subresource.' })),
-  generation: Type.Optional(
-    text(64, { description: 'Hash of the tool set and the runner protocol that new pods carry.' }),
-  ),
+  selector: Type.Optional(text(1024, 'Selects the pods, for the scale subresource.')),
+  generation: Type.Optional(text(64, 'Hash of the tool set and the runner protocol that new pods carry.')),
 });
 export type ProbePoolStatus = Static<typeof ProbePoolStatus>;
 

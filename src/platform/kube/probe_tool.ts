@@ -6,6 +6,9 @@ import {
   AGE,
   conditions,
   count,
+  flag,
+  listOf,
+  mapOf,
   observedGeneration,
   oneOf,
   shownText,
@@ -15,15 +18,11 @@ import {
 } from './resource.ts';
 
 const ProbeToolSpec = Type.Object({
-  tool: oneOf(TOOLS, { description: 'The tool, by its name in the API.' }),
-  version: text(64, {
-    minLength: 1,
-    pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$',
-    description: 'The name that callers use.',
-  }),
-  image: shownText(1024, { minLength: 1, description: 'The tool image, by digest where it is known.' }),
-  latest: Type.Optional(Type.Boolean({ description: 'Callers who name no version get this one.' })),
-  command: Type.Array(text(1024, { minLength: 1 }), {
+  tool: oneOf(TOOLS, 'The tool, by its name in the API.'),
+  version: text(64, 'The name that callers use.', { minLength: 1, pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$' }),
+  image: shownText(1024, 'The tool image, by digest where it is known.', { minLength: 1 }),
+  latest: Type.Optional(flag('Callers who name no version get this one.')),
+  command: Type.Array(Type.String({ maxLength: 1024, minLength: 1 }), {
     minItems: 1,
     maxItems: 16,
     description:
@@ -36,42 +35,29 @@ export type ProbeToolSpec = Static<typeof ProbeToolSpec>;
 const ProbeToolStatus = Type.Object({
   conditions,
   observedGeneration,
-  proof: Type.Optional(
-    text(128, { description: 'The proof that the conditions rest on, by image, command and image of the runners.' }),
-  ),
-  reported: Type.Optional(
-    text(PROOF_LIMITS.version, { description: 'What the binary says of its version, in short.' }),
-  ),
-  warning: Type.Optional(
-    text(4096, { description: 'Known vulnerabilities of this version (values: tools.showVulnerabilities).' }),
-  ),
+  proof: Type.Optional(text(128, 'The proof that the conditions rest on, by image, command and image of the runners.')),
+  reported: Type.Optional(text(PROOF_LIMITS.version, 'What the binary says of its version, in short.')),
+  warning: Type.Optional(text(4096, 'Known vulnerabilities of this version (values: tools.showVulnerabilities).')),
   architectures: Type.Optional(
-    Type.Array(
+    mapOf(
       Type.Object({
-        arch: text(32, { description: 'The architecture, as amd64.' }),
-        version: text(PROOF_LIMITS.version, { description: 'The first line that the binary printed of its version.' }),
-        startupMs: Type.Optional(count({ description: 'Milliseconds until it had printed its version.' })),
+        arch: text(32, 'The architecture, as amd64.'),
+        version: text(PROOF_LIMITS.version, 'The first line that the binary printed of its version.'),
+        startupMs: Type.Optional(count('Milliseconds until it had printed its version.')),
         options: Type.Optional(
-          Type.Array(text(PROOF_LIMITS.optionLength), {
-            maxItems: PROOF_LIMITS.options,
-            'x-kubernetes-list-type': 'atomic',
-            description: 'Options that the binary knows.',
-          }),
+          listOf(text(PROOF_LIMITS.optionLength), PROOF_LIMITS.options, 'Options that the binary knows.'),
         ),
         protocols: Type.Optional(
-          Type.Array(text(PROOF_LIMITS.protocolLength), {
-            maxItems: PROOF_LIMITS.protocols,
-            'x-kubernetes-list-type': 'atomic',
-            description: 'Protocols that the binary was built with.',
-          }),
+          listOf(
+            text(PROOF_LIMITS.protocolLength),
+            PROOF_LIMITS.protocols,
+            'Protocols that the binary was built with.',
+          ),
         ),
       }),
-      {
-        maxItems: 8,
-        'x-kubernetes-list-type': 'map',
-        'x-kubernetes-list-map-keys': ['arch'],
-        description: 'What the proof found, by architecture.',
-      },
+      ['arch'],
+      8,
+      'What the proof found, by architecture.',
     ),
   ),
 });

@@ -79,35 +79,50 @@ export interface Definition {
 
 export const AGE: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
-export const oneOf = <const T extends string>(values: readonly T[], options: object = {}) =>
-  Type.Unsafe<T>({ type: 'string', enum: [...values], ...options });
+const described = (description: string | undefined) => (description === undefined ? {} : { description });
 
-export const text = (maxLength: number, options: object = {}) => Type.String({ maxLength, ...options });
+export const oneOf = <const T extends string>(values: readonly T[], description?: string, more: object = {}) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...values], ...more, ...described(description) });
+export const text = (maxLength: number, description?: string, more: object = {}) =>
+  Type.String({ maxLength, ...more, ...described(description) });
 /** For text that `kubectl get` prints: no control character, and none that reverses or hides what stands beside it. */
-export const shownText = (maxLength: number, options: object = {}) =>
-  text(maxLength, { pattern: '^[^\\p{Cc}\\p{Cf}\\p{Co}\\p{Zl}\\p{Zp}]*$', ...options });
-export const millis = (maximum: number, options: object = {}) => Type.Integer({ minimum: 1, maximum, ...options });
-export const time = (options: object = {}) => Type.String({ format: 'date-time', maxLength: 40, ...options });
-export const count = (options: object = {}) => Type.Integer({ minimum: 0, maximum: 2_147_483_647, ...options });
+export const shownText = (maxLength: number, description: string, more: object = {}) =>
+  text(maxLength, description, { pattern: '^[^\\p{Cc}\\p{Cf}\\p{Co}\\p{Zl}\\p{Zp}]*$', ...more });
+export const time = (description: string) => Type.String({ format: 'date-time', maxLength: 40, description });
+export const flag = (description: string, more: object = {}) => Type.Boolean({ ...more, description });
+export const integer = (minimum: number, maximum: number, description: string, more: object = {}) =>
+  Type.Integer({ minimum, maximum, ...more, description });
+export const count = (description: string, more: object = {}) => integer(0, 2_147_483_647, description, more);
+export const millis = (maximum: number, description: string) => integer(1, maximum, description);
+
+export const object = <T extends Record<string, TSchema>>(properties: T, description: string, more: object = {}) =>
+  Type.Object(properties, { description, ...more });
+const array = <T extends TSchema>(kind: string, items: T, maxItems: number, description: string, more: object = {}) =>
+  Type.Array(items, { maxItems, 'x-kubernetes-list-type': kind, ...more, description });
+export const listOf = <T extends TSchema>(items: T, maxItems: number, description: string, more: object = {}) =>
+  array('atomic', items, maxItems, description, more);
+export const setOf = <T extends TSchema>(items: T, maxItems: number, description: string, more: object = {}) =>
+  array('set', items, maxItems, description, more);
+/** No two items have the same values of `keys`. */
+export const mapOf = <T extends TSchema>(
+  items: T,
+  keys: readonly string[],
+  maxItems: number,
+  description: string,
+  more: object = {},
+) => array('map', items, maxItems, description, { 'x-kubernetes-list-map-keys': keys, ...more });
 
 const generation = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
 export const observedGeneration = generation('Generation of the object that the status was made for.');
 
 const Condition = Type.Object({
-  type: text(316, { description: 'What the condition is about.' }),
-  status: oneOf(['True', 'False', 'Unknown'], { description: 'Whether it holds.' }),
-  reason: text(1024, { minLength: 1, description: 'Why, in one word.' }),
-  message: text(32768, { description: 'Why, for people.' }),
-  lastTransitionTime: time({ description: 'When the status of the condition changed last.' }),
+  type: text(316, 'What the condition is about.'),
+  status: oneOf(['True', 'False', 'Unknown'], 'Whether it holds.'),
+  reason: text(1024, 'Why, in one word.', { minLength: 1 }),
+  message: text(32768, 'Why, for people.'),
+  lastTransitionTime: time('When the status of the condition changed last.'),
   observedGeneration: generation('Generation of the object that the condition was set for.'),
 });
 export type Condition = Static<typeof Condition>;
 
-export const conditions = Type.Optional(
-  Type.Array(Condition, {
-    maxItems: 16,
-    'x-kubernetes-list-type': 'map',
-    'x-kubernetes-list-map-keys': ['type'],
-    description: 'Conditions of the object, one of each type.',
-  }),
-);
+export const conditions = Type.Optional(mapOf(Condition, ['type'], 16, 'Conditions of the object, one of each type.'));
