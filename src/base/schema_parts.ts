@@ -11,8 +11,10 @@ export const titled = <T extends Properties>(title: string, properties: T) =>
 export const described = <T extends Properties>(title: string, description: string, properties: T) =>
   Type.Object(properties, { title, description, additionalProperties: false });
 
-export const oneOf = <const T extends string>(values: readonly T[], description: string, more: object = {}) =>
-  Type.Unsafe<T>({ type: 'string', enum: [...values], description, ...more });
-export const count = (description: string) => Type.Integer({ minimum: 0, description });
-export const eitherOrNull = <T extends TSchema>(schema: T) =>
-  Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] });
+const saying = (description: string | undefined) => (description === undefined ? {} : { description });
+
+export const oneOf = <const T extends string>(values: readonly T[], description?: string, more: object = {}) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...values], ...saying(description), ...more });
+export const count = (description?: string) => Type.Integer({ minimum: 0, ...saying(description) });
+export const eitherOrNull = <T extends TSchema>(schema: T, description?: string) =>
+  Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }], ...saying(description) });

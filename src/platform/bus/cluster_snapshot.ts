@@ -2,7 +2,8 @@
  * State of the cluster as known to the leader: requested over NATS, returned by `GET cluster`. Accounts, jobs and pods
  * are ids and names; it contains no source, credential or e-mail address.
  */
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static } from 'typebox';
+import { count, eitherOrNull as orNull, oneOf } from '../../base/schema_parts.ts';
 import { WALLS } from '../kube/probe_pool.ts';
 import { KINDS } from '../kube/probe_job.ts';
 import { TOOLS } from '../../media/tools/table.ts';
@@ -27,15 +28,6 @@ export const SNAPSHOT_LISTS = {
 } as const;
 export type SnapshotList = keyof typeof SNAPSHOT_LISTS;
 
-const oneOf = <const T extends string>(values: readonly T[], description?: string) =>
-  Type.Unsafe<T>({ type: 'string', enum: [...values], ...(description === undefined ? {} : { description }) });
-const orNull = <T extends TSchema>(schema: T, description?: string) =>
-  Type.Unsafe<Static<T> | null>({
-    anyOf: [schema, { type: 'null' }],
-    ...(description === undefined ? {} : { description }),
-  });
-const count = (description?: string) =>
-  Type.Integer({ minimum: 0, ...(description === undefined ? {} : { description }) });
 const time = Type.String({ format: 'date-time' });
 const text = Type.String();
 const milliseconds = (description: string) => orNull(Type.Integer({ minimum: 0 }), description);

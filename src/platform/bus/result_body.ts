@@ -3,14 +3,13 @@
  * it; the agent uses the types alone. So it is apart from the messages: an agent that loads the schemas takes half as
  * much CPU again to start.
  */
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static } from 'typebox';
 import { CAUSE_PATTERN } from '../../base/causes.ts';
+import { eitherOrNull as orNull, oneOf } from '../../base/schema_parts.ts';
 import { PolicyResultSchema, type PolicyResult } from '../../media/policy/schema.ts';
 import { RESULTS, TOOLS, type ToolName } from '../../media/tools/table.ts';
 import { SIDES } from './messages.ts';
 
-const oneOf = <const T extends string>(values: readonly T[]) => Type.Unsafe<T>({ type: 'string', enum: [...values] });
-const orNull = <T extends TSchema>(schema: T) => Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] });
 const milliseconds = Type.Number({ minimum: 0, maximum: 1e10 });
 
 const FailureCode = oneOf([
