@@ -1,15 +1,10 @@
 import { NatsError } from 'nats';
+import { CodedError } from '../../base/coded_error.ts';
 
 /** All failures of the transport, each with a stable code. A lost message is not an error: it is sent again. */
-export class BusError extends Error {
-  readonly code:
-    'no-responders' | 'timeout' | 'disconnected' | 'refused' | 'no-stream' | 'bad-message' | 'bad-result' | 'failed';
-  constructor(code: BusError['code'], message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'BusError';
-    this.code = code;
-  }
-}
+export class BusError extends CodedError<
+  'no-responders' | 'timeout' | 'disconnected' | 'refused' | 'no-stream' | 'bad-message' | 'bad-result' | 'failed'
+> {}
 
 const CODES: Record<string, BusError['code']> = {
   503: 'no-responders',

@@ -3,28 +3,23 @@
  * created by this controller.
  */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
+import { CodedError } from '../../base/coded_error.ts';
 
 const AUDIENCE = 'probeyard-nats';
 
-class PodTokenError extends Error {
-  readonly code:
-    | 'token-malformed'
-    | 'token-expired'
-    | 'token-early'
-    | 'token-signature'
-    | 'token-audience'
-    | 'token-issuer'
-    | 'token-unbound'
-    | 'token-namespace'
-    | 'token-account'
-    | 'pod-unknown'
-    | 'keys-unavailable';
-  constructor(code: PodTokenError['code'], message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'PodTokenError';
-    this.code = code;
-  }
-}
+class PodTokenError extends CodedError<
+  | 'token-malformed'
+  | 'token-expired'
+  | 'token-early'
+  | 'token-signature'
+  | 'token-audience'
+  | 'token-issuer'
+  | 'token-unbound'
+  | 'token-namespace'
+  | 'token-account'
+  | 'pod-unknown'
+  | 'keys-unavailable'
+> {}
 
 export interface PodTokenSettings {
   /** The API server's /openid/v1/jwks. */

@@ -1,28 +1,40 @@
 /** The single error type of this folder: failures of the API server or of the connection to it. */
+import { CodedError } from '../../base/coded_error.ts';
+
+const BY_STATUS = {
+  400: 'bad-request',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not-found',
+  405: 'not-allowed',
+  409: 'conflict',
+  410: 'gone',
+  413: 'too-large',
+  422: 'invalid',
+  429: 'too-many-requests',
+  500: 'internal',
+  502: 'unavailable',
+  503: 'unavailable',
+  504: 'timeout',
+} as const;
+
+const BY_REASON = {
+  AlreadyExists: 'already-exists',
+  Expired: 'gone',
+  Gone: 'gone',
+  Timeout: 'timeout',
+  ServerTimeout: 'timeout',
+} as const;
 
 export type KubeErrorCode =
-  | 'bad-request'
-  | 'unauthorized'
-  | 'forbidden'
-  | 'not-found'
-  | 'not-allowed'
-  | 'already-exists'
-  | 'conflict'
-  | 'gone'
-  | 'too-large'
-  | 'invalid'
-  | 'too-many-requests'
-  | 'internal'
-  | 'unavailable'
-  | 'timeout'
+  | (typeof BY_STATUS)[keyof typeof BY_STATUS]
+  | (typeof BY_REASON)[keyof typeof BY_REASON]
   | 'unreachable'
   | 'aborted'
   | 'broken-stream'
   | 'configuration';
 
-export class KubeError extends Error {
-  override readonly name = 'KubeError';
-  readonly code: KubeErrorCode;
+export class KubeError extends CodedError<KubeErrorCode> {
   /** HTTP status; 0 without a response. */
   readonly status: number;
   readonly retryAfterMs: number | undefined;
@@ -34,8 +46,7 @@ export class KubeError extends Error {
     message: string,
     options: { status?: number; retryAfterMs?: number | undefined; fields?: readonly string[]; cause?: unknown } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.code = code;
+    super(code, message, options.cause === undefined ? undefined : { cause: options.cause });
     this.status = options.status ?? 0;
     this.retryAfterMs = options.retryAfterMs;
     this.fields = options.fields ?? [];
@@ -71,31 +82,6 @@ export interface Status {
   details?: { retryAfterSeconds?: number; causes?: { reason?: string; field?: string }[] };
 }
 
-const BY_STATUS: Record<number, KubeErrorCode> = {
-  400: 'bad-request',
-  401: 'unauthorized',
-  403: 'forbidden',
-  404: 'not-found',
-  405: 'not-allowed',
-  409: 'conflict',
-  410: 'gone',
-  413: 'too-large',
-  422: 'invalid',
-  429: 'too-many-requests',
-  500: 'internal',
-  502: 'unavailable',
-  503: 'unavailable',
-  504: 'timeout',
-};
-
-const BY_REASON: Record<string, KubeErrorCode> = {
-  AlreadyExists: 'already-exists',
-  Expired: 'gone',
-  Gone: 'gone',
-  Timeout: 'timeout',
-  ServerTimeout: 'timeout',
-};
-
 export function errorOfStatus(
   httpStatus: number,
   status: Status | undefined,
@@ -103,7 +89,9 @@ export function errorOfStatus(
   retryAfterSeconds?: number,
 ): KubeError {
   const number = status?.code ?? httpStatus;
-  const code = BY_REASON[status?.reason ?? ''] ?? BY_STATUS[number] ?? (number >= 500 ? 'internal' : 'bad-request');
+  const byReason: Record<string, KubeErrorCode> = BY_REASON;
+  const byStatus: Record<number, KubeErrorCode> = BY_STATUS;
+  const code = byReason[status?.reason ?? ''] ?? byStatus[number] ?? (number >= 500 ? 'internal' : 'bad-request');
   const seconds = status?.details?.retryAfterSeconds ?? retryAfterSeconds;
   return new KubeError(code, `${what}: ${status?.message ?? `HTTP ${number}`}`, {
     status: number,

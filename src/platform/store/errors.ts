@@ -1,20 +1,16 @@
+import { CodedError } from '../../base/coded_error.ts';
+
 /** All failures of the record, each with a stable code. */
-export class StoreError extends Error {
-  readonly code:
-    | 'unreachable'
-    | 'timeout'
-    | 'query-failed'
-    | 'bad-data'
-    | 'migration-changed'
-    | 'migration-failed'
-    | 'not-ready'
-    | 'invalid';
-  constructor(code: StoreError['code'], message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'StoreError';
-    this.code = code;
-  }
-}
+export class StoreError extends CodedError<
+  | 'unreachable'
+  | 'timeout'
+  | 'query-failed'
+  | 'bad-data'
+  | 'migration-changed'
+  | 'migration-failed'
+  | 'not-ready'
+  | 'invalid'
+> {}
 
 export const isStoreError = (error: unknown, ...codes: StoreError['code'][]): error is StoreError =>
   error instanceof StoreError && (codes.length === 0 || codes.includes(error.code));
