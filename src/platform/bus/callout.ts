@@ -62,37 +62,15 @@ interface Admitted {
 }
 
 export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
-  const { account, authorise, lifeSeconds = HOUR, onDecision = () => {} } = settings;
-  const { isInLife = (_pod, life) => life === 0 } = settings;
+  const { account, lifeSeconds = HOUR, onDecision = () => {} } = settings;
   const issuer = signerOf(settings.issuerSeed.trim());
   // With operators and JWTs an account is named by its public key, and the issuer may be one of its signing keys.
   const onBehalf = isAccountKey(account) && account !== issuer.publicKey ? { issuer_account: account } : {};
-  const admitted = new Map<string, Admitted[]>();
-  let forgetAt = 0;
-
-  // A pod may be deleted before its connection is remembered, and is then never kicked. Its entry expires with the
-  // connection.
-  const forget = (now: number) => {
-    for (const [uid, entries] of admitted) if (entries.every(({ until }) => until <= now)) admitted.delete(uid);
-  };
-  const remember = (uid: string, one: Omit<Admitted, 'until'>) => {
-    const now = performance.now();
-    if (now >= forgetAt) {
-      forget(now);
-      forgetAt = now + lifeSeconds * 1000;
-    }
-    const live = (admitted.get(uid) ?? []).filter((entry) => entry.until > now);
-    admitted.set(uid, [...live, { ...one, until: now + lifeSeconds * 1000 }]);
-  };
+  const admitted = rememberAdmitted(lifeSeconds * 1000);
 
   const decide = async (request: AuthorizationRequest): Promise<{ jwt: string } | { error: string }> => {
     try {
-      const token = request.connect_opts.auth_token;
-      if (!token) throw Object.assign(new Error('the connection has no token'), { code: 'no-token' });
-      const { uid, pod } = await authorise(token);
-      const life = lifeStated(request.connect_opts.name);
-      if (life === undefined || !(await isInLife({ uid, pod }, life)))
-        throw Object.assign(new Error(`${pod} is in another life than ${life ?? 'the stated one'}`), { code: 'life' });
+      const { uid, pod, life } = await runnerOf(request, settings);
       const id = makeRunnerId({ podUid: uid, life });
       const { publish, subscribe } = runnerPermissions(id);
       const user = issuer.sign({
@@ -112,7 +90,7 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
           payload: -1,
         },
       });
-      remember(uid, { life, serverId: request.server_id.id, connection: request.client_info.id ?? 0 });
+      admitted.add(uid, { life, serverId: request.server_id.id, connection: request.client_info.id ?? 0 });
       onDecision({ ok: true, uid: id, pod });
       return { jwt: user };
     } catch (error) {
@@ -146,19 +124,57 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
 
   return {
     async kick(podUid, before = Number.POSITIVE_INFINITY) {
-      const all = admitted.get(podUid) ?? [];
-      const connections = all.filter(({ life }) => life < before);
-      const left = all.filter(({ life }) => life >= before);
-      if (left.length > 0) admitted.set(podUid, left);
-      else admitted.delete(podUid);
+      const connections = admitted.take(podUid, before);
       // A connection that has ended meanwhile cannot be kicked; that error is ignored.
       await Promise.allSettled(
         connections.map(({ serverId, connection }) => bus.request(KICK(serverId), { cid: connection }, 2_000)),
       );
       return connections.length;
     },
-    remembered: () => admitted.size,
+    remembered: admitted.count,
     stop: () => subscription.unsubscribe(),
+  };
+}
+
+/** The pod and life of a connection that may be a runner's; throws an error with a `code` otherwise. */
+async function runnerOf(
+  { connect_opts: { auth_token: token, name } }: AuthorizationRequest,
+  { authorise, isInLife = (_pod, life) => life === 0 }: CalloutSettings,
+): Promise<PodName & { life: number }> {
+  if (!token) throw Object.assign(new Error('the connection has no token'), { code: 'no-token' });
+  const { uid, pod } = await authorise(token);
+  const life = lifeStated(name);
+  if (life === undefined || !(await isInLife({ uid, pod }, life)))
+    throw Object.assign(new Error(`${pod} is in another life than ${life ?? 'the stated one'}`), { code: 'life' });
+  return { uid, pod, life };
+}
+
+/**
+ * A pod may be deleted before its connection is remembered, and is then never kicked. So an entry expires with the
+ * connection.
+ */
+function rememberAdmitted(lifeMs: number) {
+  const admitted = new Map<string, Admitted[]>();
+  let forgetAt = 0;
+  return {
+    add(uid: string, one: Omit<Admitted, 'until'>): void {
+      const now = performance.now();
+      if (now >= forgetAt) {
+        for (const [other, entries] of admitted) if (entries.every(({ until }) => until <= now)) admitted.delete(other);
+        forgetAt = now + lifeMs;
+      }
+      const live = (admitted.get(uid) ?? []).filter((entry) => entry.until > now);
+      admitted.set(uid, [...live, { ...one, until: now + lifeMs }]);
+    },
+    /** Those of a pod, of its lives before this one. They are forgotten. */
+    take(uid: string, before: number): Admitted[] {
+      const all = admitted.get(uid) ?? [];
+      const left = all.filter(({ life }) => life >= before);
+      if (left.length > 0) admitted.set(uid, left);
+      else admitted.delete(uid);
+      return all.filter(({ life }) => life < before);
+    },
+    count: (): number => admitted.size,
   };
 }
 

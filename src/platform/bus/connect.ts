@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import {
   type Authenticator,
   credsAuthenticator,
-  type JetStreamClient,
   type Msg,
   type NatsConnection,
   nkeyAuthenticator,
@@ -53,56 +52,45 @@ export interface Subscribed {
   drained(): Promise<void>;
 }
 
-export interface Bus {
-  /** For JetStream, and for anything that needs the client itself. */
-  connection: NatsConnection;
-  js: JetStreamClient;
-  connected(): boolean;
-  /** Fire and forget: buffered while disconnected, lost if the process ends first. */
-  publish(subject: string, message: unknown): void;
-  /** Fails immediately while disconnected, and when the connection is lost. */
-  request<Answer>(subject: string, message: unknown, timeoutMs: number): Promise<Answer>;
-  /** Calls the handler for each message, without waiting for the previous one. */
-  subscribe<T>(
-    subject: string,
-    handler: (received: Received<T>) => void | Promise<void>,
-    options?: ServeOptions,
-  ): Subscribed;
-  /** Like subscribe, and sends the handler's return value as the response; undefined: none. */
-  serve<T, Answer>(
-    subject: string,
-    handler: (received: Received<T>) => Answer | undefined | Promise<Answer | undefined>,
-    options?: ServeOptions,
-  ): Subscribed;
-  /** Called at each change, until the returned function is called. */
-  onStatus(callback: (status: BusStatus) => void): () => void;
-  /** Resolves once connected; rejects after the time-out. */
-  whenConnected(timeoutMs: number): Promise<void>;
-  /**
-   * Rejects when the connection is lost before the response: the request may be lost, and waiting for the time-out
-   * would be pointless.
-   */
-  whileConnected<T>(answer: Promise<T>): Promise<T>;
-  /** Resolves when the server has received everything published before. */
-  flush(): Promise<void>;
-  /** Handles received messages, flushes published ones, then closes. */
-  drain(): Promise<void>;
-}
-
 // A server that died without closing is detected after two unanswered pings.
 const PING_MS = 5_000;
 
-export async function connectBus(settings: BusSettings): Promise<Bus> {
-  const { onError = () => {} } = settings;
+export type Bus = Awaited<ReturnType<typeof connectBus>>;
+
+export async function connectBus(settings: BusSettings) {
+  const { onStatus, onError = () => {} } = settings;
   const connection = await open(settings);
-  const listeners = new Set<(status: BusStatus) => void>(settings.onStatus ? [settings.onStatus] : []);
-  let current: BusStatus | undefined;
+  const state = followState(connection, onError);
+  onStatus?.('connected');
+  if (onStatus) state.onStatus(onStatus);
+  return {
+    /** For JetStream, and for anything that needs the client itself. */
+    connection,
+    js: connection.jetstream(),
+    ...state,
+    ...messaging(connection, state, onError),
+    /** Resolves when the server has received everything published before. */
+    flush: (): Promise<void> => connection.flush(),
+    /** Handles received messages, flushes published ones, then closes. */
+    async drain(): Promise<void> {
+      // Without a server, the client's drain ends with the connection still open and reconnecting, and the process
+      // would not exit.
+      if (state.connected()) await connection.drain().catch(() => {});
+      if (!connection.isClosed()) await connection.close();
+    },
+  };
+}
+
+type OnError = (error: BusError) => void;
+
+function followState(connection: NatsConnection, onError: OnError) {
+  const listeners = new Set<(status: BusStatus) => void>();
+  let current: BusStatus = 'connected';
   const become = (status: BusStatus) => {
     if (status === current) return;
     current = status;
     for (const listener of listeners) listener(status);
   };
-  become('connected');
   void (async () => {
     for await (const status of connection.status()) {
       if (status.type === 'disconnect') become('disconnected');
@@ -115,20 +103,66 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
   })();
   void connection.closed().then(() => become('closed'));
 
-  const onStatus: Bus['onStatus'] = (callback) => {
+  const connected = (): boolean => current === 'connected';
+  /** Called at each change, until the returned function is called. */
+  const onStatus = (callback: (status: BusStatus) => void): (() => void) => {
     listeners.add(callback);
     return () => listeners.delete(callback);
   };
-  const connected = () => current === 'connected';
-  const whileConnected: Bus['whileConnected'] = (answer) =>
+  /**
+   * Rejects when the connection is lost before the response: the request may be lost, and waiting for the time-out
+   * would be pointless.
+   */
+  const whileConnected = <T>(answer: Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
       const lost = () => reject(new BusError('disconnected', 'the connection to NATS was lost'));
       if (!connected()) lost();
       const forget = onStatus(lost);
       void answer.then(resolve, reject).finally(forget);
     });
+  /** Resolves once connected; rejects after the time-out. */
+  async function whenConnected(timeoutMs: number): Promise<void> {
+    if (connected()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const forget = onStatus((status) => status === 'connected' && resolve());
+    const late = (): BusError => new BusError('disconnected', `not connected to NATS within ${timeoutMs} ms`);
+    await within(timeoutMs, promise, late).finally(forget);
+  }
+  return { connected, onStatus, whileConnected, whenConnected };
+}
 
-  const serve: Bus['serve'] = (subject, handler, { admit = () => true, ...options } = {}) => {
+function messaging(
+  connection: NatsConnection,
+  { whileConnected }: Pick<ReturnType<typeof followState>, 'whileConnected'>,
+  onError: OnError,
+) {
+  /** Fire and forget: buffered while disconnected, lost if the process ends first. */
+  function publish(subject: string, message: unknown): void {
+    try {
+      connection.publish(subject, JSON.stringify(message));
+    } catch (error) {
+      throw asBusError(error, subject);
+    }
+  }
+
+  /** Fails immediately while disconnected, and when the connection is lost. */
+  async function request<Answer>(subject: string, message: unknown, timeoutMs: number): Promise<Answer> {
+    try {
+      return decode(await whileConnected(connection.request(subject, JSON.stringify(message), { timeout: timeoutMs })));
+    } catch (error) {
+      throw asBusError(error, subject);
+    }
+  }
+
+  /**
+   * Calls the handler for each message, without waiting for the previous one, and sends what it returns as the
+   * response; undefined: none.
+   */
+  function serve<T, Answer>(
+    subject: string,
+    handler: (received: Received<T>) => Answer | undefined | Promise<Answer | undefined>,
+    { admit = () => true, ...options }: ServeOptions = {},
+  ): Subscribed {
     const handle = async (message: Msg) => {
       const answer = await handler({ subject: message.subject, message: decode(message) });
       // The sender chose the reply subject, and this process may publish where the sender may not. So responses only go
@@ -147,54 +181,24 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
       },
     });
     return { stop: () => subscription.unsubscribe(), drained: () => subscription.drain() };
-  };
+  }
 
-  return {
-    connection,
-    js: connection.jetstream(),
-    connected,
-    onStatus,
-    whileConnected,
-    publish(subject, message) {
-      try {
-        connection.publish(subject, JSON.stringify(message));
-      } catch (error) {
-        throw asBusError(error, subject);
-      }
-    },
-    async request(subject, message, timeoutMs) {
-      try {
-        return decode(
-          await whileConnected(connection.request(subject, JSON.stringify(message), { timeout: timeoutMs })),
-        );
-      } catch (error) {
-        throw asBusError(error, subject);
-      }
-    },
-    serve,
-    subscribe: (subject, handler, options) =>
-      serve(
-        subject,
-        async (received: Received<never>) => {
-          await handler(received);
-        },
-        options,
-      ),
-    async whenConnected(timeoutMs) {
-      if (connected()) return;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const forget = onStatus((status) => status === 'connected' && resolve());
-      const late = (): BusError => new BusError('disconnected', `not connected to NATS within ${timeoutMs} ms`);
-      await within(timeoutMs, promise, late).finally(forget);
-    },
-    flush: () => connection.flush(),
-    async drain() {
-      // Without a server, the client's drain ends with the connection still open and reconnecting, and the process
-      // would not exit.
-      if (connected()) await connection.drain().catch(() => {});
-      if (!connection.isClosed()) await connection.close();
-    },
-  };
+  /** Like serve, without responses. */
+  const subscribe = <T>(
+    subject: string,
+    handler: (received: Received<T>) => void | Promise<void>,
+    options?: ServeOptions,
+  ): Subscribed =>
+    serve<T, undefined>(
+      subject,
+      async (received) => {
+        await handler(received);
+        return undefined;
+      },
+      options,
+    );
+
+  return { publish, request, serve, subscribe };
 }
 
 function open(settings: BusSettings): Promise<NatsConnection> {
