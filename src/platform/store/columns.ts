@@ -10,7 +10,7 @@ interface Column<T> {
   /** Never set: carries the type. */
   type?: T;
 }
-type Columns = Readonly<Record<string, Column<unknown>>>;
+export type Columns = Readonly<Record<string, Column<unknown>>>;
 
 export const column = <T>(expression?: string): Column<T> => ({ expression });
 

@@ -92,49 +92,45 @@ export function effectiveStatus(
 }
 
 /** An account above a user: its limits and permissions bound every user below. */
-export interface Above extends GivenToAccount {
-  id: number;
-  suspended: boolean;
+const ABOVE = {
+  id: column<number>(),
+  suspended: column<boolean>(`a.status = 'suspended'`),
   /** Permissions of this account, minus its restrictions. */
-  permissions: string[];
-  monthlyQuota: MonthlyLimits | null;
-}
+  permissions: column<string[]>('array(select p from unnest(a.permissions) p where p <> all(a.restrictions))'),
+  ...ACCOUNT_COLUMNS,
+  monthlyQuota: column<MonthlyLimits | null>(),
+};
 
-/**
- * A column for a query on `users u`. `parent_ids` is the chain, maintained by a trigger (0001_accounts.sql), so this is
- * one read by key per ancestor without recursion: 0.1 ms for three of them, once per token look-up (cached).
- */
-const permitted = 'array(select p from unnest(a.permissions) p where p <> all(a.restrictions))';
-export const ABOVE = `(
-    select coalesce(jsonb_agg(
-      jsonb_build_object('id', a.id, 'suspended', a.status = 'suspended', 'permissions', ${permitted})
-        || ${asObject({ ...ACCOUNT_COLUMNS, monthlyQuota: column() }, 'a')}
-      order by cardinality(a.parent_ids)), '[]')
-    from users a where a.id = any(u.parent_ids || u.root_id) and a.id <> u.id)`;
-
-/** The user of a credential, as `ABOVE` and a query on `users u` give it. */
-export interface HolderRow {
-  user_id: number;
-  role: TokenRecord['role'];
-  status: TokenRecord['userStatus'];
+/** The user of a credential, for a query on `users u`. */
+export const HOLDER = {
+  role: column<TokenRecord['role']>(),
+  status: column<TokenRecord['userStatus']>(),
+  permissions: column<string[]>(),
+  restrictions: column<string[]>(),
+  /**
+   * `parent_ids` is the chain, maintained by a trigger (0001_accounts.sql), so this is one read by key per ancestor
+   * without recursion: 0.1 ms for three of them, once per token look-up (cached).
+   */
+  above: column<RecordOf<typeof ABOVE>[]>(`(
+    select coalesce(jsonb_agg(${asObject(ABOVE, 'a')} order by cardinality(a.parent_ids)), '[]')
+    from users a where a.id = any(u.parent_ids || u.root_id) and a.id <> u.id)`),
+};
+export interface HolderRow extends RecordOf<typeof HOLDER> {
+  userId: number;
   /** Of the credential; null: all of the user's. */
-  own_permissions: string[] | null;
-  permissions: string[];
-  restrictions: string[];
-  above: Above[];
+  ownPermissions: string[] | null;
 }
-export const HOLDER = `u.role, u.status, u.permissions, u.restrictions, ${ABOVE} above`;
 
 /** Whom a credential stands for, and what it may do. */
 export type Holder = Pick<TokenRecord, 'userId' | 'rootUserId' | 'role' | 'userStatus' | 'permissions'>;
 
 export const holderOf = (row: HolderRow): Holder => ({
-  userId: row.user_id,
-  rootUserId: row.above[0]?.id ?? row.user_id,
+  userId: row.userId,
+  rootUserId: row.above[0]?.id ?? row.userId,
   role: row.role,
   userStatus: effectiveStatus(row.status, row.above),
   permissions: effectivePermissions(
-    row.own_permissions,
+    row.ownPermissions,
     row.permissions,
     row.restrictions,
     row.above.map(({ permissions }) => permissions),

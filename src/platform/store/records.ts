@@ -115,8 +115,3 @@ export interface CloseInput {
   /** Size of the inflated body, if known. */
   inflatedBytes?: number | undefined;
 }
-export interface CloseResult {
-  closed: boolean;
-  waiter: string | null;
-  queueTimeMs: number;
-}

@@ -2,7 +2,7 @@
 import type { Maker } from './api_tokens.ts';
 import { column, listed, type RecordOf } from './columns.ts';
 import type { Database } from './connection.ts';
-import { ABOVE, effectivePermissions, effectiveStatus, type Above } from './limits.ts';
+import { HOLDER, holderOf } from './limits.ts';
 import { named } from './named.ts';
 
 const COLUMNS = {
@@ -18,14 +18,6 @@ export interface NewReportLink extends ReportLink {
   sha256: Buffer;
   /** The credential that it ends with. Both null: it was made by a person who signed in. */
   madeBy: Maker;
-}
-
-interface MakerRow extends ReportLink {
-  name: string;
-  status: Parameters<typeof effectiveStatus>[0];
-  permissions: string[];
-  restrictions: string[];
-  above: Above[];
 }
 
 /** The maker's credential is locked, so that it does not end while the link is written. */
@@ -50,25 +42,17 @@ export const makeReportLink = (
 
 /** Null: there is no such link (any more). `maker`: as they are now. */
 export async function readReportLink(database: Database, sha256: Buffer) {
-  const row = await database.first<MakerRow>({
+  const row = await database.first<ReportLink & RecordOf<typeof HOLDER> & { name: string }>({
     name: 'read_report_link',
-    text: `select ${listed(COLUMNS, 'l')}, u.status, u.permissions, u.restrictions, ${ABOVE} above,
+    text: `select ${listed(COLUMNS, 'l')}, ${listed(HOLDER, 'u')},
       coalesce(nullif(trim(concat_ws(' ', u.first_name, u.last_name)), ''), u.email) as name
       from report_links l join users u on u.id = l.user_id where l.sha256 = $1 and l.expires_at > now()`,
     values: [sha256],
   });
   if (!row) return null;
-  const { name, status, permissions, restrictions, above, ...link } = row;
-  const shared = above.map((one) => one.permissions);
-  return {
-    ...link,
-    rootUserId: above[0]?.id ?? link.userId,
-    maker: {
-      name,
-      status: effectiveStatus(status, above),
-      permissions: effectivePermissions(null, permissions, restrictions, shared),
-    },
-  };
+  const { id, requestId, userId, createdAt, expiresAt, name } = row;
+  const { rootUserId, userStatus: status, permissions } = holderOf({ ...row, ownPermissions: null });
+  return { id, requestId, userId, createdAt, expiresAt, rootUserId, maker: { name, status, permissions } };
 }
 
 /** Made by these users, the newest first; null: by anyone. */

@@ -6,16 +6,7 @@ import type { Database } from './connection.ts';
 import { column, listed, type RecordOf } from './columns.ts';
 import { StoreError } from './errors.ts';
 import { calling } from './named.ts';
-import type {
-  CloseInput,
-  CloseResult,
-  MonthlyLimits,
-  Opened,
-  OpenInput,
-  Rate,
-  RequestState,
-  ToolEnd,
-} from './records.ts';
+import type { CloseInput, MonthlyLimits, Opened, OpenInput, Rate, RequestState, ToolEnd } from './records.ts';
 import { bigint, integer, jsonb, smallint, timestamp } from './storable.ts';
 import { timeOf } from './uuid.ts';
 
@@ -66,25 +57,22 @@ export type RecordedEnd = RecordOf<typeof END>;
 const OPEN_ROW = { id: RECORD.id, submittedAt: RECORD.submittedAt, queueTimeoutMs: column<number>() };
 export type OpenRow = RecordOf<typeof OPEN_ROW>;
 
-interface OpenedRow {
-  outcome: Opened['outcome'];
-  first_id: string | null;
-  remaining: number;
-  reset_ms: number;
-  retry_after_ms: number | null;
-  exceeded: keyof MonthlyLimits | null;
-}
-interface RateRow {
-  allowed: boolean;
-  remaining: number;
-  reset_ms: number;
-  retry_after_ms: number;
-}
-interface CloseRow {
-  closed: boolean;
-  waiter: string | null;
-  queue_time_ms: number;
-}
+const OPENED = {
+  outcome: column<Opened['outcome']>(),
+  firstId: column<string | null>(),
+  remaining: column<number>(),
+  resetMs: column<number>(),
+  retryAfterMs: column<number | null>(),
+  exceeded: column<keyof MonthlyLimits | null>(),
+};
+const RATE = {
+  allowed: column<boolean>(),
+  remaining: column<number>(),
+  resetMs: column<number>(),
+  retryAfterMs: column<number>(),
+};
+const CLOSED = { closed: column<boolean>(), waiter: column<string | null>(), queueTimeMs: column<number>() };
+export type CloseResult = RecordOf<typeof CLOSED>;
 
 const READ = `select ${listed(RECORD)} from requests`;
 const ENDS = `select ${listed(END)} from requests`;
@@ -115,34 +103,33 @@ function byPartition(ids: string[]): { timed: string[]; from: Date; to: Date; un
 export async function openRequest(database: Database, input: OpenInput): Promise<Opened> {
   const { quotas, idempotency } = input;
   const applies = quotas !== undefined && quotas.of.length > 0;
-  const row = await database.one<OpenedRow>({
-    ...calling('open_request', {
-      id: input.id,
-      submitted_at: input.submittedAt,
-      token_id: input.tokenId,
-      user_id: input.userId,
-      kind: input.kind,
-      display: input.display,
-      scheme: input.scheme,
-      request: jsonb(input.request),
-      tools: jsonb(input.tools),
-      queue_timeout_ms: integer(input.queueTimeoutMs),
-      timeout_ms: integer(input.timeoutMs),
-      waiter: input.waiter,
-      webhook_url: input.webhookUrl,
-      key: idempotency?.key ?? null,
-      body_sha256: idempotency?.bodySha256 ?? null,
-      per_minute: input.requestsPerMinute,
-      quotas: applies ? jsonb(quotas.of) : null,
-      root_id: applies ? quotas.rootUserId : null,
-    }),
-    held: true,
-  });
-  const rate: Rate = { limit: input.requestsPerMinute, remaining: row.remaining, resetMs: row.reset_ms };
-  if (row.outcome === 'rate-limited') return { outcome: row.outcome, rate, retryAfterMs: row.retry_after_ms ?? 0 };
-  if (row.outcome === 'repeated') return { outcome: row.outcome, rate, id: row.first_id ?? '' };
-  const { outcome } = row;
-  return outcome === 'over-quota' ? { outcome, rate, exceeded: row.exceeded ?? 'request-count' } : { outcome, rate };
+  const values = {
+    id: input.id,
+    submitted_at: input.submittedAt,
+    token_id: input.tokenId,
+    user_id: input.userId,
+    kind: input.kind,
+    display: input.display,
+    scheme: input.scheme,
+    request: jsonb(input.request),
+    tools: jsonb(input.tools),
+    queue_timeout_ms: integer(input.queueTimeoutMs),
+    timeout_ms: integer(input.timeoutMs),
+    waiter: input.waiter,
+    webhook_url: input.webhookUrl,
+    key: idempotency?.key ?? null,
+    body_sha256: idempotency?.bodySha256 ?? null,
+    per_minute: input.requestsPerMinute,
+    quotas: applies ? jsonb(quotas.of) : null,
+    root_id: applies ? quotas.rootUserId : null,
+  };
+  const opened = { ...calling('open_request', values, OPENED), held: true };
+  const { outcome, remaining, resetMs, retryAfterMs, firstId, exceeded } =
+    await database.one<RecordOf<typeof OPENED>>(opened);
+  const rate: Rate = { limit: input.requestsPerMinute, remaining, resetMs };
+  if (outcome === 'rate-limited') return { outcome, rate, retryAfterMs: retryAfterMs ?? 0 };
+  if (outcome === 'repeated') return { outcome, rate, id: firstId ?? '' };
+  return outcome === 'over-quota' ? { outcome, rate, exceeded: exceeded ?? 'request-count' } : { outcome, rate };
 }
 
 /** A look, for what costs much before its request is opened; opening it judges again. */
@@ -179,15 +166,9 @@ export async function takeRate(
   id: number,
   perMinute: number,
 ): Promise<{ allowed: boolean; rate: Rate; retryAfterMs: number }> {
-  const row = await database.one<RateRow>({
-    ...calling('take_rate', { scope, id, per_minute: perMinute }),
-    held: true,
-  });
-  return {
-    allowed: row.allowed,
-    rate: { limit: perMinute, remaining: row.remaining, resetMs: row.reset_ms },
-    retryAfterMs: row.retry_after_ms,
-  };
+  const taken = { ...calling('take_rate', { scope, id, per_minute: perMinute }, RATE), held: true };
+  const { remaining, resetMs, ...rest } = await database.one<RecordOf<typeof RATE>>(taken);
+  return { ...rest, rate: { limit: perMinute, remaining, resetMs } };
 }
 
 /**
@@ -195,32 +176,35 @@ export async function takeRate(
  * request had already ended (waiter and queue time are the recorded ones, so a lost notice can be sent again), or
  * it does not exist (both empty).
  */
-export async function closeRequest(database: Database, input: CloseInput): Promise<CloseResult> {
+export function closeRequest(database: Database, input: CloseInput): Promise<CloseResult> {
   const { report, timeline, tools, usedMs = 0 } = input;
   const beside = (report?.usageMs ?? 0) + (timeline?.usageMs ?? 0) + usedMs;
-  const row = await database.one<CloseRow>(
-    calling('close_request', {
-      id: input.id,
-      submitted_at: input.submittedAt,
-      state: input.state,
-      status: smallint(input.status),
-      reason: input.reason,
-      error: input.error,
-      attempt: smallint(input.attempt),
-      started_at: timestamp(input.startedAt),
-      tools: jsonb(tools),
-      ffprobe_state: toolState(tools, 'ffprobe'),
-      mediainfo_state: toolState(tools, 'mediainfo'),
-      report_state: report === undefined ? null : report.success ? 'success' : 'error',
-      usage_ms: integer(tools.reduce((sum, { usageMs }) => sum + usageMs, beside)),
-      io_bytes: bigint(input.ioBytes),
-      body: input.body,
-      closer: randomUUID(),
-      inflated_bytes: input.inflatedBytes === undefined ? null : integer(input.inflatedBytes),
-      policy_outcome: input.policy ?? null,
-    }),
+  return database.one<CloseResult>(
+    calling(
+      'close_request',
+      {
+        id: input.id,
+        submitted_at: input.submittedAt,
+        state: input.state,
+        status: smallint(input.status),
+        reason: input.reason,
+        error: input.error,
+        attempt: smallint(input.attempt),
+        started_at: timestamp(input.startedAt),
+        tools: jsonb(tools),
+        ffprobe_state: toolState(tools, 'ffprobe'),
+        mediainfo_state: toolState(tools, 'mediainfo'),
+        report_state: report === undefined ? null : report.success ? 'success' : 'error',
+        usage_ms: integer(tools.reduce((sum, { usageMs }) => sum + usageMs, beside)),
+        io_bytes: bigint(input.ioBytes),
+        body: input.body,
+        closer: randomUUID(),
+        inflated_bytes: input.inflatedBytes === undefined ? null : integer(input.inflatedBytes),
+        policy_outcome: input.policy ?? null,
+      },
+      CLOSED,
+    ),
   );
-  return { closed: row.closed, waiter: row.waiter, queueTimeMs: row.queue_time_ms };
 }
 
 /** With a user: only requests of that user and of all accounts below, as in usersUnder (users.ts). */

@@ -33,11 +33,13 @@ const RECORD = {
 };
 type SessionRecord = RecordOf<typeof RECORD>;
 
-interface CallerRow extends HolderRow {
-  expires_at: Date;
-  token_id: number | null;
-  parent_id: string | null;
-}
+const CALLER = {
+  userId: column<number>(),
+  ownPermissions: column<string[] | null>('s.permissions'),
+  expiresAt: column<Date>(),
+  tokenId: column<number | null>(),
+  parentId: column<string | null>(),
+};
 
 /** Maximum depth of JWTs created with JWTs. The table enforces it too. */
 export const MOST_DEPTH = 10;
@@ -76,9 +78,9 @@ export async function openSession(
 
 /** Null if this user has no live session with this id. */
 export async function sessionCaller(database: Database, id: string, userId: number): Promise<SessionCaller | null> {
-  const row = await database.first<CallerRow>({
+  const row = await database.first<RecordOf<typeof CALLER> & HolderRow>({
     name: 'session_caller',
-    text: `select s.user_id, s.permissions own_permissions, s.expires_at, s.token_id, s.parent_id, ${HOLDER}
+    text: `select ${listed(CALLER, 's')}, ${listed(HOLDER, 'u')}
       from sessions s join users u on u.id = s.user_id left join tokens t on t.id = s.token_id
       where s.id = $1 and s.user_id = $2 and s.ended_at is null and s.expires_at > now()
         and (s.token_id is null or (t.revoked_at is null and (t.expires_at is null or t.expires_at > now())))`,
@@ -86,12 +88,8 @@ export async function sessionCaller(database: Database, id: string, userId: numb
     held: true,
   });
   if (!row) return null;
-  return {
-    ...holderOf(row),
-    expiresAt: row.expires_at,
-    tokenId: row.token_id,
-    signedIn: row.token_id === null && row.parent_id === null,
-  };
+  const { expiresAt, tokenId, parentId } = row;
+  return { ...holderOf(row), expiresAt, tokenId, signedIn: tokenId === null && parentId === null };
 }
 
 export function listSessions(

@@ -47,7 +47,8 @@ type UsageSource = 'kept' | 'live' | 'raw';
 function statement(
   measures: readonly Measure[],
   unit: string | null,
-  pieces: { day: number; hour: number; minute: number; raw: number; live: boolean },
+  pieces: Cover,
+  live: boolean,
   everyone: boolean,
 ): string {
   let next = 3;
@@ -68,10 +69,10 @@ function statement(
   };
   const parts = [
     ...(['day', 'hour', 'minute'] as const).flatMap((grain) =>
-      Array.from({ length: pieces[grain] }, () => part('kept', `rollup_${grain}`, 'at', grain)),
+      pieces[grain].map(() => part('kept', `rollup_${grain}`, 'at', grain)),
     ),
-    ...(pieces.live ? [part('live', 'usage_minute', 'minute', 'minute')] : []),
-    ...Array.from({ length: pieces.raw }, () => part('raw', 'requests', 'submitted_at', 'request')),
+    ...(live ? [part('live', 'usage_minute', 'minute', 'minute')] : []),
+    ...pieces.raw.map(() => part('raw', 'requests', 'submitted_at', 'request')),
   ];
   return `select user_id, date_part('epoch', bucket) * 1000,
     ${measures.map(({ aggregate }, index) => SQL_OF[aggregate](`m${index}`)).join(', ')}
@@ -95,18 +96,12 @@ export function usageQuery(
     folded: { from: 0, to: 0 },
   };
   const live = pieces.folded.from < pieces.folded.to;
-  const counts = {
-    day: pieces.day.length,
-    hour: pieces.hour.length,
-    minute: pieces.minute.length,
-    raw: pieces.raw.length,
-    live,
-  };
-  if (!live && counts.raw === 0) return null;
+  if (!live && pieces.raw.length === 0) return null;
+  const counts = [pieces.day, pieces.hour, pieces.minute, pieces.raw].map(({ length }) => length).join('');
   const everyone = owners.userIds === 'everyone';
   return {
-    name: `${name}_${unit ?? 'one'}_${counts.day}${counts.hour}${counts.minute}${counts.raw}${everyone ? '_all' : ''}`,
-    text: statement(measures, unit, counts, everyone),
+    name: `${name}_${unit ?? 'one'}_${counts}${everyone ? '_all' : ''}`,
+    text: statement(measures, unit, pieces, live, everyone),
     values: [
       everyone ? [EVERYONE, ...erased] : owners.userIds,
       owners.tokenIds,
@@ -117,7 +112,7 @@ export function usageQuery(
       ...times(pieces.raw),
     ],
     // Planned for its values: the plan then reads only the partitions in the range.
-    ...(counts.raw > 0 ? { prepared: false } : {}),
+    ...(pieces.raw.length > 0 ? { prepared: false } : {}),
     array: true,
   };
 }

@@ -1,38 +1,40 @@
 /** Tokens with everything that the API and the leader need to know about them. */
 import type { Database } from './connection.ts';
 import {
-  ABOVE,
   ACCOUNT_COLUMNS,
   effectiveLimits,
   HOLDER,
   holderOf,
-  type HolderRow,
   LIMIT_COLUMNS,
   NO_GIVEN_LIMITS,
   type GivenLimits,
   type GivenToAccount,
   quotasOf,
 } from './limits.ts';
-import { asObject } from './columns.ts';
+import { asObject, column, listed, type RecordOf } from './columns.ts';
 import type { DefaultLimits, Limits } from '../../base/limits.ts';
 import type { MonthlyLimits, TokenRecord } from './records.ts';
 
-interface TokenRow extends HolderRow {
-  id: number;
-  name: string;
-  expires_at: Date | null;
-  allow: TokenRecord['allow'];
-  t_quota: MonthlyLimits | null;
-  u_quota: MonthlyLimits | null;
-  token_limits: GivenLimits;
-  user_limits: GivenToAccount;
-}
+const TOKEN = {
+  id: column<number>(),
+  userId: column<number>(),
+  name: column<string>(),
+  ownPermissions: column<string[] | null>('t.permissions'),
+  expiresAt: column<Date | null>(),
+  allow: column<TokenRecord['allow']>(),
+  quota: column<MonthlyLimits | null>('t.monthly_quota'),
+  limits: column<GivenLimits>(asObject(LIMIT_COLUMNS, 't')),
+};
+/** What a user's tokens are bound by. */
+const USER = {
+  userQuota: column<MonthlyLimits | null>('u.monthly_quota'),
+  userLimits: column<GivenToAccount>(asObject(ACCOUNT_COLUMNS, 'u')),
+  ...HOLDER,
+};
+type UserRow = RecordOf<typeof USER>;
 
 const SELECT = `
-  select t.id, t.user_id, t.name, t.permissions own_permissions, t.expires_at, t.allow, t.monthly_quota t_quota,
-    u.monthly_quota u_quota, ${asObject(LIMIT_COLUMNS, 't')} token_limits,
-    ${asObject(ACCOUNT_COLUMNS, 'u')} user_limits, ${HOLDER}
-  from tokens t join users u on u.id = t.user_id`;
+  select ${listed(TOKEN, 't')}, ${listed(USER, 'u')} from tokens t join users u on u.id = t.user_id`;
 const LIVE = 't.revoked_at is null';
 
 export interface TokenDatabase extends Database {
@@ -45,14 +47,14 @@ async function tokensWhere(
   query: { name: string; where: string; values?: unknown[]; held?: boolean },
 ): Promise<TokenRecord[]> {
   const { where, ...rest } = query;
-  const rows = await database.rows<TokenRow>({ ...rest, text: `${SELECT} where ${where}` });
+  const rows = await database.rows<RecordOf<typeof TOKEN> & UserRow>({ ...rest, text: `${SELECT} where ${where}` });
   return rows.map((row) => ({
     id: row.id,
     ...holderOf(row),
     name: row.name,
-    expiresAt: row.expires_at,
-    limits: effectiveLimits(row.token_limits, row.user_limits, row.above, database.defaultLimits),
-    quotas: quotasOf({ token: row.t_quota, user: { id: row.user_id, monthlyQuota: row.u_quota }, above: row.above }),
+    expiresAt: row.expiresAt,
+    limits: effectiveLimits(row.limits, row.userLimits, row.above, database.defaultLimits),
+    quotas: quotasOf({ token: row.quota, user: { id: row.userId, monthlyQuota: row.userQuota }, above: row.above }),
     allow: row.allow,
   }));
 }
@@ -108,12 +110,13 @@ export async function tokenEvenRevoked(database: TokenDatabase, id: number): Pro
 
 /** The limits of a user's tokens that set none of their own. */
 export async function userLimitsInForce(database: TokenDatabase, userId: number): Promise<Limits | null> {
-  const row = await database.first<Pick<TokenRow, 'user_limits' | 'above'>>({
+  const { userLimits, above } = USER;
+  const row = await database.first<Pick<UserRow, 'userLimits' | 'above'>>({
     name: 'user_limits_in_force',
-    text: `select ${asObject(ACCOUNT_COLUMNS, 'u')} user_limits, ${ABOVE} above from users u where u.id = $1`,
+    text: `select ${listed({ userLimits, above })} from users u where u.id = $1`,
     values: [userId],
   });
-  return row ? effectiveLimits(NO_GIVEN_LIMITS, row.user_limits, row.above, database.defaultLimits) : null;
+  return row ? effectiveLimits(NO_GIVEN_LIMITS, row.userLimits, row.above, database.defaultLimits) : null;
 }
 
 /** The live tokens among these ids. Revoked ones are absent. */

@@ -3,7 +3,8 @@
  * it could never be recorded.
  */
 import { isStoreError, type StoreError } from '../../../platform/store/errors.ts';
-import type { CloseInput, CloseResult } from '../../../platform/store/records.ts';
+import type { CloseInput } from '../../../platform/store/records.ts';
+import type { CloseResult } from '../../../platform/store/requests.ts';
 import type { Store } from '../../../platform/store/store.ts';
 
 /** `end`: the recorded end. `refused`: why it differs from the requested one. */
