@@ -152,6 +152,5 @@ export function unreachable(error: unknown, what: string): KubeError {
   return new KubeError('unreachable', `${what}: ${reason}`, { cause: error });
 }
 
-export const whatOf = (call: { what?: string; method?: string; path: string }): string =>
-  call.what ?? `${call.method ?? 'GET'} ${call.path}`;
+const whatOf = ({ what, method, path }: Call): string => what ?? `${method} ${path}`;
 const aborted = (call: Call): KubeError => new KubeError('aborted', `${whatOf(call)}: aborted by the caller`);

@@ -98,38 +98,29 @@ export async function makeClient(options: ConnectionOptions & { namespace?: stri
 
 const bounds = ({ deadlineMs, serverTimeoutMs, signal }: CallOptions) => ({ deadlineMs, serverTimeoutMs, signal });
 
-/** The path of an object or of all of a namespace; without one that of the client's own. */
-const pathsIn = (ownNamespace: string) => ({
-  at: <T extends KubeObject>(
-    type: ResourceType<T>,
-    namespace: string | undefined,
-    name?: string,
-    subresource?: string,
-  ): string => pathOf(type, type.namespaced ? (namespace ?? ownNamespace) : undefined, name, subresource),
-  collection: (type: ResourceType, namespace: string | null | undefined): string =>
-    pathOf(type, namespace === null ? undefined : (namespace ?? ownNamespace)),
-});
-type Paths = ReturnType<typeof pathsIn>;
+/** The path of an object, or of all of a namespace; null: of all namespaces, undefined: of the client's own. */
+type PathTo = (type: ResourceType, namespace?: string | null, name?: string, subresource?: string) => string;
 
 const clientOf = (config: SharedKubeConfig, namespace: string) => {
-  const paths = pathsIn(namespace);
+  const pathTo: PathTo = (type, wanted = namespace, name, subresource) =>
+    pathOf(type, wanted ?? undefined, name, subresource);
   return {
     config,
     namespace,
-    ...readsOf(config, paths),
-    ...writesOf(config, paths),
-    ...patchesOf(config, paths),
-    ...deletesOf(config, paths),
-    ...otherCallsOf(config, paths),
+    ...readsOf(config, pathTo),
+    ...writesOf(config, pathTo),
+    ...patchesOf(config, pathTo),
+    ...deletesOf(config, pathTo),
+    ...otherCallsOf(config, pathTo),
     close: (): Promise<void> => config.close(),
   };
 };
 
-function readsOf(config: SharedKubeConfig, { at, collection }: Paths) {
+function readsOf(config: SharedKubeConfig, pathTo: PathTo) {
   const get = <T extends KubeObject>(type: ResourceType<T>, name: string, options: CallOptions = {}): Promise<T> =>
     callJson<T>(config, {
       method: 'GET',
-      path: at(type, options.namespace, name),
+      path: pathTo(type, options.namespace, name),
       ...bounds(options),
       what: `get ${type.kind} ${name}`,
     });
@@ -138,7 +129,7 @@ function readsOf(config: SharedKubeConfig, { at, collection }: Paths) {
     const { namespace, deadlineMs, serverTimeoutMs, signal, ...query } = options;
     const body = await callJson<ListBody<T>>(config, {
       method: 'GET',
-      path: collection(type, namespace),
+      path: pathTo(type, namespace),
       query: query as Query,
       ...bounds({ deadlineMs: deadlineMs ?? 30_000, serverTimeoutMs, signal }),
       what: `list ${type.plural}`,
@@ -179,7 +170,7 @@ function readsOf(config: SharedKubeConfig, { at, collection }: Paths) {
     const { namespace, signal, serverTimeoutMs: _, onOpen, ...query } = options;
     return watch<T>(
       config,
-      { path: collection(type, namespace), query: query as Query, signal, what: `watch ${type.plural}` },
+      { path: pathTo(type, namespace), query: query as Query, signal, what: `watch ${type.plural}` },
       onEvent,
       onOpen,
     );
@@ -188,52 +179,53 @@ function readsOf(config: SharedKubeConfig, { at, collection }: Paths) {
   return { get, list, listAll, watch: watchOnce };
 }
 
-function writesOf(config: SharedKubeConfig, { at }: Paths) {
-  function create<T extends KubeObject>(
+function writesOf(config: SharedKubeConfig, pathTo: PathTo) {
+  const write = <T extends KubeObject>(
+    verb: 'create' | 'replace' | 'apply',
+    call: Pick<Call, 'method' | 'query' | 'contentType'>,
+    type: ResourceType<T>,
+    object: Draft<T>,
+    options: CallOptions,
+  ): Promise<T> => {
+    const { name, namespace } = object.metadata;
+    return callJson<T>(config, {
+      ...call,
+      path: pathTo(type, options.namespace ?? namespace, verb === 'create' ? undefined : name),
+      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind },
+      ...bounds(options),
+      what: `${verb} ${type.kind} ${name}`,
+    });
+  };
+
+  const create = <T extends KubeObject>(
     type: ResourceType<T>,
     object: Draft<T>,
     options: CallOptions & { dryRun?: boolean } = {},
-  ): Promise<T> {
-    const namespace = options.namespace ?? object.metadata.namespace;
-    return callJson<T>(config, {
-      method: 'POST',
-      path: at(type, namespace),
-      query: { dryRun: options.dryRun === true ? 'All' : undefined },
-      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind },
-      ...bounds(options),
-      what: `create ${type.kind} ${object.metadata.name}`,
-    });
-  }
+  ): Promise<T> =>
+    write('create', { method: 'POST', query: { dryRun: options.dryRun ? 'All' : undefined } }, type, object, options);
 
   /** Replaces the whole object, at the resourceVersion that it carries. */
   const replace = <T extends KubeObject>(
     type: ResourceType<T>,
     object: Draft<T>,
     options: CallOptions = {},
-  ): Promise<T> =>
-    callJson<T>(config, {
-      method: 'PUT',
-      path: at(type, options.namespace ?? object.metadata.namespace, object.metadata.name),
-      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind },
-      ...bounds(options),
-      what: `replace ${type.kind} ${object.metadata.name}`,
-    });
+  ): Promise<T> => write('replace', { method: 'PUT' }, type, object, options);
 
-  const apply = <T extends KubeObject>(type: ResourceType<T>, object: Draft<T>, options: ApplyOptions): Promise<T> =>
-    callJson<T>(config, {
-      method: 'PATCH',
-      path: at(type, options.namespace ?? object.metadata.namespace, object.metadata.name),
-      query: { fieldManager: options.fieldManager, force: options.force === true ? true : undefined },
-      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind },
-      contentType: 'application/apply-patch+yaml',
-      ...bounds(options),
-      what: `apply ${type.kind} ${object.metadata.name}`,
-    });
+  function apply<T extends KubeObject>(type: ResourceType<T>, object: Draft<T>, options: ApplyOptions): Promise<T> {
+    const query = { fieldManager: options.fieldManager, force: options.force || undefined };
+    return write(
+      'apply',
+      { method: 'PATCH', query, contentType: 'application/apply-patch+yaml' },
+      type,
+      object,
+      options,
+    );
+  }
 
   return { create, replace, apply };
 }
 
-function patchesOf(config: SharedKubeConfig, { at }: Paths) {
+function patchesOf(config: SharedKubeConfig, pathTo: PathTo) {
   function patch<T extends KubeObject>(
     type: ResourceType<T>,
     name: string,
@@ -247,7 +239,7 @@ function patchesOf(config: SharedKubeConfig, { at }: Paths) {
         : { ...body, metadata: { ...body.metadata, resourceVersion: options.resourceVersion } };
     return callJson<T>(config, {
       method: 'PATCH',
-      path: at(type, options.namespace, name, subresource),
+      path: pathTo(type, options.namespace, name, subresource),
       query: { dryRun: options.dryRun === true ? 'All' : undefined },
       body: guarded,
       contentType: 'application/merge-patch+json',
@@ -274,7 +266,7 @@ function patchesOf(config: SharedKubeConfig, { at }: Paths) {
   return { mergePatch, mergePatchStatus };
 }
 
-function deletesOf(config: SharedKubeConfig, { at, collection }: Paths) {
+function deletesOf(config: SharedKubeConfig, pathTo: PathTo) {
   async function remove<T extends KubeObject>(
     type: ResourceType<T>,
     name: string,
@@ -284,7 +276,7 @@ function deletesOf(config: SharedKubeConfig, { at, collection }: Paths) {
     const preconditions = uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion };
     await callText(config, {
       method: 'DELETE',
-      path: at(type, options.namespace, name),
+      path: pathTo(type, options.namespace, name),
       body: { preconditions, gracePeriodSeconds, propagationPolicy },
       ...bounds(options),
       what: `delete ${type.kind} ${name}`,
@@ -295,7 +287,7 @@ function deletesOf(config: SharedKubeConfig, { at, collection }: Paths) {
   async function deleteAll(type: ResourceType, fieldSelector: string, options: CallOptions = {}): Promise<void> {
     await callText(config, {
       method: 'DELETE',
-      path: collection(type, options.namespace),
+      path: pathTo(type, options.namespace),
       query: { fieldSelector },
       accept: METADATA_ALONE,
       ...bounds({ ...options, deadlineMs: options.deadlineMs ?? 30_000 }),
@@ -306,14 +298,14 @@ function deletesOf(config: SharedKubeConfig, { at, collection }: Paths) {
   return { delete: remove, deleteAll };
 }
 
-function otherCallsOf(config: SharedKubeConfig, { at }: Paths) {
+function otherCallsOf(config: SharedKubeConfig, pathTo: PathTo) {
   /** For calls without a function of their own. */
   const request = <T>(call: Call): Promise<T> => callJson<T>(config, call);
 
   const logs = (pod: string, options: LogOptions = {}): Promise<string> =>
     callText(config, {
       method: 'GET',
-      path: at(PODS, options.namespace, pod, 'log'),
+      path: pathTo(PODS, options.namespace, pod, 'log'),
       query: {
         container: options.container,
         limitBytes: options.limitBytes,

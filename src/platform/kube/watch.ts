@@ -3,7 +3,7 @@
  * it.
  */
 import type { SharedKubeConfig } from './connection.ts';
-import { targetOf, refusal, unreachable, whatOf, type Query } from './call.ts';
+import { targetOf, refusal, unreachable, type Query } from './call.ts';
 import { KubeError, errorOfStatus, isKubeError, type Status } from './errors.ts';
 import type { KubeObject } from './kinds.ts';
 
@@ -71,12 +71,7 @@ export async function watch<T extends KubeObject>(
     });
     clearTimeout(timer);
     if (response.statusCode !== 200)
-      throw refusal(
-        response.statusCode,
-        response.headers['retry-after'],
-        await response.body.text(),
-        whatOf({ what, path: call.path }),
-      );
+      throw refusal(response.statusCode, response.headers['retry-after'], await response.body.text(), what);
     onOpen?.();
     const take = lineSplitter((line) => {
       const event = parse<T>(line, what);
