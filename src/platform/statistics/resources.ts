@@ -36,6 +36,7 @@ function resourcesOf(statistic: Statistic, values: Values): Record<string, numbe
 
 export interface Bucket {
   userId: number;
+  /** Start of the bucket; null: a single bucket for the whole range. */
   at: Date | null;
   values: Values;
 }

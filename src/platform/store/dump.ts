@@ -50,7 +50,8 @@ export const tablesOf = async (client: pg.Client): Promise<DumpedTable[]> =>
   (await client.query<DumpedTable>(TABLES)).rows;
 
 async function contentOf(client: pg.Client): Promise<DumpContent> {
-  const one = async <T>(text: string): Promise<T> => (await client.query(text)).rows[0] as T;
+  const rows = async <T extends object>(text: string): Promise<T[]> => (await client.query<T>(text)).rows;
+  const one = async <T extends object>(text: string): Promise<T> => (await rows<T>(text))[0]!;
   const { installId } = await one<{ installId: string }>(
     `select value #>> '{}' as "installId" from settings where key = 'install.id'`,
   );
@@ -61,14 +62,10 @@ async function contentOf(client: pg.Client): Promise<DumpContent> {
       `select to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "takenAt",
         current_setting('server_version') as server`,
     )),
-    migrations: (
-      await client.query<DumpContent['migrations'][number]>(
-        'select version, name, sha256 from schema_migrations order by version',
-      )
-    ).rows,
+    migrations: await rows('select version, name, sha256 from schema_migrations order by version'),
     tables: await tablesOf(client),
-    months: (await client.query<DumpContent['months'][number]>(MONTHS)).rows,
-    sequences: (await client.query<DumpContent['sequences'][number]>(SEQUENCES)).rows,
+    months: await rows(MONTHS),
+    sequences: await rows(SEQUENCES),
   };
 }
 

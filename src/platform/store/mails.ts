@@ -10,11 +10,7 @@ export interface NewMail {
   subject: string;
   sealed: Buffer;
 }
-export interface DueMail {
-  id: string;
-  recipient: string;
-  subject: string;
-  sealed: Buffer;
+export interface DueMail extends Omit<NewMail, 'userId'> {
   attempts: number;
 }
 

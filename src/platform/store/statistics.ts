@@ -6,16 +6,9 @@
 import { BUCKET, type Aggregation } from '../statistics/aggregation.ts';
 import { cover, widened, type Cover, type Range } from '../statistics/cover.ts';
 import type { Database, Query } from './connection.ts';
-import type { Statistic, Values } from '../statistics/resources.ts';
+import type { Bucket, Statistic, Values } from '../statistics/resources.ts';
 import { MEASURES, type Measure } from './measures.ts';
 import { keptSince } from './retention.ts';
-
-export interface Figures {
-  userId: number;
-  /** Start of the bucket; null: a single bucket for the whole range. */
-  at: Date | null;
-  values: Values;
-}
 
 /** `tokenIds` null: all tokens. */
 export interface Owners {
@@ -124,7 +117,7 @@ export async function usageFigures(
   owners: Owners,
   period: { from: Date; to: Date },
   aggregation: Aggregation,
-): Promise<Figures[]> {
+): Promise<Bucket[]> {
   const { unit, coarsest } = BUCKET[aggregation];
   const asked = { from: period.from.getTime(), to: period.to.getTime() };
   const since = await keptSince(database);

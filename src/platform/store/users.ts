@@ -1,17 +1,18 @@
 /** User records. */
 import type { Database } from './connection.ts';
-import { assigned, column, listed, pageOf, type ChangeOf, type RecordOf } from './columns.ts';
+import { asObject, assigned, column, listed, pageOf, type ChangeOf, type RecordOf } from './columns.ts';
 import { ACCOUNT_COLUMNS } from './limits.ts';
 import type { TokenRecord } from './records.ts';
 import { named } from './named.ts';
 import { jsonb } from './storable.ts';
 
-export interface ShortUser {
-  id: number;
-  email: string;
-  role: TokenRecord['role'];
-  status: TokenRecord['userStatus'];
-}
+const SHORT = {
+  id: column<number>(),
+  email: column<string>(),
+  role: column<TokenRecord['role']>(),
+  status: column<TokenRecord['userStatus']>(),
+};
+export type ShortUser = RecordOf<typeof SHORT>;
 
 /** Maximum numbers of an account, over all its users. AccountFull names the one that is reached. */
 export interface MostOfAccount {
@@ -32,21 +33,16 @@ export interface NewUser {
 
 const ABOVE_SUSPENDED = `exists (
     select from users a where a.status = 'suspended' and (a.id = any(u.parent_ids) or a.id = u.root_id))`;
-const PARENT = `case when p.id is not null then
-    jsonb_build_object('id', p.id, 'email', p.email, 'role', p.role, 'status', p.status) end`;
 const COLUMNS = {
-  id: column<number>(),
-  email: column<string>(),
+  ...SHORT,
   additionalEmails: column<string[]>(),
   firstName: column<string>(),
   lastName: column<string>(),
-  role: column<ShortUser['role']>(),
-  status: column<ShortUser['status']>(),
   parentId: column<number | null>(),
   /** Root user first. */
   parentIds: column<number[]>('to_jsonb(u.parent_ids)'),
   rootId: column<number>('coalesce(u.root_id, u.id)'),
-  parent: column<ShortUser | null>(PARENT),
+  parent: column<ShortUser | null>(`case when p.id is not null then ${asObject(SHORT, 'p')} end`),
   /** An account above is suspended. */
   aboveSuspended: column<boolean>(ABOVE_SUSPENDED),
   permissions: column<string[]>(),
