@@ -17,6 +17,7 @@ import {
   millis,
   object,
   oneOf,
+  optional,
   shownText,
   text,
   time,
@@ -72,28 +73,22 @@ export type Reason = (typeof REASONS)[number];
 const sealed = (what: string) => text(24576, `${what} as a compact JWE. Only the API server of Probeyard may set it.`);
 
 const Source = object(
-  {
-    display: Type.Optional(
-      shownText(
-        1024,
-        'What may be shown of the source: scheme, host and last path segment. No control or bidirectional marks.',
-        { default: '-' },
-      ),
+  optional({
+    display: shownText(
+      1024,
+      'What may be shown of the source: scheme, host and last path segment. No control or bidirectional marks.',
+      { default: '-' },
     ),
-    sealed: Type.Optional(sealed('The whole source')),
-    url: Type.Optional(
-      text(4096, 'A plain address for jobs made by hand: without user info and without a query.', { minLength: 1 }),
+    sealed: sealed('The whole source'),
+    url: text(4096, 'A plain address for jobs made by hand: without user info and without a query.', { minLength: 1 }),
+    secretRef: object(
+      {
+        name: text(253, 'Name of the Secret. It has the label probeyard.dev/source=true.', { minLength: 1 }),
+        key: text(253, 'Key of the address in it.', { minLength: 1, default: 'url' }),
+      },
+      'A Secret of the same namespace that holds the address, for jobs made by hand.',
     ),
-    secretRef: Type.Optional(
-      object(
-        {
-          name: text(253, 'Name of the Secret. It has the label probeyard.dev/source=true.', { minLength: 1 }),
-          key: text(253, 'Key of the address in it.', { minLength: 1, default: 'url' }),
-        },
-        'A Secret of the same namespace that holds the address, for jobs made by hand.',
-      ),
-    ),
-  },
+  }),
   'What is analysed.',
   {
     'x-kubernetes-validations': [
@@ -184,9 +179,9 @@ const specFields = {
     { default: 'file' },
   ),
   source: Source,
-  other: Type.Optional(object({ sealed: sealed('The whole source') }, 'The second source of a comparison of two.')),
-  token: Type.Optional(
-    object(
+  ...optional({
+    other: object({ sealed: sealed('The whole source') }, 'The second source of a comparison of two.'),
+    token: object(
       {
         id: Type.Integer({ minimum: 1, description: 'Id of the token.' }),
         user: Type.Integer({ minimum: 1, description: 'Id of its user.' }),
@@ -194,57 +189,41 @@ const specFields = {
       'Whose request this is. Only the API server of Probeyard may set it; ' +
         'a job without it runs on the default token, or on one of the account that its namespace is bound to.',
     ),
-  ),
-  createdBy: Type.Optional(
-    shownText(
+    createdBy: shownText(
       512,
       'The Kubernetes user who created the job with kubectl. An admission policy refuses a name that is not ' +
         'theirs, and a job of a tenant without one.',
     ),
-  ),
-  submittedAt: Type.Optional(time('When the API accepted the request, with milliseconds.')),
-  queueTimeoutMs: Type.Optional(
-    millis(MAX_QUEUE_MS, 'Milliseconds in the queue after which it ends with QueueTimeout.'),
-  ),
-  timeoutMs: Type.Optional(
-    millis(MAX_TIMEOUT_MS, 'Milliseconds from its admission after which it ends with DeadlineExceeded.'),
-  ),
-  tools: Type.Optional(
-    mapOf(
+    submittedAt: time('When the API accepted the request, with milliseconds.'),
+    queueTimeoutMs: millis(MAX_QUEUE_MS, 'Milliseconds in the queue after which it ends with QueueTimeout.'),
+    timeoutMs: millis(MAX_TIMEOUT_MS, 'Milliseconds from its admission after which it ends with DeadlineExceeded.'),
+    tools: mapOf(
       ToolRequest,
       ['name', 'version'],
       MOST_TOOLS,
       'The tools to run, side by side; those of the kind if it is not set.',
       { minItems: 1 },
     ),
-  ),
-  report: Type.Optional(Report),
-  policy: Type.Optional(PolicyRequest),
-  timeline: Type.Optional(
-    object(
+    report: Report,
+    policy: PolicyRequest,
+    timeline: object(
       { enabled: flag('Whether it is made.', { default: true }) },
       'One more run of ffprobe, over all packets: bit rate, key frames, gaps and jumps over time.',
     ),
-  ),
-  ttlSecondsAfterFinished: Type.Optional(
-    integer(
+    ttlSecondsAfterFinished: integer(
       0,
       604_800,
       'Seconds that a job made by hand is kept when it has ended; 600 if it is not set (values: jobs.finished). ' +
         'The oldest go earlier if there are too many, but none within five minutes. The result stays in the record.',
     ),
-  ),
-  suspend: Type.Optional(
-    flag(
+    suspend: flag(
       'True: the job waits, counts for no limit, and its time in the queue begins when this becomes false. It ' +
         'cannot become true again.',
     ),
-  ),
-  managedBy: Type.Optional(
-    text(63, `The controller that the job is for. One for another than ${CONTROLLER} is left alone.`, {
+    managedBy: text(63, `The controller that the job is for. One for another than ${CONTROLLER} is left alone.`, {
       pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$',
     }),
-  ),
+  }),
 };
 
 /** A field is as it was, or not there as before. */
@@ -292,8 +271,8 @@ export type PolicyStatus = Static<typeof PolicyStatus>;
 const ProbeJobStatus = Type.Object(
   {
     conditions,
-    admittedBy: Type.Optional(
-      object(
+    ...optional({
+      admittedBy: object(
         {
           holder: text(253, 'The controller.'),
           epoch: Type.Integer({ minimum: 0, description: 'Its term as leader.' }),
@@ -304,21 +283,17 @@ const ProbeJobStatus = Type.Object(
         },
         'Who admitted it.',
       ),
-    ),
-    startedAt: Type.Optional(time('When it was admitted first.')),
-    completedAt: Type.Optional(time('When it ended.')),
-    batch: Type.Optional(text(64, 'Finished jobs of one batch are deleted together.')),
-    queueTimeMs: Type.Optional(count('Milliseconds in the queue.')),
-    durationMs: Type.Optional(count('Milliseconds from its admission to its end.')),
-    attempts: Type.Optional(integer(0, 100, 'How often it ran: again when its runner is lost.')),
-    runner: Type.Optional(
-      object(
+      startedAt: time('When it was admitted first.'),
+      completedAt: time('When it ended.'),
+      batch: text(64, 'Finished jobs of one batch are deleted together.'),
+      queueTimeMs: count('Milliseconds in the queue.'),
+      durationMs: count('Milliseconds from its admission to its end.'),
+      attempts: integer(0, 100, 'How often it ran: again when its runner is lost.'),
+      runner: object(
         { pod: text(253, 'Its pod.'), uid: text(64, 'Id of the pod, and its life.') },
         'The runner of the last attempt.',
       ),
-    ),
-    tools: Type.Optional(
-      mapOf(
+      tools: mapOf(
         Type.Object({
           name: oneOf(TOOLS, 'The tool.'),
           version: text(64, 'Its exact version.'),
@@ -329,10 +304,10 @@ const ProbeJobStatus = Type.Object(
         16,
         'The tools that run or ran.',
       ),
-    ),
-    policy: Type.Optional(PolicyStatus),
-    summary: Type.Optional(text(1024, 'The outcome in one line.')),
-    resultPath: Type.Optional(text(256, 'Where the API gives the result back.')),
+      policy: PolicyStatus,
+      summary: text(1024, 'The outcome in one line.'),
+      resultPath: text(256, 'Where the API gives the result back.'),
+    }),
   },
   OWNED_AS_ONE,
 );

@@ -10,6 +10,7 @@ import {
   object,
   observedGeneration,
   oneOf,
+  optional,
   setOf,
   text,
   type Definition,
@@ -103,14 +104,17 @@ const Affinity = object(
   {
     nodeAffinity: Type.Optional(
       object(
-        {
-          requiredDuringSchedulingIgnoredDuringExecution: Type.Optional(
-            object({ nodeSelectorTerms: listOf(NodeTerm, 8, 'One of them holds.') }, 'Nodes that the pods may be on.'),
+        optional({
+          requiredDuringSchedulingIgnoredDuringExecution: object(
+            { nodeSelectorTerms: listOf(NodeTerm, 8, 'One of them holds.') },
+            'Nodes that the pods may be on.',
           ),
-          preferredDuringSchedulingIgnoredDuringExecution: Type.Optional(
-            listOf(Type.Object({ weight, preference: NodeTerm }), 8, 'Where possible, by weight.'),
+          preferredDuringSchedulingIgnoredDuringExecution: listOf(
+            Type.Object({ weight, preference: NodeTerm }),
+            8,
+            'Where possible, by weight.',
           ),
-        },
+        }),
         'Which nodes the pods are on.',
       ),
     ),
@@ -167,36 +171,32 @@ const ProbePoolSpec = Type.Object(
           'Kinds of jobs: file is a probe; the others are named as their endpoints.',
           { minItems: 1 },
         ),
-        accounts: Type.Optional(
-          setOf(
+        ...optional({
+          accounts: setOf(
             Type.Integer({ minimum: 1 }),
             1000,
             'Jobs of these accounts alone, by the ids of their root users. Of all, if it is not set.',
             { minItems: 1 },
           ),
-        ),
-        labels: Type.Optional(
-          labels(
+          labels: labels(
             8,
             'Jobs whose ProbeJob has these labels alone. Jobs of the API have probeyard.dev/token, the id of the ' +
               'token, and probeyard.dev/kind.',
           ),
-        ),
+        }),
       },
       'Which jobs the pool runs: those that match all of it.',
     ),
     minReady: integer(0, 1000, 'Pods kept ready that no tenant has touched.', { default: 2 }),
     maxPods: integer(0, 5000, 'Pods at most.', { default: 20 }),
-    maxPodsPerTenant: Type.Optional(
-      integer(
+    ...optional({
+      maxPodsPerTenant: integer(
         1,
         5000,
         'Share of one account, all its tokens and sub-users together: it gets no further runner ' +
           'while an account with fewer waits. Half of maxPods where it is not set.',
       ),
-    ),
-    reuse: Type.Optional(
-      object(
+      reuse: object(
         {
           scope: oneOf(REUSE_SCOPES, 'Who may be served by the same pod, one after the other.', { default: 'account' }),
           renew: Type.Optional(
@@ -224,68 +224,50 @@ const ProbePoolSpec = Type.Object(
         'When a runner is used again, and by whom.',
         { default: {} },
       ),
-    ),
-    resources: Type.Optional(
-      object(
+      resources: object(
         {
           agent: Type.Optional(Resources('agent, which reads the source and sends the result')),
           tools: Type.Optional(Resources('tools')),
         },
         'Resources of the pods.',
       ),
-    ),
-    runtimeClassName: Type.Optional(objectName('Runtime class of the pods.')),
-    userNamespaces: Type.Optional(
-      oneOf(
+      runtimeClassName: objectName('Runtime class of the pods.'),
+      userNamespaces: oneOf(
         ['Required', 'Preferred', 'Disabled'],
         'Whether the pods have a user namespace. Preferred: where the node has them.',
         { default: 'Preferred' },
       ),
-    ),
-    isolation: Type.Optional(
-      object(
+      isolation: object(
         {
           require: Type.Optional(setOf(oneOf(WALLS), 3, 'A runner that lacks one of these walls serves no job.')),
         },
         'Walls between a tool and the node.',
       ),
-    ),
-    drainSeconds: Type.Optional(
-      integer(
+      drainSeconds: integer(
         0,
         3600,
         'Time in which a runner whose pod is being deleted may finish its job. A job that takes longer runs again ' +
           'on another runner. 70 where it is not set, 645 in a pool that serves msv.',
       ),
-    ),
-    priorityClassName: Type.Optional(
-      objectName("Priority class of the pool's pods, instead of the one of all runners."),
-    ),
-    topologySpreadConstraints: Type.Optional(
-      listOf(
+      priorityClassName: objectName("Priority class of the pool's pods, instead of the one of all runners."),
+      topologySpreadConstraints: listOf(
         Type.Object({
           maxSkew: Type.Integer({ minimum: 1, description: 'By how many pods two places may differ.' }),
           topologyKey: labelName('Label of nodes: those with the same value are one place.'),
           whenUnsatisfiable: oneOf(['ScheduleAnyway', 'DoNotSchedule'], 'What is done beyond maxSkew.'),
-          minDomains: Type.Optional(
-            Type.Integer({ minimum: 1, description: 'Number of places that there are at least.' }),
-          ),
-          nodeAffinityPolicy: Type.Optional(
-            oneOf(['Honor', 'Ignore'], 'Whether nodes that the affinity excludes count.'),
-          ),
-          nodeTaintsPolicy: Type.Optional(
-            oneOf(['Honor', 'Ignore'], 'Whether nodes with taints that are not tolerated count.'),
-          ),
+          ...optional({
+            minDomains: Type.Integer({ minimum: 1, description: 'Number of places that there are at least.' }),
+            nodeAffinityPolicy: oneOf(['Honor', 'Ignore'], 'Whether nodes that the affinity excludes count.'),
+            nodeTaintsPolicy: oneOf(['Honor', 'Ignore'], 'Whether nodes with taints that are not tolerated count.'),
+          }),
         }),
         8,
         "How the pool's pods are spread. Over nodes and zones, where possible, if it is not set.",
       ),
-    ),
-    nodeSelector: Type.Optional(labels(32, 'Labels of the nodes, beside those of runners.nodeSelector.')),
-    affinity: Type.Optional(Affinity),
-    tolerations: Type.Optional(
-      listOf(Toleration, 32, 'Taints of nodes that the pods tolerate, beside runners.tolerations.'),
-    ),
+      nodeSelector: labels(32, 'Labels of the nodes, beside those of runners.nodeSelector.'),
+      affinity: Affinity,
+      tolerations: listOf(Toleration, 32, 'Taints of nodes that the pods tolerate, beside runners.tolerations.'),
+    }),
   },
   {
     'x-kubernetes-validations': [
@@ -298,19 +280,17 @@ export type ProbePoolSpec = Static<typeof ProbePoolSpec>;
 const ProbePoolStatus = Type.Object({
   conditions,
   observedGeneration,
-  ready: Type.Optional(count('Runners that could take a job now.')),
-  busy: Type.Optional(count('Runners at a job.')),
-  starting: Type.Optional(count('Runners that start.')),
-  replicas: Type.Optional(
-    count('Pods that no tenant has touched, ready or starting: what minReady asks for, as scale shows it.'),
-  ),
-  epoch: Type.Optional(
-    count('Term of the leader. The admission policy refuses admissions of an earlier one.', {
+  ...optional({
+    ready: count('Runners that could take a job now.'),
+    busy: count('Runners at a job.'),
+    starting: count('Runners that start.'),
+    replicas: count('Pods that no tenant has touched, ready or starting: what minReady asks for, as scale shows it.'),
+    epoch: count('Term of the leader. The admission policy refuses admissions of an earlier one.', {
       'x-kubernetes-validations': [{ rule: 'self >= oldSelf', message: 'a later term has begun' }],
     }),
-  ),
-  selector: Type.Optional(text(1024, 'Selects the pods, for the scale subresource.')),
-  generation: Type.Optional(text(64, 'Hash of the tool set and the runner protocol that new pods carry.')),
+    selector: text(1024, 'Selects the pods, for the scale subresource.'),
+    generation: text(64, 'Hash of the tool set and the runner protocol that new pods carry.'),
+  }),
 });
 export type ProbePoolStatus = Static<typeof ProbePoolStatus>;
 

@@ -11,6 +11,7 @@ import {
   mapOf,
   observedGeneration,
   oneOf,
+  optional,
   shownText,
   text,
   type Definition,
@@ -43,17 +44,15 @@ const ProbeToolStatus = Type.Object({
       Type.Object({
         arch: text(32, 'The architecture, as amd64.'),
         version: text(PROOF_LIMITS.version, 'The first line that the binary printed of its version.'),
-        startupMs: Type.Optional(count('Milliseconds until it had printed its version.')),
-        options: Type.Optional(
-          listOf(text(PROOF_LIMITS.optionLength), PROOF_LIMITS.options, 'Options that the binary knows.'),
-        ),
-        protocols: Type.Optional(
-          listOf(
+        ...optional({
+          startupMs: count('Milliseconds until it had printed its version.'),
+          options: listOf(text(PROOF_LIMITS.optionLength), PROOF_LIMITS.options, 'Options that the binary knows.'),
+          protocols: listOf(
             text(PROOF_LIMITS.protocolLength),
             PROOF_LIMITS.protocols,
             'Protocols that the binary was built with.',
           ),
-        ),
+        }),
       }),
       ['arch'],
       8,

@@ -1,5 +1,5 @@
 /** Common parts of all custom resources: group and labels, the form of an object, conditions, and bounded fields. */
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static, type TOptional, type TSchema } from 'typebox';
 
 export const GROUP = 'probeyard.dev';
 /** The only version that is served and stored. A second one cost the API server a tenth of each job. */
@@ -97,6 +97,11 @@ export const millis = (maximum: number, description: string) => integer(1, maxim
 
 export const object = <T extends Record<string, TSchema>>(properties: T, description: string, more: object = {}) =>
   Type.Object(properties, { description, ...more });
+/** Fields that may be absent. */
+export const optional = <T extends Record<string, TSchema>>(properties: T) =>
+  Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)])) as {
+    [Name in keyof T]: TOptional<T[Name]>;
+  };
 const array = <T extends TSchema>(kind: string, items: T, maxItems: number, description: string, more: object = {}) =>
   Type.Array(items, { maxItems, 'x-kubernetes-list-type': kind, ...more, description });
 export const listOf = <T extends TSchema>(items: T, maxItems: number, description: string, more: object = {}) =>
