@@ -27,16 +27,7 @@ export interface CalloutSettings {
   onDecision?: (decision: Decision) => void;
 }
 
-export interface Callout {
-  /**
-   * Closes the connections that this replica admitted for a pod, or for its lives before this one, and returns their
-   * number.
-   */
-  kick(podUid: string, before?: number): Promise<number>;
-  /** Number of pods whose connections are remembered. */
-  remembered(): number;
-  stop(): void;
-}
+export type Callout = ReturnType<typeof serveCallout>;
 
 const HOUR = 3_600;
 /** How long a runner may take to answer an order. */
@@ -61,7 +52,7 @@ interface Admitted {
   until: number;
 }
 
-export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
+export function serveCallout(bus: Bus, settings: CalloutSettings) {
   const { account, lifeSeconds = HOUR, onDecision = () => {} } = settings;
   const issuer = signerOf(settings.issuerSeed.trim());
   // With operators and JWTs an account is named by its public key, and the issuer may be one of its signing keys.
@@ -123,7 +114,11 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
   });
 
   return {
-    async kick(podUid, before = Number.POSITIVE_INFINITY) {
+    /**
+     * Closes the connections that this replica admitted for a pod, or for its lives before this one, and returns their
+     * number.
+     */
+    async kick(podUid: string, before = Number.POSITIVE_INFINITY): Promise<number> {
       const connections = admitted.take(podUid, before);
       // A connection that has ended meanwhile cannot be kicked; that error is ignored.
       await Promise.allSettled(
@@ -131,8 +126,9 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
       );
       return connections.length;
     },
+    /** Number of pods whose connections are remembered. */
     remembered: admitted.count,
-    stop: () => subscription.unsubscribe(),
+    stop: (): void => subscription.unsubscribe(),
   };
 }
 

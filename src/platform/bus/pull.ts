@@ -30,21 +30,14 @@ interface PullSettings {
   onMessage: (message: Pulled) => void;
 }
 
-export interface Pulling {
-  /** Signals that there is room again. */
-  wake(): void;
-  /** Rejects when the consumer is gone or silent, or after a reconnect: the caller recreates it and starts over. */
-  ended: Promise<void>;
-  /** Takes no more messages; resolves when all messages in flight have arrived. */
-  stop(): Promise<void>;
-}
+export type Pulling = ReturnType<typeof startPulling>;
 
 const NEXT = `$JS.API.CONSUMER.MSG.NEXT.${STREAM.results}.${STREAM.consumer}`;
 const EXPIRES_MS = 5_000;
 const HEARTBEAT_MS = 1_000;
 const SILENT_MS = 2.5 * HEARTBEAT_MS;
 
-export function startPulling(bus: Bus, { room, onMessage }: PullSettings): Pulling {
+export function startPulling(bus: Bus, { room, onMessage }: PullSettings) {
   const inbox = createInbox(INBOX.controller);
   const ending = Promise.withResolvers<void>();
   ending.promise.catch(() => {});
@@ -104,7 +97,8 @@ export function startPulling(bus: Bus, { room, onMessage }: PullSettings): Pulli
       fail('timeout', 'the server stopped answering');
   }, HEARTBEAT_MS);
 
-  const stop = async () => {
+  /** Takes no more messages; resolves when all messages in flight have arrived. */
+  const stop = async (): Promise<void> => {
     stopping = true;
     clearInterval(silence);
     forget();
@@ -114,7 +108,13 @@ export function startPulling(bus: Bus, { room, onMessage }: PullSettings): Pulli
   };
 
   pull();
-  return { wake: pull, ended: ending.promise, stop };
+  return {
+    /** Signals that there is room again. */
+    wake: pull,
+    /** Rejects when the consumer is gone or silent, or after a reconnect: the caller recreates it and starts over. */
+    ended: ending.promise,
+    stop,
+  };
 }
 
 function pulledFrom(bus: Bus, message: Msg): Pulled {

@@ -21,11 +21,7 @@ export interface IdentitySettings {
   onRefused?: (name: string, error: Error) => void;
 }
 
-export interface Identities {
-  /** What was granted last, at once. An IdentityError says why there is nothing. */
-  secretOf(credential: NamedCredential): SecretOf;
-  stop(): void;
-}
+export type Identities = ReturnType<typeof keepIdentities>;
 
 /** Longer than a job may read its source. */
 const LEAST_MS = 15 * 60_000;
@@ -36,7 +32,7 @@ interface Access {
   refused?: Error;
 }
 
-export function keepIdentities({ credentials, folder, post, onRefused }: IdentitySettings): Identities {
+export function keepIdentities({ credentials, folder, post, onRefused }: IdentitySettings) {
   const kept = new Map<string, Access>();
   const stopping = new AbortController();
 
@@ -69,13 +65,14 @@ export function keepIdentities({ credentials, folder, post, onRefused }: Identit
 
   for (const credential of credentials) if (credential.identity) void keep(credential);
   return {
-    secretOf({ name }) {
+    /** What was granted last, at once. An IdentityError says why there is nothing. */
+    secretOf({ name }: NamedCredential): SecretOf {
       const { granted, refused } = kept.get(name) ?? {};
       // A service that is away does not matter while the last grant is valid.
       if (granted && Date.now() < granted.until) return granted.secret;
       throw refused ?? new IdentityError('the token service has not answered yet');
     },
-    stop: () => stopping.abort(),
+    stop: (): void => stopping.abort(),
   };
 }
 
