@@ -3,14 +3,7 @@
  * own monotonic clock.
  */
 
-export interface StoreClock {
-  /** Milliseconds since 1970 by the store's clock. */
-  now(): number;
-  /** Half the round trip of the best sample: the upper bound of the offset's error. */
-  uncertaintyMs(): number;
-  refresh(): Promise<void>;
-  stop(): void;
-}
+export type StoreClock = Awaited<ReturnType<typeof startClock>>;
 
 export interface ClockOptions {
   everyMs?: number;
@@ -20,7 +13,7 @@ export interface ClockOptions {
 }
 
 /** `sample` asks Postgres for its time in milliseconds. The first samples are taken before this returns. */
-export async function startClock(sample: () => Promise<number>, options: ClockOptions = {}): Promise<StoreClock> {
+export async function startClock(sample: () => Promise<number>, options: ClockOptions = {}) {
   const { everyMs = 30_000, samples = 5, monotonic = () => performance.now(), onError = () => {} } = options;
   let offset = 0;
   let uncertainty = Number.POSITIVE_INFINITY;
@@ -42,9 +35,11 @@ export async function startClock(sample: () => Promise<number>, options: ClockOp
   const timer = setInterval(() => void refresh().catch(onError), everyMs);
   timer.unref();
   return {
-    now: () => monotonic() + offset,
-    uncertaintyMs: () => uncertainty,
+    /** Milliseconds since 1970 by the store's clock. */
+    now: (): number => monotonic() + offset,
+    /** Half the round trip of the best sample: the upper bound of the offset's error. */
+    uncertaintyMs: (): number => uncertainty,
     refresh,
-    stop: () => clearInterval(timer),
+    stop: (): void => clearInterval(timer),
   };
 }

@@ -217,15 +217,11 @@ export function readRequest(
   const below =
     'exists (select from users u where u.id = user_id and (u.parent_ids @> array[$2::bigint] or u.root_id = $2))';
   const where = `id = $1 and ($2::bigint is null or user_id = $2 or ${below})`;
-  return database.first<RequestRecord>(
-    time === null
-      ? { name: 'read_untimed', text: `${READ} where ${where}`, values: [id, owner.userId] }
-      : {
-          name: 'read_timed',
-          text: `${READ} where ${where} and submitted_at = $3`,
-          values: [id, owner.userId, time],
-        },
-  );
+  return database.first<RequestRecord>({
+    name: time === null ? 'read_untimed' : 'read_timed',
+    text: `${READ} where ${where} ${time === null ? '' : 'and submitted_at = $3'}`,
+    values: [id, owner.userId, ...(time === null ? [] : [time])],
+  });
 }
 
 /** The stored ResultBody, zstd-compressed, as the runner sent it. */

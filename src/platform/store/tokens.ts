@@ -70,43 +70,38 @@ const WAITING = `
     where open.n > least(coalesce(t.concurrency, 2147483647), coalesce(u.concurrency, r.concurrency, $1))
     group by 1`;
 
+const tokenWhere = async (
+  database: TokenDatabase,
+  query: Parameters<typeof tokensWhere>[1],
+): Promise<TokenRecord | null> => (await tokensWhere(database, query))[0] ?? null;
+
 /**
  * Null: unknown or revoked. Expired tokens and those of suspended users are returned, because the caller answers
  * them differently.
  */
-export async function findToken(database: TokenDatabase, sha256: Buffer): Promise<TokenRecord | null> {
-  const query = { name: 'find_token', where: `${LIVE} and t.sha256 = $1`, values: [sha256], held: true };
-  return (await tokensWhere(database, query))[0] ?? null;
-}
+export const findToken = (database: TokenDatabase, sha256: Buffer) =>
+  tokenWhere(database, { name: 'find_token', where: `${LIVE} and t.sha256 = $1`, values: [sha256], held: true });
 
 /** The token of jobs created with kubectl. */
-export async function defaultToken(database: TokenDatabase): Promise<TokenRecord | null> {
-  return (await tokensWhere(database, { name: 'default_token', where: `${LIVE} and t.is_default` }))[0] ?? null;
-}
+export const defaultToken = (database: TokenDatabase) =>
+  tokenWhere(database, { name: 'default_token', where: `${LIVE} and t.is_default` });
 
 /**
  * The token of jobs in a namespace that is bound to this account: the given one, if it is the account's; otherwise the
  * oldest of its root user that has not expired, and rather one that does not expire.
  */
-export async function tokenOfAccount(
-  database: TokenDatabase,
-  account: number,
-  token: number | null,
-): Promise<TokenRecord | null> {
-  const [found] = await tokensWhere(database, {
+export const tokenOfAccount = (database: TokenDatabase, account: number, token: number | null) =>
+  tokenWhere(database, {
     name: 'token_of_account',
     where: `${LIVE} and coalesce(u.root_id, u.id) = $1
       and (t.id = $2 or $2::bigint is null and u.id = $1 and coalesce(t.expires_at > now(), true))
       order by t.expires_at is not null, t.id limit 1`,
     values: [account, token],
   });
-  return found ?? null;
-}
 
 /** Includes revoked tokens: their running jobs continue within the same limits. */
-export async function tokenEvenRevoked(database: TokenDatabase, id: number): Promise<TokenRecord | null> {
-  return (await tokensWhere(database, { name: 'token_even_revoked', where: 't.id = $1', values: [id] }))[0] ?? null;
-}
+export const tokenEvenRevoked = (database: TokenDatabase, id: number) =>
+  tokenWhere(database, { name: 'token_even_revoked', where: 't.id = $1', values: [id] });
 
 /** The limits of a user's tokens that set none of their own. */
 export async function userLimitsInForce(database: TokenDatabase, userId: number): Promise<Limits | null> {
