@@ -3,7 +3,7 @@
  * namespace for it, and a runner that lies can only draw its own tools wrong.
  */
 import type { Tracer } from './tracer.ts';
-import { newSpanId, parseTraceparent } from './trace_context.ts';
+import { newSpanId, parseTraceparent, traceparent } from './trace_context.ts';
 
 export interface TracedJob {
   /** The annotation, which a user of kubectl may have written. */
@@ -74,31 +74,22 @@ export function traceJob(tracer: Tracer | undefined, job: TracedJob): void {
   span('record', [collectedMs, recordedMs]);
 }
 
-export interface TracedWebhook {
-  parent: string | undefined;
-  requestId: string;
-  attempt: number;
-}
-
-export interface WebhookTrace {
-  /** The header of the call. */
-  traceparent: string;
-  end(status: number | null): void;
-}
+export type WebhookTrace = NonNullable<ReturnType<typeof traceWebhook>>;
 
 /** The receiver's trace goes on from the attempt's span. */
 export function traceWebhook(
   tracer: Tracer | undefined,
-  { parent, requestId, attempt }: TracedWebhook,
+  { parent, requestId, attempt }: { parent: string | undefined; requestId: string; attempt: number },
   now: () => number = Date.now,
-): WebhookTrace | undefined {
+) {
   const context = tracer && parseTraceparent(parent);
   if (!tracer || !context?.sampled) return undefined;
   const spanId = newSpanId();
   const startMs = now();
   return {
-    traceparent: `00-${context.traceId}-${spanId}-01`,
-    end: (status) =>
+    /** The header of the call. */
+    traceparent: traceparent({ traceId: context.traceId, spanId, sampled: true }),
+    end: (status: number | null): void =>
       tracer.record({
         traceId: context.traceId,
         spanId,
