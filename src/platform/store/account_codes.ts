@@ -109,12 +109,7 @@ export const redeemVerify = (database: Database, codeId: string, passwordHash: s
  */
 export async function askReset(
   database: Database,
-  input: {
-    email: string;
-    codeId: string;
-    codeMs: number;
-    mail: Omit<NewMail, 'userId'>;
-  },
+  input: Pick<SignUp, 'email' | 'codeId' | 'codeMs'> & { mail: SignUp['knownMail'] },
 ): Promise<void> {
   await database.rows({
     name: 'ask_reset',

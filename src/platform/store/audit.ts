@@ -87,37 +87,30 @@ export interface AuditFilter {
   to: Date | null;
 }
 
-const WHERE = `($1::bigint is null or a.account_id = $1) and ($2::bigint[] is null or a.actor_id = any($2))
-  and (cardinality($3::bigint[]) = 0 or a.actor_id = any($3))
-  and (cardinality($4::text[]) = 0 or a.action = any($4))
-  and (cardinality($5::text[]) = 0 or a.subject = any($5))
-  and (cardinality($6::text[]) = 0 or a.outcome = any($6))
-  and ($7::timestamptz is null or a.at >= $7) and ($8::timestamptz is null or a.at < $8)`;
-const valuesOf = ({ accountId, visible, actors, actions, subjects, outcomes, from, to }: AuditFilter): unknown[] => [
-  accountId,
-  visible,
-  actors,
-  actions,
-  subjects,
-  outcomes,
-  from,
-  to,
-];
+const WHERE = `(:accountId::bigint is null or a.account_id = :accountId)
+  and (:visible::bigint[] is null or a.actor_id = any(:visible))
+  and (cardinality(:actors::bigint[]) = 0 or a.actor_id = any(:actors))
+  and (cardinality(:actions::text[]) = 0 or a.action = any(:actions))
+  and (cardinality(:subjects::text[]) = 0 or a.subject = any(:subjects))
+  and (cardinality(:outcomes::text[]) = 0 or a.outcome = any(:outcomes))
+  and (:from::timestamptz is null or a.at >= :from) and (:to::timestamptz is null or a.at < :to)`;
 
-export const listAudit = (
+export function listAudit(
   database: Database,
   filter: AuditFilter,
   { order, offset, limit }: { order: 'asc' | 'desc'; offset: number; limit: number },
-) =>
-  pageOf<AuditEntry>(database, 'audit', {
+) {
+  const { text: where, values } = named(WHERE, { ...filter });
+  return pageOf<AuditEntry>(database, 'audit', {
     select: SELECT,
     from: FROM,
-    where: WHERE,
-    values: valuesOf(filter),
+    where,
+    values,
     order: `a.id ${order}`,
     offset,
     limit,
   });
+}
 
 /** The oldest first, from after this id on. */
 export const auditAfter = (
@@ -128,8 +121,11 @@ export const auditAfter = (
 ): Promise<AuditEntry[]> =>
   database.rows<AuditEntry>({
     name: 'audit_after',
-    text: `${SELECT} where ${WHERE} and ($9::uuid is null or a.id > $9) order by a.id limit $10`,
-    values: [...valuesOf(filter), id, limit],
+    ...named(`${SELECT} where ${WHERE} and (:id::uuid is null or a.id > :id) order by a.id limit :limit`, {
+      ...filter,
+      id,
+      limit,
+    }),
   });
 
 /** Deletes what is older, in steps of 10,000 entries. */

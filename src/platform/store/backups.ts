@@ -1,22 +1,10 @@
 /** What the record knows of its backups: what was erased and when the last one was made. */
-import {
-  type ConnectionSettings,
-  type Database,
-  type HeldConnection,
-  withConnection,
-  holdConnection,
-} from './connection.ts';
+import { type ConnectionSettings, type Database, withConnection, holdConnection } from './connection.ts';
 import { jsonb, parameters } from './storable.ts';
 
 export interface Erased {
   kind: 'user' | 'request' | 'token';
   id: string;
-}
-
-export interface ErasedSince extends HeldConnection {
-  installId: string;
-  at: string;
-  erased: AsyncIterable<Erased>;
 }
 
 const BATCH = 1_000;
@@ -29,7 +17,7 @@ const session = (settings: ConnectionSettings): ConnectionSettings => ({
   name: 'probeyard-backup',
 });
 
-export const erasedSince = (settings: ConnectionSettings, since: Date | undefined): Promise<ErasedSince> =>
+export const erasedSince = (settings: ConnectionSettings, since: Date | undefined) =>
   holdConnection('list of erasures', session(settings), async (client) => {
     await client.query('begin transaction isolation level repeatable read, read only');
     const { rows } = await client.query<{ installId: string; at: string }>(
@@ -62,14 +50,7 @@ export async function recordBackup(settings: ConnectionSettings, outcome: Backup
 }
 
 /** Times in seconds since 1970; undefined: never. */
-export interface BackupState {
-  doneAt: number | undefined;
-  bytes: number | undefined;
-  seconds: number | undefined;
-  failedAt: number | undefined;
-}
-
-export async function backupState(database: Database): Promise<BackupState> {
+export async function backupState(database: Database) {
   const rows = await database.rows<{ key: string; value: { at: number; bytes?: number; seconds?: number } }>({
     name: 'backup_state',
     text: `select key, value from settings where key in ('backup.done', 'backup.failed')`,

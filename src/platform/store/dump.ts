@@ -3,7 +3,7 @@
  * list of migrations alone, which make it again.
  */
 import type pg from 'pg';
-import { type ConnectionSettings, type HeldConnection, holdConnection } from './connection.ts';
+import { type ConnectionSettings, holdConnection } from './connection.ts';
 import { copyOut } from './copy.ts';
 import { asStoreError } from './errors.ts';
 
@@ -22,11 +22,6 @@ export interface DumpContent {
   /** Months (YYYYMM) and days (YYYYMMDD) that tables are divided into, in order. */
   months: { table: string; month: string }[];
   sequences: { name: string; value: number }[];
-}
-
-export interface Dump extends HeldConnection {
-  content: DumpContent;
-  rows(table: DumpedTable): AsyncGenerator<Buffer>;
 }
 
 /** Without unlogged tables, which a crash may empty too, and without generated columns. */
@@ -72,12 +67,12 @@ async function contentOf(client: pg.Client): Promise<DumpContent> {
 export const columnList = (client: pg.Client, { columns }: DumpedTable): string =>
   columns.map((column) => client.escapeIdentifier(column)).join(', ');
 
-export const openDump = (settings: ConnectionSettings): Promise<Dump> =>
+export const openDump = (settings: ConnectionSettings) =>
   holdConnection('dump', { ...settings, statementTimeoutMs: 0, name: 'probeyard-backup' }, async (client) => {
     await client.query('begin transaction isolation level repeatable read, read only');
     return {
       content: await contentOf(client),
-      async *rows(table) {
+      async *rows(table: DumpedTable): AsyncGenerator<Buffer> {
         const from = `select ${columnList(client, table)} from ${client.escapeIdentifier(table.name)}`;
         try {
           yield* copyOut(client, `copy (${from}) to stdout`);
@@ -85,5 +80,5 @@ export const openDump = (settings: ConnectionSettings): Promise<Dump> =>
           throw asStoreError(error, `dump of the table ${table.name}`);
         }
       },
-    } satisfies Omit<Dump, 'close'>;
+    };
   });

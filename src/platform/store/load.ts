@@ -1,19 +1,13 @@
 /** Loads a dump into an empty database: the schema of its version first, then all of its rows or none. */
 import pg from 'pg';
 import type { Erased } from './backups.ts';
-import { type ConnectionSettings, type HeldConnection, withConnection, holdConnection } from './connection.ts';
+import { type ConnectionSettings, withConnection, holdConnection } from './connection.ts';
 import { copyIn } from './copy.ts';
 import { columnList, type DumpContent, type DumpedTable, tablesOf } from './dump.ts';
 import { asStoreError, isConnectionFailure, StoreError } from './errors.ts';
 import { migrate, type Migration, readMigrations } from './migrate.ts';
 
-export interface Load extends HeldConnection {
-  rows(table: DumpedTable, rows: AsyncIterable<Buffer>): Promise<void>;
-  /** Erases again what was erased after the dump. Returns how many of them the dump still had. */
-  erase(kind: Erased['kind'], ids: string[]): Promise<number>;
-  /** Makes everything visible at once, under the name of the dump. */
-  commit(name: string): Promise<void>;
-}
+export type Load = Awaited<ReturnType<typeof openLoad>>;
 
 /** Written in the same transaction as the rows. */
 const RESTORED = 'restore.done';
@@ -65,7 +59,7 @@ const differs = (a: DumpedTable[], b: DumpedTable[]): string | undefined => {
   return [...new Set([...ours.keys(), ...theirs.keys()])].find((name) => ours.get(name) !== theirs.get(name));
 };
 
-export async function openLoad(settings: ConnectionSettings, content: DumpContent): Promise<Load> {
+export async function openLoad(settings: ConnectionSettings, content: DumpContent) {
   const migrations = migrationsOf(content);
   return holdConnection(
     'restore',
@@ -152,7 +146,7 @@ const ERASE: Record<Erased['kind'], string> = {
     where id = any($1::bigint[]) and revoked_at is null returning 1) select count(*)::integer as n from gone`,
 };
 
-function loading(client: pg.Client, content: DumpContent, rules: () => Promise<void>): Omit<Load, 'close'> {
+function loading(client: pg.Client, content: DumpContent, rules: () => Promise<void>) {
   let complete: Promise<void> | undefined;
   const completed = (): Promise<void> => {
     complete ??= rules().catch((error: unknown) => {
@@ -161,7 +155,7 @@ function loading(client: pg.Client, content: DumpContent, rules: () => Promise<v
     return complete;
   };
   return {
-    async rows(table, rows) {
+    async rows(table: DumpedTable, rows: AsyncIterable<Buffer>): Promise<void> {
       const into = `${client.escapeIdentifier(table.name)} (${columnList(client, table)})`;
       try {
         await copyIn(client, `copy ${into} from stdin`, rows);
@@ -171,7 +165,8 @@ function loading(client: pg.Client, content: DumpContent, rules: () => Promise<v
         throw asStoreError(error, `restore of the table ${table.name}`);
       }
     },
-    async erase(kind, ids) {
+    /** Erases again what was erased after the dump. Returns how many of them the dump still had. */
+    async erase(kind: Erased['kind'], ids: string[]): Promise<number> {
       await completed();
       const { rows } = await client.query<{ n: number }>(ERASE[kind], [ids]);
       // A number of an erased user is never given again.
@@ -183,7 +178,8 @@ function loading(client: pg.Client, content: DumpContent, rules: () => Promise<v
         );
       return rows[0]?.n ?? 0;
     },
-    async commit(name) {
+    /** Makes everything visible at once, under the name of the dump. */
+    async commit(name: string): Promise<void> {
       await completed();
       // One that was ended after the backup must not work again, and no list has it.
       await client.query('delete from report_links');

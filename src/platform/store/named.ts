@@ -28,7 +28,7 @@ export const calling = (name: string, values: Values = {}, columns?: Columns): Q
 });
 
 /** A statement with `:name` in place of each value of that name. Values that it does not name are left out. */
-export function named(text: string, values: Values): Pick<Query, 'text' | 'values'> {
+export function named(text: string, values: Values): Required<Pick<Query, 'text' | 'values'>> {
   const names: string[] = [];
   return {
     // Not the second colon of a cast.

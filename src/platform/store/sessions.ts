@@ -1,7 +1,8 @@
 /** Sessions: each JWT has a row, so it can be listed and revoked. */
-import { HOLDER, type Holder, type HolderRow, holderOf } from './limits.ts';
+import { HOLDER, type HolderRow, holderOf } from './limits.ts';
 import { column, listed, type RecordOf } from './columns.ts';
 import type { Database } from './connection.ts';
+import { named } from './named.ts';
 
 export interface NewSession {
   id: string;
@@ -15,13 +16,6 @@ export interface NewSession {
   remoteIp: string;
   userAgent: string;
   expiresAt: Date;
-}
-
-export interface SessionCaller extends Holder {
-  expiresAt: Date;
-  tokenId: number | null;
-  /** True for a sign-in with the password, false for a JWT created with another credential. */
-  signedIn: boolean;
 }
 
 const RECORD = {
@@ -44,6 +38,17 @@ const CALLER = {
 /** Maximum depth of JWTs created with JWTs. The table enforces it too. */
 export const MOST_DEPTH = 10;
 
+const OPEN = `
+  with parent as (select depth from sessions
+    where id = :parentId and ended_at is null and expires_at > now() for share),
+  made as (
+    insert into sessions (id, user_id, token_id, permissions, remote_ip, user_agent, expires_at, parent_id, depth)
+      select :id, :userId, :tokenId, :permissions, :remoteIp, :userAgent, :expiresAt, :parentId, coalesce(depth + 1, 0)
+      from (select 1) one left join parent on true where :parentId::uuid is null or depth < ${MOST_DEPTH}
+        on conflict (id) do nothing returning id)
+  select exists (select from made) or exists (select from sessions where id = :id) opened,
+    :parentId::uuid is null or exists (select from parent) live`;
+
 /** Locks the parent's row, so that it cannot be revoked while this one is written. */
 export async function openSession(
   database: Database,
@@ -51,33 +56,14 @@ export async function openSession(
 ): Promise<'opened' | 'parent-ended' | 'too-deep'> {
   const { opened, live } = await database.one<{ opened: boolean; live: boolean }>({
     name: 'open_session',
-    text: `with parent as (select depth from sessions
-      where id = $8 and ended_at is null and expires_at > now() for share),
-      made as (
-        insert into sessions (id, user_id, token_id, permissions, remote_ip, user_agent, expires_at, parent_id,
-            depth)
-          select $1, $2, $3, $4, $5, $6, $7, $8, coalesce(depth + 1, 0)
-          from (select 1) one left join parent on true where $8::uuid is null or depth < ${MOST_DEPTH}
-            on conflict (id) do nothing returning id)
-      select exists (select from made) or exists (select from sessions where id = $1) opened,
-        $8::uuid is null or exists (select from parent) live`,
-    values: [
-      session.id,
-      session.userId,
-      session.tokenId,
-      session.permissions,
-      session.remoteIp,
-      session.userAgent,
-      session.expiresAt,
-      session.parentId,
-    ],
+    ...named(OPEN, { ...session }),
   });
   if (opened) return 'opened';
   return live ? 'too-deep' : 'parent-ended';
 }
 
 /** Null if this user has no live session with this id. */
-export async function sessionCaller(database: Database, id: string, userId: number): Promise<SessionCaller | null> {
+export async function sessionCaller(database: Database, id: string, userId: number) {
   const row = await database.first<RecordOf<typeof CALLER> & HolderRow>({
     name: 'session_caller',
     text: `select ${listed(CALLER, 's')}, ${listed(HOLDER, 'u')}
@@ -89,7 +75,9 @@ export async function sessionCaller(database: Database, id: string, userId: numb
   });
   if (!row) return null;
   const { expiresAt, tokenId, parentId } = row;
-  return { ...holderOf(row), expiresAt, tokenId, signedIn: tokenId === null && parentId === null };
+  // Otherwise by a JWT that was created with another credential.
+  const signedIn = tokenId === null && parentId === null;
+  return { ...holderOf(row), expiresAt, tokenId, signedIn };
 }
 
 export function listSessions(

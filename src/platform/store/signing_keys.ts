@@ -22,13 +22,7 @@ export function signingKeys(database: Database): Promise<SigningKeyRecord[]> {
 /** Two replicas may each add a key at the same time: both are valid. */
 export async function addSigningKey(
   database: Database,
-  key: {
-    kid: string;
-    public: JWK;
-    sealed: Buffer;
-    signsMs: number;
-    verifiesMs: number;
-  },
+  key: Omit<SigningKeyRecord, 'signsUntil'> & { signsMs: number; verifiesMs: number },
 ): Promise<void> {
   await database.rows({
     name: 'add_signing_key',
