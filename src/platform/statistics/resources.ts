@@ -60,17 +60,7 @@ export function usersUsage(statistic: Statistic, buckets: readonly Bucket[], fro
   return users;
 }
 
-export type ValueType = 'ms' | 'request' | 'byte';
-export interface SummaryResource {
-  name: string;
-  title: string;
-  value: number;
-  'value-type': ValueType | null;
-  amount: number;
-  price: number;
-}
-
-const SUMMARY: { name: (typeof NAMES.usage)[number]; title: string; type: ValueType }[] = [
+const SUMMARY: { name: (typeof NAMES.usage)[number]; title: string; type: 'ms' | 'request' | 'byte' }[] = [
   { name: 'request-count', title: 'Requests', type: 'request' },
   { name: 'processing-time', title: 'Processing time', type: 'ms' },
   { name: 'data-processed', title: 'Data processed', type: 'byte' },
@@ -78,7 +68,7 @@ const SUMMARY: { name: (typeof NAMES.usage)[number]; title: string; type: ValueT
 ];
 
 /** There is no billing: amount and price are 0. */
-export function summaryOf(values: Values): SummaryResource[] {
+export function summaryOf(values: Values) {
   const resources = resourcesOf('usage', values);
   return SUMMARY.map(({ name, title, type }) => ({
     name,

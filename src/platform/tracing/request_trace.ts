@@ -2,11 +2,7 @@
 import type { Tracer } from './tracer.ts';
 import { newSpanId, newTraceId, parseTraceparent, traceparent } from './trace_context.ts';
 
-export interface RequestTrace {
-  /** For the ProbeJob and the record: this span as the parent. */
-  parent: string;
-  end(status: number, attributes: Readonly<Record<string, string | number>>): void;
-}
+export type RequestTrace = NonNullable<ReturnType<typeof requestTrace>>;
 
 export interface BegunRequest {
   /** As the caller sent it. */
@@ -20,7 +16,7 @@ export interface BegunRequest {
 export function requestTrace(
   tracer: Tracer | undefined,
   { header, name, now = Date.now, random = Math.random }: BegunRequest,
-): RequestTrace | undefined {
+) {
   if (!tracer) return undefined;
   const caller = parseTraceparent(header);
   if (caller ? !caller.sampled : random() >= tracer.share) return undefined;
@@ -28,8 +24,9 @@ export function requestTrace(
   const spanId = newSpanId();
   const startMs = now();
   return {
+    /** For the ProbeJob and the record: this span as the parent. */
     parent: traceparent({ traceId, spanId, sampled: true }),
-    end: (status, attributes) =>
+    end: (status: number, attributes: Readonly<Record<string, string | number>>): void =>
       tracer.record({
         traceId,
         spanId,
