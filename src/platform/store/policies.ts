@@ -56,8 +56,9 @@ type PutPolicy =
   | { outcome: 'no-room' };
 
 const LISTED = listed(COLUMNS, 'p');
+const SAVED = listed(SAVED_COLUMNS, 'p');
 const savedIn = (table: 'policies' | 'former_policies'): string =>
-  `select ${listed(SAVED_COLUMNS, 'p')} from ${table} p join policy_documents d using (account_id, digest)`;
+  `select ${SAVED} from ${table} p join policy_documents d using (account_id, digest)`;
 
 /** Of one policy in a list. */
 const MOST_LISTED = 500;

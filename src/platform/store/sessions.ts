@@ -35,6 +35,11 @@ const CALLER = {
   parentId: column<string | null>(),
 };
 
+const FIND_CALLER = `select ${listed(CALLER, 's')}, ${listed(HOLDER, 'u')}
+  from sessions s join users u on u.id = s.user_id left join tokens t on t.id = s.token_id
+  where s.id = $1 and s.user_id = $2 and s.ended_at is null and s.expires_at > now()
+    and (s.token_id is null or (t.revoked_at is null and (t.expires_at is null or t.expires_at > now())))`;
+
 /** Maximum depth of JWTs created with JWTs. The table enforces it too. */
 export const MOST_DEPTH = 10;
 
@@ -66,10 +71,7 @@ export async function openSession(
 export async function sessionCaller(database: Database, id: string, userId: number) {
   const row = await database.first<RecordOf<typeof CALLER> & HolderRow>({
     name: 'session_caller',
-    text: `select ${listed(CALLER, 's')}, ${listed(HOLDER, 'u')}
-      from sessions s join users u on u.id = s.user_id left join tokens t on t.id = s.token_id
-      where s.id = $1 and s.user_id = $2 and s.ended_at is null and s.expires_at > now()
-        and (s.token_id is null or (t.revoked_at is null and (t.expires_at is null or t.expires_at > now())))`,
+    text: FIND_CALLER,
     values: [id, userId],
     held: true,
   });

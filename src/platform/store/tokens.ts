@@ -103,12 +103,13 @@ export const tokenOfAccount = (database: TokenDatabase, account: number, token: 
 export const tokenEvenRevoked = (database: TokenDatabase, id: number) =>
   tokenWhere(database, { name: 'token_even_revoked', where: 't.id = $1', values: [id] });
 
+const USER_LIMITS = `select ${listed({ userLimits: USER.userLimits, above: USER.above })} from users u where u.id = $1`;
+
 /** The limits of a user's tokens that set none of their own. */
 export async function userLimitsInForce(database: TokenDatabase, userId: number): Promise<Limits | null> {
-  const { userLimits, above } = USER;
   const row = await database.first<Pick<UserRow, 'userLimits' | 'above'>>({
     name: 'user_limits_in_force',
-    text: `select ${listed({ userLimits, above })} from users u where u.id = $1`,
+    text: USER_LIMITS,
     values: [userId],
   });
   return row ? effectiveLimits(NO_GIVEN_LIMITS, row.userLimits, row.above, database.defaultLimits) : null;
