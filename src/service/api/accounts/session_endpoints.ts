@@ -341,11 +341,6 @@ const end = (deps: Deps, ctx: Context, sessionId: string | null, none = (): void
     });
   });
 
-async function endAll(deps: Deps, ctx: Context): Promise<void> {
-  await end(deps, ctx, null);
-  ctx.status = 204;
-}
-
 export const endSessions = endpoint(
   'DELETE auth/session',
   {
@@ -353,15 +348,8 @@ export const endSessions = endpoint(
     summary: 'Log out everywhere',
     answer: { description: 'All sessions have ended, including the calling one.' },
   },
-  endAll,
+  (deps, ctx) => end(deps, ctx, null),
 );
-
-async function endOne(deps: Deps, ctx: Context): Promise<void> {
-  await end(deps, ctx, uuidOf(ctx), () => {
-    throw notFound();
-  });
-  ctx.status = 204;
-}
 
 export const endSession = endpoint(
   'DELETE auth/session/:id',
@@ -371,7 +359,10 @@ export const endSession = endpoint(
     params: { id: Uuid },
     answer: { description: 'The session has ended.' },
   },
-  endOne,
+  (deps, ctx) =>
+    end(deps, ctx, uuidOf(ctx), () => {
+      throw notFound();
+    }),
 );
 
 const SignOutQuery = closed({ 'logout-all': flag(false, 'End every session of the user.'), 'ret-url': RetUrl });

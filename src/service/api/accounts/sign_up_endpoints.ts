@@ -57,7 +57,6 @@ async function openAccount({ accounts, store }: Deps, ctx: Context): Promise<voi
     knownMail: { ...known, recipient: email },
   });
   accounts.mailsWait();
-  ctx.status = 201;
   ctx.body = { email, status: 'pending' };
 }
 

@@ -284,7 +284,6 @@ async function make(deps: Deps, ctx: Context): Promise<void> {
   const shown = token && (await shownToken(deps, token, { owner: true, fresh: made.token }));
   // It has already ended, together with the credential that created it.
   if (!shown) throw ended();
-  ctx.status = 201;
   ctx.body = shown;
 }
 
@@ -393,7 +392,6 @@ async function revoke(deps: Deps, ctx: Context): Promise<void> {
     if (!(await store.revokeToken(token.id))) throw notFound();
     note(ctx, { subject: subjectOf(token), changes: changesOf(auditedToken(token), null) });
   });
-  ctx.status = 204;
 }
 
 export const revokeToken = endpoint(

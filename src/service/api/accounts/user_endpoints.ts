@@ -210,7 +210,6 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
     return made;
   });
   if (invited) accounts.mailsWait();
-  ctx.status = 201;
   ctx.body = { user: shownUser(user) };
 }
 
@@ -310,7 +309,8 @@ const PasswordBody = closed({
   'logout-all': flag(false, 'End all sessions of the user and their JWTs. Send true if a session may be compromised.'),
 });
 
-async function changePassword(deps: Deps, ctx: Context, caller: Caller, userId: number): Promise<void> {
+async function changePassword(deps: Deps, ctx: Context, userId: number): Promise<void> {
+  const caller = callerOf(ctx);
   const { 'old-password': old, 'new-password': wanted, 'logout-all': logoutAll } = checkedBy(PasswordBody, ctx);
   const { attempts, passwords, settings } = deps.accounts;
   checkPasswords(settings);
@@ -328,12 +328,6 @@ async function changePassword(deps: Deps, ctx: Context, caller: Caller, userId: 
       changes: secrets('changed', 'password', ...(logoutAll ? ['sessions'] : [])),
     });
   });
-  ctx.status = 204;
-}
-
-async function changeAnothers(deps: Deps, ctx: Context): Promise<void> {
-  const caller = callerOf(ctx);
-  await changePassword(deps, ctx, caller, (await findOwn(deps, ctx, caller)).id);
 }
 
 export const ownPassword = endpoint(
@@ -344,7 +338,7 @@ export const ownPassword = endpoint(
     body: PasswordBody,
     answer: { description: 'The password is changed.' },
   },
-  (deps, ctx) => changePassword(deps, ctx, callerOf(ctx), callerOf(ctx).userId),
+  (deps, ctx) => changePassword(deps, ctx, callerOf(ctx).userId),
 );
 
 export const anothersPassword = endpoint(
@@ -359,7 +353,7 @@ export const anothersPassword = endpoint(
       "the caller's own.",
     answer: { description: 'The password is set.' },
   },
-  changeAnothers,
+  async (deps, ctx) => changePassword(deps, ctx, (await findOwn(deps, ctx, callerOf(ctx))).id),
 );
 
 const StatusBody = closed({ status: oneOf(STATUSES, { description: 'The new status.' }) });
@@ -398,7 +392,6 @@ async function erase(deps: Deps, ctx: Context): Promise<void> {
     return users;
   });
   await deps.store.eraseData(gone);
-  ctx.status = 204;
 }
 
 export const eraseUser = endpoint(

@@ -87,7 +87,7 @@ export interface Described extends Pick<Operation, Shared> {
   bodyExamples?: Examples;
   /** The schema that validates the input, if the description omits fields. `ignored`: the query is not read. */
   input?: TSchema | 'ignored';
-  /** The successful response; errors are added. */
+  /** The successful response, with the status that is set before the work; errors are added. */
   answer: { status?: number } & Response;
   /** Further successful responses. */
   answers?: Record<number, Response>;
@@ -110,15 +110,17 @@ const isPlain = (body: unknown): boolean =>
 const withoutValue = ({ schema, ...response }: Response): Response =>
   schema === undefined ? response : { ...response, schema: schemaWithoutNull(schema) };
 
+const statusOf = ({ answer }: Described): number => answer.status ?? (answer.schema ? 200 : 204);
+
 /** Adds the errors that every authenticated call and every checked field can cause. */
 function responsesOf(path: string, described: Described, access: Access, side: Side): Record<number, Response> {
   const { answer, answers = {}, also = [], errors = {} } = described;
-  const { status = answer.schema ? 200 : 204, ...success } = answer;
+  const { status: _, ...success } = answer;
   const statuses = [400, ...(access.who === 'anyone' ? [403, 429] : []), ...also, ...Object.keys(errors).map(Number)];
   return {
     ...Object.fromEntries(statuses.map((code) => [code, errorResponse(path, code, errors[code])])),
     ...answers,
-    [status]: side.leavesOut ? withoutValue(success) : success,
+    [statusOf(described)]: side.leavesOut ? withoutValue(success) : success,
   };
 }
 
@@ -184,6 +186,7 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
             upload,
           })),
       async function answer(ctx) {
+        ctx.status = statusOf(described);
         await work(deps, ctx);
         // Koa has set its type; streams and texts are as they are.
         if (side.leavesOut && isPlain(ctx.body)) ctx.body = JSON.stringify(ctx.body, withoutNull);

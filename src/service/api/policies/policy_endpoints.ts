@@ -216,7 +216,6 @@ async function remove(deps: Deps, ctx: Context): Promise<void> {
       throw new ApiError('not-found', { text: `the policy ${await unknownPolicy(store, name, rootUserId)}` });
     note(ctx, { changes: changesOf({ revision: last.revision }, null) });
   });
-  ctx.status = 204;
 }
 
 export const deletePolicy = endpoint(

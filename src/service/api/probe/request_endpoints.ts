@@ -83,7 +83,6 @@ async function cancelRequest(deps: Deps, ctx: Context): Promise<void> {
       void waiting.lookNow();
     }
   } else checkEnd(record.reason);
-  ctx.status = 202;
   ctx.body = { success: true, metadata: { request_id: id } };
 }
 

@@ -390,7 +390,6 @@ async function erase(deps: Deps, ctx: Context): Promise<void> {
   await deleteJob(deps.kube, id, deps.settings.namespace, ONCE).catch((error: unknown) =>
     deps.log.warn({ err: error, ...requestFields({ id }) }, 'cannot delete the ProbeJob of an erased request'),
   );
-  ctx.status = 204;
 }
 
 export const eraseLog = endpoint(

@@ -192,7 +192,6 @@ async function makeLink(deps: Deps, ctx: Context): Promise<void> {
     const made = { request: row.id, expires: expiresAt.toISOString() };
     note(ctx, { subject: `link/${id}`, changes: [...changesOf(null, made), ...secrets('shown', 'url')] });
   });
-  ctx.status = 201;
   const url = `${accounts.settings.publicUrl.replace(/\/$/, '')}/r/${secret}`;
   ctx.body = { ...shownLink(link), url } satisfies Static<typeof MadeLink>;
 }
@@ -241,7 +240,6 @@ async function end(deps: Deps, ctx: Context): Promise<void> {
   await withEntry(deps, ctx, async (store) => {
     if (!(await store.endReportLink(uuidOf(ctx), users))) throw notFound();
   });
-  ctx.status = 204;
 }
 
 export const endReportLink = endpoint(

@@ -89,7 +89,6 @@ const asPage = (path: string, status: number): Response => ({
 const PAGES = Object.fromEntries([400, 403, 409, 429, 500, 503].map((status) => [status, asPage(BASE, status)]));
 
 function redirect(ctx: Context, address: string): void {
-  ctx.status = 303;
   ctx.set('Location', address);
   ctx.body = '';
   ctx.remove('Content-Type');
