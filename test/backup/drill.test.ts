@@ -424,10 +424,7 @@ describe('backup: the drill', function () {
         removed: ['probeyard-20260101T000000Z.age'],
         oldest: new Date('2026-01-02T00:00:00Z'),
       });
-      assert.deepEqual(
-        (await kept.list()).map((one) => one.name),
-        ['a', 'probeyard-20260102T000000Z.age', 'z'],
-      );
+      assert.deepEqual(await kept.list(), ['a', 'probeyard-20260102T000000Z.age', 'z']);
     } finally {
       other.remove();
     }

@@ -134,9 +134,6 @@ export async function openMembers(members: AsyncGenerator<Member>): Promise<Open
     const { value, done } = await members.next();
     return done === true ? undefined : value;
   };
-  const close = async (): Promise<void> => {
-    await members.return(undefined);
-  };
   const manifest = parsed<Manifest>(await next(), MANIFEST);
   if (manifest.format !== FORMAT)
     throw new BackupError(
@@ -168,6 +165,8 @@ export async function openMembers(members: AsyncGenerator<Member>): Promise<Open
         if ((sizes.get(name) ?? 0) !== end.sizes[name]) throw incomplete(`rows of the table ${name} are missing`);
       if (await next()) throw incomplete('something follows its end');
     },
-    close,
+    async close() {
+      await members.return(undefined);
+    },
   };
 }

@@ -1,21 +1,16 @@
 /** Where backups are kept: a folder (a volume claim), or S3-compatible storage (s3.ts). */
 import { createReadStream } from 'node:fs';
-import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bytes } from './bytes.ts';
 import { BackupError } from './errors.ts';
-
-export interface StoredFile {
-  name: string;
-  bytes: number;
-}
 
 export interface Destination {
   /** Nothing has this name until all of it is stored. Returns its size. */
   write(name: string, bytes: Bytes): Promise<number>;
   read(name: string): Bytes;
-  /** In the order of their names. */
-  list(): Promise<StoredFile[]>;
+  /** The names, in order. */
+  list(): Promise<string[]>;
   remove(name: string): Promise<void>;
   close(): void;
 }
@@ -71,10 +66,7 @@ export function folder(path: string): Destination {
     },
     async list() {
       try {
-        const names = (await readdir(path)).filter((name) => NAME.test(name) && !name.endsWith(HALF));
-        return await Promise.all(
-          names.sort().map(async (name) => ({ name, bytes: (await stat(join(path, name))).size })),
-        );
+        return (await readdir(path)).filter((name) => NAME.test(name) && !name.endsWith(HALF)).sort();
       } catch (error) {
         throw failed('cannot list the claim', error);
       }

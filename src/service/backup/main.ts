@@ -121,7 +121,7 @@ function timeOf(name: string): Date | undefined {
 
 /** Removes all but the newest; 0 keeps all. Returns the time of the oldest that stays. */
 export async function prune(destination: Destination, keep: number): Promise<{ removed: string[]; oldest?: Date }> {
-  const backups = (await destination.list()).map(({ name }) => name).filter((name) => timeOf(name) !== undefined);
+  const backups = (await destination.list()).filter((name) => timeOf(name) !== undefined);
   const removed = keep === 0 ? [] : backups.slice(0, -keep);
   for (const name of removed) await destination.remove(name);
   const oldest = timeOf(backups[removed.length] ?? '');

@@ -8,7 +8,7 @@ import { targetOf } from '../../source/address/target.ts';
 import { signS3, type S3Keys } from '../../source/http/sign.ts';
 import { textIn } from '../../base/xml.ts';
 import { pieces, type Bytes } from './bytes.ts';
-import { checkName, type Destination, type StoredFile } from './destination.ts';
+import { checkName, type Destination } from './destination.ts';
 import { BackupError } from './errors.ts';
 
 export interface S3Settings {
@@ -91,18 +91,18 @@ class Bucket implements Destination {
     }
   }
 
-  async list(): Promise<StoredFile[]> {
+  async list(): Promise<string[]> {
     const { prefix } = this.#settings;
-    const found: StoredFile[] = [];
+    const found: string[] = [];
     for (let token = ''; ;) {
       const query = { 'list-type': '2', prefix, ...(token === '' ? {} : { 'continuation-token': token }) };
       const xml = await this.#text({ method: 'GET', query }, 'cannot list the bucket');
       for (const [, entry = ''] of xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
         const name = (textIn(entry, 'Key') ?? '').slice(prefix.length);
-        if (/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) found.push({ name, bytes: Number(textIn(entry, 'Size') ?? 0) });
+        if (/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) found.push(name);
       }
       token = textIn(xml, 'NextContinuationToken') ?? '';
-      if (token === '') return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+      if (token === '') return found.sort();
     }
   }
 
