@@ -15,12 +15,15 @@ export interface Verdict {
   set?: Values | undefined;
 }
 
-export interface Finding extends Verdict {
+/** What is looked at, what is wanted of it, and why. */
+interface Subject {
   id: string;
   title: string;
   wanted: string;
   why: string;
 }
+
+export interface Finding extends Subject, Verdict {}
 
 /** Why a pod of the preflight did not run: the reason of Kubernetes, and its message. */
 export interface NotStarted {
@@ -28,11 +31,7 @@ export interface NotStarted {
   message: string;
 }
 
-export interface Check<Measured> {
-  id: string;
-  title: string;
-  wanted: string;
-  why: string;
+export interface Check<Measured> extends Subject {
   verdict(measured: Measured): Verdict;
   /** Where the lack of it keeps the pod from starting. Absent or undefined: then nothing is known. */
   notStarted?(why: NotStarted): Verdict | undefined;
@@ -43,9 +42,7 @@ export interface Probe<Measured> extends Check<Measured> {
   collect(settings: Settings): Promise<Measured>;
 }
 
-type Named = Pick<Check<never>, 'id' | 'title' | 'wanted' | 'why'>;
-
-export const findingOf = ({ id, title, wanted, why }: Named, { status, found, set }: Verdict): Finding => ({
+export const findingOf = ({ id, title, wanted, why }: Subject, { status, found, set }: Verdict): Finding => ({
   id,
   title,
   status,

@@ -60,16 +60,6 @@ export const nodes: Check<readonly NodeFacts[]> = {
   },
 };
 
-interface Pulled {
-  /** Messages of the Events `Pulled` of the preflight's pods. */
-  messages: readonly string[];
-}
-
-interface Pull {
-  ms: number;
-  bytes: number | undefined;
-}
-
 const WARN_MS = 30_000;
 
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, µs: 0.001 };
@@ -81,14 +71,15 @@ function msOf(duration: string): number {
 }
 
 /** `Successfully pulled image "x" in 1.2s (1.5s including waiting). Image size: 300 bytes.` */
-export function pullIn(message: string): Pull | undefined {
+export function pullIn(message: string): { ms: number; bytes: number | undefined } | undefined {
   const [, alone] = /^Successfully pulled image ".*?" in (\S+)/.exec(message) ?? [];
   if (alone === undefined) return undefined;
   const [, bytes] = /Image size: (\d+) bytes/.exec(message) ?? [];
   return { ms: msOf(alone), bytes: bytes === undefined ? undefined : Number(bytes) };
 }
 
-export const pull: Check<Pulled> = {
+/** `messages`: of the Events `Pulled` of the preflight's pods. */
+export const pull: Check<{ messages: readonly string[] }> = {
   id: 'pull',
   title: 'image pull time',
   wanted: `within ${shownMs(WARN_MS)}`,
@@ -96,10 +87,8 @@ export const pull: Check<Pulled> = {
   verdict({ messages }) {
     const pulls = messages.flatMap((message) => pullIn(message) ?? []);
     const slowest = pulls.toSorted((a, b) => b.ms - a.ms)[0];
-    if (slowest === undefined)
-      return messages.length === 0
-        ? { status: 'unknown', found: 'no node said that it has the image' }
-        : { status: 'unknown', found: 'the nodes that were used had the image before' };
+    if (messages.length === 0) return { status: 'unknown', found: 'no node said that it has the image' };
+    if (!slowest) return { status: 'unknown', found: 'the nodes that were used had the image before' };
     const size = slowest.bytes === undefined ? '' : ` for ${Math.round(slowest.bytes / 1e6)} MB`;
     const found = `${shownMs(slowest.ms)}${size}`;
     if (slowest.ms <= WARN_MS) return { status: 'pass', found };

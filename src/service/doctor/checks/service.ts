@@ -252,9 +252,9 @@ export const storage: Probe<Durations> = {
 const API_UP_MS = 30_000;
 const API_TRY_MS = 3_000;
 
-interface Answering {
+/** Undefined: there is none. */
+interface Tried {
   url: string;
-  /** Undefined: it answers. */
   problem: string | undefined;
 }
 
@@ -267,7 +267,7 @@ async function problemOfApi(url: string): Promise<string | undefined> {
   }
 }
 
-export const api: Probe<Answering> = {
+export const api: Probe<Tried> = {
   id: 'api',
   title: 'Probeyard API',
   wanted: `an answer within ${API_UP_MS / 1000} s`,
@@ -291,12 +291,6 @@ export const api: Probe<Answering> = {
 /** A request may wait for a runner. */
 const PROBE_MS = 60_000;
 
-interface Probed {
-  source: string;
-  /** Undefined: it was probed. */
-  problem: string | undefined;
-}
-
 async function problemOfSample(url: string, source: string, token: string): Promise<string | undefined> {
   if (token === '') return 'there is no API token: the Secret of the first administrator was removed';
   try {
@@ -311,7 +305,7 @@ async function problemOfSample(url: string, source: string, token: string): Prom
   }
 }
 
-export const sample: Probe<Probed> = {
+export const sample: Probe<Tried> = {
   id: 'sample',
   title: 'sample',
   wanted: 'the sample is probed',
@@ -320,9 +314,9 @@ export const sample: Probe<Probed> = {
     const { api: url, source, token } = settings;
     if (url === undefined || source === undefined) throw new Error('--api or --source is missing');
     const isUp = api.verdict(await api.collect(settings)).status === 'pass';
-    return { source, problem: isUp ? await problemOfSample(url, source, token) : 'the API does not answer' };
+    return { url: source, problem: isUp ? await problemOfSample(url, source, token) : 'the API does not answer' };
   },
-  verdict: ({ source, problem }) =>
+  verdict: ({ url: source, problem }) =>
     problem === undefined
       ? { status: 'pass', found: `${source} was probed` }
       : { status: 'fail', found: `${source} was not probed: ${problem}` },
