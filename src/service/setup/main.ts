@@ -12,6 +12,7 @@ import {
   isKubeError,
   makeClient,
   type KubeClient,
+  type KubeObject,
   type ResourceType,
   type Secret,
 } from '../../platform/kube/client.ts';
@@ -31,14 +32,16 @@ import {
   type SecretData,
 } from './secrets.ts';
 
-export async function findSecret(kube: KubeClient, name: string): Promise<Secret | undefined> {
+async function found<T extends KubeObject>(kube: KubeClient, type: ResourceType<T>, name: string) {
   try {
-    return await kube.get(SECRETS, name);
+    return await kube.get(type, name);
   } catch (error) {
     if (isKubeError(error, 'not-found')) return undefined;
     throw error;
   }
 }
+
+export const findSecret = (kube: KubeClient, name: string) => found(kube, SECRETS, name);
 
 async function find(kube: KubeClient, name: string): Promise<SecretData | undefined> {
   const secret = await findSecret(kube, name);
@@ -73,13 +76,7 @@ export const PERSISTENT_VOLUME_CLAIMS: ResourceType<{ metadata: Meta; spec?: obj
 
 /** Existing data does not know a new password, so the database would be inaccessible after its next restart. */
 async function refuseNewPassword(kube: KubeClient, name: string, claim: string): Promise<void> {
-  if (!claim) return;
-  try {
-    await kube.get(PERSISTENT_VOLUME_CLAIMS, claim);
-  } catch (error) {
-    if (isKubeError(error, 'not-found')) return;
-    throw error;
-  }
+  if (!claim || !(await found(kube, PERSISTENT_VOLUME_CLAIMS, claim))) return;
   throw new Error(
     `the Secret ${name} is missing, but the claim ${claim} holds a database: create the Secret again ` +
       '(docs/operating/secrets.md, "Change secrets") or delete the claim',

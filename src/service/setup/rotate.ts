@@ -38,7 +38,7 @@ interface Rotation {
   refusal(held: Held): string | undefined;
   /** How long each stage lasts: until every part has read it, or nothing needs the old material any more. */
   waits: Record<string, number>;
-  next(held: Held, stage: string | undefined, settings: { natsHosts: string[] }): Promise<Taken>;
+  next(held: Held, stage: string | undefined, settings: { natsHosts: string[] }): Taken | Promise<Taken>;
 }
 
 const MINUTE = 60_000;
@@ -81,7 +81,7 @@ const box: Rotation = {
   waits: {},
   next: (held) => {
     const keys = [...setOf(held.box, 'box.jwks').keys, ...setOf(boxKeys(), 'box.jwks').keys];
-    return Promise.resolve({ stage: undefined, changes: { box: { 'box.jwks': text(keys) } } });
+    return { stage: undefined, changes: { box: { 'box.jwks': text(keys) } } };
   },
 };
 
@@ -133,8 +133,7 @@ const passwordOf = (kind: SecretKind): Rotation => ({
   waits: { known: READ, changed: READ },
   next({ [kind]: data = {} }, stage) {
     const { password = '', 'other-password': other = '', url = '', 'direct-url': direct } = data;
-    if (stage === undefined)
-      return Promise.resolve({ stage: 'known', changes: { [kind]: { 'other-password': randomText(32) } } });
+    if (stage === undefined) return { stage: 'known', changes: { [kind]: { 'other-password': randomText(32) } } };
     const set =
       (next: string) =>
       ({ setPassword: change = setPassword }: RotateSettings): Promise<void> =>
@@ -149,13 +148,9 @@ const passwordOf = (kind: SecretKind): Rotation => ({
         url: withPassword(url, other),
         ...(direct ? { 'direct-url': withPassword(direct, other) } : {}),
       };
-      return Promise.resolve({ stage: 'changed', changes: { [kind]: after }, inPostgres: set(other) });
+      return { stage: 'changed', changes: { [kind]: after }, inPostgres: set(other) };
     }
-    return Promise.resolve({
-      stage: undefined,
-      changes: { [kind]: { 'other-password': null } },
-      inPostgres: set(password),
-    });
+    return { stage: undefined, changes: { [kind]: { 'other-password': null } }, inPostgres: set(password) };
   },
 });
 
@@ -168,16 +163,18 @@ const firstAdmin: Rotation = {
   waits: {},
   next({ admin: data = {}, box: keys = {} }, stage) {
     const { email = '', password: known = '', 'next-password': password = '', 'next-token': token = '' } = data;
-    const made = admin(email, keys);
-    return Promise.resolve(
-      stage === undefined
-        ? { stage: 'made', changes: { admin: { 'next-password': made['password']!, 'next-token': made['token']! } } }
-        : {
-            stage: undefined,
-            changes: { admin: { password, token, 'next-password': null, 'next-token': null } },
-            inPostgres: ({ database }) => renewAdmin(database, { email, token, password, known }),
-          },
-    );
+    if (stage === undefined) {
+      const made = admin(email, keys);
+      return {
+        stage: 'made',
+        changes: { admin: { 'next-password': made['password']!, 'next-token': made['token']! } },
+      };
+    }
+    return {
+      stage: undefined,
+      changes: { admin: { password, token, 'next-password': null, 'next-token': null } },
+      inPostgres: ({ database }) => renewAdmin(database, { email, token, password, known }),
+    };
   },
 };
 
