@@ -72,8 +72,7 @@ export interface Stored {
 /** `stored`: null if the request ended without an envelope. */
 export async function webhookBody(ended: EndedRequest, stored: Stored | null, form: ResponseForm): Promise<Buffer> {
   if (!stored) return withoutEnvelope(ended);
-  // A larger result is never assembled.
-  // A comparison shows no output, and is small.
+  // A larger result is never assembled. A comparison shows no output, and is small.
   const tooLarge = stored.inflatedBytes !== null && stored.inflatedBytes > MAX_BODY_BYTES;
   const unpacked = await unpackResult(stored.packed);
   const head = await whole(answerOf(unpacked, ended, form, { withoutOutputs: true }).body, stored.packed);

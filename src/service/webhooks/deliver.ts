@@ -52,27 +52,20 @@ export interface DeliveryDeps {
   settings: DeliverySettings;
 }
 
-export interface Delivery {
-  inHand(): number;
-  stop(): Promise<void>;
-}
-
 const TIMEOUT_MS = 15_000;
 /** Longer than reading, assembling and sending can take. */
 const LEASE_SLACK_MS = 30_000;
 /** Polling interval, because a notification may be lost. */
 const LONGEST_SLEEP_MS = 10_000;
 const AFTER_FAILURE_MS = 1_000;
+
+const unsent = (error: string): Sent => ({ status: null, error, durationMs: 0 });
 /** The replica that claimed the webhook ended before it recorded the outcome. */
-const LOST = { status: null, error: 'the attempt was interrupted', durationMs: 0 } as const;
-const GONE = { status: null, error: 'the request or its token was deleted', durationMs: 0 } as const;
+const LOST = unsent('the attempt was interrupted');
+const GONE = unsent('the request or its token was deleted');
 /** The key may become available again: the schedule decides, as for a failing receiver. */
-const SEALED = {
-  status: null,
-  error: 'the signing secret or the address cannot be decrypted',
-  durationMs: 0,
-} as const;
-const UNREADABLE = { status: null, error: 'the result cannot be read', durationMs: 0 } as const;
+const SEALED = unsent('the signing secret or the address cannot be decrypted');
+const UNREADABLE = unsent('the result cannot be read');
 
 class CannotDecrypt extends Error {}
 
@@ -95,10 +88,11 @@ interface WebhookMessage {
 
 const namesOf = ({ id, requestId }: DueWebhook) => ({ webhook: id, ...requestFields({ id: requestId }) });
 
-export const startDelivery = (deps: DeliveryDeps): Delivery => new Outbox(deps);
+export const startDelivery = (deps: DeliveryDeps): Outbox => new Outbox(deps);
+export type Delivery = Outbox;
 
 /** The webhooks that this replica delivers. */
-class Outbox implements Delivery {
+class Outbox {
   readonly #deps: DeliveryDeps;
   readonly #holder = randomUUID();
   readonly #timeoutMs: number;
@@ -216,18 +210,12 @@ class Outbox implements Delivery {
     const { store, log, metrics } = this.#deps;
     const { step } = webhook;
     const began = new Date(store.clock.now());
-    const {
-      sent: { status, error, durationMs },
-      verdict,
-    } = await this.#resultOf(webhook);
-    const counted = await store.recordWebhook(
-      webhook.id,
-      this.#holder,
-      { at: began.toISOString(), status, ...(error === undefined ? {} : { error }), durationMs },
-      verdict,
-    );
-    metrics.attempted(counted ? verdict.state : 'late', durationMs);
+    const { sent, verdict } = await this.#resultOf(webhook);
+    const { status, error, durationMs } = sent;
+    const attempt = { at: began.toISOString(), status, ...(error === undefined ? {} : { error }), durationMs };
+    const counted = await store.recordWebhook(webhook.id, this.#holder, attempt, verdict);
     const { state } = verdict;
+    metrics.attempted(counted ? state : 'late', durationMs);
     log.info(
       { ...namesOf(webhook), step, status, state, ms: durationMs, ...(counted ? {} : { late: true }) },
       'webhook sent',
@@ -272,12 +260,7 @@ class Outbox implements Delivery {
     }
   }
 
-  async #send(
-    webhook: DueWebhook,
-    url: string,
-    secret: Buffer,
-    { body, trace: parent }: WebhookMessage,
-  ): Promise<Sent> {
+  async #send(webhook: DueWebhook, url: string, secret: Buffer, { body, trace: parent }: WebhookMessage) {
     const { store, tracer, settings } = this.#deps;
     const { requestId, step } = webhook;
     const trace = traceWebhook(tracer, { parent, requestId, attempt: step + 1 }, store.clock.now);
