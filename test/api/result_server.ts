@@ -3,7 +3,8 @@
  * reading back an ended request does not need.
  */
 import type { Accounts } from '../../src/service/accounts/accounts.ts';
-import { DEFAULTS, type Deps } from '../../src/service/api/deps.ts';
+import type { Deps } from '../../src/service/api/deps.ts';
+import { DEFAULTS } from './default_settings.ts';
 import { makeDrain } from '../../src/service/api/health_routes.ts';
 import { listen } from '../../src/service/api/http/http_server.ts';
 import { makeMetrics } from '../../src/service/api/api_metrics.ts';

@@ -1,6 +1,7 @@
 /** The API's pages alone: nothing that needs a database, a cluster or NATS is called. */
 import { pino } from 'pino';
-import { DEFAULTS, type Deps, type Settings } from '../../src/service/api/deps.ts';
+import type { Deps, Settings } from '../../src/service/api/deps.ts';
+import { DEFAULTS } from './default_settings.ts';
 import { makeDrain } from '../../src/service/api/health_routes.ts';
 import { listen, type HttpServer } from '../../src/service/api/http/http_server.ts';
 import { makeMetrics } from '../../src/service/api/api_metrics.ts';

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino, type Logger } from 'pino';
-import { DEFAULTS } from '../../src/service/api/deps.ts';
+import { DEFAULTS } from '../api/default_settings.ts';
 import { listen, type HttpServer } from '../../src/service/api/http/http_server.ts';
 import { makeApp } from '../../src/service/api/server.ts';
 import { wire, type Wired } from '../../src/service/api/wire.ts';

@@ -57,21 +57,6 @@ export interface Settings {
   graceMs: number;
 }
 
-export const DEFAULTS = {
-  allowWebhooks: [],
-  s3Hosts: [],
-  onlyReturnsRaw: false,
-  maxQueued: 10_000,
-  finishedMax: 5_000,
-  memoryBudgetBytes: 160_000_000,
-  consoleFolder: null,
-  siteFolder: null,
-  clientFolder: null,
-  samplesUrl: null,
-  mcpAnswerMs: 45_000,
-  graceMs: 60_000,
-} as const;
-
 /** Where files go that are sent with a request, and where runners read them. */
 export interface Uploads {
   spool: Spool;

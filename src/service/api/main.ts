@@ -19,7 +19,7 @@ import { makeLog, type Logger } from '../../base/log.ts';
 import { serveMetrics } from '../../platform/metrics/gate.ts';
 import { openStore } from '../../platform/store/store.ts';
 import { foldersOf } from './pages/page_routes.ts';
-import { DEFAULTS, type Uploads } from './deps.ts';
+import type { Uploads } from './deps.ts';
 import { listen } from './http/http_server.ts';
 import { serveLiveness } from '../../base/health.ts';
 import { signals } from '../../base/signals.ts';
@@ -160,6 +160,9 @@ const connect = (config: Config<'api'>, log: Logger, onConnected: () => void): P
     onError: (error) => log.warn({ err: error }, 'NATS error'),
   });
 
+const MCP_ANSWER_MS = 45_000;
+const GRACE_MS = 60_000;
+
 const wiringOf = (config: Config<'api'>, log: Logger, uploads: Uploads | undefined) => ({
   uploads,
   sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'cannot reload the seal keys')),
@@ -172,11 +175,11 @@ const wiringOf = (config: Config<'api'>, log: Logger, uploads: Uploads | undefin
     instance: config.podName,
   },
   settings: {
-    ...DEFAULTS,
     ...config,
     ...foldersOf(config),
     samplesUrl: config.samplesUrl || null,
-    mcpAnswerMs: config.mcp ? DEFAULTS.mcpAnswerMs : null,
+    mcpAnswerMs: config.mcp ? MCP_ANSWER_MS : null,
+    graceMs: GRACE_MS,
   },
 });
 
