@@ -1,3 +1,12 @@
+/** Those who ask for the work while it is under way share that run of it. */
+export function oneRun<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () =>
+    (running ??= work().finally(() => {
+      running = undefined;
+    }));
+}
+
 /** How many may work at once. The others wait in order. */
 export interface Turns {
   /** Those that wait. */

@@ -1,6 +1,7 @@
 /** JWTs of sessions and of links in mails. Each kind has its own audience, so one is never accepted as another. */
 import { calculateJwkThumbprint, errors, exportJWK, generateKeyPair, jwtVerify, SignJWT, type JWK } from 'jose';
 import type { Logger } from '../../base/log.ts';
+import { oneRun } from '../../base/turns.ts';
 import type { Store } from '../../platform/store/store.ts';
 import type { Box } from './box.ts';
 
@@ -30,12 +31,6 @@ interface SigningKey extends JWK {
   kid: string;
 }
 
-interface SigningKeys {
-  current(): Promise<SigningKey>;
-  /** Undefined: no valid key has this id. */
-  publicKey(kid: string): Promise<JWK | undefined>;
-}
-
 interface Loaded {
   signing: SigningKey | null;
   signsUntil: number;
@@ -43,17 +38,16 @@ interface Loaded {
   at: number;
 }
 
-export function makeSigningKeys({
-  store,
-  box,
-  log,
-}: {
+interface KeyParts {
   store: Pick<Store, 'signingKeys' | 'addSigningKey' | 'clock'>;
   box: Box;
   log: Logger;
-}): SigningKeys {
+}
+
+type SigningKeys = ReturnType<typeof makeSigningKeys>;
+
+export function makeSigningKeys({ store, box, log }: KeyParts) {
   let loaded: Loaded | undefined;
-  let loading: Promise<Loaded> | undefined;
 
   async function load(): Promise<Loaded> {
     const records = await store.signingKeys();
@@ -92,17 +86,10 @@ export function makeSigningKeys({
     log.info({ kid }, 'JWT signing key created');
   }
 
-  const reload = (): Promise<Loaded> => {
-    loading ??= load()
-      .then((next) => (loaded = next))
-      .finally(() => {
-        loading = undefined;
-      });
-    return loading;
-  };
+  const reload = oneRun(async () => (loaded = await load()));
 
   return {
-    async current() {
+    async current(): Promise<SigningKey> {
       let keys = loaded ?? (await reload());
       if (!keys.signing || keys.signsUntil - RENEW_MS < store.clock.now()) {
         // Another replica may have created one meanwhile.
@@ -115,7 +102,8 @@ export function makeSigningKeys({
       if (!keys.signing) throw new Error('no JWT signing key');
       return keys.signing;
     },
-    async publicKey(kid) {
+    /** Undefined: no valid key has this id. */
+    async publicKey(kid: string): Promise<JWK | undefined> {
       const keys = loaded ?? (await reload());
       const known = keys.public.get(kid);
       if (known || performance.now() - keys.at < RELOAD_MS) return known;

@@ -1,10 +1,9 @@
 /** `GET cluster`: state of the cluster, as last reported by its leader. */
 import Type from 'typebox';
-import type { Logger } from '../../../base/log.ts';
+import { oneRun } from '../../../base/turns.ts';
 import { ClusterSnapshot, SNAPSHOT_EVERY_MS, SNAPSHOT_STALE_MS } from '../../../platform/bus/cluster_snapshot.ts';
 import type { Bus } from '../../../platform/bus/connect.ts';
 import { SUBJECT } from '../../../platform/bus/messages.ts';
-import type { Store } from '../../../platform/store/store.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -12,31 +11,18 @@ import type { Context } from '../http/request_context.ts';
 
 const ANSWER_MS = 1_500;
 
-interface NewestDeps {
-  bus: Pick<Bus, 'request'>;
-  store: Pick<Store, 'clock'>;
-  log: Logger;
-}
-
 /** The newest snapshot of the cluster, which the leader creates on request. */
-export function newestSnapshot({ bus, store, log }: NewestDeps) {
+export function newestSnapshot({ bus, store, log }: { bus: Pick<Bus, 'request'> } & Pick<Deps, 'store' | 'log'>) {
   let newest: ClusterSnapshot | undefined;
-  let asking: Promise<void> | undefined;
   const ageOf = ({ at }: ClusterSnapshot): number => Math.max(0, store.clock.now() - Date.parse(at));
 
-  /** Concurrent readers share one request. */
-  const ask = (): Promise<void> =>
-    (asking ??= bus
-      .request<ClusterSnapshot>(SUBJECT.cluster, {}, ANSWER_MS)
-      .then(
-        (snapshot) => {
-          newest = snapshot;
-        },
-        (error: unknown) => log.debug({ err: error }, 'no cluster snapshot from the leader'),
-      )
-      .finally(() => {
-        asking = undefined;
-      }));
+  const ask = oneRun(async () => {
+    try {
+      newest = await bus.request<ClusterSnapshot>(SUBJECT.cluster, {}, ANSWER_MS);
+    } catch (error) {
+      log.debug({ err: error }, 'no cluster snapshot from the leader');
+    }
+  });
 
   return {
     /** Undefined: no leader has answered this replica yet. The age is by the clock of Postgres. */

@@ -4,6 +4,7 @@
  */
 import { queueShare } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/log.ts';
+import { oneRun } from '../../../base/turns.ts';
 import { PROBE_JOBS, type KubeClient } from '../../../platform/kube/client.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import { ACCOUNT_QUEUE_FULL } from '../../result/texts.ts';
@@ -104,9 +105,8 @@ export function makeObjectRoom(
   /** Refusals that are due, below 1 after each check. */
   let owed = 0;
   let at = -Infinity;
-  let counting: Promise<void> | undefined;
 
-  const count = async (): Promise<void> => {
+  const count = oneRun(async () => {
     try {
       const { items, remaining } = await kube.list(PROBE_JOBS, { namespace, limit: 1, deadlineMs: OBJECTS_FRESH_MS });
       const objects = items.length + remaining;
@@ -117,15 +117,12 @@ export function makeObjectRoom(
     } catch (error) {
       log.debug({ err: error }, 'cannot count ProbeJobs');
     }
-  };
+  });
 
   return {
     /** Throws an error for the caller. */
     check(): void {
-      if (now() - at > OBJECTS_FRESH_MS)
-        counting ??= count().finally(() => {
-          counting = undefined;
-        });
+      if (now() - at > OBJECTS_FRESH_MS) void count();
       if (now() - at > OBJECTS_STALE_MS || share === 0) return;
       owed += share;
       if (owed < 1) return;

@@ -4,6 +4,7 @@
  */
 import type { Ended } from '../../../platform/bus/messages.ts';
 import type { Logger } from '../../../base/log.ts';
+import { oneRun } from '../../../base/turns.ts';
 
 interface WaitingOptions {
   /** The ended ones among these, in any order. */
@@ -16,7 +17,6 @@ const BATCH = 500;
 
 export function makeWaiting({ look, log, everyMs = 2_000 }: WaitingOptions) {
   const waiters = new Map<string, Set<(end: Ended) => void>>();
-  let looking: Promise<void> | undefined;
 
   /** A notice of an end arrived. There may be no waiter (any more). */
   const ended = (end: Ended): void => waiters.get(end.id)?.forEach((tell) => tell(end));
@@ -28,16 +28,11 @@ export function makeWaiting({ look, log, everyMs = 2_000 }: WaitingOptions) {
     }
   }
 
-  const lookNow = (): Promise<void> => {
-    looking ??= lookOnce()
-      .catch((error: unknown) =>
-        log.warn({ err: error, waiting: waiters.size }, 'cannot poll Postgres for ended requests'),
-      )
-      .finally(() => {
-        looking = undefined;
-      });
-    return looking;
-  };
+  const lookNow = oneRun(() =>
+    lookOnce().catch((error: unknown) =>
+      log.warn({ err: error, waiting: waiters.size }, 'cannot poll Postgres for ended requests'),
+    ),
+  );
 
   const timer = setInterval(() => {
     if (waiters.size > 0) void lookNow();
