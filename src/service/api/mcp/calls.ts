@@ -65,11 +65,7 @@ interface InnerCall {
   requestId(): string | undefined;
 }
 
-export interface Inside {
-  /** Must be set before the first call. */
-  handler: RequestListener;
-  call(request: InnerRequest): InnerCall;
-}
+export type Inside = ReturnType<typeof makeInside>;
 
 /** Larger answers are not read: parsing one must not hold up other callers. */
 const MOST_BYTES = 2 * 1024 * 1024;
@@ -129,7 +125,7 @@ async function readWhole(answer: IncomingMessage, length: number): Promise<Answe
   }
 }
 
-export function makeInside(): Inside {
+export function makeInside() {
   const watching = new WeakMap<object, (response: ServerResponse) => void>();
   const turns = makeTurns(LONG_AT_ONCE);
   const byAccount = new Map<number, Turns>();
@@ -188,12 +184,9 @@ export function makeInside(): Inside {
     return { answered, requestId: () => response?.getHeader('X-Request-Id')?.toString() };
   }
 
-  const inside: Inside = {
-    handler: (_request, response) => {
-      response.writeHead(503).end();
-    },
-    call,
-  };
+  const noHandler: RequestListener = (_request, response) => void response.writeHead(503).end();
+  /** `handler`: must be set before the first call. */
+  const inside = { handler: noHandler, call };
   return inside;
 }
 

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import Type from 'typebox';
+import { isObject } from '../../../base/is_object.ts';
 import { errorResponse, type Operation } from '../openapi/operation.ts';
 import { REQUEST_TOOLS } from './tools/request_tools.ts';
 import { searchTool } from './tools/search.ts';
@@ -61,12 +62,12 @@ function refuse(ctx: Context, status: number, id: unknown, error: { code: number
 /** The message, or undefined if it was answered. */
 function messageIn(ctx: Context): object | undefined {
   const { value } = ctx.state.checked as TextBody;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     const message = Array.isArray(value) ? 'batches are not accepted: send one message' : 'must be a JSON object';
     refuse(ctx, 400, null, { code: INVALID_REQUEST, message });
     return undefined;
   }
-  const { method, id } = value as { method?: unknown; id?: unknown };
+  const { method, id } = value;
   // Nothing here changes: such a stream would only hold a connection.
   if (method === 'subscriptions/listen') {
     refuse(ctx, 404, id, { code: METHOD_NOT_FOUND, message: 'there are no notifications to subscribe to' });

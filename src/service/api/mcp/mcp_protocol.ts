@@ -79,13 +79,22 @@ async function getTask(calls: Calls, id: string) {
 }
 
 /** A request that has ended stays as it is. */
-async function cancelTask(calls: Calls, id: string): Promise<void> {
+async function cancelTask(calls: Calls, id: string): Promise<object> {
   try {
     await calls.ask('POST', `/v1/probe/${id}/cancel`, {});
   } catch (error) {
     if (!(error instanceof Refused) || error.status !== 409) throw error;
   }
+  return {};
 }
+
+/** Tasks never ask for input: a known one ignores what it is sent. */
+async function updateTask(calls: Calls, id: string): Promise<object> {
+  await getTask(calls, id);
+  return {};
+}
+
+const ON_TASK = { 'tasks/get': getTask, 'tasks/cancel': cancelTask, 'tasks/update': updateTask };
 
 const WHAT_NOW: Readonly<Record<number, string>> = {
   401: 'The token is not valid or has expired.',
@@ -197,29 +206,12 @@ const onTask =
   };
 
 function serveTasks(sdk: Sdk, server: Server, calls: Calls): void {
-  const schemas = { params: taskParams };
-  server.setRequestHandler(
-    'tasks/get',
-    schemas,
-    onTask(sdk, async (id) => ({ ...(await getTask(calls, id)) })),
-  );
-  server.setRequestHandler(
-    'tasks/cancel',
-    schemas,
-    onTask(sdk, async (id) => {
-      await cancelTask(calls, id);
-      return {};
-    }),
-  );
-  // Tasks never ask for input: a known one ignores what it is sent.
-  server.setRequestHandler(
-    'tasks/update',
-    schemas,
-    onTask(sdk, async (id) => {
-      await getTask(calls, id);
-      return {};
-    }),
-  );
+  for (const [method, work] of Object.entries(ON_TASK))
+    server.setRequestHandler(
+      method,
+      { params: taskParams },
+      onTask(sdk, async (id) => ({ ...(await work(calls, id)) })),
+    );
 }
 
 function factoryOf(sdk: Sdk, tools: readonly Tool[]): McpServerFactory {

@@ -1,4 +1,5 @@
 /** Results of requests, reduced to what a reader needs first. */
+import { isObject } from '../../../../base/is_object.ts';
 import { FILE_ROWS, sectionOf } from '../../../../media/tools/table.ts';
 import { ApiError, invalid } from '../../errors.ts';
 import { parsePath, partOf, type Said, textOf } from '../answer_text.ts';
@@ -14,8 +15,7 @@ export function valueOf({ text }: { text: string }): unknown {
   }
 }
 
-export const membersOf = (value: unknown): Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
+export const membersOf = (value: unknown): Members => (isObject(value) ? value : {});
 
 const requestIdOf = (value: unknown): string | undefined => {
   const { request_id: id } = membersOf(membersOf(value)['metadata']);
