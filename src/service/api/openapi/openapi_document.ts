@@ -375,13 +375,7 @@ export function openapi(operations: readonly Operation[]): Handler[] {
       ctx.set('ETag', etag);
       ctx.type = 'application/json';
       ctx.status = 200;
-      if (
-        ctx
-          .get('If-None-Match')
-          .split(',')
-          .some((tag) => tag.trim().replace(/^W\//, '') === etag)
-      )
-        ctx.status = 304;
+      if (ctx.fresh) ctx.status = 304;
       else ctx.body = text;
     },
   ];

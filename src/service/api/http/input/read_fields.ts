@@ -4,6 +4,7 @@
  */
 import { Ajv, type ErrorObject } from 'ajv';
 import { ApiError, invalid, unreadable } from '../../errors.ts';
+import { isObject } from '../../../../base/is_object.ts';
 import { nearest } from '../../../../base/nearest.ts';
 import type { Input } from '../request_context.ts';
 import { JSON_BOUNDS, type JsonBounds, type JsonBudget, JsonRefused, parseJson } from './bounded_json.ts';
@@ -118,7 +119,7 @@ function scalar(field: Field, text: string): unknown {
 function objectOf(name: string, text: string, budget: JsonBudget): unknown {
   try {
     const value = parseJson(text, budget);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+    if (isObject(value)) return value;
   } catch (error) {
     if (error instanceof JsonRefused) {
       const { message, repeated } = error;
@@ -217,9 +218,9 @@ ajv.addKeyword(ALIASES);
 export const OFF_WITH = 'x-off-with';
 ajv.addKeyword(OFF_WITH);
 
-const sectionIn = (input: object, name: string): Record<string, unknown> | undefined => {
-  const members = (input as Record<string, unknown>)[name];
-  return typeof members === 'object' && members !== null ? (members as Record<string, unknown>) : undefined;
+const sectionIn = (input: Record<string, unknown>, name: string): Record<string, unknown> | undefined => {
+  const members = input[name];
+  return isObject(members) ? members : undefined;
 };
 
 /** Before defaults are filled in: renames members given by an alias, then sets those that another one switches off. */
@@ -232,7 +233,7 @@ function preparing(schema: Field): (input: unknown) => void {
     other === undefined ? [] : [{ ...at, other }],
   );
   return (input) => {
-    if (typeof input !== 'object' || input === null) return;
+    if (!isObject(input)) return;
     for (const { section, name, alias } of renamed) {
       const members = sectionIn(input, section);
       if (!members || !Object.hasOwn(members, alias)) continue;
@@ -395,8 +396,7 @@ export function makeReader<T>(schema: object, bounds: JsonBounds = JSON_BOUNDS):
   const check = makeCheck<T>(field);
   return (input) => {
     if (input.form === 'json') {
-      if (typeof input.value !== 'object' || input.value === null || Array.isArray(input.value))
-        throw unreadable('must be a JSON object');
+      if (!isObject(input.value)) throw unreadable('must be a JSON object');
       return check(input.value);
     }
     const budget = { ...bounds, used: 0 };
