@@ -31,7 +31,7 @@ import { makeStanding } from './probe/standing.ts';
 import { makeMetrics } from './api_metrics.ts';
 import { makeTokenCache } from './http/token_cache.ts';
 import { makeWaiting } from './probe/waiting_callers.ts';
-import { fetchFor } from './sso/issuer_fetch.ts';
+import { issuerFetch, placeOfIssuer } from './sso/issuer_fetch.ts';
 import { makeIssuers } from './sso/issuers.ts';
 import { makeWorkPool } from './work/pool.ts';
 
@@ -123,10 +123,11 @@ export function wire({
     },
   });
 
+  const toIssuers = { ...webhooks, denyCidrs: settings.denyCidrs, allow: accountSettings.issuers.map(placeOfIssuer) };
   const deps: Deps = {
     store,
     accounts,
-    issuers: makeIssuers(accountSettings, { fetch: fetchFor(accountSettings, webhooks, settings), log }),
+    issuers: makeIssuers(accountSettings, { fetch: issuerFetch(toIssuers), log }),
     kube,
     tokens,
     waiting,

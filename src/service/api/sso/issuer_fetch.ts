@@ -62,14 +62,8 @@ export function issuerFetch({ egress, ca, denyCidrs, allow }: IssuerNetwork): Is
   return (address, sent) => within(TIMEOUT_MS, ask(address, sent, connect));
 }
 
-const hostOf = ({ issuer }: { issuer: string }): SourceException => {
+/** The operator has named the issuers: they may be inside the network. What else an issuer refers to may not. */
+export const placeOfIssuer = ({ issuer }: { issuer: string }): SourceException => {
   const { hostname, port } = new URL(issuer);
   return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 443 : Number(port) };
 };
-
-/** The operator has named the issuers: they may be inside the network. What else an issuer refers to may not. */
-export const fetchFor = (
-  { issuers }: { issuers: readonly { issuer: string }[] },
-  { egress, ca }: Pick<IssuerNetwork, 'egress' | 'ca'>,
-  { denyCidrs }: Pick<IssuerNetwork, 'denyCidrs'>,
-): IssuerFetch => issuerFetch({ egress, ca, denyCidrs, allow: issuers.map(hostOf) });
