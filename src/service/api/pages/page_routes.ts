@@ -66,12 +66,20 @@ export const pageHeaders = (policy: Readonly<Record<string, string>>): Record<st
   'Cross-Origin-Resource-Policy': 'same-origin',
 });
 
-/** The name of an asset contains a hash of its content; anything else is checked again each time. */
-function sendStaticFile(
+interface Sending {
+  /** The name of an asset contains a hash of its content; anything else is checked again each time. */
+  isAsset?: boolean;
+  status?: number;
+}
+
+function send(
   ctx: Context,
-  { type, etag, bodies }: StaticFile,
-  { headers, isAsset, status = 200 }: { headers: Record<string, string>; isAsset: boolean; status?: number },
+  file: StaticFile | undefined,
+  headers: Record<string, string>,
+  { isAsset = false, status = 200 }: Sending = {},
 ): void {
+  if (!file) throw notFound();
+  const { type, etag, bodies } = file;
   const packing = (ctx.acceptsEncodings(...bodies.keys()) || 'identity') as Packing;
   ctx.set({
     ...headers,
@@ -120,11 +128,6 @@ function filesIn(folder: string, log: Logger, failed: string): Files | null {
   }
 }
 
-function send(ctx: Context, file: StaticFile | undefined, headers: Record<string, string>, isAsset = false): void {
-  if (!file) throw notFound();
-  sendStaticFile(ctx, file, { headers, isAsset });
-}
-
 const redirect = (ctx: Context, path: string): void => {
   ctx.set('Cache-Control', 'no-cache');
   ctx.redirect(path);
@@ -152,7 +155,9 @@ export function consoleRoutes(folder: string, log: Logger): Routes {
     '/': redirected('/app/'),
     '/verify': redirected('/app/verify'),
     '/reset': redirected('/app/reset'),
-    '/app/assets/:name': answered((ctx) => send(ctx, files.get(`/assets/${paramOf(ctx, 'name')}`), CONSOLE, true)),
+    '/app/assets/:name': answered((ctx) =>
+      send(ctx, files.get(`/assets/${paramOf(ctx, 'name')}`), CONSOLE, { isAsset: true }),
+    ),
     '/app{/*path}': answered((ctx) => (ctx.path === '/app' ? redirect(ctx, '/app/') : send(ctx, page, CONSOLE))),
   };
 }
@@ -184,8 +189,8 @@ export function siteRoutes(folder: string, log: Logger): Routes {
         return redirect(ctx, path.slice(0, -1));
       const found = files.get(pathOf(path));
       const page = found || isStatic(path) ? undefined : files.get('/docs/404.html');
-      if (page) sendStaticFile(ctx, page, { headers: SITE, isAsset: false, status: 404 });
-      else send(ctx, found, SITE, path.startsWith('/docs/assets/'));
+      if (page) send(ctx, page, SITE, { status: 404 });
+      else send(ctx, found, SITE, { isAsset: path.startsWith('/docs/assets/') });
     }),
   };
 }
