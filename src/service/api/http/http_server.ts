@@ -18,29 +18,19 @@ interface Progress {
 }
 
 /** Pure. `history`: one entry per sample with unsent data, oldest first. */
-export function isSlow(
-  history: readonly Progress[],
-  { overMs = OVER_MS, leastBytesPerS = LEAST_BYTES_PER_S } = {},
-): boolean {
+export function isSlow(history: readonly Progress[], overMs = OVER_MS): boolean {
   const last = history.at(-1);
   const first = history.findLast(({ at }) => last !== undefined && last.at - at >= overMs);
-  return (
-    first !== undefined &&
-    last !== undefined &&
-    last.taken - first.taken < (leastBytesPerS * (last.at - first.at)) / 1_000
-  );
+  if (!first || !last) return false;
+  return last.taken - first.taken < (LEAST_BYTES_PER_S * (last.at - first.at)) / 1_000;
 }
 
 interface SlowSocketOptions {
   overMs?: number;
-  leastBytesPerS?: number;
   onClosed?: () => void;
 }
 
-function closeSlowSockets(
-  server: Server,
-  { overMs = OVER_MS, leastBytesPerS = LEAST_BYTES_PER_S, onClosed = () => {} }: SlowSocketOptions = {},
-): void {
+function closeSlowSockets(server: Server, { overMs = OVER_MS, onClosed = () => {} }: SlowSocketOptions): void {
   const histories = new Map<Socket, Progress[]>();
   server.on('connection', (socket: Socket) => {
     histories.set(socket, []);
@@ -56,7 +46,7 @@ function closeSlowSockets(
       }
       history.push({ at, taken: socket.bytesWritten - socket.writableLength });
       if (history.length > 2 * STEPS) history.shift();
-      if (!isSlow(history, { overMs, leastBytesPerS })) continue;
+      if (!isSlow(history, overMs)) continue;
       onClosed();
       socket.destroy();
     }
