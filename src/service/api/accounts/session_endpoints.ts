@@ -368,15 +368,6 @@ export const endSession = endpoint(
 const SignOutQuery = closed({ 'logout-all': flag(false, 'End every session of the user.'), 'ret-url': RetUrl });
 const SignOutAnswer = closed({ success: Type.Literal(true), 'ret-url': orNull(Type.String()) });
 
-async function endCalling(deps: Deps, ctx: Context): Promise<void> {
-  const { sessionId } = callerOf(ctx);
-  const asked = checkedBy(SignOutQuery, ctx);
-  if (asked['logout-all']) await end(deps, ctx, null);
-  else if (sessionId !== null) await end(deps, ctx, sessionId);
-  clearCookie(ctx, deps);
-  ctx.body = { success: true, 'ret-url': safeRetUrl(asked['ret-url']) };
-}
-
 export const signOut = endpoint(
   'DELETE auth/sign-out',
   {
@@ -386,5 +377,12 @@ export const signOut = endpoint(
     description: 'A call with an API token has no session to end, unless `logout-all` is set.',
     answer: { description: 'Signed out.', schema: SignOutAnswer },
   },
-  endCalling,
+  async (deps, ctx) => {
+    const { sessionId } = callerOf(ctx);
+    const asked = checkedBy(SignOutQuery, ctx);
+    if (asked['logout-all']) await end(deps, ctx, null);
+    else if (sessionId !== null) await end(deps, ctx, sessionId);
+    clearCookie(ctx, deps);
+    ctx.body = { success: true, 'ret-url': safeRetUrl(asked['ret-url']) };
+  },
 );

@@ -224,11 +224,10 @@ async function list(deps: Deps, ctx: Context): Promise<void> {
       throw notFound();
   const { rows: tokens, total } = await store.listTokens({ owners, sort, ...pageOf(pagination) });
   const listed = await listedTokens(deps, tokens);
-  const { filter, ...echo } = listEcho(
-    { filter: { 'user-id': asked }, pagination, sort },
-    { count: listed.length, total },
-  );
-  ctx.body = { filter, 'api-tokens': listed, ...echo };
+  ctx.body = {
+    'api-tokens': listed,
+    ...listEcho({ filter: { 'user-id': asked }, pagination, sort }, { count: listed.length, total }),
+  };
 }
 
 export const listTokens = endpoint(

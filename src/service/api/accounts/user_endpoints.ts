@@ -104,11 +104,10 @@ async function list({ store }: Deps, ctx: Context): Promise<void> {
     sort,
     ...pageOf(pagination),
   });
-  const { filter, ...echo } = listEcho(
-    { filter: { status, email, id }, pagination, sort },
-    { count: users.length, total },
-  );
-  ctx.body = { filter, users: users.map(listedUser), ...echo };
+  ctx.body = {
+    users: users.map(listedUser),
+    ...listEcho({ filter: { status, email, id }, pagination, sort }, { count: users.length, total }),
+  };
 }
 
 export const listUsers = endpoint(
@@ -123,14 +122,6 @@ export const listUsers = endpoint(
   list,
 );
 
-async function readSelf({ store }: Deps, ctx: Context): Promise<void> {
-  ctx.body = shownUser(known(await store.findUser(callerOf(ctx).userId)));
-}
-
-async function readOne(deps: Deps, ctx: Context): Promise<void> {
-  ctx.body = shownUser(await findSeen(deps, ctx, callerOf(ctx)));
-}
-
 export const readCurrent = endpoint(
   'GET user/current',
   {
@@ -138,7 +129,9 @@ export const readCurrent = endpoint(
     summary: 'Read your user',
     answer: { description: 'The caller.', schema: ShownUser },
   },
-  readSelf,
+  async ({ store }, ctx) => {
+    ctx.body = shownUser(known(await store.findUser(callerOf(ctx).userId)));
+  },
 );
 export const readUser = endpoint(
   'GET user/:id',
@@ -148,7 +141,9 @@ export const readUser = endpoint(
     params: { id: Id },
     answer: { description: 'The user: yourself, a sub-user or, for an administrator, anyone.', schema: ShownUser },
   },
-  readOne,
+  async (deps, ctx) => {
+    ctx.body = shownUser(await findSeen(deps, ctx, callerOf(ctx)));
+  },
 );
 
 const MakeBody = closed({
@@ -159,6 +154,11 @@ const MakeBody = closed({
 });
 const MakeAnswer = closed({ user: ShownUser });
 const CODE_MS = 7 * 86_400_000;
+
+function checkGrant(caller: Caller, permissions: readonly string[]): void {
+  const beyond = notToGive(caller, permissions);
+  if (beyond !== undefined) throw new ApiError('beyond-caller', { text: `permissions: you cannot grant ${beyond}` });
+}
 
 /** A mail with a code for a new user, to set a password with. Null: there are no mails, or no passwords. */
 async function invitation({ accounts, store }: Deps, caller: Caller) {
@@ -188,8 +188,7 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
     permissions = subUserDefaults(caller),
     restrictions = [],
   } = checkedBy(MakeBody, ctx);
-  const beyond = notToGive(caller, permissions);
-  if (beyond !== undefined) throw new ApiError('beyond-caller', { text: `permissions: you cannot grant ${beyond}` });
+  checkGrant(caller, permissions);
   // This reveals whether an address has an account, so it is limited.
   await accounts.attempts.take('invite:account', { account: caller.rootUserId });
   const { mostSubUsers, mostTokens } = accounts.settings;
@@ -260,22 +259,8 @@ function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Chang
       restrictions: restrictions ?? [],
     };
   }
-  const beyond = permissions && notToGive(caller, permissions);
-  if (beyond !== undefined) throw new ApiError('beyond-caller', { text: `permissions: you cannot grant ${beyond}` });
+  checkGrant(caller, permissions ?? []);
   return { ...names, permissions, restrictions };
-}
-
-async function changeSelf(deps: Deps, ctx: Context): Promise<void> {
-  const { 'first-name': firstName, 'last-name': lastName } = checkedBy(OwnBody, ctx);
-  const own = known(await deps.store.findUser(callerOf(ctx).userId));
-  ctx.body = shownUser(await change(deps, ctx, own, { firstName, lastName }));
-}
-
-async function changeOne(deps: Deps, ctx: Context): Promise<void> {
-  const caller = callerOf(ctx);
-  const target = await findOwn(deps, ctx, caller);
-  const changed = changeOf(caller, target, checkedBy(ChangeBody, ctx));
-  ctx.body = shownUser(await change(deps, ctx, target, changed));
 }
 
 export const changeCurrent = endpoint(
@@ -286,7 +271,11 @@ export const changeCurrent = endpoint(
     body: OwnBody,
     answer: { description: 'The changed user.', schema: ShownUser },
   },
-  changeSelf,
+  async (deps, ctx) => {
+    const { 'first-name': firstName, 'last-name': lastName } = checkedBy(OwnBody, ctx);
+    const own = known(await deps.store.findUser(callerOf(ctx).userId));
+    ctx.body = shownUser(await change(deps, ctx, own, { firstName, lastName }));
+  },
 );
 export const changeUser = endpoint(
   'PUT user/:id',
@@ -298,7 +287,12 @@ export const changeUser = endpoint(
     description: 'Omitted fields keep their value. Callers can grant only permissions that they have.',
     answer: { description: 'The changed user.', schema: ShownUser },
   },
-  changeOne,
+  async (deps, ctx) => {
+    const caller = callerOf(ctx);
+    const target = await findOwn(deps, ctx, caller);
+    const changed = changeOf(caller, target, checkedBy(ChangeBody, ctx));
+    ctx.body = shownUser(await change(deps, ctx, target, changed));
+  },
 );
 
 // A change requires the caller's own password, so an unattended session is not enough.
@@ -358,14 +352,6 @@ export const anothersPassword = endpoint(
 
 const StatusBody = closed({ status: oneOf(STATUSES, { description: 'The new status.' }) });
 
-async function setStatus(deps: Deps, ctx: Context): Promise<void> {
-  const caller = callerOf(ctx);
-  const target = await findOwn(deps, ctx, caller);
-  if (target.id === caller.userId || target.role === 'root')
-    throw new ApiError('own-account', { text: "you cannot change your own status or the root user's" });
-  ctx.body = shownUser(await change(deps, ctx, target, { status: checkedBy(StatusBody, ctx).status }));
-}
-
 export const userStatus = endpoint(
   'PUT user/:id/status',
   {
@@ -376,7 +362,13 @@ export const userStatus = endpoint(
     description: 'Takes effect on every replica within a second.',
     answer: { description: 'The changed user.', schema: ShownUser },
   },
-  setStatus,
+  async (deps, ctx) => {
+    const caller = callerOf(ctx);
+    const target = await findOwn(deps, ctx, caller);
+    if (target.id === caller.userId || target.role === 'root')
+      throw new ApiError('own-account', { text: "you cannot change your own status or the root user's" });
+    ctx.body = shownUser(await change(deps, ctx, target, { status: checkedBy(StatusBody, ctx).status }));
+  },
 );
 
 async function erase(deps: Deps, ctx: Context): Promise<void> {
@@ -416,11 +408,6 @@ async function shownInForce({ store }: Deps, id: number, limits: UserLimits | nu
   return shownUserLimits(limits, inForce);
 }
 
-async function readLimits(deps: Deps, ctx: Context): Promise<void> {
-  const { id } = await findSeen(deps, ctx, callerOf(ctx));
-  ctx.body = await shownInForce(deps, id, await deps.store.userLimits(id));
-}
-
 const auditedLimits = (limits: UserLimits) => ({
   ...shownLimits(limits),
   'account-concurrency': limits.accountConcurrency,
@@ -454,7 +441,10 @@ export const userLimits = endpoint(
       schema: ShownUserLimits,
     },
   },
-  readLimits,
+  async (deps, ctx) => {
+    const { id } = await findSeen(deps, ctx, callerOf(ctx));
+    ctx.body = await shownInForce(deps, id, await deps.store.userLimits(id));
+  },
 );
 export const setUserLimits = endpoint(
   'PUT user/:id/limits',

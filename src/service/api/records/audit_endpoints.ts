@@ -103,16 +103,6 @@ const VISIBLE =
   'root user of an account those of the whole account, of erased users, too; an administrator those of everybody. ' +
   'Secrets and names are not in it.';
 
-async function list(deps: Deps, ctx: Context): Promise<void> {
-  const { pagination, sort, ...filter } = checkedBy(ListQuery, ctx);
-  const page = { order: sort.order, ...pageOf(pagination) } as const;
-  const { rows, total } = await deps.store.listAudit(await filterOf(deps, ctx, filter), page);
-  ctx.body = {
-    entries: rows.map(shownEntry),
-    ...listEcho({ filter, pagination, sort }, { count: rows.length, total }),
-  };
-}
-
 export const auditList = endpoint(
   'GET audit',
   {
@@ -122,7 +112,15 @@ export const auditList = endpoint(
     description: VISIBLE,
     answer: { description: 'A page of entries, newest first.', schema: listSchema('entries', Entry) },
   },
-  list,
+  async (deps, ctx) => {
+    const { pagination, sort, ...filter } = checkedBy(ListQuery, ctx);
+    const page = { order: sort.order, ...pageOf(pagination) } as const;
+    const { rows, total } = await deps.store.listAudit(await filterOf(deps, ctx, filter), page);
+    ctx.body = {
+      entries: rows.map(shownEntry),
+      ...listEcho({ filter, pagination, sort }, { count: rows.length, total }),
+    };
+  },
 );
 
 const BATCH = 500;
@@ -139,15 +137,6 @@ async function* linesOf(deps: Deps, account: number, filter: AuditFilter, first:
   }
 }
 
-async function exportLines(deps: Deps, ctx: Context): Promise<void> {
-  const filter = await filterOf(deps, ctx, checkedBy(ExportQuery, ctx));
-  const first = await deps.store.auditAfter(filter, null, BATCH);
-  ctx.set('Content-Disposition', 'attachment; filename="audit.ndjson"');
-  ctx.body = Readable.from(linesOf(deps, callerOf(ctx).rootUserId, filter, first), { objectMode: false });
-  // Setting a stream clears the type.
-  ctx.type = 'application/x-ndjson';
-}
-
 export const auditExport = endpoint(
   'GET audit/export',
   {
@@ -157,5 +146,12 @@ export const auditExport = endpoint(
     description: `${VISIBLE} A line of JSON for each entry, oldest first; an answer that is cut is incomplete.`,
     answer: { description: 'All entries.', mediaType: 'application/x-ndjson', schema: Entry },
   },
-  exportLines,
+  async (deps, ctx) => {
+    const filter = await filterOf(deps, ctx, checkedBy(ExportQuery, ctx));
+    const first = await deps.store.auditAfter(filter, null, BATCH);
+    ctx.set('Content-Disposition', 'attachment; filename="audit.ndjson"');
+    ctx.body = Readable.from(linesOf(deps, callerOf(ctx).rootUserId, filter, first), { objectMode: false });
+    // Setting a stream clears the type.
+    ctx.type = 'application/x-ndjson';
+  },
 );

@@ -120,14 +120,6 @@ async function sendReport(
 const ID = { id: Type.String({ format: 'uuid', description: 'The request id.' }) };
 const HTML = { mediaType: 'text/html', schema: Type.String() };
 
-async function readReport(deps: Deps, ctx: Context): Promise<void> {
-  const caller = callerOf(ctx);
-  const row = await deps.store.readLog(uuidOf(ctx), (await visibleUsers(deps, caller)) ?? 'everyone');
-  if (!row) throw notFound();
-  ctx.set('Content-Disposition', `attachment; filename="report-${row.id}.html"`);
-  await sendReport(deps, ctx, row, { account: caller.rootUserId });
-}
-
 export const reportOf = endpoint(
   'GET media/log/:id/report',
   {
@@ -142,7 +134,13 @@ export const reportOf = endpoint(
     answer: { description: 'The report.', ...HTML },
     errors: { 404: 'The caller has no such request, or it has not ended.' },
   },
-  readReport,
+  async (deps, ctx) => {
+    const caller = callerOf(ctx);
+    const row = await deps.store.readLog(uuidOf(ctx), (await visibleUsers(deps, caller)) ?? 'everyone');
+    if (!row) throw notFound();
+    ctx.set('Content-Disposition', `attachment; filename="report-${row.id}.html"`);
+    await sendReport(deps, ctx, row, { account: caller.rootUserId });
+  },
 );
 
 /** Of an account, over all its users. */
@@ -218,11 +216,6 @@ const ListQuery = closed({
   request: orNull(Type.String({ pattern: UUID, default: null, description: 'Of this request.' })),
 });
 
-async function list(deps: Deps, ctx: Context): Promise<void> {
-  const users = await visibleUsers(deps, callerOf(ctx));
-  ctx.body = { links: (await deps.store.listReportLinks(users, checkedBy(ListQuery, ctx).request)).map(shownLink) };
-}
-
 export const listReportLinks = endpoint(
   'GET media/link',
   {
@@ -232,15 +225,11 @@ export const listReportLinks = endpoint(
     query: ListQuery,
     answer: { description: 'The links.', schema: closed({ links: Type.Array(ListedLink) }) },
   },
-  list,
+  async (deps, ctx) => {
+    const users = await visibleUsers(deps, callerOf(ctx));
+    ctx.body = { links: (await deps.store.listReportLinks(users, checkedBy(ListQuery, ctx).request)).map(shownLink) };
+  },
 );
-
-async function end(deps: Deps, ctx: Context): Promise<void> {
-  const users = await visibleUsers(deps, callerOf(ctx));
-  await withEntry(deps, ctx, async (store) => {
-    if (!(await store.endReportLink(uuidOf(ctx), users))) throw notFound();
-  });
-}
 
 export const endReportLink = endpoint(
   'DELETE media/link/:id',
@@ -250,7 +239,12 @@ export const endReportLink = endpoint(
     params: { id: Type.String({ format: 'uuid', description: 'The id of the link.' }) },
     answer: { status: 204, description: 'It no longer works.' },
   },
-  end,
+  async (deps, ctx) => {
+    const users = await visibleUsers(deps, callerOf(ctx));
+    await withEntry(deps, ctx, async (store) => {
+      if (!(await store.endReportLink(uuidOf(ctx), users))) throw notFound();
+    });
+  },
 );
 
 // The report behind a link, for readers without an account.

@@ -38,15 +38,6 @@ const WaysAnswer = component('SignInWays', {
 
 const pathOf = (name: string): string => `${BASE}/auth/sso/${name}`;
 
-function list({ accounts, issuers }: Deps, ctx: Context): void {
-  const { passwords, signUp, mail } = accounts.settings;
-  ctx.body = {
-    passwords,
-    'sign-up': passwords && signUp && mail !== null,
-    issuers: [...issuers.keys()].map((name) => ({ name, path: pathOf(name) })),
-  };
-}
-
 export const ways = endpoint(
   'GET auth/sso',
   {
@@ -54,7 +45,14 @@ export const ways = endpoint(
     summary: 'List the ways to sign in',
     answer: { description: 'With a password, and by issuers of single sign-on.', schema: WaysAnswer },
   },
-  list,
+  ({ accounts, issuers }, ctx) => {
+    const { passwords, signUp, mail } = accounts.settings;
+    ctx.body = {
+      passwords,
+      'sign-up': passwords && signUp && mail !== null,
+      issuers: [...issuers.keys()].map((name) => ({ name, path: pathOf(name) })),
+    };
+  },
 );
 
 // What went wrong, for the person who looks at it.
