@@ -1,9 +1,9 @@
 /** docs/permissions.md: who may call what, made of the one table. */
 import { PERMISSIONS } from '../../src/platform/store/permissions.ts';
-import { USER_PERMISSIONS, type Role } from '../../src/service/accounts/caller.ts';
+import { USER_PERMISSIONS, type Caller } from '../../src/service/accounts/caller.ts';
 import { ACCESS, type Access, BASE, refusal } from '../../src/service/api/http/endpoint_access.ts';
 
-const COLUMNS: [title: string, role: Role, permissions: readonly string[]][] = [
+const COLUMNS: [title: string, role: Caller['role'], permissions: readonly string[]][] = [
   ['user', 'user', USER_PERMISSIONS],
   ['sub-user', 'sub', USER_PERMISSIONS],
   ['administrator', 'admin', PERMISSIONS],

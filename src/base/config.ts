@@ -258,6 +258,7 @@ const api = {
   s3Hosts,
   ...pool,
   ...egress,
+  /** Private receivers. Places that may be read are no place to send to. */
   allowWebhooks: json('PY_ALLOW_WEBHOOKS', 'a list of {cidr or host, port}', isAllowed, []),
   sourceCaFile: text('PY_SOURCE_CA_FILE', ''),
   natsNkeyFile: text('PY_NATS_NKEY_FILE'),
@@ -285,14 +286,18 @@ const api = {
   /** The origin of samples. Empty: there is none. */
   samplesUrl: httpUrl('PY_SAMPLES_URL', ''),
   boxFile: text('PY_BOX_FILE'),
+  /** Used in mails. Empty: unknown. */
   publicUrl: httpUrl('PY_PUBLIC_URL', ''),
+  /** Trusted proxies that append to X-Forwarded-For. */
   trustedHops: integer('PY_TRUSTED_HOPS', 0, 20, 0),
   signUp: flag('PY_SIGN_UP', true),
   passwords: flag('PY_PASSWORDS', true),
   issuers: json('PY_OIDC', 'a list of issuers, as the chart makes it of accounts.oidc', areIssuers, []),
   /** The client secret of each issuer that has one, as a file with its name. They are read at each sign-in. */
   issuersFolder: text('PY_OIDC_FOLDER', '/etc/probeyard/oidc'),
+  /** After which those who have not signed in by an issuer are suspended. Null: never. */
   absenceDays: integerOrNull('PY_ABSENCE_DAYS', 1, 3_650),
+  /** Of an account, as are its live tokens. */
   mostSubUsers: integer('PY_MOST_SUB_USERS', 0, 1_000_000, 1_000),
   mostTokens: integer('PY_MOST_TOKENS', 1, 1_000_000, 2_000),
   tokensViewable: flag('PY_TOKENS_VIEWABLE', true),

@@ -118,9 +118,7 @@ export function makeAccounts({ store, log, settings }: { store: Store; log: Logg
       const claims = await jwts.verify('session', jwt);
       if (!claims) return null;
       const caller = await store.sessionCaller(claims.id, claims.userId);
-      if (!caller) return null;
-      const { userStatus: status, ...known } = caller;
-      return { ...known, status, by: 'jwt', sessionId: claims.id };
+      return caller && { ...caller, sessionId: claims.id };
     },
     /** Returns a text if a JWT requested with another JWT is refused. `calls`: those of a transaction. */
     openSession: (asked: SessionAsked, calls: SessionCalls = store) => openSession(store, calls, asked),

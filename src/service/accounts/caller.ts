@@ -1,25 +1,17 @@
 /** The caller, and whose data they may see. Pure. */
 import { PERMISSIONS, type Permission } from '../../platform/store/permissions.ts';
+import type { Holder } from '../../platform/store/limits.ts';
 import type { TokenRecord } from '../../platform/store/records.ts';
 
 /** Granted at sign-up. */
 export const USER_PERMISSIONS: readonly Permission[] = PERMISSIONS.filter((name) => !name.endsWith(':admin'));
 
-export const ROLES = ['root', 'admin', 'user', 'sub'] as const;
-export type Role = (typeof ROLES)[number];
+export const ROLES = ['root', 'admin', 'user', 'sub'] as const satisfies Holder['role'][];
+export const STATUSES = ['anonymous', 'pending', 'active', 'suspended'] as const satisfies Holder['userStatus'][];
 
-export const STATUSES = ['anonymous', 'pending', 'active', 'suspended'] as const;
-export type Status = (typeof STATUSES)[number];
-
-export interface Caller {
-  userId: number;
-  rootUserId: number;
-  role: Role;
-  /** Also suspended if an account above is. */
-  status: Status;
+export interface Caller extends Omit<Holder, 'permissions'> {
   /** Permissions of this credential: a narrowed token narrows everything that is reached with it. */
   permissions: readonly string[];
-  by: 'token' | 'jwt';
   /** The API token that calls, or that the JWT was created from. */
   tokenId: number | null;
   /** Set for a JWT. */
@@ -45,9 +37,8 @@ export const callerOfToken = (token: TokenRecord): Caller => ({
   userId: token.userId,
   rootUserId: token.rootUserId,
   role: token.role,
-  status: token.userStatus,
+  userStatus: token.userStatus,
   permissions: token.permissions,
-  by: 'token',
   tokenId: token.id,
   sessionId: null,
   expiresAt: token.expiresAt,

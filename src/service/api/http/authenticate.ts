@@ -112,7 +112,8 @@ export const makeAuthenticate = (deps: Parts, kinds: readonly CredentialKind[]):
     // Set before the check: the rate limit counts refused calls too, and the access log names their caller.
     ctx.state.caller = caller;
     ctx.state.byCookie = credential.from === 'cookie';
-    if (caller.status !== 'active') throw new ApiError('account-inactive', { text: `the account is ${caller.status}` });
+    if (caller.userStatus !== 'active')
+      throw new ApiError('account-inactive', { text: `the account is ${caller.userStatus}` });
     return next();
   };
 
