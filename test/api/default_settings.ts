@@ -12,4 +12,4 @@ export const DEFAULTS = {
   samplesUrl: null,
   mcpAnswerMs: 45_000,
   graceMs: 60_000,
-} as const;
+};

@@ -6,7 +6,7 @@ import type { MemoryBudget } from '../result/memory_budget.ts';
 import type { PaceOf } from '../result/pace.ts';
 import type { KubeClient } from '../../platform/kube/client.ts';
 import type { Logger } from '../../base/log.ts';
-import type { SourceException } from '../../base/source_settings.ts';
+import type { Config } from '../../base/config.ts';
 import type { Store } from '../../platform/store/store.ts';
 import type { Tracer } from '../../platform/tracing/tracer.ts';
 import type { newestSnapshot } from './cluster/cluster_endpoint.ts';
@@ -25,24 +25,21 @@ import type { makeOverload } from './http/overload.ts';
 import type { PaceOptions } from '../../source/upload/pace.ts';
 import type { Spool } from '../../source/upload/spool.ts';
 
-export interface Settings {
-  namespace: string;
-  /** Id of this replica, to which notices of ends are addressed. */
-  replica: string;
-  allowSources: readonly SourceException[];
-  /** Private receivers of webhooks. Places that may be read are no place to send to. */
-  allowWebhooks: readonly SourceException[];
-  denyCidrs: readonly string[];
-  /** Additional hosts with an S3 API, besides Amazon's. */
-  s3Hosts: readonly string[];
-  /** Default of `inject_output`. */
-  onlyReturnsRaw: boolean;
-  /** Maximum number of waiting requests, over all tokens. */
-  maxQueued: number;
-  /** Maximum number of finished ProbeJobs. */
-  finishedMax: number;
-  /** Memory for results that are read, returned and delivered. */
-  memoryBudgetBytes: number;
+type OfApi = Pick<
+  Config<'api'>,
+  | 'namespace'
+  | 'replica'
+  | 'allowSources'
+  | 'allowWebhooks'
+  | 'denyCidrs'
+  | 's3Hosts'
+  | 'onlyReturnsRaw'
+  | 'maxQueued'
+  | 'finishedMax'
+  | 'memoryBudgetBytes'
+>;
+
+export interface Settings extends OfApi {
   /** The folder of the console's files. Null: no console. */
   consoleFolder: string | null;
   /** The folder of the documentation. Null: it was not built, and only the API reference is served. */

@@ -8,6 +8,7 @@ import type { ProbeReport } from '../../../media/report/schema.ts';
 import { containerWords } from '../../../media/report/words.ts';
 import type { Timeline } from '../../../media/timeline/schema.ts';
 import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
+import type { ToolResult } from '../../../platform/bus/result_body.ts';
 import { type Content, facts, html, section, stranger, table, told, type Tone } from './html.ts';
 import { comparison, disagreements, policy, provenance, TONES, tracks } from './media_sections.ts';
 import { hls, readTimeline, timeline } from './stream_sections.ts';
@@ -21,14 +22,7 @@ export interface PageInput {
   sent: string;
   ended: string;
   error: string | null;
-  tools: readonly {
-    name: string;
-    version: string;
-    success: boolean;
-    error?: string;
-    code?: string;
-    durationMs: number;
-  }[];
+  tools: readonly (Pick<ToolResult, 'version' | 'success' | 'error' | 'code' | 'durationMs'> & { name: string })[];
   policy: PolicyResult | null;
   /** As JSON. Null: too long for a page. */
   outputs: { readonly [N in keyof Outputs]?: string | null };
