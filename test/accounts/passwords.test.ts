@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { BusyError, makePasswords } from '../../src/service/accounts/passwords.ts';
+import { TooManyAttempts } from '../../src/service/accounts/attempts.ts';
+import { makePasswords } from '../../src/service/accounts/passwords.ts';
 
 describe('passwords', function () {
   this.timeout(30_000);
@@ -35,7 +36,7 @@ describe('passwords', function () {
   it('too many checks at once are refused with a time to retry', async () => {
     const passwords = makePasswords();
     const all = await Promise.allSettled(Array.from({ length: 210 }, () => passwords.verify('x', 'no hash')));
-    const refused = all.filter((one) => one.status === 'rejected' && one.reason instanceof BusyError).length;
+    const refused = all.filter((one) => one.status === 'rejected' && one.reason instanceof TooManyAttempts).length;
     assert.equal(refused, 8);
   });
 });

@@ -3,25 +3,18 @@
  */
 import { hashPassword, verifyPassword } from '../../platform/store/password.ts';
 import { makeTurns } from '../../base/turns.ts';
+import { TooManyAttempts } from './attempts.ts';
 
 /** Each check takes 19 MiB and one of libuv's four threads: more at once would starve everything else. */
 const AT_ONCE = 2;
 const WAITING = 200;
-
-export class BusyError extends Error {
-  readonly code = 'passwords-busy';
-  constructor() {
-    super('too many passwords are being checked');
-    this.name = 'BusyError';
-  }
-}
 
 export function makePasswords() {
   const turns = makeTurns(AT_ONCE);
   let dummy: Promise<string> | undefined;
 
   async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (turns.waiting() >= WAITING) throw new BusyError();
+    if (turns.waiting() >= WAITING) throw new TooManyAttempts(1_000);
     return turns.run(work);
   }
 

@@ -5,7 +5,6 @@ import { BusError } from '../../../platform/bus/errors.ts';
 import { isKubeError } from '../../../platform/kube/errors.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import { TooManyAttempts } from '../../accounts/attempts.ts';
-import { BusyError } from '../../accounts/passwords.ts';
 import type { Metrics } from '../api_metrics.ts';
 import { ApiError, inside, notFound } from '../errors.ts';
 import { isManagement } from './endpoint_access.ts';
@@ -181,7 +180,6 @@ function apiErrorOf(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof TooManyAttempts)
     return new ApiError('too-many-attempts', { retryAfterS: error.retryAfterMs / 1000 });
-  if (error instanceof BusyError) return new ApiError('too-many-attempts', { retryAfterS: 1 });
   const message = error instanceof Error ? error.message : String(error);
   const reason = away(error);
   if (reason) return new ApiError('unavailable', { retryAfterS: RETRY_AFTER_S, detail: message, cause: error, reason });
