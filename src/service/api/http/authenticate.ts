@@ -129,14 +129,14 @@ const behindTls = (ctx: Context, { accounts }: Pick<Deps, 'accounts'>): boolean 
 const BROWSER = 'known-browser';
 const BROWSER_PATH = `${BASE}/auth`;
 
+function setOne(ctx: Context, deps: Pick<Deps, 'accounts'>, cookie: string, sameSite: 'Strict' | 'Lax'): void {
+  ctx.append('Set-Cookie', `${cookie}; HttpOnly; SameSite=${sameSite}${behindTls(ctx, deps) ? '; Secure' : ''}`);
+}
+
 export const browserMark = (ctx: Pick<Context, 'cookies'>): string | undefined => ctx.cookies.get(BROWSER);
 
 export function setBrowserMark(ctx: Context, deps: Pick<Deps, 'accounts'>, mark: string): void {
-  const secure = behindTls(ctx, deps) ? '; Secure' : '';
-  ctx.append(
-    'Set-Cookie',
-    `${BROWSER}=${mark}; Path=${BROWSER_PATH}; Max-Age=${KNOWN_MS / 1000}; HttpOnly; SameSite=Strict${secure}`,
-  );
+  setOne(ctx, deps, `${BROWSER}=${mark}; Path=${BROWSER_PATH}; Max-Age=${KNOWN_MS / 1000}`, 'Strict');
 }
 
 /**
@@ -150,9 +150,7 @@ export const flowCookie = (ctx: Context, deps: Pick<Deps, 'accounts'>): string |
 
 /** `ageMs` 0: it is taken away. */
 export function setFlowCookie(ctx: Context, deps: Pick<Deps, 'accounts'>, value: string, ageMs: number): void {
-  const secure = behindTls(ctx, deps) ? '; Secure' : '';
-  const attributes = `Path=/; Max-Age=${ageMs / 1000}; HttpOnly; SameSite=Lax${secure}`;
-  ctx.append('Set-Cookie', `${flowName(ctx, deps)}=${value}; ${attributes}`);
+  setOne(ctx, deps, `${flowName(ctx, deps)}=${value}; Path=/; Max-Age=${ageMs / 1000}`, 'Lax');
 }
 
 export function setCookie(
@@ -160,10 +158,8 @@ export function setCookie(
   deps: Pick<Deps, 'accounts'>,
   { token, expire }: { token: string; expire: Date },
 ): void {
-  const attributes = `Path=/; Expires=${expire.toUTCString()}; HttpOnly; SameSite=Lax`;
-  const tls = behindTls(ctx, deps);
-  ctx.append('Set-Cookie', `${COOKIE}=${token}; ${attributes}${tls ? '; Secure' : ''}`);
-  if (tls) ctx.append('Set-Cookie', `${HOST_COOKIE}=${token}; ${attributes}; Secure`);
+  for (const name of behindTls(ctx, deps) ? [COOKIE, HOST_COOKIE] : [COOKIE])
+    setOne(ctx, deps, `${name}=${token}; Path=/; Expires=${expire.toUTCString()}`, 'Lax');
 }
 
 export const clearCookie = (ctx: Context, deps: Pick<Deps, 'accounts'>): void =>
