@@ -33,11 +33,11 @@ interface Taken {
 interface Rotation {
   /** The Secret that holds the stage. It is written last. */
   primary: SecretKind;
-  others: SecretKind[];
+  others?: SecretKind[];
   /** Why it cannot be rotated here; undefined if it can. */
-  refusal(held: Held): string | undefined;
+  refusal?(held: Held): string | undefined;
   /** How long each stage lasts: until every part has read it, or nothing needs the old material any more. */
-  waits: Record<string, number>;
+  waits?: Record<string, number>;
   next(held: Held, stage: string | undefined, settings: { natsHosts: string[] }): Taken | Promise<Taken>;
 }
 
@@ -57,7 +57,6 @@ const text = (keys: KeySet['keys']): string => JSON.stringify({ keys });
 const seal: Rotation = {
   primary: 'sealPrivate',
   others: ['sealPublic'],
-  refusal: () => undefined,
   waits: { opens: READ, seals: READ + OF_A_JOB },
   async next(held, stage) {
     const { keys } = setOf(held.sealPrivate, 'private.jwks');
@@ -76,9 +75,6 @@ const seal: Rotation = {
 /** Everything is sealed with the new key from now on. The earlier keys stay: what they sealed is read for years. */
 const box: Rotation = {
   primary: 'box',
-  others: [],
-  refusal: () => undefined,
-  waits: {},
   next: (held) => {
     const keys = [...setOf(held.box, 'box.jwks').keys, ...setOf(boxKeys(), 'box.jwks').keys];
     return { stage: undefined, changes: { box: { 'box.jwks': text(keys) } } };
@@ -97,7 +93,6 @@ const bundle = (...pems: string[]): string => pems.map((pem) => `${pem.trim()}\n
  */
 const natsCa: Rotation = {
   primary: 'natsTls',
-  others: [],
   refusal: ({ natsTls = {} }) =>
     natsTls['ca.key'] ? undefined : 'the Secret has no ca.key: whoever made the authority exchanges it',
   waits: { trusted: 3 * READ, presented: READ },
@@ -127,7 +122,6 @@ const natsCa: Rotation = {
  */
 const passwordOf = (kind: SecretKind): Rotation => ({
   primary: kind,
-  others: [],
   refusal: ({ [kind]: data = {} }) =>
     data['password'] && data['url'] ? undefined : 'the Secret has no password, or no url',
   waits: { known: READ, changed: READ },
@@ -160,7 +154,6 @@ const firstAdmin: Rotation = {
   others: ['box'],
   refusal: ({ admin: data = {} }) =>
     data['email'] && data['token'] ? undefined : 'the Secret has no email, or no token',
-  waits: {},
   next({ admin: data = {}, box: keys = {} }, stage) {
     const { email = '', password: known = '', 'next-password': password = '', 'next-token': token = '' } = data;
     if (stage === undefined) {
@@ -223,20 +216,20 @@ async function write(kube: KubeClient, secret: Secret, changes: Record<string, s
 /** Takes one step, or waits until one is due. False: the rotation is complete, or cannot be done here. */
 async function step(kube: KubeClient, name: string, rotation: Rotation, settings: RotateSettings): Promise<boolean> {
   const { names, log, longestMs = Infinity, now = Date.now, wait = pause } = settings;
-  const kinds = [...rotation.others, rotation.primary];
+  const kinds = [...(rotation.others ?? []), rotation.primary];
   const secrets = new Map<SecretKind, Secret>();
   for (const kind of kinds) {
     const secret = await findSecret(kube, names[kind] ?? '');
     if (secret !== undefined) secrets.set(kind, secret);
   }
   const held: Held = Object.fromEntries([...secrets].map(([kind, secret]) => [kind, dataOf(secret)]));
-  const reason = kinds.every((kind) => secrets.has(kind)) ? rotation.refusal(held) : 'the Secret does not exist';
+  const reason = kinds.every((kind) => secrets.has(kind)) ? rotation.refusal?.(held) : 'the Secret does not exist';
   if (reason !== undefined) {
     log.warn({ what: name, secret: names[rotation.primary], reason }, 'cannot rotate');
     return false;
   }
   const progress = JSON.parse(held[rotation.primary]?.[STAGE] ?? 'null') as Progress | null;
-  const lasts = Math.min(rotation.waits[progress?.stage ?? ''] ?? 0, longestMs);
+  const lasts = Math.min(rotation.waits?.[progress?.stage ?? ''] ?? 0, longestMs);
   const left = progress ? progress.since + lasts - now() : 0;
   if (left > 0) {
     await wait(left);
