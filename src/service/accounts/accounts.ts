@@ -7,7 +7,7 @@ import { ATTEMPT_LIMITS, makeAttempts } from './attempts.ts';
 import { makeBox } from './box.ts';
 import type { Caller } from './caller.ts';
 import { makeKnownBrowsers } from './known_browsers.ts';
-import { makeJwts, makeSigningKeys } from './jwt.ts';
+import { makeJwts, makeSigningKeys, type Claims } from './jwt.ts';
 import { startMailer } from './mailer.ts';
 import type { MailText } from './mail_texts.ts';
 import { makePasswords } from './passwords.ts';
@@ -30,20 +30,10 @@ interface SessionAsked {
   within?: Pick<Caller, 'tokenId' | 'sessionId' | 'permissions' | 'expiresAt'>;
 }
 
-interface OpenedSession {
-  id: string;
-  userId: number;
-  expire: Date;
-}
-
 type SessionCalls = Pick<Store, 'openSession'>;
 
 /** Opens a session: its entry in the user's list. Its JWT is made when that is committed, by `sessionJwt`. */
-async function openSession(
-  { clock }: Pick<Store, 'clock'>,
-  calls: SessionCalls,
-  asked: SessionAsked,
-): Promise<OpenedSession | 'parent-ended' | 'too-deep'> {
+async function openSession({ clock }: Pick<Store, 'clock'>, calls: SessionCalls, asked: SessionAsked) {
   const { userId, life, within } = asked;
   const wanted = clock.now() + LIVES_MS[life];
   const expire = new Date(Math.floor(Math.min(wanted, within?.expiresAt?.getTime() ?? Infinity) / 1000) * 1000);
@@ -122,7 +112,7 @@ export function makeAccounts({ store, log, settings }: { store: Store; log: Logg
     },
     /** Returns a text if a JWT requested with another JWT is refused. `calls`: those of a transaction. */
     openSession: (asked: SessionAsked, calls: SessionCalls = store) => openSession(store, calls, asked),
-    sessionJwt: ({ id, userId, expire }: OpenedSession) => jwts.sign('session', { id, userId }, expire),
+    sessionJwt: ({ id, userId, expire }: Claims & { expire: Date }) => jwts.sign('session', { id, userId }, expire),
     /** Seals a mail, to be stored together with the change it reports. */
     async sealMail({ subject, text }: MailText) {
       const id = randomUUID();

@@ -4,12 +4,9 @@ import type { AccountSettings } from './settings.ts';
 
 export type Purpose = 'token' | 'webhook' | 'webhook-url' | 'signing-key' | 'mail' | 'browser' | 'sso';
 
-export interface Box {
-  seal(text: string, what: Purpose, id: string | number): Promise<Buffer>;
-  open(sealed: Uint8Array, what: Purpose, id: string | number): Promise<string>;
-}
+export type Box = ReturnType<typeof makeBox>;
 
-export const makeBox = ({ boxKeys }: Pick<AccountSettings, 'boxKeys'>): Box => ({
-  seal: (text, what, id) => sealInBox(text, `${what}:${id}`, boxKeys()),
-  open: (sealed, what, id) => openBox(sealed, `${what}:${id}`, boxKeys()),
+export const makeBox = ({ boxKeys }: Pick<AccountSettings, 'boxKeys'>) => ({
+  seal: (text: string, what: Purpose, id: string | number) => sealInBox(text, `${what}:${id}`, boxKeys()),
+  open: (sealed: Uint8Array, what: Purpose, id: string | number) => openBox(sealed, `${what}:${id}`, boxKeys()),
 });

@@ -12,12 +12,7 @@ const MOST_LINE = 1_000;
 const MOST_LINES = 100;
 const FILE_KEY_PREFIX = 'probeyard-backup-key-';
 
-export interface KeyPair {
-  identity: string;
-  recipient: string;
-}
-
-export async function newKeyPair(): Promise<KeyPair> {
+export async function newKeyPair() {
   const identity = await generateX25519Identity();
   return { identity, recipient: await identityToRecipient(identity) };
 }

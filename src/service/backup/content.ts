@@ -121,15 +121,9 @@ function parsed<T>(member: Member | undefined, name: string): T {
   }
 }
 
-export interface Opened {
-  manifest: Manifest;
-  keys: Keys;
-  /** The rows of one table after the other; each is read to its end. Throws at the end if anything is missing. */
-  tables(take: (table: DumpContent['tables'][number], rows: Bytes) => Promise<void>): Promise<void>;
-  close(): Promise<void>;
-}
+type TakeTable = (table: DumpContent['tables'][number], rows: Bytes) => Promise<void>;
 
-export async function openMembers(members: AsyncGenerator<Member>): Promise<Opened> {
+export async function openMembers(members: AsyncGenerator<Member>) {
   const next = async (): Promise<Member | undefined> => {
     const { value, done } = await members.next();
     return done === true ? undefined : value;
@@ -144,7 +138,8 @@ export async function openMembers(members: AsyncGenerator<Member>): Promise<Open
   return {
     manifest,
     keys,
-    async tables(take) {
+    /** The rows of one table after the other; each is read to its end. Throws at the end if anything is missing. */
+    async tables(take: TakeTable): Promise<void> {
       const sizes = new Map<string, number>();
       let member = await next();
       const tableOfMember = (): string | undefined => /^rows\/([^/]+)\/\d+$/.exec(member?.name ?? '')?.[1];
@@ -165,7 +160,7 @@ export async function openMembers(members: AsyncGenerator<Member>): Promise<Open
         if ((sizes.get(name) ?? 0) !== end.sizes[name]) throw incomplete(`rows of the table ${name} are missing`);
       if (await next()) throw incomplete('something follows its end');
     },
-    async close() {
+    async close(): Promise<void> {
       await members.return(undefined);
     },
   };

@@ -87,11 +87,6 @@ interface MakeBackup {
   destination: Destination;
 }
 
-interface Made {
-  name: string;
-  bytes: number;
-}
-
 const BACKUP = /^probeyard-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.age$/;
 const nameAt = (time: string): string => `probeyard-${time.replace(/\.\d+Z$/, 'Z').replace(/[-:]/g, '')}.age`;
 
@@ -99,7 +94,7 @@ const nameAt = (time: string): string => `probeyard-${time.replace(/\.\d+Z$/, 'Z
 const LEVEL = 3;
 
 /** Makes a backup: a dump of the record and the keys, compressed, encrypted, and stored under the time of the dump. */
-export async function makeBackup({ database, recipients, keys, destination }: MakeBackup): Promise<Made> {
+export async function makeBackup({ database, recipients, keys, destination }: MakeBackup) {
   checkKeys(keys, 'the Secrets of this installation');
   const dump = await openDump(database);
   try {

@@ -11,7 +11,7 @@ import type { Erased } from '../../platform/store/backups.ts';
 import { isStoreError } from '../../platform/store/errors.ts';
 import { type Load, openLoad, restoredFrom } from '../../platform/store/load.ts';
 import { decrypted, type Opener } from './age.ts';
-import { unarchived, type Opened, openMembers } from './content.ts';
+import { unarchived, openMembers } from './content.ts';
 import { type Bytes, through } from './bytes.ts';
 import type { Destination } from './destination.ts';
 import { ERASURES, readErasures } from './erasures.ts';
@@ -20,7 +20,7 @@ import { boxBytes, checkBox, checkKeys, type Keys, readKeys } from './keys.ts';
 import { destinationOf, openerOf } from './settings.ts';
 
 /** Opens a backup up to its keys, which come before the rows. */
-async function openBackup(bytes: Bytes, opener: Opener): Promise<Opened> {
+async function openBackup(bytes: Bytes, opener: Opener) {
   const members = unarchived(through(decrypted(bytes, opener), createGunzip()));
   try {
     const opened = await openMembers(members);

@@ -3,18 +3,17 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import { oneLook, readOne } from '../../platform/metrics/read_at_scrape.ts';
 import type { WebhookBacklog } from '../../platform/store/webhooks.ts';
 
-export interface WebhookMetrics {
-  attempted(outcome: 'delivered' | 'failed' | 'pending' | 'late', ms: number): void;
-}
+export type WebhookMetrics = ReturnType<typeof webhookMetrics>;
 
-export interface WebhookFigures {
+interface WebhookFigures {
   inHand(): number;
   backlog(): Promise<WebhookBacklog>;
 }
 
+const OUTCOMES = ['delivered', 'failed', 'pending', 'late'] as const;
 const BACKLOG = { everyMs: 10_000, waitMs: 500 };
 
-export function webhookMetrics(registry: Registry, { inHand, backlog }: WebhookFigures): WebhookMetrics {
+export function webhookMetrics(registry: Registry, { inHand, backlog }: WebhookFigures) {
   const registers = [registry];
   const attempts = new Counter({
     name: 'probeyard_webhook_attempts_total',
@@ -22,7 +21,7 @@ export function webhookMetrics(registry: Registry, { inHand, backlog }: WebhookF
     labelNames: ['outcome'],
     registers,
   });
-  for (const outcome of ['delivered', 'failed', 'pending', 'late']) attempts.inc({ outcome }, 0);
+  for (const outcome of OUTCOMES) attempts.inc({ outcome }, 0);
   const seconds = new Histogram({
     name: 'probeyard_webhook_attempt_seconds',
     help: 'Time of one attempt',
@@ -47,7 +46,7 @@ export function webhookMetrics(registry: Registry, { inHand, backlog }: WebhookF
       return found && found[member] / 1000;
     });
   return {
-    attempted(outcome, ms) {
+    attempted(outcome: (typeof OUTCOMES)[number], ms: number): void {
       attempts.inc({ outcome });
       seconds.observe(ms / 1000);
     },

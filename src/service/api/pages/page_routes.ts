@@ -31,17 +31,13 @@ const TYPES: Readonly<Record<string, string>> = {
 const PACKINGS = { br: '.br', gzip: '.gz', identity: '' } as const;
 type Packing = keyof typeof PACKINGS;
 
-interface StaticFile {
-  type: string;
-  etag: string;
-  bodies: ReadonlyMap<Packing, Buffer>;
-}
+type StaticFile = ReturnType<typeof readStaticFile>;
 
 const isStatic = (name: string): boolean => extname(name) in TYPES;
 
 const etagOf = (body: Buffer): string => createHash('sha256').update(body).digest('base64url').slice(0, 22);
 
-function readStaticFile(path: string): StaticFile {
+function readStaticFile(path: string) {
   const bodies = new Map<Packing, Buffer>();
   for (const [packing, extension] of Object.entries(PACKINGS) as [Packing, string][])
     if (packing === 'identity' || existsSync(path + extension)) bodies.set(packing, readFileSync(path + extension));

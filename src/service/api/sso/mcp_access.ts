@@ -56,11 +56,6 @@ export const resourceOfPath = endpoint(
   describeResource,
 );
 
-interface Claims {
-  issuer: string;
-  subject: string;
-}
-
 /** By issuer: jose reads keys anew for one that it does not know, twice a minute at most. */
 const keys = new WeakMap<Issuer, ReturnType<typeof createRemoteJWKSet>>();
 
@@ -82,7 +77,7 @@ const addressOf = (issuer: string | undefined): string | undefined =>
   issuer !== undefined && URL.canParse(issuer) ? new URL(issuer).href : undefined;
 
 /** Throws for a token that no issuer made for this resource, and for one that has expired. */
-async function claimsIn(jwt: string, issuers: readonly Issuer[]): Promise<Claims> {
+async function claimsIn(jwt: string, issuers: readonly Issuer[]) {
   const bad = (detail: string): ApiError => new ApiError('bad-credential', { detail });
   try {
     const { iss } = decodeJwt(jwt);
@@ -105,18 +100,13 @@ async function claimsIn(jwt: string, issuers: readonly Issuer[]): Promise<Claims
   }
 }
 
-interface HeldToken {
-  text: string;
-  until: number;
-}
-
 /** An access token lasts about as long. */
 const HELD_MS = 3_600_000;
 const MOST_HELD = 10_000;
 /** A call may take this long after it was let in. */
 const MARGIN_MS = 300_000;
 
-async function makeHeld(deps: Deps, userId: number): Promise<HeldToken> {
+async function makeHeld(deps: Deps, userId: number) {
   const user = await deps.store.findUser(userId);
   if (!user) throw inside('a user was deleted while they called');
   checkActive(user);
@@ -131,9 +121,9 @@ export function acceptAccessTokens(deps: Deps): Handler[] {
   const issuers = accepting(deps.issuers);
   if (issuers.length === 0) return [];
   const challenge = `Bearer resource_metadata="${deps.accounts.settings.publicUrl}${METADATA_PATH}${PATH}"`;
-  const held = new Map<number, Promise<HeldToken>>();
+  const held = new Map<number, ReturnType<typeof makeHeld>>();
 
-  async function heldBy(userId: number): Promise<HeldToken> {
+  async function heldBy(userId: number) {
     const known = await held.get(userId)?.catch(() => undefined);
     if (known && known.until > deps.store.clock.now()) return known;
     if (held.size >= MOST_HELD) held.clear();
