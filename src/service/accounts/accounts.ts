@@ -118,7 +118,6 @@ export function makeAccounts({ store, log, settings }: { store: Store; log: Logg
       const id = randomUUID();
       return { id, subject, sealed: await box.seal(text, 'mail', id) };
     },
-    /** Signals that mails were stored. */
     mailsWait: (): void => mailer?.wake(),
     /** Decrypts the key that signs a token's webhooks, from its stored form. */
     openWebhookSecret: async (kept: Buffer, tokenId: number): Promise<Buffer> =>

@@ -16,7 +16,6 @@ export interface Caller extends Omit<Holder, 'permissions'> {
   tokenId: number | null;
   /** Set for a JWT. */
   sessionId: string | null;
-  /** Expiry of the credential. */
   expiresAt: Date | null;
   /**
    * True for the JWT of a sign-in: what it creates belongs to the account. What another credential creates expires with

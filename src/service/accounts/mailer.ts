@@ -79,7 +79,6 @@ export function startMailer({ store, box, settings, log }: MailerParts) {
     } while (again && !stopping.signal.aborted);
   }
 
-  /** Signals a new mail. */
   const wake = (): void => {
     again = true;
     if (stopping.signal.aborted || running) return;

@@ -29,7 +29,6 @@ export interface TokenParts {
   settings: Pick<AccountSettings, 'boxKeys' | 'tokensViewable' | 'mostTokens'>;
 }
 
-/** The stored form of a token's text. */
 export const keptToken = async (
   { box, settings }: { box: Box; settings: Pick<AccountSettings, 'tokensViewable'> },
   id: number,

@@ -38,6 +38,5 @@ export interface AccountSettings extends OfApi {
   mail: MailSettings | null;
   /** The client secret of the issuer of this name, as it is now. */
   issuerSecret(name: string): string;
-  /** Overrides of the default limits. */
   attempts?: Partial<AttemptLimits>;
 }

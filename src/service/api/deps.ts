@@ -57,7 +57,6 @@ export interface Settings extends OfApi {
 /** Where files go that are sent with a request, and where runners read them. */
 export interface Uploads {
   spool: Spool;
-  /** Of one file. */
   maxBytes: number;
   host: string;
   port: number;
@@ -67,7 +66,6 @@ export interface Uploads {
 export interface Deps {
   store: Store;
   accounts: Accounts;
-  /** Of single sign-on, by name. */
   issuers: Issuers;
   kube: Pick<KubeClient, 'create' | 'delete' | 'get'>;
   /** Describes a job to the leader. True: it has created it; false after a second at most. */
@@ -93,7 +91,6 @@ export interface Deps {
   work: WorkPool;
   overload: Pick<ReturnType<typeof makeOverload>, 'begin'>;
   metrics: Metrics;
-  /** Undefined: no request is traced. */
   tracer?: Tracer | undefined;
   log: Logger;
   settings: Settings;

@@ -74,7 +74,6 @@ interface ApiErrorOptions {
   text?: string;
   /** For codes without a fixed status: an end, an error of Koa. */
   status?: number;
-  /** The invalid field. */
   field?: string;
   /** Why the source cannot be read: the code of the tool's error, or what it would be (src/base/causes.ts). */
   toolCode?: string;

@@ -58,8 +58,6 @@ function answerWhileStarting(request: IncomingMessage, response: ServerResponse)
   response.end(request.method === 'HEAD' ? undefined : JSON.stringify(body));
 }
 
-// The account settings, derived from the role's.
-
 const readSecret = (file: string): string => (file === '' ? '' : readFileSync(file, 'utf8').trim());
 
 const mailSettings = (config: Config<'api'>): MailSettings | null =>

@@ -46,7 +46,6 @@ export interface Connections {
   accounts: AccountSettings;
   tracing?: Omit<TracerSettings, 'registry'>;
   uploads?: Uploads | undefined;
-  /** Adds metrics of the process. */
   processMetrics?: boolean;
 }
 

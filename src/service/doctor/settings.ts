@@ -59,7 +59,6 @@ export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv) {
   return {
     places: positionals,
     settings: {
-      /** Address of the Kubernetes API server. */
       apiServer: values['api-server'] ?? (service ? `https://${shownTarget(service)}` : ''),
       caFile: values.ca,
       /** Probeyard's own API, where it is installed. */
@@ -72,15 +71,12 @@ export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv) {
       nats: values.nats.map(targetOf),
       /** Places in the cluster that a runner must not reach. */
       closed: [...(service ? [service] : []), ...[values.metadata, ...values.closed].map(targetOf)],
-      /** Names that must resolve. */
       names: values.name,
       /** The folder that is looked at: a volume, or a mounted image. */
       folder: values.folder,
-      /** A folder for a socket. */
       work: values.work,
       /** Some networks enforce a policy only some time after a pod has started. */
       settleMs: settleSeconds * 1000,
-      /** NetworkPolicy must be enforced. */
       requireNetwork: values['require-network-policy'],
       json: values.json,
     },

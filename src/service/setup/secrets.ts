@@ -21,7 +21,6 @@ export const SECRET_NAMES = {
   box: 'probeyard-box',
 } as const;
 
-/** The content of a Secret that was read. */
 export const dataOf = ({ data = {} }: Secret): SecretData =>
   Object.fromEntries(
     Object.entries(data).map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString('utf8')]),
@@ -74,7 +73,6 @@ export function postgres(host: string, username = 'probeyard', database = 'probe
   return { username, password, database, url, 'direct-url': url };
 }
 
-/** The public half of a key. */
 export function openHalf(jwk: Record<string, unknown>): Record<string, unknown> {
   const { d: _, ...open } = jwk;
   return open;

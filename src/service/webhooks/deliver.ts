@@ -37,9 +37,7 @@ export interface DeliverySettings {
   perAccount?: number;
   /** Makes the signing secret of a token that has none, and returns it as it is stored. Null: the token is gone. */
   makeSecret: (tokenId: number) => Promise<Buffer | null>;
-  /** Decrypts the stored signing secret of a token. */
   openSecret: (kept: Buffer, tokenId: number) => Buffer | Promise<Buffer>;
-  /** Decrypts the stored address. */
   openUrl: (kept: string, requestId: string) => Promise<string>;
 }
 
@@ -81,7 +79,6 @@ const decrypted = async <T>(what: string, opening: () => T | Promise<T>): Promis
 /** The body to send, and a function that releases its memory. */
 interface WebhookMessage {
   body: Buffer;
-  /** The trace of the request. */
   trace: string | undefined;
   release(): void;
 }
@@ -91,7 +88,6 @@ const namesOf = ({ id, requestId }: DueWebhook) => ({ webhook: id, ...requestFie
 export const startDelivery = (deps: DeliveryDeps): Outbox => new Outbox(deps);
 export type Delivery = Outbox;
 
-/** The webhooks that this replica delivers. */
 class Outbox {
   readonly #deps: DeliveryDeps;
   readonly #holder = randomUUID();
@@ -222,7 +218,6 @@ class Outbox {
     );
   }
 
-  /** The outcome of an attempt, and the verdict on the webhook. */
   async #resultOf(webhook: DueWebhook): Promise<{ sent: Sent; verdict: WebhookVerdict }> {
     const { store, log } = this.#deps;
     const judged = (sent: Sent) => ({ sent, verdict: verdictOf(sent, webhook.step, store.clock.now()) });

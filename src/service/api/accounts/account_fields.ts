@@ -105,7 +105,6 @@ export const listedUser = (user: UserRecord): Static<typeof ShownListedUser> => 
   updated: user.updatedAt.toISOString(),
 });
 
-/** What the audit log says of a user. */
 export const auditedUser = (user: UserRecord) => ({
   email: user.email,
   'first-name': user.firstName,

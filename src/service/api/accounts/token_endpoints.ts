@@ -112,7 +112,6 @@ const listedToken = (token: ApiTokenRecord, inForce: Limits): Static<typeof Show
   updated: token.updatedAt.toISOString(),
 });
 
-/** What the audit log says of a token. */
 const auditedToken = (token: ApiTokenRecord) => ({
   name: token.name,
   permissions: token.permissions,
@@ -120,7 +119,6 @@ const auditedToken = (token: ApiTokenRecord) => ({
   ...shownLimits(token),
 });
 
-/** The secrets in an answer with a token. */
 const secretsIn = (shown: Static<typeof ShownToken>): string[] =>
   (['token', 'webhook-secret'] as const).filter((name) => shown[name] !== null);
 

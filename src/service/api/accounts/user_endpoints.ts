@@ -55,7 +55,6 @@ import {
 } from './account_limits.ts';
 import { PERMISSIONS } from '../../../platform/store/permissions.ts';
 
-/** The user who calls. */
 const known = (user: UserRecord | null): UserRecord => {
   if (!user) throw inside('the calling user no longer exists');
   return user;
@@ -169,7 +168,6 @@ async function invitation({ accounts, store }: Deps, caller: Caller) {
   return { codeId, mail: await accounts.sealMail(inviteMail(accounts.settings.publicUrl, code, by.email)) };
 }
 
-/** Changes a user, with an entry of what changed. */
 const change = (deps: Deps, ctx: Context, before: UserRecord, changed: UserChange): Promise<UserRecord> =>
   withEntry(deps, ctx, async (store) => {
     const user = await store.changeUser(before.id, changed);

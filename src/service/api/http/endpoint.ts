@@ -89,7 +89,6 @@ export interface Described extends Pick<Operation, Shared> {
   input?: TSchema | 'ignored';
   /** The successful response, with the status that is set before the work; errors are added. */
   answer: { status?: number } & Response;
-  /** Further successful responses. */
   answers?: Record<number, Response>;
   /** Further errors, in addition to those of every endpoint. */
   also?: readonly (401 | 404 | 409)[];

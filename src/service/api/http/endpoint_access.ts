@@ -106,7 +106,6 @@ export const ACCESS = {
   'POST media/webhook/:id/retry': having('write:webhook'),
 } as const satisfies Record<string, Access>;
 
-/** Endpoints that run one tool. */
 const OF_TOOLS = Object.fromEntries(
   ENDPOINT_ROWS.map(endpointPath).flatMap((path) =>
     ['GET', 'POST'].map((method) => [`${method} ${path}`, having('write:media')]),

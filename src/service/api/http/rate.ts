@@ -27,7 +27,6 @@ function headersOf(rate: Rate): Record<string, string> {
   };
 }
 
-/** Set on every response to a counted call. */
 export const rateLimitHeaders: Handler = async function rateLimitHeaders(ctx, next) {
   try {
     await next();

@@ -14,7 +14,6 @@ import type { Upload } from './upload_form.ts';
 
 /** What the entry of a call in the audit log will say (audit.ts). */
 export interface AuditNote {
-  /** The id of the operation. */
   action: string;
   /** A kind and an id: `user/7`. */
   subject?: string;
@@ -43,9 +42,7 @@ export interface State {
   upload?: Upload & { kept: boolean };
   /** Set for a probe request that is traced. */
   trace?: RequestTrace;
-  /** Set by every endpoint. */
   audit?: AuditNote;
-  /** Set for an error response. */
   code?: ErrorCode;
   /** Shows an error to a person, in place of JSON. */
   errorPage?: (error: ApiError) => void;

@@ -10,7 +10,6 @@ export const closed = <T extends Record<string, TSchema>>(properties: T, more: T
 export const component = <T extends Record<string, TSchema>>(title: string, properties: T, more: TSchemaOptions = {}) =>
   closed(properties, { title, ...more });
 
-/** One of these words. */
 export const oneOf = <const T extends string>(values: readonly T[], more: TSchemaOptions = {}) =>
   Type.Unsafe<T>({ ...more, type: 'string', enum: [...values] });
 

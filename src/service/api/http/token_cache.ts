@@ -11,7 +11,6 @@ import { makeGuessLimit } from './rate.ts';
 
 export interface TokenCacheOptions {
   find(sha256: Buffer): Promise<TokenRecord | null>;
-  /** Whether change notifications are being received. */
   listening(): boolean;
   now?(): number;
   onLookup?(hit: boolean): void;

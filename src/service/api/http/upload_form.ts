@@ -27,7 +27,6 @@ const RETRY_S = 30;
  */
 const MS_PER_BYTE = 10 / 1_000_000;
 
-/** A file that came with a request. */
 export interface Upload extends SpooledFile {
   name: string;
 }
@@ -36,7 +35,6 @@ export interface FormOptions extends Reception {
   spool: Pick<Spool, 'reserve'>;
   account: number;
   pace?: PaceOptions | undefined;
-  /** Charges the account. */
   charge: Pace;
 }
 

@@ -9,7 +9,6 @@ import { oneOf, time } from '../http/request_fields.ts';
 import { EnvelopeSchema, MetadataSchema } from '../probe/answer_schemas.ts';
 import { commonErrors, type Examples, type Operation, type Response, TAGS } from './operation.ts';
 
-/** The general part of the OpenAPI description. */
 export const ABOUT = {
   title: 'Probeyard',
   version: 'v1.0',

@@ -63,7 +63,6 @@ export interface Operation {
   security: 'gateway' | 'management' | 'none';
   /** The required permission: `write:media`. */
   permission?: string | undefined;
-  /** Path parameters by name. */
   params?: Record<string, TSchema>;
   /** Query parameters, nested ones in bracket notation: the schema that validates them. */
   query?: TSchema;
@@ -127,7 +126,6 @@ export function errorResponse(path: string, status: number, description = TEXTS[
   return { description, schema, headers };
 }
 
-/** The errors that are added to every operation. */
 export function commonErrors({ path, security, query, body, params }: Operation): Record<number, Response> {
   const statuses = [
     ...(query || body ? [400] : []),

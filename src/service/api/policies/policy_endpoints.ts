@@ -287,7 +287,6 @@ async function verdictOn(
 }
 
 interface Judge {
-  /** The policy, as it is saved. */
   document: string;
   named: NamedPolicy & { name: string };
 }

@@ -49,7 +49,6 @@ export function sendHtml(ctx: Context, title: string, body: string): void {
 /** Of all outputs together: what is longer is for a program. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** What the page needs of a result. */
 async function partsOf(packed: Packed) {
   const unpacked = await unpackResult(packed);
   const { result } = unpacked;

@@ -17,7 +17,6 @@ export type JsonBudget = JsonBounds & { used: number };
 
 /** Valid JSON that is not accepted. */
 export class JsonRefused extends Error {
-  /** The repeated name. */
   readonly repeated: string | undefined;
   constructor(message: string, repeated?: string) {
     super(message);

@@ -88,7 +88,6 @@ function leadOf(value: Members): string[] {
   ];
 }
 
-/** Any result that can be read back. */
 function summary(result: unknown): Said {
   const value = membersOf(result);
   const more = readOn(requestIdOf(value));
@@ -131,7 +130,6 @@ function part(result: unknown, path: string, offset: number, id?: string): Said 
   throw invalid('offset', 'has no effect: the part is neither a list nor a text');
 }
 
-/** Several parts by their paths. */
 function parts(result: unknown, paths: readonly string[]): Said {
   const found = paths.map((path) => {
     const steps = parsePath(path);
