@@ -4,6 +4,7 @@
  * at most three quarters, so neither many large results nor many slow readers block small ones.
  */
 
+import { Tally } from '../../base/tally.ts';
 import { makePaces, type Pace, type PaceOf } from './pace.ts';
 
 /**
@@ -82,7 +83,7 @@ interface Waiter {
 class Budget implements MemoryBudget {
   readonly #options: MemoryBudgetOptions;
   readonly #paceOf: PaceOf;
-  readonly #byAccount = new Map<number, number>();
+  readonly #byAccount = new Tally<number>();
   readonly #waiters = new Set<Waiter>();
   #used = 0;
   #streaming = 0;
@@ -136,7 +137,7 @@ class Budget implements MemoryBudget {
   }
 
   #fitsAccount({ account, bytes }: Waiter): boolean {
-    return (this.#byAccount.get(account) ?? 0) + bytes <= this.totalBytes * ACCOUNT_SHARE;
+    return this.#byAccount.of(account) + bytes <= this.totalBytes * ACCOUNT_SHARE;
   }
 
   #fits(one: Waiter): boolean {
@@ -159,9 +160,7 @@ class Budget implements MemoryBudget {
   #count({ account, streamed }: Waiter, bytes: number): void {
     this.#used += bytes;
     if (streamed) this.#streaming += bytes;
-    const left = (this.#byAccount.get(account) ?? 0) + bytes;
-    if (left > 0) this.#byAccount.set(account, left);
-    else this.#byAccount.delete(account);
+    this.#byAccount.add(account, bytes);
   }
 
   #take(one: Waiter): Place {

@@ -11,6 +11,7 @@ import { openResult } from '../result/unpack.ts';
 import { hasEnvelope } from '../result/answer.ts';
 import { keptTrace, readKeptRequest } from '../result/kept_request.ts';
 import { type Logger, requestFields } from '../../base/log.ts';
+import { Tally } from '../../base/tally.ts';
 import { trustedContext, type ConnectOptions } from '../../source/http/connect.ts';
 import { egressRoute, type Egress } from '../../source/http/egress.ts';
 import { makeGuard, type Lookup } from '../../source/address/guard.ts';
@@ -94,7 +95,7 @@ class Outbox {
   readonly #timeoutMs: number;
   readonly #connect: Omit<ConnectOptions, 'guard'>;
   /** Deliveries under way, by account. */
-  readonly #busy = new Map<number, number>();
+  readonly #busy = new Tally<number>();
   readonly #inHand = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
   #wake = (): void => {};
@@ -180,14 +181,12 @@ class Outbox {
 
   #take(webhook: DueWebhook): void {
     const { account } = webhook;
-    this.#busy.set(account, (this.#busy.get(account) ?? 0) + 1);
+    this.#busy.add(account);
     const work: Promise<void> = this.#deliver(webhook)
       .catch((failure: unknown) => this.#putBack(webhook, failure))
       .finally(() => {
         this.#inHand.delete(work);
-        const left = (this.#busy.get(account) ?? 1) - 1;
-        if (left > 0) this.#busy.set(account, left);
-        else this.#busy.delete(account);
+        this.#busy.add(account, -1);
         this.#rouse();
       });
     this.#inHand.add(work);

@@ -1,6 +1,7 @@
 /** The HTTP server of the API: its limits, its responses to malformed requests, and its shutdown. */
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { Tally } from '../../../base/tally.ts';
 import { siteOf } from '../../accounts/networks.ts';
 
 // Closes connections of callers that read too slowly: a response is held until its socket has taken it, so a caller who
@@ -163,20 +164,12 @@ function boundConnections(server: Server, { most, byAddress, onRefused }: Connec
   server.maxConnections = most;
   server.on('drop', () => onRefused('replica'));
   if (!byAddress) return;
-  const openOf = new Map<string, number>();
-  let all = 0;
+  const connections = new Tally<string>();
   server.on('connection', (socket: Socket) => {
     const site = siteOf(socket.remoteAddress ?? '');
-    const open = openOf.get(site) ?? 0;
-    openOf.set(site, open + 1);
-    all += 1;
-    socket.once('close', () => {
-      const left = openOf.get(site)! - 1;
-      if (left > 0) openOf.set(site, left);
-      else openOf.delete(site);
-      all -= 1;
-    });
-    if (open < most - (all - 1)) return;
+    connections.add(site);
+    socket.once('close', () => connections.add(site, -1));
+    if (connections.of(site) - 1 < most - (connections.total - 1)) return;
     onRefused('address');
     socket.destroy();
   });

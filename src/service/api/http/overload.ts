@@ -2,6 +2,7 @@
  * Refuses new work while the event loop is late, first that of those who use most of it. What has begun goes on, and so
  * do health and reads.
  */
+import { Tally } from '../../../base/tally.ts';
 import type { PaceOf, Payer } from '../../result/pace.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
@@ -45,27 +46,20 @@ export function refusedBy({ lateMs, debtMs, open, averageOpen }: Load): 'account
 }
 
 export function makeOverload(paceOf: PaceOf, onRefused: (by: 'account' | 'replica') => void, loop = watchLoop()) {
-  const openOf = new Map<Payer, number>();
-  let all = 0;
+  const calls = new Tally<Payer>();
 
   return {
     /** Throws, or counts a call; the returned function ends it. */
     begin(payer: Payer): () => void {
-      const open = openOf.get(payer) ?? 0;
-      const averageOpen = openOf.size === 0 ? 0 : all / openOf.size;
+      const open = calls.of(payer);
+      const averageOpen = calls.size === 0 ? 0 : calls.total / calls.size;
       const by = refusedBy({ lateMs: loop.lateMs(), debtMs: paceOf.debtOf(payer), open, averageOpen });
       if (by !== undefined) {
         onRefused(by);
         throw new ApiError('overloaded', { retryAfterS: RETRY_AFTER_S });
       }
-      openOf.set(payer, open + 1);
-      all += 1;
-      return () => {
-        const left = openOf.get(payer)! - 1;
-        if (left > 0) openOf.set(payer, left);
-        else openOf.delete(payer);
-        all -= 1;
-      };
+      calls.add(payer);
+      return () => calls.add(payer, -1);
     },
     stop: loop.stop,
   };

@@ -4,6 +4,7 @@
  */
 import { queueShare } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/log.ts';
+import { Tally } from '../../../base/tally.ts';
 import { oneRun } from '../../../base/turns.ts';
 import { PROBE_JOBS, type KubeClient } from '../../../platform/kube/client.ts';
 import type { Store } from '../../../platform/store/store.ts';
@@ -19,37 +20,23 @@ const RETRY_AFTER_S = 10;
 const QUEUE_FRESH_MS = 1_000;
 const QUEUE_STALE_MS = 5_000;
 
-/** Requests by account. */
-class Counts {
-  readonly #of: Map<number, number>;
-  total: number;
-  constructor(of = new Map<number, number>()) {
-    this.#of = of;
-    this.total = [...of.values()].reduce((sum, one) => sum + one, 0);
-  }
-  of = (account: number): number => this.#of.get(account) ?? 0;
-  add(account: number): void {
-    this.#of.set(account, this.of(account) + 1);
-    this.total += 1;
-  }
-}
-
 export function makeQueueRoom(
   { store, log }: { store: Pick<Store, 'waitingRequests'>; log: Logger },
   maxQueued: number,
   now = (): number => performance.now(),
 ) {
   const share = queueShare(maxQueued);
-  let waiting = new Counts();
+  /** By account. */
+  let waiting = new Tally<number>();
   /** Opened here since the figures were asked for, and since they are asked for again. */
-  let since = new Counts();
-  let sinceAsked: Counts | undefined;
+  let since = new Tally<number>();
+  let sinceAsked: Tally<number> | undefined;
   let at = -Infinity;
 
   const ask = async (): Promise<void> => {
-    sinceAsked = new Counts();
+    sinceAsked = new Tally();
     try {
-      waiting = new Counts(await store.waitingRequests());
+      waiting = new Tally(await store.waitingRequests());
       since = sinceAsked;
       at = now();
     } catch (error) {
