@@ -18,12 +18,12 @@ const serial = (): string => `01${Buffer.from(webcrypto.getRandomValues(new Uint
 const pemOf = async (key: webcrypto.CryptoKey): Promise<string> =>
   x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
 
-async function serverBy(
-  ca: x509.X509Certificate,
-  caKey: webcrypto.CryptoKey,
-  hosts: string[],
-  now: Date,
-): Promise<{ crt: string; key: string }> {
+const importKey = (pem: string): Promise<webcrypto.CryptoKey> =>
+  webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(pem), ALGORITHM, false, ['sign']);
+
+/** A certificate of the server by this authority; of several in `caPem`, by the first. */
+export async function issuedBy(caPem: string, caKey: string, hosts: string[], now = new Date()): Promise<SecretData> {
+  const ca = new x509.X509Certificate(x509.PemConverter.decodeFirst(caPem));
   // Clients reject a certificate whose CA has expired, whatever its own expiry.
   const end = Math.min(now.getTime() + SERVER_DAYS * DAY_MS, ca.notAfter.getTime());
   const keys = await newKeys();
@@ -35,7 +35,7 @@ async function serverBy(
     notAfter: new Date(end),
     signingAlgorithm: ALGORITHM,
     publicKey: keys.publicKey,
-    signingKey: caKey,
+    signingKey: await importKey(caKey),
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
@@ -45,10 +45,10 @@ async function serverBy(
       await x509.AuthorityKeyIdentifierExtension.create(ca),
     ],
   });
-  return { crt: certificate.toString('pem'), key: await pemOf(keys.privateKey) };
+  return { 'tls.crt': certificate.toString('pem'), 'tls.key': await pemOf(keys.privateKey) };
 }
 
-async function authority(now: Date): Promise<{ ca: x509.X509Certificate; key: webcrypto.CryptoKey }> {
+export async function newAuthority(now = new Date()): Promise<{ crt: string; key: string }> {
   const keys = await newKeys();
   const ca = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serial(),
@@ -63,33 +63,12 @@ async function authority(now: Date): Promise<{ ca: x509.X509Certificate; key: we
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
-  return { ca, key: keys.privateKey };
-}
-
-export async function newAuthority(now = new Date()): Promise<{ crt: string; key: string }> {
-  const { ca, key } = await authority(now);
-  return { crt: `${ca.toString('pem')}\n`, key: await pemOf(key) };
-}
-
-const importKey = (pem: string): Promise<webcrypto.CryptoKey> =>
-  webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(pem), ALGORITHM, false, ['sign']);
-
-/** A certificate of the server by this authority; of several in `ca`, by the first. */
-export async function issuedBy(ca: string, key: string, hosts: string[], now = new Date()): Promise<SecretData> {
-  const first = new x509.X509Certificate(x509.PemConverter.decodeFirst(ca));
-  const server = await serverBy(first, await importKey(key), hosts, now);
-  return { 'tls.crt': server.crt, 'tls.key': server.key };
+  return { crt: ca.toString('pem'), key: await pemOf(keys.privateKey) };
 }
 
 export async function natsTls(hosts: string[], now = new Date()): Promise<SecretData> {
-  const { ca, key } = await authority(now);
-  const server = await serverBy(ca, key, hosts, now);
-  return {
-    'ca.crt': ca.toString('pem'),
-    'ca.key': await pemOf(key),
-    'tls.crt': server.crt,
-    'tls.key': server.key,
-  };
+  const { crt, key } = await newAuthority(now);
+  return { 'ca.crt': crt, 'ca.key': key, ...(await issuedBy(crt, key, hosts, now)) };
 }
 
 /**
