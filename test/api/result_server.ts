@@ -9,7 +9,7 @@ import { makeDrain } from '../../src/service/api/health_routes.ts';
 import { listen } from '../../src/service/api/http/http_server.ts';
 import { makeMetrics } from '../../src/service/api/api_metrics.ts';
 import { makeApp } from '../../src/service/api/server.ts';
-import { makeTokenCache } from '../../src/service/api/http/token_cache.ts';
+import { TokenCache } from '../../src/service/api/http/token_cache.ts';
 import { makeAccountRates } from '../../src/service/api/http/rate.ts';
 import { makeOverload } from '../../src/service/api/http/overload.ts';
 import { makeWorkPool } from '../../src/service/api/work/pool.ts';
@@ -27,7 +27,7 @@ const deps: Partial<Deps> = {
   metrics,
   drain: makeDrain(),
   log: makeLog('api', { logLevel: 'warn', podName: 'test' } as Parameters<typeof makeLog>[1]),
-  tokens: makeTokenCache({ find: store.findToken, listening: () => false, onLookup: metrics.tokenLookup }),
+  tokens: new TokenCache({ find: store.findToken, listening: () => false, onLookup: metrics.tokenLookup }),
   accounts: {
     ownHosts: [],
     settings: { trustedHops: 0, publicUrl: '', boxKeys: () => ({ keys: [] }) },

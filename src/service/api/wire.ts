@@ -29,7 +29,7 @@ import { announceTo, makeHandOver } from './probe/job.ts';
 import { makeObjectRoom, makeQueueRoom, usualObjects } from './probe/room.ts';
 import { makeStanding } from './probe/standing.ts';
 import { makeMetrics } from './api_metrics.ts';
-import { makeTokenCache } from './http/token_cache.ts';
+import { TokenCache } from './http/token_cache.ts';
 import { makeWaiting } from './probe/waiting_callers.ts';
 import { issuerFetch, placeOfIssuer } from './sso/issuer_fetch.ts';
 import { makeIssuers } from './sso/issuers.ts';
@@ -95,7 +95,7 @@ export function wire({
   tools.synced.catch(() => {});
 
   // The cache asks the listener whether notifications arrive, and the listener invalidates the cache.
-  const tokens = makeTokenCache({
+  const tokens = new TokenCache({
     find: store.findToken,
     listening: () => listener.listening(),
     onLookup: metrics.tokenLookup,

@@ -21,7 +21,7 @@ import { listen } from '../../../src/service/api/http/http_server.ts';
 import { makeAccountRates } from '../../../src/service/api/http/rate.ts';
 import { makeMetrics } from '../../../src/service/api/api_metrics.ts';
 import { makeApp } from '../../../src/service/api/server.ts';
-import { makeTokenCache } from '../../../src/service/api/http/token_cache.ts';
+import { TokenCache } from '../../../src/service/api/http/token_cache.ts';
 import { issuerFetch, type IssuerFetch } from '../../../src/service/api/sso/issuer_fetch.ts';
 import { makeIssuers } from '../../../src/service/api/sso/issuers.ts';
 import { catalogOf } from '../../../src/service/api/probe/tool_versions.ts';
@@ -141,7 +141,7 @@ export async function startReplica(
     },
   );
   const accounts = makeAccounts({ store, log: logger, settings });
-  const tokens = makeTokenCache({ find: store.findToken, listening: () => listener.listening() });
+  const tokens = new TokenCache({ find: store.findToken, listening: () => listener.listening() });
   const listener = store.listenTokens((one) => tokens.changed(one));
   await until('the listener for changes is connected', () => listener.listening());
   const work = makeWorkPool({ paceOf: makePaces() });

@@ -3,7 +3,7 @@ import type { Checksum } from '../../../src/service/accounts/token_text.ts';
 import type { TokenRecord } from '../../../src/platform/store/records.ts';
 import type { TokenChange } from '../../../src/platform/store/listen.ts';
 import { makeGuessLimit } from '../../../src/service/api/http/rate.ts';
-import { makeTokenCache, type TokenCacheOptions } from '../../../src/service/api/http/token_cache.ts';
+import { TokenCache, type TokenCacheOptions } from '../../../src/service/api/http/token_cache.ts';
 
 const key = Buffer.from('a'.repeat(32));
 const ADDRESS = '192.0.2.1';
@@ -11,7 +11,7 @@ const record = { id: 1, rootUserId: 1 } as TokenRecord;
 
 function cacheOf(find: () => Promise<TokenRecord | null>, options: Partial<TokenCacheOptions> = {}) {
   const world = { time: 0, listening: true, lookups: 0 };
-  const cache = makeTokenCache({
+  const cache = new TokenCache({
     find: () => {
       world.lookups++;
       return find();
@@ -77,7 +77,7 @@ describe('token cache', () => {
         ['c', 2],
       ]);
       const asked: string[] = [];
-      const cache = makeTokenCache({
+      const cache = new TokenCache({
         async find(sha256) {
           const name = String.fromCharCode(sha256[0]!);
           asked.push(name);

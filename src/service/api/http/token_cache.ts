@@ -40,8 +40,8 @@ export class TokenCache {
   readonly #pending = new Map<string, Promise<TokenRecord | null>>();
   #generation = 0;
 
-  constructor(options: Required<TokenCacheOptions>) {
-    this.#options = options;
+  constructor({ now = () => performance.now(), ...options }: TokenCacheOptions) {
+    this.#options = { now, onLookup: () => {}, max: 10_000, guesses: makeGuessLimit(now), ...options };
   }
 
   /**
@@ -128,8 +128,4 @@ export class TokenCache {
     kept.set(key, entry);
     if (kept.size > most) kept.delete(kept.keys().next().value!);
   }
-}
-
-export function makeTokenCache({ now = () => performance.now(), ...options }: TokenCacheOptions): TokenCache {
-  return new TokenCache({ now, onLookup: () => {}, max: 10_000, guesses: makeGuessLimit(now), ...options });
 }
