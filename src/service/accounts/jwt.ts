@@ -86,18 +86,17 @@ export function makeSigningKeys({ store, box, log }: KeyParts) {
     log.info({ kid }, 'JWT signing key created');
   }
 
+  const isOld = ({ signing, signsUntil }: Loaded): boolean => !signing || signsUntil - RENEW_MS < store.clock.now();
   const reload = oneRun(async () => (loaded = await load()));
 
   return {
     async current(): Promise<SigningKey> {
       let keys = loaded ?? (await reload());
-      if (!keys.signing || keys.signsUntil - RENEW_MS < store.clock.now()) {
-        // Another replica may have created one meanwhile.
+      // Another replica may have created one meanwhile.
+      if (isOld(keys)) keys = await reload();
+      if (isOld(keys)) {
+        await make();
         keys = await reload();
-        if (!keys.signing || keys.signsUntil - RENEW_MS < store.clock.now()) {
-          await make();
-          keys = await reload();
-        }
       }
       if (!keys.signing) throw new Error('no JWT signing key');
       return keys.signing;

@@ -22,11 +22,6 @@ export function valuesOf(findings: readonly Finding[]): Tree {
   return tree;
 }
 
-const valuesYaml = (findings: readonly Finding[]): string => {
-  const values = valuesOf(findings);
-  return Object.keys(values).length === 0 ? '' : stringify(values, { lineWidth: 0 });
-};
-
 const GAP = '  ';
 const width = (texts: readonly string[]): number => Math.max(0, ...texts.map(({ length }) => length));
 
@@ -39,8 +34,9 @@ export function textOf(findings: readonly Finding[]): string {
     [status.padEnd(statuses), title.padEnd(most), found].join(GAP),
     ...(status === 'pass' || status === 'unknown' ? [] : [`${indent}wanted: ${wanted}`, `${indent}${why}`]),
   ]);
-  const yaml = valuesYaml(findings);
-  return `${lines.join('\n')}\n${yaml === '' ? '' : `\nValues to set:\n\n${yaml}`}`;
+  const values = valuesOf(findings);
+  const isEmpty = Object.keys(values).length === 0;
+  return `${lines.join('\n')}\n${isEmpty ? '' : `\nValues to set:\n\n${stringify(values, { lineWidth: 0 })}`}`;
 }
 
 export const hasFailed = (findings: readonly Finding[]): boolean => findings.some(({ status }) => status === 'fail');
