@@ -1,5 +1,6 @@
 /** Stored secrets, sealed and bound to their purpose. */
 import { openBox, sealInBox } from '../../platform/seal/box.ts';
+import { isSealError } from '../../platform/seal/seal.ts';
 import type { AccountSettings } from './settings.ts';
 
 export type Purpose = 'token' | 'webhook' | 'webhook-url' | 'signing-key' | 'mail' | 'browser' | 'sso';
@@ -9,4 +10,13 @@ export type Box = ReturnType<typeof makeBox>;
 export const makeBox = ({ boxKeys }: Pick<AccountSettings, 'boxKeys'>) => ({
   seal: (text: string, what: Purpose, id: string | number) => sealInBox(text, `${what}:${id}`, boxKeys()),
   open: (sealed: Uint8Array, what: Purpose, id: string | number) => openBox(sealed, `${what}:${id}`, boxKeys()),
+  /** What a caller kept for us, as latin1. Null: it was not sealed here, or not for this purpose. */
+  async openKept(kept: string, what: Purpose, id: string | number): Promise<string | null> {
+    try {
+      return await this.open(Buffer.from(kept, 'latin1'), what, id);
+    } catch (error) {
+      if (isSealError(error)) return null;
+      throw error;
+    }
+  },
 });

@@ -4,7 +4,6 @@
  * someone who knew the old password could have collected any number of marks.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { isSealError } from '../../platform/seal/seal.ts';
 import { isUuid } from '../../platform/store/uuid.ts';
 import type { Box } from './box.ts';
 
@@ -29,15 +28,9 @@ export const makeKnownBrowsers = (box: Box, now: () => number) => ({
   /** The browser's id; null if the mark is not valid for this account. */
   async read(owner: Owner, mark: string | undefined): Promise<string | null> {
     if (mark === undefined || mark.length > MAX_MARK) return null;
-    try {
-      const { id, until } = JSON.parse(await box.open(Buffer.from(mark, 'latin1'), 'browser', purposeOf(owner))) as {
-        id: string;
-        until: number;
-      };
-      return until > now() && isUuid(id) ? id : null;
-    } catch (error) {
-      if (isSealError(error)) return null;
-      throw error;
-    }
+    const kept = await box.openKept(mark, 'browser', purposeOf(owner));
+    if (kept === null) return null;
+    const { id, until } = JSON.parse(kept) as { id: string; until: number };
+    return until > now() && isUuid(id) ? id : null;
   },
 });

@@ -4,7 +4,6 @@
  */
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
-import { isSealError } from '../../../platform/seal/seal.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { note, secrets } from '../http/audit.ts';
@@ -69,20 +68,12 @@ const TokenAnswer = closed({
 /** About a working day. It ends with its user, as every token. */
 const TOKEN_MS = 12 * 3_600_000;
 
-async function openCode({ accounts }: Deps, sealed: string, name: string): Promise<string> {
-  try {
-    return await accounts.box.open(Buffer.from(sealed, 'latin1'), 'sso', `device:${name}`);
-  } catch (error) {
-    if (isSealError(error)) throw invalid('device-code', 'is not valid');
-    throw error;
-  }
-}
-
 async function redeem(deps: Deps, ctx: Context): Promise<void> {
   const { accounts } = deps;
   const issuer = issuerOf(deps, ctx);
   const { 'device-code': sealed } = checkedBy(TokenBody, ctx);
-  const code = await openCode(deps, sealed, issuer.settings.name);
+  const code = await accounts.box.openKept(sealed, 'sso', `device:${issuer.settings.name}`);
+  if (code === null) throw invalid('device-code', 'is not valid');
   await accounts.attempts.take('sso:device', { account: createHash('sha256').update(code).digest('hex') });
   const person = await issuer.redeemDevice(code);
   if (typeof person === 'string') {

@@ -1,6 +1,5 @@
 /** Single sign-on in a browser: the ways to sign in, the way to an issuer, and back. What goes wrong is a page. */
 import Type from 'typebox';
-import { isSealError } from '../../../platform/seal/seal.ts';
 import { RetUrl, safeRetUrl } from '../accounts/account_fields.ts';
 import { beginSession, handOver } from '../accounts/session_endpoints.ts';
 import type { Deps } from '../deps.ts';
@@ -107,13 +106,8 @@ const HOME = '/app/';
 async function keptFlow({ accounts, store }: Deps, ctx: Context, name: string): Promise<KeptFlow | null> {
   const cookie = flowCookie(ctx, { accounts });
   if (!cookie) return null;
-  try {
-    const kept = JSON.parse(await accounts.box.open(Buffer.from(cookie, 'latin1'), 'sso', name)) as KeptFlow;
-    return kept.until > store.clock.now() ? kept : null;
-  } catch (error) {
-    if (isSealError(error)) return null;
-    throw error;
-  }
+  const kept = JSON.parse((await accounts.box.openKept(cookie, 'sso', name)) ?? 'null') as KeptFlow | null;
+  return kept && kept.until > store.clock.now() ? kept : null;
 }
 
 const BeginQuery = closed({
