@@ -7,7 +7,7 @@
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import koaBody from 'koa-body';
 import type { Static, TSchema } from 'typebox';
-import { pause } from '../../../base/retry.ts';
+import { within } from '../../../base/retry.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid, overQuota, unreadable } from '../errors.ts';
 import type { Side } from './endpoint_access.ts';
@@ -288,11 +288,8 @@ const awaitPace = (deps: Payers): Handler =>
   async function awaitTurn(ctx, next) {
     const waiting = paceOf(deps, ctx)(0);
     if (waiting) {
-      const ended = new AbortController();
-      const late = pause(LONGEST_WAIT_MS, ended.signal).then(() => true);
-      const isLate = await Promise.race([waiting.then(() => false), late]);
-      ended.abort();
-      if (isLate) throw new ApiError('rate-limited', { retryAfterS: LONGEST_WAIT_MS / 1000 });
+      const late = () => new ApiError('rate-limited', { retryAfterS: LONGEST_WAIT_MS / 1000 });
+      await within(LONGEST_WAIT_MS, waiting, late);
       if (ctx.res.closed) throw new ApiError('hung-up');
     }
     return next();

@@ -3,7 +3,7 @@
  * controller can. The record only accepts the first end of a request, whoever writes it.
  */
 import { type Logger, requestFields } from '../../../base/log.ts';
-import { retry, type Pauses } from '../../../base/retry.ts';
+import { retry, within, type Pauses } from '../../../base/retry.ts';
 import type { Bus } from '../../../platform/bus/connect.ts';
 import { CREATE_ANSWER_MS, SUBJECT, type CreateAnswer, type Ended } from '../../../platform/bus/messages.ts';
 import {
@@ -159,18 +159,18 @@ export async function createOrEnd(
   deps: CreateDeps,
   request: { id: string; submittedAt: Date },
   job: ProbeJob,
-  within: { withinMs: number; signal: AbortSignal },
+  limits: { withinMs: number; signal: AbortSignal },
 ): Promise<Ended | null> {
   const began = performance.now();
   try {
     if (!(await deps.announce(job))) {
-      within.signal.throwIfAborted();
-      await createJob(deps.kube, job, within);
+      limits.signal.throwIfAborted();
+      await createJob(deps.kube, job, limits);
     }
     deps.metrics.step('create', performance.now() - began);
     return null;
   } catch (error) {
-    if (within.signal.aborted) throw within.signal.reason;
+    if (limits.signal.aborted) throw limits.signal.reason;
     deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'cannot create a ProbeJob');
     return recordOwnEnd(
       deps.store,
@@ -203,12 +203,7 @@ export function makeHandOver(deps: CreateDeps) {
         )
         .finally(() => underWay.delete(creating));
       underWay.add(creating);
-      let timer: NodeJS.Timeout | undefined;
-      const moment = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, MOMENT_MS);
-      });
-      await Promise.race([creating, moment]);
-      clearTimeout(timer);
+      await within(MOMENT_MS, creating).catch(() => {});
     },
     /**
      * A request without a job by now has an open row: the controllers' sweep ends it, which is reported to its webhook.
