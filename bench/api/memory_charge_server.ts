@@ -44,11 +44,8 @@ app.use(async (ctx) => {
     );
   }
   const stored = await openResult(deps, { id, submittedAt, inflatedBytes }, 1);
-  const body = await webhookBody(
-    { ...ended, requestId: id, reason: 'Completed', ioBytes: 1, endedAt: submittedAt, error: null },
-    stored,
-    readKeptRequest(record).response,
-  );
+  const sent = { ...record, ...ended, reason: 'Completed', ioBytes: 1, endedAt: submittedAt, error: null } as const;
+  const body = await webhookBody(sent, stored, readKeptRequest(record).response);
   // Held for as long as a silent receiver would hold it.
   ctx.status = 200;
   ctx.respond = false;

@@ -11,12 +11,14 @@ import { packText, type TextBody } from '../result/text_body.ts';
 const ID = '0192f0c1-0000-7000-8000-000000000001';
 const AT = new Date('2026-03-01T12:00:00.123Z');
 const ended: EndedRequest = {
-  requestId: ID,
+  id: ID,
+  submittedAt: AT,
   queueTimeMs: 7,
   ioBytes: 0,
   endedAt: AT,
   reason: 'Completed',
   error: null,
+  code: null,
 };
 const wanted = (more: Partial<ResponseForm> = {}): ResponseForm => ({
   shown: ['ffprobe', 'mediainfo'],

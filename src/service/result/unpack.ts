@@ -102,7 +102,7 @@ export async function readTexts({ result, outputs }: Unpacked, packed: Packed): 
 const outputReader = (packed: Packed) => readerOf(() => inflateOutputs(packed));
 
 /** Copied, because slices are views of larger buffers. */
-async function gathered(slices: AsyncIterable<Buffer>): Promise<Buffer> {
+export async function gathered(slices: AsyncIterable<Buffer>): Promise<Buffer> {
   const held: Buffer[] = [];
   for await (const slice of slices) held.push(Buffer.from(slice));
   return Buffer.concat(held);

@@ -2,11 +2,11 @@
  * The body of a webhook: the envelope with `type` and `timestamp` added, or the error of a request that ended without
  * one.
  */
-import type { Reason } from '../../platform/kube/probe_job.ts';
+import type { RequestRecord } from '../../platform/store/requests.ts';
 import type { Packed } from '../result/inflate.ts';
 import { bytesOf, lengthOf } from '../result/pieces.ts';
 import { textOf } from '../result/texts.ts';
-import { unpackResult } from '../result/unpack.ts';
+import { gathered, unpackResult } from '../result/unpack.ts';
 import { answerOf, type Answer, type ResponseForm } from '../result/answer.ts';
 
 /** Webhook events. A new event is one row here: types and the OpenAPI description follow. */
@@ -22,26 +22,20 @@ const eventOf = (success: boolean): WebhookEvent => (success ? 'probe.completed'
 /** The largest body for receivers; the complete result can be read back. */
 export const MAX_BODY_BYTES = 1_000_000;
 
-export interface EndedRequest {
-  requestId: string;
-  queueTimeMs: number;
-  ioBytes: number;
-  endedAt: Date;
-  reason: Reason;
-  error: string | null;
-  /** Beside the error of an end without an envelope. */
-  code?: string | null;
-}
+export type EndedRequest = Pick<
+  RequestRecord,
+  'id' | 'submittedAt' | 'queueTimeMs' | 'ioBytes' | 'endedAt' | 'reason' | 'error' | 'code'
+>;
 
-function withoutEnvelope({ requestId, queueTimeMs, ioBytes, endedAt, reason, error, code }: EndedRequest): Buffer {
+function withoutEnvelope({ id, queueTimeMs, ioBytes, reason, error, code }: EndedRequest, timestamp: string): Buffer {
   return Buffer.from(
     JSON.stringify({
       success: false,
-      error: textOf({ reason, error }),
+      error: textOf({ reason: reason ?? 'InternalError', error }),
       ...(code ? { code } : {}),
-      metadata: { request_id: requestId, queue_time: queueTimeMs, io_usage: ioBytes },
+      metadata: { request_id: id, queue_time: queueTimeMs ?? 0, io_usage: ioBytes },
       type: eventOf(false),
-      timestamp: endedAt.toISOString(),
+      timestamp,
     }),
   );
 }
@@ -56,12 +50,8 @@ function withMembers(envelope: Buffer, members: object): Buffer {
 
 const sizeOf = (body: Answer['body']): number => (typeof body === 'string' ? Buffer.byteLength(body) : lengthOf(body));
 
-async function whole(body: Answer['body'], packed: Packed): Promise<Buffer> {
-  if (typeof body === 'string') return Buffer.from(body);
-  const slices: Buffer[] = [];
-  for await (const slice of bytesOf(body, packed)) slices.push(Buffer.from(slice));
-  return Buffer.concat(slices);
-}
+const whole = async (body: Answer['body'], packed: Packed): Promise<Buffer> =>
+  typeof body === 'string' ? Buffer.from(body) : gathered(bytesOf(body, packed));
 
 export interface Stored {
   packed: Packed;
@@ -71,18 +61,17 @@ export interface Stored {
 
 /** `stored`: null if the request ended without an envelope. */
 export async function webhookBody(ended: EndedRequest, stored: Stored | null, form: ResponseForm): Promise<Buffer> {
-  if (!stored) return withoutEnvelope(ended);
+  const timestamp = (ended.endedAt ?? ended.submittedAt).toISOString();
+  if (!stored) return withoutEnvelope(ended, timestamp);
+  const about = { requestId: ended.id, queueTimeMs: ended.queueTimeMs ?? 0, error: ended.error };
   // A larger result is never assembled. A comparison shows no output, and is small.
   const tooLarge = stored.inflatedBytes !== null && stored.inflatedBytes > MAX_BODY_BYTES;
   const unpacked = await unpackResult(stored.packed);
-  const head = await whole(answerOf(unpacked, ended, form, { withoutOutputs: true }).body, stored.packed);
-  const members = {
-    type: eventOf(head.toString('latin1', 0, 15) === '{"success":true'),
-    timestamp: ended.endedAt.toISOString(),
-  };
+  const head = await whole(answerOf(unpacked, about, form, { withoutOutputs: true }).body, stored.packed);
+  const members = { type: eventOf(head.toString('latin1', 0, 15) === '{"success":true'), timestamp };
   if (form.compared) return withMembers(head, members);
   if (!tooLarge) {
-    const { body } = answerOf(unpacked, ended, form);
+    const { body } = answerOf(unpacked, about, form);
     if (sizeOf(body) <= MAX_BODY_BYTES) {
       const all = withMembers(await whole(body, stored.packed), members);
       if (all.length <= MAX_BODY_BYTES) return all;

@@ -279,22 +279,13 @@ class Outbox {
     // The user was deleted with all their data.
     if (!record || record.state === 'open') return null;
     const { id, submittedAt, inflatedBytes } = record;
-    const ended = {
-      requestId: id,
-      queueTimeMs: record.queueTimeMs ?? 0,
-      ioBytes: record.ioBytes,
-      endedAt: record.endedAt ?? submittedAt,
-      reason: record.reason ?? ('InternalError' as const),
-      error: record.error,
-      code: record.code,
-    };
     const { signal } = this.#stopping;
     const stored = hasEnvelope(record)
       ? await openResult({ store, memory }, { id, submittedAt, inflatedBytes }, webhook.account, signal)
       : null;
     const release = (): void => stored?.place.release();
     try {
-      const body = await webhookBody(ended, stored, readKeptRequest(record).response);
+      const body = await webhookBody(record, stored, readKeptRequest(record).response);
       // A streamed result leaves only this body of a kilobyte.
       if (stored && !Buffer.isBuffer(stored.packed)) release();
       return { body, trace: keptTrace(record.request), release };

@@ -9,7 +9,15 @@ import { UnreadableResult, type Packed } from '../../result/inflate.ts';
 import { OverBudget, type Place } from '../../result/memory_budget.ts';
 import { bytesOf, lengthOf, wholeOf, type Piece } from '../../result/pieces.ts';
 import { textOf } from '../../result/texts.ts';
-import { openResult, readTexts, unpackResult, type ResultRef, type Texts, type Unpacked } from '../../result/unpack.ts';
+import {
+  gathered,
+  openResult,
+  readTexts,
+  unpackResult,
+  type ResultRef,
+  type Texts,
+  type Unpacked,
+} from '../../result/unpack.ts';
 import { verdictOf } from '../../result/verdict.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, expired, inside, notFound } from '../errors.ts';
@@ -119,9 +127,7 @@ export async function outputTexts(
   wanted: readonly Output[],
 ): Promise<string[]> {
   if (outputs) return wanted.map(({ from, to }) => outputs.toString('utf8', from, to));
-  const slices: Buffer[] = [];
-  for await (const slice of bytesOf(wanted.map(wholeOf), packed)) slices.push(Buffer.from(slice));
-  const all = Buffer.concat(slices);
+  const all = await gathered(bytesOf(wanted.map(wholeOf), packed));
   let at = 0;
   return wanted.map(({ from, to }) => all.toString('utf8', at, (at += to - from)));
 }
