@@ -1,4 +1,5 @@
 /** The HTTP server of the API: its limits, its responses to malformed requests, and its shutdown. */
+import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { Tally } from '../../../base/tally.ts';
@@ -210,10 +211,8 @@ export async function listen(
   if (connections) boundConnections(server, connections);
   closeSlowSockets(server, slow);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuse(newId, error, socket));
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port: at.port, ...(at.host === undefined ? {} : { host: at.host }) }, resolve);
-  });
+  server.listen(at.port, at.host);
+  await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
     /**
