@@ -7,21 +7,16 @@ export function oneRun<T>(work: () => Promise<T>): () => Promise<T> {
     }));
 }
 
-/** How many may work at once. The others wait in order. */
-export interface Turns {
-  /** Those that wait. */
-  waiting(): number;
-  running(): number;
-  run<T>(work: () => Promise<T>): Promise<T>;
-}
+export type Turns = ReturnType<typeof makeTurns>;
 
-export function makeTurns(atOnce: number): Turns {
+/** How many may work at once. The others wait in order. */
+export function makeTurns(atOnce: number) {
   const queue: (() => void)[] = [];
   let running = 0;
   return {
-    waiting: () => queue.length,
-    running: () => running,
-    async run(work) {
+    waiting: (): number => queue.length,
+    running: (): number => running,
+    async run<T>(work: () => Promise<T>): Promise<T> {
       if (running < atOnce) running += 1;
       else await new Promise<void>((resolve) => queue.push(resolve));
       try {

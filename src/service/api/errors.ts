@@ -71,13 +71,13 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 interface ApiErrorOptions {
-  text?: string;
+  text?: string | undefined;
   /** For codes without a fixed status: an end, an error of Koa. */
   status?: number;
   field?: string;
   /** Why the source cannot be read: the code of the tool's error, or what it would be (src/base/causes.ts). */
-  toolCode?: string;
-  retryAfterS?: number;
+  toolCode?: string | undefined;
+  retryAfterS?: number | undefined;
   headers?: Record<string, string>;
   /** What the metric of failures counts a 5xx as, from a fixed set; the code if not given. */
   reason?: string;

@@ -84,7 +84,7 @@ export function makeGuessLimit(now = (): number => performance.now(), { burst, e
 }
 
 const rateLimited = (retryAfterMs: number, text?: string): ApiError =>
-  new ApiError('rate-limited', { retryAfterS: retryAfterMs / 1000, ...(text === undefined ? {} : { text }) });
+  new ApiError('rate-limited', { retryAfterS: retryAfterMs / 1000, text });
 
 /** Each replica has its own. */
 export function addressRate({ accounts }: Pick<Deps, 'accounts'>): Handler {

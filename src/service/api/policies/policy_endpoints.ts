@@ -206,18 +206,6 @@ export const savePolicy = endpoint(
   save,
 );
 
-async function remove(deps: Deps, ctx: Context): Promise<void> {
-  const { rootUserId } = tokenOf(ctx);
-  const name = paramOf(ctx, 'name');
-  const isText = /^[\x21-\x7e]{1,64}$/.test(name);
-  await withEntry(deps, ctx, async (store) => {
-    const last = isText ? await store.findPolicy(rootUserId, name) : null;
-    if (!last || !(await store.deletePolicy(rootUserId, name)))
-      throw new ApiError('not-found', { text: `the policy ${await unknownPolicy(store, name, rootUserId)}` });
-    note(ctx, { changes: changesOf({ revision: last.revision }, null) });
-  });
-}
-
 export const deletePolicy = endpoint(
   'DELETE /v1/policy/:name',
   {
@@ -230,7 +218,17 @@ export const deletePolicy = endpoint(
     params: NAME_PARAM,
     answer: { description: 'Deleted.' },
   },
-  remove,
+  async (deps, ctx) => {
+    const { rootUserId } = tokenOf(ctx);
+    const name = paramOf(ctx, 'name');
+    const isText = /^[\x21-\x7e]{1,64}$/.test(name);
+    await withEntry(deps, ctx, async (store) => {
+      const last = isText ? await store.findPolicy(rootUserId, name) : null;
+      if (!last || !(await store.deletePolicy(rootUserId, name)))
+        throw new ApiError('not-found', { text: `the policy ${await unknownPolicy(store, name, rootUserId)}` });
+      note(ctx, { changes: changesOf({ revision: last.revision }, null) });
+    });
+  },
 );
 
 // Verdicts.

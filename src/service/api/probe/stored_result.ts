@@ -196,14 +196,13 @@ const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 10, 503: 5 };
 
 /** An end without an envelope, as an error for the caller. */
 function endError({ status, reason, error, code }: Pick<Ended, 'status' | 'reason' | 'error' | 'code'>): ApiError {
-  const retryAfterS = RETRY_AFTER_S[status];
   return new ApiError('ended', {
     status,
     text: textOf({ reason, error }),
     detail: reason,
     reason,
-    ...(code === undefined ? {} : { toolCode: code }),
-    ...(retryAfterS === undefined ? {} : { retryAfterS }),
+    toolCode: code,
+    retryAfterS: RETRY_AFTER_S[status],
   });
 }
 

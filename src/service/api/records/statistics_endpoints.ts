@@ -123,19 +123,6 @@ const SummaryAnswer = Type.Object({
   ),
 });
 
-async function answerSummary(deps: Deps, ctx: Context): Promise<void> {
-  const { month, year, ...whose } = checkedBy(SummaryQuery, ctx);
-  const period = summaryPeriod({ month, year }, new Date(deps.store.clock.now()));
-  const owners = await ownersOf(deps, callerOf(ctx), whose, 'own');
-  const figures = await deps.store.usageFigures('usage', owners, period, 'no-aggregation');
-  const used = new Map(figures.map(({ userId, values }) => [userId, values]));
-  const users = owners.userIds === 'everyone' ? [...used.keys()] : [...owners.userIds].sort((a, b) => a - b);
-  ctx.body = {
-    period: { from: period.from.toISOString(), to: period.to.toISOString() },
-    'users-usage': users.map((id) => ({ 'user-id': id, resources: summaryOf(used.get(id) ?? {}) })),
-  };
-}
-
 export const statisticsSummary = endpoint(
   'GET statistics/summary',
   {
@@ -145,5 +132,16 @@ export const statisticsSummary = endpoint(
     query: SummaryQuery,
     answer: { description: 'Usage of each user in the month or year.', schema: SummaryAnswer },
   },
-  answerSummary,
+  async (deps, ctx) => {
+    const { month, year, ...whose } = checkedBy(SummaryQuery, ctx);
+    const period = summaryPeriod({ month, year }, new Date(deps.store.clock.now()));
+    const owners = await ownersOf(deps, callerOf(ctx), whose, 'own');
+    const figures = await deps.store.usageFigures('usage', owners, period, 'no-aggregation');
+    const used = new Map(figures.map(({ userId, values }) => [userId, values]));
+    const users = owners.userIds === 'everyone' ? [...used.keys()] : [...owners.userIds].sort((a, b) => a - b);
+    ctx.body = {
+      period: { from: period.from.toISOString(), to: period.to.toISOString() },
+      'users-usage': users.map((id) => ({ 'user-id': id, resources: summaryOf(used.get(id) ?? {}) })),
+    };
+  },
 );

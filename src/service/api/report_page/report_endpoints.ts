@@ -264,19 +264,6 @@ async function linkedRequest({ store }: Deps, ctx: Context) {
   return row && row.display !== '' ? { link, row } : null;
 }
 
-async function readShared(deps: Deps, ctx: Context): Promise<void> {
-  const found = await linkedRequest(deps, ctx);
-  if (!found) {
-    ctx.status = 404;
-    return sendHtml(ctx, 'This link does not work', NO_LINK);
-  }
-  const { rootUserId: account, maker, expiresAt } = found.link;
-  const { allowed, retryAfterMs } = await deps.store.takeRate('link', account, READS_PER_MINUTE);
-  if (!allowed) throw new ApiError('rate-limited', { retryAfterS: retryAfterMs / 1000 });
-  const shared = { by: maker.name, until: expiresAt.toISOString() };
-  await sendReport(deps, ctx, found.row, { account, shared });
-}
-
 export const sharedReport = endpoint(
   'GET /r/:secret',
   {
@@ -288,5 +275,16 @@ export const sharedReport = endpoint(
     answer: { description: 'The report.', ...HTML },
     answers: { 404: { description: 'The link has expired, was ended, or never was.', ...HTML } },
   },
-  readShared,
+  async (deps, ctx) => {
+    const found = await linkedRequest(deps, ctx);
+    if (!found) {
+      ctx.status = 404;
+      return sendHtml(ctx, 'This link does not work', NO_LINK);
+    }
+    const { rootUserId: account, maker, expiresAt } = found.link;
+    const { allowed, retryAfterMs } = await deps.store.takeRate('link', account, READS_PER_MINUTE);
+    if (!allowed) throw new ApiError('rate-limited', { retryAfterS: retryAfterMs / 1000 });
+    const shared = { by: maker.name, until: expiresAt.toISOString() };
+    await sendReport(deps, ctx, found.row, { account, shared });
+  },
 );

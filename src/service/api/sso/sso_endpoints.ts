@@ -115,19 +115,6 @@ const BeginQuery = closed({
   'choose-account': flag(false, 'Let a person choose who is signed in at the issuer already.'),
 });
 
-async function begin(deps: Deps, ctx: Context): Promise<void> {
-  const { accounts, store } = deps;
-  const issuer = issuerOf(deps, ctx);
-  const { name } = issuer.settings;
-  ctx.state.errorPage = (error) => showError(ctx, name, error);
-  const asked = checkedBy(BeginQuery, ctx);
-  const { url, flow } = await issuer.begin(asked['choose-account']);
-  const kept: KeptFlow = { ...flow, to: safeRetUrl(asked['ret-url']) ?? HOME, until: store.clock.now() + FLOW_MS };
-  const sealed = await accounts.box.seal(JSON.stringify(kept), 'sso', name);
-  setFlowCookie(ctx, deps, sealed.toString('latin1'), FLOW_MS);
-  redirect(ctx, url);
-}
-
 export const beginSso = endpoint(
   'GET auth/sso/:name',
   {
@@ -141,7 +128,18 @@ export const beginSso = endpoint(
     answer: { status: 303, description: 'To the issuer.', headers: REDIRECT },
     answers: PAGES,
   },
-  begin,
+  async (deps, ctx) => {
+    const { accounts, store } = deps;
+    const issuer = issuerOf(deps, ctx);
+    const { name } = issuer.settings;
+    ctx.state.errorPage = (error) => showError(ctx, name, error);
+    const asked = checkedBy(BeginQuery, ctx);
+    const { url, flow } = await issuer.begin(asked['choose-account']);
+    const kept: KeptFlow = { ...flow, to: safeRetUrl(asked['ret-url']) ?? HOME, until: store.clock.now() + FLOW_MS };
+    const sealed = await accounts.box.seal(JSON.stringify(kept), 'sso', name);
+    setFlowCookie(ctx, deps, sealed.toString('latin1'), FLOW_MS);
+    redirect(ctx, url);
+  },
 );
 
 async function comeBack(deps: Deps, ctx: Context): Promise<void> {
