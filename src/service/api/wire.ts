@@ -82,9 +82,7 @@ export function wire({
   const tracer = tracing && makeTracer({ ...tracing, registry: metrics.registry });
 
   let catalog: Catalog | undefined;
-  const changed = (): void => {
-    catalog = undefined;
-  };
+  const changed = (): void => void (catalog = undefined);
   const tools = startReflector({
     client: kube,
     type: PROBE_TOOLS,
