@@ -3,6 +3,7 @@ import { calculateJwkThumbprint, errors, exportJWK, generateKeyPair, jwtVerify, 
 import type { Logger } from '../../base/log.ts';
 import { oneRun } from '../../base/turns.ts';
 import type { Store } from '../../platform/store/store.ts';
+import { isUuid } from '../../platform/store/uuid.ts';
 import type { Box } from './box.ts';
 
 export type Audience = 'session' | 'verify' | 'reset';
@@ -10,8 +11,6 @@ export interface Claims {
   id: string;
   userId: number;
 }
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
  * The keys that sign JWTs: generated here, stored with sealed private keys, rotated monthly. A key's signatures are
@@ -144,9 +143,8 @@ export function makeJwts({ keys, issuer, now }: { keys: SigningKeys; issuer(): P
           },
         );
         const userId = Number(payload.sub);
-        return UUID.test(payload.jti ?? '') && Number.isSafeInteger(userId) && userId >= 0
-          ? { id: payload.jti!, userId }
-          : null;
+        const { jti: id = '' } = payload;
+        return isUuid(id) && Number.isSafeInteger(userId) && userId >= 0 ? { id, userId } : null;
       } catch (error) {
         if (error instanceof errors.JOSEError) return null;
         throw error;

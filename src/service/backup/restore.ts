@@ -60,14 +60,8 @@ export interface RestoreBackup {
   installed: Keys;
 }
 
-interface Restored {
-  takenAt: string;
-  tables: number;
-  /** What the backup still had of what was erased or revoked after it; undefined: there is no list. */
-  erased: Record<Erased['kind'], number> | undefined;
-}
-
-export async function restoreBackup(options: RestoreBackup): Promise<Restored> {
+/** `erased`: what the backup still had of what was erased or revoked after it; undefined: there is no list. */
+export async function restoreBackup(options: RestoreBackup) {
   const { database, destination, name, opener, installed } = options;
   const backup = await openBackup(destination.read(name), opener);
   try {
@@ -94,11 +88,7 @@ export async function restoreBackup(options: RestoreBackup): Promise<Restored> {
 }
 
 /** A list that is not there was never written; one that is damaged ends the restore, before anything is visible. */
-async function eraseAgain(
-  load: Load,
-  { destination, installed }: RestoreBackup,
-  installId: string,
-): Promise<Restored['erased']> {
+async function eraseAgain(load: Load, { destination, installed }: RestoreBackup, installId: string) {
   const erased = { user: 0, request: 0, token: 0 };
   try {
     for await (const batch of readErasures(destination.read(ERASURES), boxBytes(installed), installId))
