@@ -1,4 +1,7 @@
-export type BackupCode =
+import { CodedError } from '../../base/coded_error.ts';
+
+/** Messages never contain a key. */
+export class BackupError extends CodedError<
   | 'key-invalid'
   | 'key-wrong'
   | 'damaged'
@@ -8,17 +11,8 @@ export type BackupCode =
   | 'keys-missing'
   | 'keys-differ'
   | 'not-found'
-  | 'destination';
+  | 'destination'
+> {}
 
-/** Messages never contain a key. */
-export class BackupError extends Error {
-  readonly code: BackupCode;
-  constructor(code: BackupCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'BackupError';
-    this.code = code;
-  }
-}
-
-export const isBackupError = (error: unknown, ...codes: BackupCode[]): error is BackupError =>
+export const isBackupError = (error: unknown, ...codes: BackupError['code'][]): error is BackupError =>
   error instanceof BackupError && (codes.length === 0 || codes.includes(error.code));
