@@ -8,10 +8,7 @@ export interface Identity {
   subject: string;
 }
 
-export interface NewIdentityUser extends Identity {
-  email: string;
-  firstName: string;
-  lastName: string;
+export interface NewIdentityUser extends Identity, Pick<UserRecord, 'email' | 'firstName' | 'lastName'> {
   role: Exclude<UserRecord['role'], 'root'>;
   /** The user that a sub-user is made under; null for other roles. */
   parentId: number | null;

@@ -12,12 +12,6 @@ interface Retention {
   minuteDays: number;
 }
 
-/** Start of what is complete, in milliseconds since 1970: the requests, and the figures by minute. */
-export interface KeptSince {
-  requests: number;
-  minutes: number;
-}
-
 /**
  * Cache time of `keptSince`. What will be dropped is announced one upkeep run (an hour) before, so every replica has
  * read the new limit by then.
@@ -27,9 +21,9 @@ const SINCE_TTL_MS = 60_000;
 const MOST_STEPS = 500;
 const MOST_ERASE_STEPS = 500;
 
-const sinceOf = new WeakMap<Database, { value: Promise<KeptSince>; until: number }>();
+const sinceOf = new WeakMap<Database, { value: ReturnType<typeof readSince>; until: number }>();
 
-async function readSince(database: Database): Promise<KeptSince> {
+async function readSince(database: Database) {
   const rows = await database.rows<{ key: string; ms: number }>({
     name: 'kept_since',
     text: `select key, (extract(epoch from greatest((value #>> '{}')::timestamptz, 'epoch')) * 1000)::float8 ms
@@ -43,8 +37,11 @@ async function readSince(database: Database): Promise<KeptSince> {
 const eraseStep = async (database: Database, user: number): Promise<boolean> =>
   (await database.value<number>(calling('erase_step', { user }))) > 0;
 
-/** Older requests are deleted, and older figures by minute; figures by hour and day remain. */
-export function keptSince(database: Database): Promise<KeptSince> {
+/**
+ * Start of what is complete, in milliseconds since 1970. Older requests are deleted, and older figures by minute;
+ * figures by hour and day remain.
+ */
+export function keptSince(database: Database): ReturnType<typeof readSince> {
   const now = performance.now();
   const known = sinceOf.get(database);
   if (known && known.until >= now) return known.value;

@@ -21,11 +21,7 @@ export interface MostOfAccount {
 }
 export type AccountFull = 'sub-users' | 'tokens';
 
-export interface NewUser {
-  email: string;
-  firstName: string;
-  lastName: string;
-  status: TokenRecord['userStatus'];
+export interface NewUser extends Pick<UserRecord, 'email' | 'firstName' | 'lastName' | 'status'> {
   parentId: number;
   permissions: readonly string[];
   restrictions: readonly string[];

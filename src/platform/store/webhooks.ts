@@ -107,14 +107,15 @@ const CLAIM = `
 /** Waiting webhooks that one look at the backlog counts. */
 const MOST_COUNTED = 10_000;
 
-export interface WebhookBacklog {
+const BACKLOG = {
   /** At most 10,000. */
-  pending: number;
+  pending: column<number>('count(*)'),
   /** Age of the oldest of them. */
-  oldestMs: number;
+  oldestMs: column<number>('coalesce(extract(epoch from now() - min(created_at)) * 1000, 0)::float8'),
   /** How long the first has been due. */
-  overdueMs: number;
-}
+  overdueMs: column<number>('greatest(coalesce(extract(epoch from now() - min(next_at)) * 1000, 0), 0)::float8'),
+};
+export type WebhookBacklog = RecordOf<typeof BACKLOG>;
 
 const SELECT = `select ${listed(RECORD)} from webhook_outbox`;
 const SORTS = { created: 'created_at', state: 'state', next: 'next_at' } as const;
@@ -149,10 +150,7 @@ export function webhookBacklog(database: Database): Promise<WebhookBacklog> {
   return database.one<WebhookBacklog>({
     name: 'webhook_backlog',
     text: `
-      select count(*) pending,
-        coalesce(extract(epoch from now() - min(created_at)) * 1000, 0)::float8 "oldestMs",
-        greatest(coalesce(extract(epoch from now() - min(next_at)) * 1000, 0), 0)::float8 "overdueMs"
-      from (
+      select ${listed(BACKLOG)} from (
         select created_at, next_at from webhook_outbox where state = 'pending' order by next_at
           limit ${MOST_COUNTED}) first`,
   });
