@@ -344,6 +344,6 @@ describe('leader', function () {
     });
     await until('it is ended', async () => (await record(orphan)).state !== 'open');
     assert.deepEqual([(await record(orphan)).reason, (await record(fresh.id)).state], ['Cancelled', 'open']);
-    assert.ok(log.some(({ msg }) => msg === 'ended open requests without a ProbeJob'));
+    await until('the log says so', () => log.some(({ msg }) => msg === 'ended open requests without a ProbeJob'));
   });
 });
