@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { column } from '../../src/platform/store/columns.ts';
 import { calling, named } from '../../src/platform/store/named.ts';
 
 describe('store: parameters by name', () => {
   it('a call of a function has its parameters by name', () => {
+    const shown = calling('take_rate', { scope: 'token', id: 7, per_minute: null }, { allowed: column() });
+    assert.match(shown.text, /^select allowed "allowed" from/);
     assert.deepEqual(calling('take_rate', { scope: 'token', id: 7, per_minute: null }), {
       name: 'take_rate',
       text: 'select * from take_rate(p_scope => $1, p_id => $2, p_per_minute => $3)',
