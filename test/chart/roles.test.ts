@@ -52,7 +52,7 @@ function callsOf(role: string): Set<string> {
     .join('\n');
   const resourceOf = (type: string) => type.toLowerCase().replaceAll('_', '');
   const calls = new Set<string>();
-  for (const [, call, type] of text.matchAll(/\bkube\.(\w+)\((?:<[^>]*>)?\(?([A-Z_]+)?/g)) {
+  for (const [, call, type] of text.matchAll(/\bkube\.(\w+)(?:<[^>]*>)?\(\(?([A-Z_]+)?/g)) {
     const resource =
       call === 'logs'
         ? 'pods/log'
@@ -60,6 +60,7 @@ function callsOf(role: string): Set<string> {
     if (call === 'logs' || type)
       for (const verb of VERBS[call!] ?? [`unknown call ${call}`]) calls.add(`${verb} ${resource}`);
   }
+  for (const [, type] of text.matchAll(/\bfound\(kube, ([A-Z_]+)/g)) calls.add(`get ${resourceOf(type!)}`);
   for (const [, type] of text.matchAll(/startReflector(?:<\w+>)?\(\{\s*client: \w+, type: ([A-Z_]+)/g))
     for (const verb of ['list', 'watch']) calls.add(`${verb} ${resourceOf(type!)}`);
   return calls;
