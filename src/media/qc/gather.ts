@@ -1,0 +1,198 @@
+/** From what the graph prints to a report, while it is printed: nothing that is held grows with the file. */
+import type { Graph, QcStream, Thresholds } from './graph.ts';
+import { MOST_EVENTS } from './limits.ts';
+import { blockReader, type Block, type Key } from './lines.ts';
+import type { QcAudio, QcEvents, QcReport, QcVideo } from './schema.ts';
+
+/** A larger difference between the decoded and the declared duration is reported. */
+const DURATION_DIFFERS_S = 0.5;
+/** Before this, the short-term loudness is of less than its 3 s. */
+const SHORT_TERM_S = 3;
+/** The meter's value if nothing was above its gate. */
+const NOTHING_LUFS = -70;
+const CLIPPED_DBFS = -0.1;
+
+/** Microseconds. */
+const rounded = (value: number): number => Math.round(value * 1e6) / 1e6;
+
+/** Passages of one check. The filters print no end of one that lasts to the end. */
+class Passages {
+  #count = 0;
+  #open: number | undefined;
+  readonly #list: QcEvents['list'] = [];
+  readonly #shortest: number;
+
+  constructor(shortest: number) {
+    this.#shortest = shortest;
+  }
+
+  take(start: number | undefined, end: number | undefined): void {
+    // A frame may end a passage and begin the next.
+    if (end !== undefined) this.#close(end, false);
+    if (start !== undefined && Number.isFinite(start)) this.#open ??= start;
+  }
+
+  #close(end: number, toEnd: boolean): void {
+    const from = this.#open;
+    this.#open = undefined;
+    // Some filters tell every start, even of what turns out to be too short. Times are printed with six digits.
+    if (from === undefined || !(end - from >= this.#shortest - 1e-6)) return;
+    this.#count += 1;
+    if (this.#list.length < MOST_EVENTS) this.#list.push({ from: rounded(from), to: rounded(end), to_end: toEnd });
+  }
+
+  told(end: number | undefined): QcEvents {
+    if (end !== undefined) this.#close(end, true);
+    return { count: this.#count, list: this.#list, more: this.#count - this.#list.length };
+  }
+}
+
+/** The time that frames of a stream cover. A frame lasts as long as the one before it. */
+class Covered {
+  #first: number | undefined;
+  #last: number | undefined;
+  #step = 0;
+
+  take(time: number): void {
+    this.#first ??= time;
+    if (this.#last !== undefined && time > this.#last) this.#step = time - this.#last;
+    this.#last = Math.max(this.#last ?? time, time);
+  }
+
+  get since(): number {
+    return this.#last === undefined ? 0 : this.end! - this.#first!;
+  }
+
+  get end(): number | undefined {
+    return this.#last === undefined ? undefined : this.#last + this.#step;
+  }
+
+  told(declared: number | null, whole: boolean) {
+    const decoded = this.#last === undefined ? null : rounded(this.since);
+    const known = whole && decoded !== null && declared !== null;
+    return { decoded, declared, duration_differs: known && Math.abs(decoded - declared) > DURATION_DIFFERS_S };
+  }
+}
+
+type Values = Block['values'];
+
+class VideoFacts {
+  readonly covered = new Covered();
+  readonly #black: Passages;
+  readonly #freeze: Passages;
+  readonly #stream: QcStream;
+
+  constructor(stream: QcStream, { black_min: black, freeze_min: freeze }: Thresholds) {
+    this.#stream = stream;
+    this.#black = new Passages(black);
+    this.#freeze = new Passages(freeze);
+  }
+
+  take(values: Values): void {
+    this.#black.take(values.get('black_start'), values.get('black_end'));
+    this.#freeze.take(values.get('freeze_start'), values.get('freeze_end'));
+  }
+
+  told(whole: boolean): QcVideo {
+    const { end } = this.covered;
+    return {
+      stream: this.#stream.index,
+      ...this.covered.told(this.#stream.declared, whole),
+      black: this.#black.told(end),
+      freeze: this.#freeze.told(end),
+    };
+  }
+}
+
+const finite = (value: number | undefined): number | null =>
+  value !== undefined && Number.isFinite(value) ? rounded(value) : null;
+
+class AudioFacts {
+  readonly covered = new Covered();
+  readonly #silence: Passages;
+  readonly #stream: QcStream;
+  /** Integrated loudness, range, peaks: the meter's latest values are of all that it heard. */
+  readonly #latest = new Map<Key, number>();
+  #shortTermMax: number | undefined;
+
+  constructor(stream: QcStream, { silence_min: silence }: Thresholds) {
+    this.#stream = stream;
+    this.#silence = new Passages(silence);
+  }
+
+  take(values: Values): void {
+    this.#silence.take(values.get('silence_start'), values.get('silence_end'));
+    for (const [key, value] of values) this.#latest.set(key, value);
+    const short = values.get('short_term');
+    if (short !== undefined && this.covered.since >= SHORT_TERM_S - 0.05)
+      this.#shortTermMax = Math.max(this.#shortTermMax ?? short, short);
+  }
+
+  told(whole: boolean): QcAudio {
+    const latest = this.#latest;
+    const integrated = finite(latest.get('integrated'));
+    const heard = integrated !== null && integrated > NOTHING_LUFS;
+    const [peak, flat] = [finite(latest.get('sample_peak')), finite(latest.get('flat_factor'))];
+    const above = (value: number | undefined) => (value !== undefined && value > NOTHING_LUFS ? finite(value) : null);
+    return {
+      stream: this.#stream.index,
+      ...this.covered.told(this.#stream.declared, whole),
+      silence: this.#silence.told(this.covered.end),
+      loudness: {
+        integrated: heard ? integrated : null,
+        range: heard ? finite(latest.get('range')) : null,
+        short_term_max: above(this.#shortTermMax),
+        // Printed as a factor.
+        true_peak: finite(20 * Math.log10(latest.get('true_peak') ?? Number.NaN)),
+      },
+      sample_peak: peak,
+      flat_factor: flat,
+      clipping: peak !== null && peak >= CLIPPED_DBFS && flat !== null && flat > 0,
+    };
+  }
+}
+
+export interface QcGatherer {
+  push(bytes: Buffer): void;
+  /** Frames so far. */
+  frames(): number;
+  /** `cut`: why the graph was stopped early. */
+  told(cut?: string): QcReport;
+}
+
+export function qcGatherer({ checked, left }: Pick<Graph, 'checked' | 'left'>, thresholds: Thresholds): QcGatherer {
+  const of = <F>(type: QcStream['type'], make: (stream: QcStream) => F): Map<number, F> =>
+    new Map(checked.filter((stream) => stream.type === type).map((stream) => [stream.index, make(stream)]));
+  const video = of('video', (stream) => new VideoFacts(stream, thresholds));
+  const audio = of('audio', (stream) => new AudioFacts(stream, thresholds));
+  let frames = 0;
+  const reader = blockReader(({ stream, time, values }) => {
+    const facts = video.get(stream) ?? audio.get(stream);
+    if (!facts) return;
+    frames += 1;
+    if (time !== null) facts.covered.take(time);
+    facts.take(values);
+  });
+  const until = (): number | null => {
+    const ends = [...video.values(), ...audio.values()].flatMap(({ covered: { end } }) =>
+      end === undefined ? [] : end,
+    );
+    return ends.length === 0 ? null : rounded(Math.min(...ends));
+  };
+  return {
+    push: (bytes) => reader.push(bytes),
+    frames: () => frames,
+    told(cut) {
+      reader.end();
+      const whole = cut === undefined;
+      return {
+        video: [...video.values()].map((facts) => facts.told(whole)),
+        audio: [...audio.values()].map((facts) => facts.told(whole)),
+        ...(whole ? {} : { until: until(), cut }),
+        thresholds,
+        unread_lines: reader.unread(),
+        not_checked: left,
+      };
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/** The filter graph of the content checks: one decode of each stream, whose printers write to one pipe in turn. */
+import { MOST_AUDIO } from './limits.ts';
+import type { NotChecked } from './schema.ts';
+
+export interface QcStream {
+  index: number;
+  type: 'video' | 'audio';
+  /** As the container or the stream declares it, in seconds; null: not declared. */
+  declared: number | null;
+}
+
+export interface Thresholds {
+  /** The shortest finding in seconds. */
+  black_min: number;
+  freeze_min: number;
+  silence_min: number;
+  /** The highest luminance of a black pixel, as a part of the range. */
+  black_pixel: number;
+  /** In dB. */
+  freeze_noise: number;
+  silence_noise: number;
+}
+
+export interface Graph {
+  filter: string;
+  maps: string[];
+  checked: QcStream[];
+  left: NotChecked[];
+}
+
+/** The part of a picture's pixels that must be black. */
+const BLACK_PICTURE = 0.98;
+
+/** Says which stream a frame is of, and makes every frame print. */
+export const STREAM_KEY = 'qc';
+
+/** A printer without `direct` holds lines back in a buffer of its own, and tears them where it is full. */
+const printed = (kind: 'metadata' | 'ametadata', index: number): string[] => [
+  `${kind}=mode=add:key=${STREAM_KEY}:value=${index}`,
+  `${kind}=mode=print:direct=1:file=pipe\\\\:1`,
+];
+
+/** What decoders found in the file (a PNG's texts) is dropped first: its lines would look like those of the checks. */
+const videoChain = (index: number, asked: Thresholds): string[] => [
+  'metadata=mode=delete',
+  `blackdetect=d=${asked.black_min}:pic_th=${BLACK_PICTURE}:pix_th=${asked.black_pixel}`,
+  `freezedetect=n=${asked.freeze_noise}dB:d=${asked.freeze_min}`,
+  ...printed('metadata', index),
+];
+
+/** The loudness meter makes frames of 100 ms, so it stands first. */
+const audioChain = (index: number, asked: Thresholds): string[] => [
+  'ametadata=mode=delete',
+  'ebur128=metadata=1:peak=true',
+  `silencedetect=n=${asked.silence_noise}dB:d=${asked.silence_min}`,
+  'astats=metadata=1:measure_perchannel=none:measure_overall=Peak_level+Flat_factor',
+  ...printed('ametadata', index),
+];
+
+const leftOut = (streams: readonly QcStream[], why: string): NotChecked[] =>
+  streams.map(({ index, type }) => ({ stream: index, type, why }));
+
+/** Of the first picture, and of the first few sounds. Printers of two graphs could mix their lines: there is one. */
+export function graphOf(streams: readonly QcStream[], asked: Thresholds): Graph {
+  const [video, audio] = (['video', 'audio'] as const).map((kind) => streams.filter(({ type }) => type === kind));
+  const checked = [...video!.slice(0, 1), ...audio!.slice(0, MOST_AUDIO)];
+  const label = (index: number): string => `[qc${index}]`;
+  const chains = checked.map(({ index, type }) => {
+    const filters = (type === 'video' ? videoChain : audioChain)(index, asked);
+    return `[0:${index}]${filters.join(',')}${label(index)}`;
+  });
+  return {
+    filter: chains.join(';'),
+    maps: checked.map(({ index }) => label(index)),
+    checked,
+    left: [
+      ...leftOut(video!.slice(1), 'only the first video stream is checked'),
+      ...leftOut(audio!.slice(MOST_AUDIO), `only the first ${MOST_AUDIO} audio streams are checked`),
+    ],
+  };
+}

@@ -1,0 +1,112 @@
+/** Reads what the printers of the graph write, piece by piece. Holds no more than one line and one block. */
+import { LONGEST_LINE } from './limits.ts';
+import { STREAM_KEY } from './graph.ts';
+
+export type Key = (typeof KEYS)[keyof typeof KEYS] | 'true_peak';
+
+/** What is said of one frame of one stream. */
+export interface Block {
+  stream: number;
+  /** In seconds; null: not known. */
+  time: number | null;
+  /** Minus infinity is a value: the level of silence. */
+  values: ReadonlyMap<Key, number>;
+}
+
+export interface BlockReader {
+  push(bytes: Buffer): void;
+  end(): void;
+  /** Lines that were too long or of no known form. */
+  unread(): number;
+}
+
+/** All other keys are dropped. */
+const KEYS = {
+  'lavfi.black_start': 'black_start',
+  'lavfi.black_end': 'black_end',
+  'lavfi.freezedetect.freeze_start': 'freeze_start',
+  'lavfi.freezedetect.freeze_end': 'freeze_end',
+  'lavfi.silence_start': 'silence_start',
+  'lavfi.silence_end': 'silence_end',
+  'lavfi.r128.I': 'integrated',
+  'lavfi.r128.LRA': 'range',
+  'lavfi.r128.S': 'short_term',
+  'lavfi.astats.Overall.Peak_level': 'sample_peak',
+  'lavfi.astats.Overall.Flat_factor': 'flat_factor',
+} as const;
+const TRUE_PEAK = /^lavfi\.r128\.true_peaks_ch\d{1,2}$/;
+const HEADER = /^frame:\d{1,12} +pts:\S{1,24} +pts_time:(\S{1,24})$/;
+const PAIR = /^([\w.:-]{1,100})=(.*)$/;
+const INDEX = /^\d{1,6}$/;
+const NUMBER = /^-?\d{1,12}(?:\.\d{1,12})?(?:e[+-]?\d{1,2})?$/;
+
+function numberIn(text: string): number | undefined {
+  if (text === '-inf') return Number.NEGATIVE_INFINITY;
+  return NUMBER.test(text) ? Number(text) : undefined;
+}
+
+const keyOf = (name: string): Key | undefined =>
+  Object.hasOwn(KEYS, name) ? KEYS[name as keyof typeof KEYS] : TRUE_PEAK.test(name) ? 'true_peak' : undefined;
+
+interface Begun {
+  time: number | null;
+  stream?: number;
+  values: Map<Key, number>;
+}
+
+export function blockReader(onBlock: (block: Block) => void): BlockReader {
+  let [rest, skipping, unread] = ['', false, 0];
+  let begun: Begun | undefined;
+
+  const close = (): void => {
+    if (begun?.stream !== undefined) onBlock({ stream: begun.stream, time: begun.time, values: begun.values });
+    begun = undefined;
+  };
+  const take = (line: string): void => {
+    const header = HEADER.exec(line);
+    if (header) {
+      close();
+      const time = numberIn(header[1]!);
+      begun = { time: time !== undefined && Number.isFinite(time) ? time : null, values: new Map() };
+      return;
+    }
+    const [, name, text] = PAIR.exec(line) ?? [];
+    if (name === undefined || text === undefined) unread += 1;
+    else if (begun) keep(begun, name, text);
+  };
+  /** The rest of a line that is too long is skipped as it comes. */
+  const takeParts = (text: string): void => {
+    const lines = text.split('\n');
+    for (const [at, part] of lines.entries()) {
+      const ends = at < lines.length - 1;
+      if (!skipping && rest.length + part.length > LONGEST_LINE) {
+        [skipping, rest] = [true, ''];
+        unread += 1;
+      }
+      if (!skipping) rest += part;
+      if (!ends) continue;
+      if (!skipping && rest !== '') take(rest);
+      [skipping, rest] = [false, ''];
+    }
+  };
+  return {
+    push: (bytes) => takeParts(bytes.toString('latin1')),
+    /** A line without an end may be torn, so it does not count. Nor does the block that it would have been in. */
+    end() {
+      if (rest === '' && !skipping) close();
+      begun = undefined;
+    },
+    unread: () => unread,
+  };
+}
+
+function keep(begun: Begun, name: string, text: string): void {
+  if (name === STREAM_KEY) {
+    if (INDEX.test(text)) begun.stream = Number(text);
+    return;
+  }
+  const [key, value] = [keyOf(name), numberIn(text)];
+  if (key === undefined || value === undefined) return;
+  const before = key === 'true_peak' ? begun.values.get(key) : undefined;
+  begun.values.set(key, before === undefined ? value : Math.max(before, value));
+}

@@ -1,0 +1,77 @@
+/** The schema of the report of content checks. */
+import Type, { type Static } from 'typebox';
+import { count, described, oneOf, titled } from '../../base/schema_parts.ts';
+import { MOST_AUDIO, MOST_EVENTS } from './limits.ts';
+
+const seconds = (description: string) => Type.Number({ description });
+const numberOrNull = (description: string) => Type.Unsafe<number | null>({ type: ['number', 'null'], description });
+
+const Event = titled('QcEvent', {
+  from: seconds('Its start in the stream, in seconds.'),
+  to: seconds('Its end in the stream, in seconds.'),
+  to_end: Type.Boolean({ description: 'It lasts to the end of what was decoded.' }),
+});
+const Events = titled('QcEvents', {
+  count: count('How many there are.'),
+  list: Type.Array(Event, { maxItems: MOST_EVENTS, description: `The first ${MOST_EVENTS}.` }),
+  more: count('How many are not in the list.'),
+});
+
+const STREAM = {
+  stream: count('Index of the stream.'),
+  decoded: numberOrNull('Seconds that were decoded; null if no frame was.'),
+  declared: numberOrNull('Seconds that the container declares; null if it declares none.'),
+  duration_differs: Type.Boolean({
+    description:
+      'The two differ by more than 0.5 s. Always false if one is not known or the checks were stopped early.',
+  }),
+};
+
+const Video = described('QcVideo', 'What the pictures of a stream are like.', {
+  ...STREAM,
+  black: Events,
+  freeze: Events,
+});
+const Loudness = described('QcLoudness', 'Loudness by EBU R128. Null: nothing was loud or long enough to measure.', {
+  integrated: numberOrNull('Integrated loudness in LUFS.'),
+  range: numberOrNull('Loudness range in LU.'),
+  short_term_max: numberOrNull('The largest short-term loudness (3 s) in LUFS.'),
+  true_peak: numberOrNull('The largest true peak of all channels in dBTP.'),
+});
+const Audio = described('QcAudio', 'What the sound of a stream is like.', {
+  ...STREAM,
+  silence: Events,
+  loudness: Loudness,
+  sample_peak: numberOrNull('The largest sample in dBFS; null if all are zero.'),
+  flat_factor: numberOrNull('How flat the signal is at its peaks. Above 0, it may be clipped.'),
+  clipping: Type.Boolean({ description: 'The largest sample is at -0.1 dBFS or above, and the signal is flat there.' }),
+});
+
+const NotChecked = titled('QcNotChecked', {
+  stream: count('Index of the stream.'),
+  type: oneOf(['video', 'audio'], 'Type of the stream.'),
+  why: Type.String({ description: 'Why it was not checked.' }),
+});
+export type NotChecked = Static<typeof NotChecked>;
+
+export const QcReportSchema = described('QcReport', 'What the pictures and the sound are like, from decoding them.', {
+  video: Type.Array(Video, { maxItems: 1, description: 'The first video stream.' }),
+  audio: Type.Array(Audio, { maxItems: MOST_AUDIO, description: `The first ${MOST_AUDIO} audio streams.` }),
+  until: Type.Optional(numberOrNull('The checks were stopped early: the time in seconds that they came to.')),
+  cut: Type.Optional(Type.String({ description: 'Why the checks were stopped early.' })),
+  thresholds: titled('QcThresholds', {
+    black_min: Type.Number({ description: 'Shortest black passage in seconds.' }),
+    black_pixel: Type.Number({ description: 'Highest luminance of a black pixel, from 0 to 1.' }),
+    freeze_min: Type.Number({ description: 'Shortest freeze in seconds.' }),
+    freeze_noise: Type.Number({ description: 'Largest difference between frozen pictures in dB.' }),
+    silence_min: Type.Number({ description: 'Shortest silence in seconds.' }),
+    silence_noise: Type.Number({ description: 'Highest level of silence in dBFS.' }),
+  }),
+  unread_lines: count('Printed lines that could not be read.'),
+  not_checked: Type.Array(NotChecked, { description: 'Streams that were not checked.' }),
+});
+
+export type QcReport = Static<typeof QcReportSchema>;
+export type QcEvents = Static<typeof Events>;
+export type QcVideo = Static<typeof Video>;
+export type QcAudio = Static<typeof Audio>;

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { Ajv } from 'ajv';
+import { qcGatherer } from '../../src/media/qc/gather.ts';
+import { graphOf, type QcStream } from '../../src/media/qc/graph.ts';
+import { MOST_AUDIO, MOST_EVENTS } from '../../src/media/qc/limits.ts';
+import { QcReportSchema, type QcReport } from '../../src/media/qc/schema.ts';
+import { BLACK_WITH_TONE, block, frameLine } from './printed.ts';
+
+const valid = new Ajv({ strict: false }).compile<QcReport>(QcReportSchema);
+const THRESHOLDS = {
+  black_min: 2,
+  black_pixel: 0.1,
+  freeze_min: 2,
+  freeze_noise: -60,
+  silence_min: 2,
+  silence_noise: -60,
+};
+const stream = (index: number, type: QcStream['type'], declared: number | null = null): QcStream => ({
+  index,
+  type,
+  declared,
+});
+const FILM = [stream(0, 'video', 5), stream(1, 'audio', 5)];
+
+function gathered(pieces: readonly (string | Buffer)[], streams = FILM, cut?: string): QcReport {
+  const gatherer = qcGatherer(graphOf(streams, THRESHOLDS), THRESHOLDS);
+  for (const piece of pieces) gatherer.push(Buffer.from(piece));
+  const report = gatherer.told(cut);
+  assert.ok(valid(report), JSON.stringify(valid.errors));
+  return report;
+}
+const picture = (text: string, declared: number | null = null) =>
+  gathered([text], [stream(0, 'video', declared)]).video[0]!;
+const sound = (text: string) => gathered([text], [stream(0, 'audio')]).audio[0]!;
+
+describe('content checks: the report', () => {
+  it('has findings that last to the end, durations, loudness and peaks', () => {
+    const { video, audio, not_checked: left, unread_lines: unread, until } = gathered([BLACK_WITH_TONE]);
+    const whole = { count: 1, list: [{ from: 0, to: 5, to_end: true }], more: 0 };
+    const lasted = { decoded: 5, declared: 5, duration_differs: false };
+    assert.deepEqual(video, [{ stream: 0, ...lasted, black: whole, freeze: whole }]);
+    assert.deepEqual(audio, [
+      {
+        stream: 1,
+        ...lasted,
+        silence: { count: 0, list: [], more: 0 },
+        loudness: { integrated: -21.1, range: 0, short_term_max: -21.054, true_peak: -18.0618 },
+        sample_peak: -18.063921,
+        flat_factor: 0,
+        clipping: false,
+      },
+    ]);
+    assert.deepEqual([left, unread, until], [[], 0, undefined]);
+  });
+
+  it('is the same wherever the output is cut', () => {
+    const bytes = Buffer.from(BLACK_WITH_TONE.slice(0, 4_000));
+    const expected = gathered([bytes]);
+    for (let at = 0; at <= bytes.length; at += 1)
+      assert.deepEqual(gathered([bytes.subarray(0, at), bytes.subarray(at)]), expected, `at ${at}`);
+    assert.deepEqual(gathered([...bytes].map((byte) => Buffer.from([byte]))), expected);
+  });
+
+  it('of output that ends anywhere never counts a torn line', () => {
+    const text = block(0, 0, 0) + block(0, 1, 1, { black_start: 1 }) + block(0, 2, 4, { black_end: 44 });
+    for (let at = 0; at < text.length; at += 1) {
+      const { black } = picture(text.slice(0, at));
+      for (const { to } of black.list) assert.ok(to < 44, `at ${at}`);
+    }
+  });
+
+  it('leaves out what is shorter than the threshold', () => {
+    const { black } = picture(
+      block(0, 0, 0, { black_start: 0 }) +
+        block(0, 1, 1.9, { black_end: 1.9 }) +
+        block(0, 2, 3, { black_start: 3 }) +
+        block(0, 3, 5, { black_end: 5 }),
+    );
+    assert.deepEqual(black, { count: 1, list: [{ from: 3, to: 5, to_end: false }], more: 0 });
+  });
+
+  it('says that it was cut, and until when', () => {
+    const { until, cut, video } = gathered([BLACK_WITH_TONE], [stream(0, 'video', 60), stream(1, 'audio')], 'too slow');
+    assert.deepEqual([until, cut, video[0]?.duration_differs], [5, 'too slow', false]);
+    assert.equal(gathered([], FILM, 'too slow').until, null);
+  });
+
+  it('says that less was decoded than declared', () => {
+    const frames = Array.from({ length: 50 }, (_, at) => block(0, at, at / 10)).join('');
+    assert.equal(picture(frames, 5.5).duration_differs, false);
+    assert.equal(picture(frames, 5.6).duration_differs, true);
+    assert.deepEqual([picture('', 5).decoded, picture('', 5).duration_differs], [null, false]);
+  });
+
+  it('has null for what silence has not, and no short-term loudness before 3 s', () => {
+    const quiet = { 'r128.I': '-70.000', 'r128.S': '-120.691', 'r128.true_peaks_ch0': '0.000' };
+    const level = { 'astats.Overall.Peak_level': '-inf' };
+    const { loudness, sample_peak: peak } = sound(block(0, 0, 0, quiet) + block(0, 1, 4, { ...quiet, ...level }));
+    assert.deepEqual(loudness, { integrated: null, range: null, short_term_max: null, true_peak: null });
+    assert.equal(peak, null);
+    const early = sound(block(0, 0, 0, { 'r128.S': -5 }) + block(0, 1, 0.1, { 'r128.S': -6 }));
+    assert.equal(early.loudness.short_term_max, null);
+  });
+
+  it('takes the largest true peak of all channels, and finds clipping', () => {
+    const { loudness, clipping } = sound(
+      block(0, 0, 0, {
+        'r128.true_peaks_ch0': 0.5,
+        'r128.true_peaks_ch1': 1,
+        'r128.true_peaks_ch2': 0.1,
+        'astats.Overall.Peak_level': 0,
+        'astats.Overall.Flat_factor': 3.5,
+      }),
+    );
+    assert.deepEqual([loudness.true_peak, clipping], [0, true]);
+  });
+
+  it('survives lines that no printer writes', () => {
+    const { video, unread_lines: unread } = gathered([
+      'no line of a printer\n',
+      `lavfi.black_start=${'9'.repeat(1_000_000)}\n`,
+      `${frameLine(0, 0)}\nlavfi.black_start=nan\nlavfi.black_end=1e999\n__proto__=1\nconstructor=2\nqc=0\n`,
+      `${frameLine(1, 'NOPTS')}\nlavfi.black_start=-0.5\nqc=0\n`,
+      `${frameLine(2, '-0.2')}\nlavfi.black_end=inf\nqc=0\n`,
+      `${frameLine(3, 2)}\nlavfi.black_end=2\nqc=0\n`,
+      `${frameLine(4, 3)}\nlavfi.black_end=3\nqc=77\n`,
+      `${frameLine(5, 3)}\nlavfi.black_end=3\n`,
+    ]);
+    assert.deepEqual(video[0]!.black.list, [{ from: -0.5, to: 2, to_end: false }]);
+    assert.equal(unread, 2);
+  });
+
+  it('stays small: a million blocks, each with a finding', function () {
+    this.timeout(60_000);
+    const gatherer = qcGatherer(graphOf(FILM, THRESHOLDS), THRESHOLDS);
+    const piece = (from: number) =>
+      Array.from({ length: 1_000 }, (_, at) => {
+        const time = (from + at) * 3;
+        return block(0, from + at, time, at % 2 === 0 ? { black_start: time } : { black_end: time });
+      }).join('');
+    gatherer.push(Buffer.from(piece(0)));
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (let from = 1_000; from < 1_000_000; from += 1_000) gatherer.push(Buffer.from(piece(from)));
+    collect();
+    assert.ok(process.memoryUsage().heapUsed - before < 8 * 1024 * 1024);
+    const report = gatherer.told();
+    assert.equal(gatherer.frames(), 1_000_000);
+    const { count, list, more } = report.video[0]!.black;
+    assert.deepEqual([count, list.length, more], [500_000, MOST_EVENTS, 500_000 - MOST_EVENTS]);
+    assert.ok(JSON.stringify(report).length < 100_000);
+  });
+});
+
+describe('content checks: the graph', () => {
+  it('has the first picture and the first few sounds, and says what is left out', () => {
+    const sounds = Array.from({ length: MOST_AUDIO + 1 }, (_, at) => stream(at + 2, 'audio'));
+    const { filter, maps, checked, left } = graphOf([stream(0, 'video'), stream(1, 'video'), ...sounds], THRESHOLDS);
+    assert.equal(checked.length, 1 + MOST_AUDIO);
+    assert.deepEqual(
+      maps,
+      checked.map(({ index }) => `[qc${index}]`),
+    );
+    assert.equal(filter.split(';').length, maps.length);
+    assert.deepEqual(
+      left.map(({ stream: index, why }) => [index, why]),
+      [
+        [1, 'only the first video stream is checked'],
+        [MOST_AUDIO + 2, 'only the first 8 audio streams are checked'],
+      ],
+    );
+  });
+
+  it('passes the thresholds', () => {
+    const { filter } = graphOf([stream(3, 'video'), stream(5, 'audio')], {
+      ...THRESHOLDS,
+      black_min: 0.5,
+      silence_noise: -50,
+    });
+    assert.match(filter, /^\[0:3\].*blackdetect=d=0\.5:pic_th=0\.98:pix_th=0\.1,freezedetect=n=-60dB:d=2,/);
+    assert.match(filter, /\[0:5\].*silencedetect=n=-50dB:d=2,/);
+  });
+
+  it('of nothing is empty', () => {
+    assert.deepEqual(graphOf([], THRESHOLDS), { filter: '', maps: [], checked: [], left: [] });
+  });
+});
