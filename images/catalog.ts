@@ -20,6 +20,8 @@ const MavenSource = Type.Object(
     classifier: text(),
     /** Folder inside the archive with the program and its libraries. */
     folder: text(),
+    /** The program, if its name differs from the tool's. */
+    program: Type.Optional(text()),
     sha256,
   },
   strict,

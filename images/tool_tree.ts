@@ -48,7 +48,7 @@ export async function layOutMaven(
     await run('unzip', ['-q', archive, `${source.folder}/*`, '-d', scratch]);
     const folder = join(scratch, source.folder);
     const folders = [folder, ...libraryFolders(base.folder, arch)];
-    await layOutProgram(join(folder, tool), tool, tree, folders, arch);
+    await layOutProgram(join(folder, source.program ?? tool), tool, tree, folders, arch);
   });
 }
 

@@ -4,6 +4,7 @@
  */
 import { WRITER_NAMES, writerOptions } from '../../src/media/tools/ffprobe_writers.ts';
 import type { OptionSpec } from '../../src/media/tools/option.ts';
+import type { Run } from '../../src/media/tools/tool.ts';
 import { FILE_ROWS, sectionOf, TOOL_TABLE, type SectionName, type ToolName } from '../../src/media/tools/table.ts';
 
 export interface Tried {
@@ -150,8 +151,24 @@ const said = (spec: OptionSpec): string => {
 };
 
 const ADDRESS = 'ADDRESS';
+/** Tools whose arguments depend on the streams of the source. */
+const RUNS: Partial<Record<ToolName, Run>> = {
+  qc: {
+    wallMs: 0,
+    streams: (['video', 'audio'] as const).map((type, index) => ({ index, type, declared: null })),
+  },
+};
 export const argsOf = (tool: ToolName, options: Record<string, string>): string[] =>
-  TOOL_TABLE[tool]!.args(options, ADDRESS);
+  TOOL_TABLE[tool]!.args(options, ADDRESS, RUNS[tool]);
+
+/** A graph is long: the filter alone that the option is of. */
+function changedFilter(before: string, after: string): string {
+  const had = new Set(before.split(/[,;]/));
+  return after
+    .split(/[,;]/)
+    .filter((filter) => !had.has(filter))
+    .join(',');
+}
 
 /** The arguments of one option: what stands there beyond those of the defaults, or what is missing of them. */
 export function difference(tool: ToolName, options: Record<string, string>): string[] {
@@ -166,6 +183,7 @@ export function difference(tool: ToolName, options: Record<string, string>): str
   if (from > 0 && from < after.length - back && !after[from]!.startsWith('-') && after[from - 1]!.startsWith('-'))
     from--;
   const added = after.slice(from, after.length - back);
+  if (after[from] === '-filter_complex') return [changedFilter(before[from + 1] ?? '', after[from + 1] ?? '')];
   return added.length > 0 ? added : before.slice(from, before.length - back).map((arg) => `without ${arg}`);
 }
 

@@ -112,7 +112,7 @@ describe('a hardened pod with every tool version side by side', function () {
         tool,
         version,
         ask: [...argv, ...versionArgs({ tool: tool as Line['tool'] })],
-        probe: [...argv, ...(TOOL_TABLE[tool]?.args({}, SOURCE) ?? [])],
+        probe: [...argv, ...(TOOL_TABLE[tool]?.args({}, SOURCE, TOOL_TABLE[tool].proof?.sample?.run) ?? [])],
       };
     });
     const script = (name: string) => readFile(join(import.meta.dirname, 'pod', name), 'utf8');

@@ -11,7 +11,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Protocols that a playlist may make it open: the source proxy on 127.0.0.1, keys, inline data; never a file. */
-const PROTOCOLS = 'http,https,httpproxy,tls,tcp,crypto,data';
+export const PROTOCOLS = 'http,https,httpproxy,tls,tcp,crypto,data';
 
 /**
  * Messages of decoders and demuxers about bytes that cannot be right. Not those about pictures that refer to earlier

@@ -4,9 +4,10 @@ import { ffprobe } from './ffprobe.ts';
 import { mediainfo } from './mediainfo.ts';
 import { msv } from './msv.ts';
 import { probeReport } from './probe_report.ts';
+import { qc } from './qc.ts';
 import type { Endpoint, Program, Proof, Section } from './tool.ts';
 
-const TABLE = [ffprobe, mediainfo, probeReport, msv, c2pa] as const;
+const TABLE = [ffprobe, mediainfo, probeReport, msv, c2pa, qc] as const;
 
 type Row = (typeof TABLE)[number];
 type RowProgram = Extract<Row, Program>;

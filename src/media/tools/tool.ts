@@ -1,6 +1,7 @@
 /** The descriptor of a tool, from which the API, the controller, the runner and the images derive everything. */
 import type { TSchema } from 'typebox';
 import type { ContentKind } from './content.ts';
+import type { QcStream } from '../qc/graph.ts';
 import type { OptionSpec } from './option.ts';
 
 export interface Printed {
@@ -30,6 +31,8 @@ export interface Proof {
     help: string,
     read: (args: readonly string[]) => Promise<string>,
   ): Promise<string[]>;
+  /** Of a tool that prints no JSON: how it runs on the sample, and the parser of what it prints. */
+  sample?: { run: Run; parsed(stdout: string): Promise<object> };
   /** What is wrong in its JSON about a tenth of a second of silence, as WAV. The JSON is passed in lower case. */
   misreads(said: string): string | undefined;
 }
@@ -76,6 +79,8 @@ export interface Run {
   wallMs: number;
   /** Other tools run in the same container. */
   beside?: boolean;
+  /** Of the source, for a tool that runs after ffprobe. */
+  streams?: readonly QcStream[];
 }
 
 /** A tool that runs as a program. */

@@ -14,9 +14,12 @@ import { MOST_PRINTED } from '../../media/report/captions.ts';
 import { framesRun, readPictures, reportOf, runsForReport, type FramesRan, type FramesRun } from './report.ts';
 import { waitsForKind, type JobSource, type OriginUses, type SourceFailure } from './source.ts';
 import type { Allowance } from './compare.ts';
+import type { QcRun } from './qc.ts';
 import type { ReadTimeline } from './timeline.ts';
 import { TOOL_TABLE, type ToolName } from '../../media/tools/table.ts';
-import type { Program } from '../../media/tools/tool.ts';
+import { qc } from '../../media/tools/qc.ts';
+import type { QcStream } from '../../media/qc/graph.ts';
+import type { Program, Run } from '../../media/tools/tool.ts';
 
 export interface RunSettings {
   toolsDir: string;
@@ -34,6 +37,8 @@ export interface Running {
   settings: RunSettings;
   /** Aborted when the job is dropped: what still runs is killed then, and nothing is started any more. */
   signal: AbortSignal;
+  /** Of the source, for a tool that runs after ffprobe. */
+  streams?: readonly QcStream[] | undefined;
 }
 
 /** Code that few jobs need is imported on first use, because jobs wait for an agent to start. */
@@ -55,7 +60,7 @@ const rounded = (uses: OriginUses): NonNullable<RawBody['origin']> =>
 async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'origin' | 'source' | 'comparison'>> {
   const begun = performance.now();
   const { assignment, source } = running;
-  const { tools: asked } = assignment;
+  const asked = assignment.tools.filter(({ name }) => name !== qc.name);
   const later = asked.filter((tool) => waitsForKind(tool, asked));
   const run = (tools: readonly AssignedTool[]) => Promise.all(tools.map((tool) => runTool(tool, running)));
   const [atOnce, waited, own] = await Promise.all([
@@ -64,7 +69,8 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
     run(runsForReport(assignment)),
   ]);
   const ran = [...atOnce, ...waited.ran];
-  const tools = likeTheReaders(ran, source);
+  const found = likeTheReaders(ran, source);
+  const tools = [...found, ...(await contentIn(running, found, begun))];
   const pictures = framesRun(assignment, [...own, ...tools]);
   const frames = pictures && (await picturesWithin(pictures, running, begun));
   const read = assignment.timeline ? await timelineIn(running, tools, begun) : undefined;
@@ -101,6 +107,19 @@ async function timelineIn(running: Running, ran: readonly RawToolResult[], begun
     ran,
     run: (tool, onOutput) => runTool(tool, { ...running, remainingMs, settings }, onOutput),
   });
+}
+
+/** The checks of content, if they are asked for. */
+async function contentIn(running: Running, ran: readonly RawToolResult[], begun: number): Promise<RawToolResult[]> {
+  const tool = running.assignment.tools.find(({ name }) => name === qc.name);
+  if (!tool) return [];
+  const { qcOf } = await import('./qc.ts');
+  const run: QcRun['run'] = (asked, streams, onOutput) => {
+    const remainingMs = running.remainingMs - (performance.now() - begun);
+    const settings = onOutput ? { ...running.settings, outputBytes: STREAMED_BYTES } : running.settings;
+    return runTool(asked, { ...running, remainingMs, settings, streams }, onOutput);
+  };
+  return [await qcOf({ tool, assignment: running.assignment, ran, run })];
 }
 
 /** Several versions on one source, or one version of each tool on two. */
@@ -212,7 +231,7 @@ async function runTool(
   try {
     argv = [
       ...withFittingHeap(commandOf(asked, settings), settings.memoryBytes),
-      ...tool.args(asked.options, address, { wallMs, beside: running.assignment.tools.length > 1 }),
+      ...tool.args(asked.options, address, runOf(running, wallMs)),
     ];
   } catch (error) {
     if (error instanceof OptionError) return fail('failed', error.message);
@@ -239,6 +258,12 @@ async function runTool(
     return fail('unavailable', `${asked.name} ${asked.version} cannot be started`);
   }
 }
+
+const runOf = ({ assignment, streams }: Running, wallMs: number): Run => ({
+  wallMs,
+  beside: assignment.tools.length > 1,
+  ...(streams ? { streams } : {}),
+});
 
 /** The port of the source, and of the proxy for other addresses that the tool opens. */
 const portsOf = (address: string, { http_proxy: proxy = address }: Record<string, string>): number[] => [

@@ -11,7 +11,7 @@ import { commandOf, type RunSettings } from './job.ts';
 import type { OptionSpec } from '../../media/tools/option.ts';
 import { PROOF_LIMITS as MOST, type ProofLine, type ProofReason, type Proven } from '../../media/tools/proof.ts';
 import { TOOL_TABLE, type ImageTool } from '../../media/tools/table.ts';
-import type { Program } from '../../media/tools/tool.ts';
+import type { Program, Proof } from '../../media/tools/tool.ts';
 import { coveredWav, serveSample } from './verify_sample.ts';
 
 export interface VerifyInput {
@@ -141,13 +141,14 @@ export function optionsOf(help: string, table: readonly OptionSpec[]): string[] 
   return [...new Set([...ours, ...found])].slice(0, MOST.options).sort();
 }
 
-async function readSample(program: Program, misreads: (said: string) => string | undefined, command: string[]) {
+async function readSample(program: Program, { misreads, sample: own }: Proof, command: string[]) {
   const sample = await serveSample();
   try {
-    const { stdout, stderr, code } = await execute([...command, ...program.args({}, sample.address)]);
+    const { stdout, stderr, code } = await execute([...command, ...program.args({}, sample.address, own?.run)]);
     const failure = program.failure({ code, stdout, stderr, format: 'json', options: {} });
     if (failure !== undefined) throw new Refused('BadOutput', `it cannot read a WAV over HTTP: ${failure}`);
-    const wrong = misreads(JSON.stringify(JSON.parse(stdout)).toLowerCase());
+    const said: unknown = own ? await own.parsed(stdout) : JSON.parse(stdout);
+    const wrong = misreads(JSON.stringify(said).toLowerCase());
     if (wrong !== undefined) throw new Refused('BadOutput', wrong);
   } catch (error) {
     if (error instanceof SyntaxError) throw new Refused('BadOutput', 'its output is not valid JSON');
@@ -186,7 +187,7 @@ async function prove({ tool, version, command }: VerifyInput, settings: VerifySe
   const help = await print(proof.ask.help);
   const protocols = (await proof.protocols?.(print)) ?? [];
   const built = (await proof.built?.(print, help, (args) => readCovered(argv, args))) ?? [];
-  await readSample(program, proof.misreads, argv);
+  await readSample(program, proof, argv);
   return {
     ok: true,
     version: told.line,

@@ -5,6 +5,7 @@ import { MOST_FIELDS } from '../../../media/compare/limits.ts';
 import { ChangedFieldSchema, SummarySchema } from '../../../media/compare/schema.ts';
 import { HlsReportSchema } from '../../../media/hls/schema.ts';
 import { ProbeReportSchema } from '../../../media/report/schema.ts';
+import { QcReportSchema } from '../../../media/qc/schema.ts';
 import { C2paReportSchema } from '../../../media/tools/c2pa_schema.ts';
 import { REPORT_TOOLS } from '../../../media/tools/probe_report.ts';
 import { FILE_ROWS, type ResultName, sectionOf, shownName, TOOLS } from '../../../media/tools/table.ts';
@@ -25,6 +26,7 @@ interface Report {
 const ELSEWHERE: Partial<Record<ResultName, Report>> = {
   probe_report: { title: 'ProbeReport', schema: ProbeReportSchema },
   c2pa: { title: 'C2pa', schema: C2paReportSchema },
+  qc: { title: 'Qc', schema: QcReportSchema },
   msv: { title: 'Hls', schema: HlsReportSchema },
 };
 

@@ -5,7 +5,8 @@ import { type ProbeFile, ProbeFileSchema, selectTools, takeIgnored, UrlField } f
 import { AnswerSchema, POLICY_OUTCOME } from './answer_schemas.ts';
 import { byQueryAndBody } from './by_query_and_body.ts';
 import type { Examples, Response } from '../openapi/operation.ts';
-import { FILE_ROWS, sectionOf } from '../../../media/tools/table.ts';
+import { qc } from '../../../media/tools/qc.ts';
+import { FILE_ROWS, sectionOf, type FileTool } from '../../../media/tools/table.ts';
 import { runProbe } from './run_request.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -92,12 +93,22 @@ function bareType(fields: ProbeFile): { bareType?: string } {
   return only && formats ? { bareType: formats.mediaType(formats.of(fields[sectionOf(only)])) } : {};
 }
 
+/** A request without a timeline, or content checks, is the same as before there were any: to an idempotency key, too. */
+function asSent(fields: ProbeFile, shown: readonly FileTool[]): Omit<ProbeFile, 'timeline' | 'qc'> {
+  const { timeline, qc: checks, ...others } = fields;
+  return {
+    ...others,
+    ...(timeline.enabled ? { timeline } : {}),
+    ...(shown.includes(qc.name) ? { qc: checks } : {}),
+  };
+}
+
 async function probe(deps: Deps, ctx: Context): Promise<void> {
   const fields = checkedBy(ProbeFileSchema, ctx);
   nameIgnored(ctx, takeIgnored(fields));
   const policy = await askedPolicy(deps, ctx, fields.policy);
   const { tools, shown, report } = selectTools(fields, deps.catalog(), policy?.policy);
-  const { timeline: asked, ...others } = fields;
+  const { timeline: asked } = fields;
   for (const row of FILE_ROWS) if (row.file.tunable) fields[sectionOf(row)].version ??= 'latest';
   const response = {
     shown,
@@ -106,8 +117,7 @@ async function probe(deps: Deps, ctx: Context): Promise<void> {
     ...bareType(fields),
   };
   const own = { kind: 'file', tools, report, response, policy, timeline: asked.enabled } as const;
-  // A request without a timeline is the same as before there were any.
-  await runProbe(deps, ctx, probeRequest(deps, ctx, asked.enabled ? fields : others, own));
+  await runProbe(deps, ctx, probeRequest(deps, ctx, asSent(fields, shown), own));
 }
 
 export const fileByQuery = endpoint('GET /v1/probe/file', FILE.byQuery, probe);

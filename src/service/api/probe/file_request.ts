@@ -7,6 +7,7 @@ import { MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../base/limit
 import { checksOf } from '../../../media/policy/needs.ts';
 import type { Policy } from '../../../media/policy/types.ts';
 import { ffprobe } from '../../../media/tools/ffprobe.ts';
+import { qc } from '../../../media/tools/qc.ts';
 import { probeReport, type FramesOption, type ReportTool } from '../../../media/tools/probe_report.ts';
 import { FILE_ROWS, sectionOf, SECTIONS, type FileTool, type SectionName } from '../../../media/tools/table.ts';
 import { SCHEMES } from '../../../source/protocols/table.ts';
@@ -151,7 +152,7 @@ function runOf(request: Pick<ProbeFile, SectionName>, shown: FileTool[]) {
 }
 
 /**
- * `policy`: the policy to evaluate. Its tools, and ffprobe for a timeline, run in addition to the requested ones, and
+ * `policy`: the policy to evaluate. Its tools, and ffprobe for a timeline and for content checks, run in addition to the requested ones, and
  * are not shown.
  */
 export function selectTools(request: ProbeFile, catalog: Catalog, policy: Policy | null = null) {
@@ -160,7 +161,7 @@ export function selectTools(request: ProbeFile, catalog: Catalog, policy: Policy
   const wantedBy = [
     ...shown,
     ...(policy ? judgedBy(policy, catalog) : []),
-    ...(request.timeline.enabled ? [ffprobe.name] : []),
+    ...(request.timeline.enabled || shown.includes(qc.name) ? [ffprobe.name] : []),
   ];
   const tools = runOf(request, wantedBy).map((program) => {
     const { name, file } = program;

@@ -1,0 +1,54 @@
+/** Content checks: ffmpeg decodes the source through one filter graph, which is made of the streams of ffprobe. */
+import { graphOf, type QcStream } from '../qc/graph.ts';
+import { PROTOCOLS } from './ffprobe.ts';
+import { OptionError } from './option.ts';
+import { QC_OPTIONS, thresholdsOf } from './qc_options.ts';
+import { lastLine, type InFile, type InImage, type Program } from './tool.ts';
+
+/** Beside the reader of the source: more would slow the other runners of a node. */
+const THREADS = '2';
+const SAMPLE: readonly QcStream[] = [{ index: 0, type: 'audio', declared: 0.1 }];
+
+export const qc: InFile<InImage<Program<'qc'>>> = {
+  name: 'qc',
+  options: QC_OPTIONS,
+  args(options, address, { streams = [] } = { wallMs: 0 }) {
+    const { filter, maps } = graphOf(streams, thresholdsOf(options));
+    if (maps.length === 0) throw new OptionError('qc', 'has no streams to decode: it runs after ffprobe');
+    return [
+      ...['-hide_banner', '-loglevel', 'error', '-nostdin'],
+      ...['-protocol_whitelist', PROTOCOLS, '-threads', THREADS, '-i', address],
+      ...['-filter_complex', filter, ...maps.flatMap((label) => ['-map', label]), '-f', 'null', '-'],
+    ];
+  },
+  /** Of its lines the runner makes the report. */
+  format: () => 'text',
+  verifiesTls: () => true,
+  failure({ code, stderr }) {
+    return code === 0 ? undefined : (lastLine(stderr) ?? 'ffmpeg failed without a message');
+  },
+  file: {
+    byDefault: false,
+    enables: 'Decode the pictures and the sound, and check them. The whole source is read, within `timeout`.',
+    description: 'Content checks: black, freezes, silence, loudness, peaks, clipping.',
+    tunable: true,
+  },
+  /** Proves that it decodes, that the filters for sound are there, and that their lines can be read. */
+  proof: {
+    ask: { version: '-version', help: '-h' },
+    says: /^ffmpeg version (\S+).*$/m,
+    sample: {
+      run: { wallMs: 0, streams: SAMPLE },
+      async parsed(stdout) {
+        const { qcGatherer } = await import('../qc/gather.ts');
+        const gatherer = qcGatherer({ checked: [...SAMPLE], left: [] }, thresholdsOf({}));
+        gatherer.push(Buffer.from(stdout));
+        return gatherer.told();
+      },
+    },
+    misreads: (said) =>
+      /"audio":\[\{"stream":0,"decoded":\d.*"integrated":null.*"unread_lines":0/.test(said)
+        ? undefined
+        : 'it does not find the silence of a WAV',
+  },
+};

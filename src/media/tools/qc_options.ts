@@ -1,0 +1,41 @@
+/** Options of the content checks: their thresholds. Defaults are those of ffmpeg's filters. */
+import type { Thresholds } from '../qc/graph.ts';
+import { readOptions, type OptionSpec } from './option.ts';
+
+const LONGEST_S = 86_400;
+const shortest = (name: keyof Thresholds, what: string): OptionSpec => ({
+  name,
+  type: 'number',
+  default: 2,
+  maximum: LONGEST_S,
+  description: `Shortest ${what} that is reported, in seconds.`,
+});
+const level = (name: keyof Thresholds, description: string): OptionSpec => ({
+  name,
+  type: 'number',
+  default: -60,
+  minimum: -120,
+  maximum: 0,
+  description,
+});
+
+export const QC_OPTIONS: readonly OptionSpec[] = [
+  shortest('black_min', 'black passage'),
+  {
+    name: 'black_pixel',
+    type: 'number',
+    default: 0.1,
+    maximum: 1,
+    description: 'Highest luminance of a black pixel, as a part of the range. A picture is black if 98 % of them are.',
+  },
+  shortest('freeze_min', 'freeze'),
+  level('freeze_noise', 'Largest difference between frozen pictures in dB.'),
+  shortest('silence_min', 'silence'),
+  level('silence_noise', 'Highest level of silence in dBFS. All channels have to be silent.'),
+];
+
+/** Throws an OptionError. */
+export function thresholdsOf(options: Record<string, string>): Thresholds {
+  const read = [...readOptions(QC_OPTIONS, options)].map(([{ name }, value]) => [name, Number(value)]);
+  return Object.fromEntries(read) as Record<keyof Thresholds, number>;
+}

@@ -1,0 +1,73 @@
+/** Content checks: the graph is made of the streams that ffprobe found, and the report while it is printed. */
+import { isObject } from '../../base/is_object.ts';
+import { codeMember } from '../../base/causes.ts';
+import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
+import { withoutResult } from '../../platform/bus/messages.ts';
+import { qcGatherer } from '../../media/qc/gather.ts';
+import { graphOf, type QcStream } from '../../media/qc/graph.ts';
+import { ffprobe } from '../../media/tools/ffprobe.ts';
+import { thresholdsOf } from '../../media/tools/qc_options.ts';
+import { readingOptions } from './report.ts';
+import type { RawToolResult } from './output.ts';
+
+/** ffprobe's output above this size is not asked for streams. */
+const MOST_READ = 4 * 1024 * 1024;
+const LONGEST_CUT = 1_000;
+
+export interface QcRun {
+  /** The checks as asked for. */
+  tool: AssignedTool;
+  assignment: Assignment;
+  /** Results of the job so far. */
+  ran: readonly RawToolResult[];
+  run(tool: AssignedTool, streams?: readonly QcStream[], onOutput?: (bytes: Buffer) => void): Promise<RawToolResult>;
+}
+
+const secondsIn = (value: unknown): number | null => {
+  const seconds = typeof value === 'string' && value !== '' ? Number(value) : Number.NaN;
+  return Number.isFinite(seconds) && seconds >= 0 && seconds < 1e9 ? seconds : null;
+};
+
+/** Undefined: it printed no streams. A cover is no film. */
+function streamsIn(result: RawToolResult | undefined): QcStream[] | undefined {
+  if (!result?.output || result.format !== 'json' || result.output.length > MOST_READ) return undefined;
+  let printed: { streams?: unknown; format?: { duration?: unknown } };
+  try {
+    printed = JSON.parse(result.output.toString()) as typeof printed;
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(printed.streams)) return undefined;
+  const whole = secondsIn(printed.format?.duration);
+  return printed.streams.filter(isObject).flatMap((stream): QcStream[] => {
+    const { index, codec_type: type, disposition, duration } = stream;
+    if ((type !== 'video' && type !== 'audio') || !Number.isSafeInteger(index) || Number(index) < 0) return [];
+    if (isObject(disposition) && disposition['attached_pic'] === 1) return [];
+    return [{ index: Number(index), type, declared: secondsIn(duration) ?? whole }];
+  });
+}
+
+export async function qcOf({ tool, assignment, ran, run }: QcRun): Promise<RawToolResult> {
+  const failed = (error: string, more: Partial<RawToolResult> = {}): RawToolResult => ({
+    ...withoutResult(tool),
+    failure: 'failed',
+    error,
+    ...more,
+  });
+  const reader = assignment.tools.find(({ name }) => name === ffprobe.name);
+  if (!reader) return failed('qc needs ffprobe, which is not among the tools');
+  let read = ran.find(({ name }) => name === ffprobe.name);
+  // Its options may have it print anything: the streams are asked for once more.
+  if (read?.success && !streamsIn(read)) read = await run({ ...reader, options: readingOptions(reader) });
+  const streams = streamsIn(read);
+  if (!streams) return failed(read?.error ?? 'ffprobe found no streams', codeMember(read ?? {}));
+  const thresholds = thresholdsOf(tool.options);
+  const graph = graphOf(streams, thresholds);
+  if (graph.checked.length === 0) return failed('the source has no pictures and no sound to check');
+  const gathered = qcGatherer(graph, thresholds);
+  const result = await run(tool, streams, (bytes) => gathered.push(bytes));
+  if (!result.success && gathered.frames() === 0) return result;
+  const cut = result.success ? undefined : (result.error ?? 'ffmpeg failed').slice(0, LONGEST_CUT);
+  const { failure: _, error: __, code: ___, ...facts } = result;
+  return { ...facts, success: true, format: 'json', output: Buffer.from(JSON.stringify(gathered.told(cut))) };
+}
