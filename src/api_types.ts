@@ -214,7 +214,7 @@ export interface ClusterRunner {
 }
 
 export interface ClusterTool {
-  tool: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
+  tool: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa' | 'qc';
   version: string;
   latest: boolean;
   reported?: string;
@@ -329,7 +329,7 @@ export interface ToolVersion {
 }
 
 export interface AvailableTool {
-  tool: 'ffprobe' | 'mediainfo' | 'mediastreamvalidator' | 'c2pa';
+  tool: 'ffprobe' | 'mediainfo' | 'mediastreamvalidator' | 'c2pa' | 'qc';
   latest: string | null;
   selectable: boolean;
   default: boolean;
@@ -374,6 +374,7 @@ export interface Metadata {
     mediainfo?: OriginUse;
     mediastreamvalidator?: OriginUse;
     c2pa?: OriginUse;
+    qc?: OriginUse;
   };
 }
 
@@ -813,6 +814,81 @@ export interface C2paResult {
   response: C2paReport | string | null;
 }
 
+export interface QcEvent {
+  from: number;
+  to: number;
+  to_end: boolean;
+}
+
+export interface QcEvents {
+  count: number;
+  list: Array<QcEvent>;
+  more: number;
+}
+
+export interface QcVideo {
+  stream: number;
+  decoded: number | null;
+  declared: number | null;
+  duration_differs: boolean;
+  black: QcEvents;
+  freeze: QcEvents;
+}
+
+export interface QcLoudness {
+  integrated: number | null;
+  range: number | null;
+  short_term_max: number | null;
+  true_peak: number | null;
+}
+
+export interface QcAudio {
+  stream: number;
+  decoded: number | null;
+  declared: number | null;
+  duration_differs: boolean;
+  silence: QcEvents;
+  loudness: QcLoudness;
+  sample_peak: number | null;
+  flat_factor: number | null;
+  clipping: boolean;
+}
+
+export interface QcThresholds {
+  black_min: number;
+  black_pixel: number;
+  freeze_min: number;
+  freeze_noise: number;
+  silence_min: number;
+  silence_noise: number;
+}
+
+export interface QcNotChecked {
+  stream: number;
+  type: 'video' | 'audio';
+  why: string;
+}
+
+export interface QcReport {
+  video: Array<QcVideo>;
+  audio: Array<QcAudio>;
+  until?: number | null;
+  cut?: string;
+  thresholds: QcThresholds;
+  unread_lines: number;
+  not_checked: Array<QcNotChecked>;
+}
+
+export interface QcResult {
+  success: boolean;
+  duration: number;
+  usage: number;
+  error?: string;
+  code?: Cause;
+  exit_code?: number;
+  response: QcReport | string | null;
+}
+
 export interface TimelineResult {
   success: boolean;
   duration: number;
@@ -856,6 +932,7 @@ export interface Envelope {
   probe_report?: ProbeReportResult;
   mediastreamvalidator?: HlsResult;
   c2pa?: C2paResult;
+  qc?: QcResult;
   timeline?: TimelineResult;
   policy?: PolicyResult;
 }
@@ -877,6 +954,7 @@ export interface SingleMetadata {
     mediainfo?: OriginUse;
     mediastreamvalidator?: OriginUse;
     c2pa?: OriginUse;
+    qc?: OriginUse;
   };
   duration: number;
   usage: number;
@@ -911,6 +989,7 @@ export interface ComparisonMetadata {
     mediainfo?: OriginUse;
     mediastreamvalidator?: OriginUse;
     c2pa?: OriginUse;
+    qc?: OriginUse;
   };
 }
 
@@ -1286,6 +1365,8 @@ export interface LoggedRequest {
   'probe-report-response-type'?: string;
   'msv-response'?: string;
   'c2pa-response'?: string;
+  'qc-response'?: string;
+  'qc-response-type'?: string;
   'policy-response'?: string;
   'run-responses'?: Array<LoggedRun>;
   'comparison-response'?: string;
@@ -1728,6 +1809,7 @@ export interface Calls {
         | 'probe_report'
         | 'mediastreamvalidator'
         | 'c2pa'
+        | 'qc'
         | null;
       inject_output?: boolean;
       output?: 'json';
@@ -1856,8 +1938,26 @@ export interface Calls {
       c2pa?: {
         enabled?: boolean;
       };
+      qc?: {
+        enabled?: boolean;
+        version?: string;
+        timeout?: number;
+        black_min?: number;
+        black_pixel?: number;
+        freeze_min?: number;
+        freeze_noise?: number;
+        silence_min?: number;
+        silence_noise?: number;
+      };
     };
-    answer: Envelope | ProbeReport | HlsReport | C2paReport | FailedOutput | BareOutput;
+    answer: 
+      | Envelope
+      | ProbeReport
+      | HlsReport
+      | C2paReport
+      | QcReport
+      | FailedOutput
+      | BareOutput;
   };
   'POST /v1/probe/mediastreamvalidator': {
     body: {
@@ -2318,6 +2418,7 @@ export const SECTIONS: readonly string[] = [
   'probe_report',
   'mediastreamvalidator',
   'c2pa',
+  'qc',
 ];
 
 /** The section of a tool that is a kind of request of its own. */
