@@ -68,7 +68,7 @@ describe('catalog of tool versions', () => {
     assert.deepEqual(versions('mediainfo'), ['26.10', '24.06', '23.11', '22.12', '21.09', '20.09', '19.09', '18.12']);
     assert.deepEqual(
       tools.filter(({ latest }) => latest).map(({ version }) => version),
-      ['9.0', '26.10', '0.90.22'],
+      ['9.0', '26.10', '0.90.22', '7.1'],
     );
   });
 

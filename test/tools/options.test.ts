@@ -17,6 +17,7 @@ const flags = flagsOf(FFPROBE_OPTIONS);
 /** Versions with every option. */
 const catalog = catalogOf([
   aTool('ffprobe', '9.0', { latest: true, options: [flags] }),
+  aTool('qc', '7.1', { latest: true }),
   aTool('mediainfo', '26.10', {
     latest: true,
     options: [
@@ -37,7 +38,7 @@ function passed(tool: ToolName, section: string, name: string, value: unknown): 
     form: 'json',
     value: JSON.parse(JSON.stringify({ url: 'u', only: section, [section]: { [name]: value } })),
   });
-  const [selected] = selectTools(request, catalog).tools;
+  const selected = selectTools(request, catalog).tools.find(({ name: own }) => own === tool);
   // What it switches off is tested on its own.
   const off = new Set(FFPROBE_OPTIONS.flatMap((spec) => (spec.offWith === name ? [spec.name] : [])));
   const options = Object.entries(selected!.options ?? {}).filter(([option]) => !off.has(option));
@@ -57,6 +58,12 @@ const SPECIAL: Record<string, (value: unknown) => string[]> = {
   'mediainfo.language': (value) => [`--Language=${String(value)}`],
   'mediainfo.parse_speed': (value) => (value === 0.5 ? [] : [`--ParseSpeed=${String(value)}`]),
   'mediainfo.read_by_human': (value) => (value === true ? ['--ReadByHuman=1'] : []),
+  'qc.black_min': (value) => (value === 2 ? [] : [`blackdetect=d=${String(value)}:pic_th=0.98:pix_th=0.1`]),
+  'qc.black_pixel': (value) => (value === 0.1 ? [] : [`blackdetect=d=2:pic_th=0.98:pix_th=${String(value)}`]),
+  'qc.freeze_min': (value) => (value === 2 ? [] : [`freezedetect=n=-60dB:d=${String(value)}`]),
+  'qc.freeze_noise': (value) => (value === -60 ? [] : [`freezedetect=n=${String(value)}dB:d=2`]),
+  'qc.silence_min': (value) => (value === 2 ? [] : [`silencedetect=n=-60dB:d=${String(value)}`]),
+  'qc.silence_noise': (value) => (value === -60 ? [] : [`silencedetect=n=${String(value)}dB:d=2`]),
   'msv.parse_playlist_only': (value) => (value === true ? [] : ['--measure']),
   'msv.measure_all_segments': (value) => (value === true ? ['--measure-all'] : []),
   'msv.enable_playlist_text': (value) => (value === true ? ['--playlist-text'] : []),

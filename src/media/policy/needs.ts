@@ -3,7 +3,7 @@ import { isInPictures } from './fields.ts';
 import { within } from './node.ts';
 import type { Condition, Policy } from './types.ts';
 
-const CHECKS = ['msv', 'c2pa'] as const;
+const CHECKS = ['msv', 'c2pa', 'qc'] as const;
 export type Check = (typeof CHECKS)[number];
 
 /** Each condition of a policy that compiles, with its place. */
@@ -20,7 +20,7 @@ function* conditionsIn(condition: Condition, at: string): Generator<[Condition, 
 }
 
 const asks = ({ tool, findings, c2pa }: Condition, check: Check): boolean =>
-  tool === check || (check === 'msv' ? findings : c2pa) !== undefined;
+  tool === check || { msv: findings, c2pa, qc: undefined }[check] !== undefined;
 
 export const checksOf = (policy: Policy): Check[] =>
   CHECKS.filter((check) => [...conditionsOf(policy)].some(([condition]) => asks(condition, check)));

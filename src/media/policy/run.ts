@@ -159,7 +159,7 @@ export class Run {
       const output = name === 'msv' ? this.facts.hls : this.facts.c2pa;
       return output === undefined ? { why: `${name} gave no report` } : { output, from: name };
     }
-    const pinned = this.uses?.[name];
+    const pinned = name === 'qc' ? undefined : this.uses?.[name];
     const ran = this.facts.tools.filter((tool) => tool.name === name);
     const tool = ran.find(({ version }) => version === pinned) ?? ran[0];
     if (tool === undefined) return { why: `${name} did not run` };

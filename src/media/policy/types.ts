@@ -12,7 +12,7 @@ export const STREAM_TYPES = ['video', 'audio', 'subtitle', 'data', 'attachment',
 export type StreamType = (typeof STREAM_TYPES)[number];
 
 /** Tools whose own output a raw path may read. */
-export const RAW_TOOLS = ['ffprobe', 'mediainfo', 'msv', 'c2pa'] as const;
+export const RAW_TOOLS = ['ffprobe', 'mediainfo', 'msv', 'c2pa', 'qc'] as const;
 export type RawTool = (typeof RAW_TOOLS)[number];
 
 export type Scalar = string | number | boolean;

@@ -1,4 +1,5 @@
 /** Content checks: ffmpeg decodes the source through one filter graph, which is made of the streams of ffprobe. */
+import { MAX_TIMEOUT_MS } from '../../base/limits.ts';
 import { graphOf, type QcStream } from '../qc/graph.ts';
 import { PROTOCOLS } from './ffprobe.ts';
 import { OptionError } from './option.ts';
@@ -15,11 +16,9 @@ export const qc: InFile<InImage<Program<'qc'>>> = {
   args(options, address, { streams = [] } = { wallMs: 0 }) {
     const { filter, maps } = graphOf(streams, thresholdsOf(options));
     if (maps.length === 0) throw new OptionError('qc', 'has no streams to decode: it runs after ffprobe');
-    return [
-      ...['-hide_banner', '-loglevel', 'error', '-nostdin'],
-      ...['-protocol_whitelist', PROTOCOLS, '-threads', THREADS, '-i', address],
-      ...['-filter_complex', filter, ...maps.flatMap((label) => ['-map', label]), '-f', 'null', '-'],
-    ];
+    const reading = ['-protocol_whitelist', PROTOCOLS, '-threads', THREADS, '-i', address];
+    const checking = ['-filter_complex', filter, ...maps.flatMap((label) => ['-map', label])];
+    return ['-hide_banner', '-loglevel', 'error', '-nostdin', ...reading, ...checking, '-f', 'null', '-'];
   },
   /** Of its lines the runner makes the report. */
   format: () => 'text',
@@ -27,6 +26,7 @@ export const qc: InFile<InImage<Program<'qc'>>> = {
   failure({ code, stderr }) {
     return code === 0 ? undefined : (lastLine(stderr) ?? 'ffmpeg failed without a message');
   },
+  timeoutMs: MAX_TIMEOUT_MS,
   file: {
     byDefault: false,
     enables: 'Decode the pictures and the sound, and check them. The whole source is read, within `timeout`.',

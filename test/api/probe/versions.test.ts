@@ -34,6 +34,7 @@ describe('available versions', () => {
         ['mediainfo', '26.10', true, true, ['26.10 latest', '20.09']],
         ['mediastreamvalidator', HLS_VERSION, false, false, [`${HLS_VERSION} latest`]],
         ['c2pa', null, false, false, []],
+        ['qc', null, true, false, []],
       ],
     ));
 
@@ -135,6 +136,7 @@ describe('GET /v1/versions', function () {
           ['mediainfo', '24.06'],
           ['mediastreamvalidator', HLS_VERSION],
           ['c2pa', null],
+          ['qc', null],
         ],
       ],
     );

@@ -6,13 +6,13 @@ import { AnswerSchema, POLICY_OUTCOME } from './answer_schemas.ts';
 import { byQueryAndBody } from './by_query_and_body.ts';
 import type { Examples, Response } from '../openapi/operation.ts';
 import { qc } from '../../../media/tools/qc.ts';
-import { FILE_ROWS, sectionOf, type FileTool } from '../../../media/tools/table.ts';
+import { FILE_ROWS, sectionOf } from '../../../media/tools/table.ts';
 import { runProbe } from './run_request.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { askedPolicy } from '../policies/asked_policy.ts';
-import { probeRequest } from './probe_request.ts';
+import { probeRequest, type ProbeRequest } from './probe_request.ts';
 
 const DESCRIPTION = [
   'Runs ffprobe, mediainfo and the report that compares them on one source, each at the requested version, ' +
@@ -94,12 +94,12 @@ function bareType(fields: ProbeFile): { bareType?: string } {
 }
 
 /** A request without a timeline, or content checks, is the same as before there were any: to an idempotency key, too. */
-function asSent(fields: ProbeFile, shown: readonly FileTool[]): Omit<ProbeFile, 'timeline' | 'qc'> {
+function asSent(fields: ProbeFile, tools: ProbeRequest['tools']): Omit<ProbeFile, 'timeline' | 'qc'> {
   const { timeline, qc: checks, ...others } = fields;
   return {
     ...others,
     ...(timeline.enabled ? { timeline } : {}),
-    ...(shown.includes(qc.name) ? { qc: checks } : {}),
+    ...(tools.some(({ name }) => name === qc.name) ? { qc: checks } : {}),
   };
 }
 
@@ -117,7 +117,7 @@ async function probe(deps: Deps, ctx: Context): Promise<void> {
     ...bareType(fields),
   };
   const own = { kind: 'file', tools, report, response, policy, timeline: asked.enabled } as const;
-  await runProbe(deps, ctx, probeRequest(deps, ctx, asSent(fields, shown), own));
+  await runProbe(deps, ctx, probeRequest(deps, ctx, asSent(fields, tools), own));
 }
 
 export const fileByQuery = endpoint('GET /v1/probe/file', FILE.byQuery, probe);

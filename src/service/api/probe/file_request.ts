@@ -28,11 +28,8 @@ import { MAX_ADDRESS, SOURCE_FIELDS, timeFields } from './request_source.ts';
 import { PolicyField } from '../policies/asked_policy.ts';
 import { type Catalog, optionFields, toolRequest } from './tool_versions.ts';
 
-const toolTimeout = milliseconds(
-  TOOL_TIMEOUT_MS,
-  MAX_TIMEOUT_MS,
-  'Time limit of this tool in milliseconds; at most that of the request.',
-);
+const toolTimeout = (byDefault = TOOL_TIMEOUT_MS) =>
+  milliseconds(byDefault, MAX_TIMEOUT_MS, 'Time limit of this tool in milliseconds; at most that of the request.');
 
 /** A request's section of one tool: whether it runs and, if it can be tuned, how. */
 interface AskedTool extends Record<string, unknown> {
@@ -51,11 +48,13 @@ const pinnedVersion = (name: string) =>
     ),
   );
 
-const schemaOf = ({ name, file, options: specs }: (typeof FILE_ROWS)[number]) => {
+const schemaOf = (row: (typeof FILE_ROWS)[number]) => {
+  const { name, file, options: specs } = row;
+  const byDefault = 'timeoutMs' in row ? row.timeoutMs : undefined;
   const members = options(
     {
       enabled: flag(file.byDefault, file.enables),
-      ...(file.tunable ? { version: pinnedVersion(name), timeout: toolTimeout } : {}),
+      ...(file.tunable ? { version: pinnedVersion(name), timeout: toolTimeout(byDefault) } : {}),
       ...optionFields(specs),
     },
     file.description,
@@ -158,11 +157,9 @@ function runOf(request: Pick<ProbeFile, SectionName>, shown: FileTool[]) {
 export function selectTools(request: ProbeFile, catalog: Catalog, policy: Policy | null = null) {
   const shown = shownOf(request);
   const pinned: Partial<Record<FileTool, string>> = policy?.uses ?? {};
-  const wantedBy = [
-    ...shown,
-    ...(policy ? judgedBy(policy, catalog) : []),
-    ...(request.timeline.enabled || shown.includes(qc.name) ? [ffprobe.name] : []),
-  ];
+  const wanting = [...shown, ...(policy ? judgedBy(policy, catalog) : [])];
+  const needsStreams = request.timeline.enabled || wanting.includes(qc.name);
+  const wantedBy = [...wanting, ...(needsStreams ? [ffprobe.name] : [])];
   const tools = runOf(request, wantedBy).map((program) => {
     const { name, file } = program;
     const wanted = request[sectionOf(program)];
