@@ -90,6 +90,7 @@ export const SECTIONS: readonly Section[] = [
       'Write rules as data that turn a result into a verdict: fields, operators, outcomes, MediaConch import.',
     'compare.md': 'Which fields another version of a tool reports differently, and what differs between two files.',
     'hls.md': "What the HLS validator reads, checks, measures and reports, and where it differs from Apple's.",
+    'qc.md': 'Content checks: black, freezes, silence, loudness, peaks and clipping of a file, with times.',
     'c2pa.md': 'Check the C2PA manifests (content credentials) of a file: response, trust anchors, size.',
     'console.md':
       'The pages of the console in a browser, with pictures: playground, requests, policies, usage, cluster.',
