@@ -1181,7 +1181,7 @@ export interface PolicyCondition {
   when?: unknown;
   field?: string;
   confidence?: Record<string, unknown>;
-  tool?: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
+  tool?: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa' | 'qc';
   path?: string;
   count?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
   disagreement?: number | Record<string, unknown>;
@@ -1220,7 +1220,7 @@ export interface PolicyRule {
   when?: unknown;
   field?: string;
   confidence?: Record<string, unknown>;
-  tool?: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
+  tool?: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa' | 'qc';
   path?: string;
   count?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
   disagreement?: number | Record<string, unknown>;
