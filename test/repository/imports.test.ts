@@ -18,9 +18,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'media/compare': ['base', 'media/report', 'media/tools'],
   'media/hls': ['base', 'source'],
   'media/policy': ['base', 'media/hls', 'media/report', 'media/tools'],
+  'media/qc': ['base'],
   'media/report': ['base', 'media/tools'],
   'media/timeline': ['base'],
-  'media/tools': ['base'],
+  'media/tools': ['base', 'media/qc'],
 
   'platform/bus': ['base', 'source', 'media', 'platform/kube'],
   'platform/identity': ['base', 'source'],

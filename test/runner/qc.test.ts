@@ -18,7 +18,8 @@ const imageOf = (tool: string) => built.find(({ entry }) => entry.tool === tool)
 const FILM =
   '{"streams":[{"index":0,"codec_type":"video","duration":"5.0"},{"index":1,"codec_type":"audio"},' +
   '{"index":2,"codec_type":"video","disposition":{"attached_pic":1}}],"format":{"duration":"5.0"}}';
-const BLOCKS = String.raw`printf 'frame:0 pts:0 pts_time:0\nlavfi.black_start=0\nqc=0\nframe:1 pts:1 pts_time:4\nqc=0\n'`;
+const LINES = ['frame:0 pts:0 pts_time:0', 'lavfi.black_start=0', 'qc=0', 'frame:1 pts:1 pts_time:4', 'qc=0'];
+const BLOCKS = LINES.map((line) => `echo '${line}'`).join('; ');
 
 describe('content checks in an agent', function () {
   this.timeout(60_000);

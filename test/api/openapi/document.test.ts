@@ -112,7 +112,7 @@ describe('OpenAPI description', function () {
     const only = file['get']!.parameters!.find(({ name }) => name === 'only')!;
     assert.deepEqual(
       [only.schema['type'], only.schema['enum'], 'default' in only.schema],
-      ['string', ['ffprobe', 'mediainfo', 'probe_report', 'mediastreamvalidator', 'c2pa'], false],
+      ['string', ['ffprobe', 'mediainfo', 'probe_report', 'mediastreamvalidator', 'c2pa', 'qc'], false],
       'nothing in a query is null',
     );
     const body = file['post']!.requestBody!.content;

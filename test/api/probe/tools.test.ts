@@ -11,6 +11,7 @@ const catalog = catalogOf([
   aTool('ffprobe', '3.3', { options: [known] }),
   aTool('ffprobe', '4.0'),
   aTool('mediainfo', '24.06', { latest: true }),
+  aTool('qc', '7.1', { latest: true }),
   aTool('mediainfo', '21.09', {
     options: [
       ['Full', 'Output=JSON', 'Output=EBUCore_1.6', '!Language', '!ParseSpeed'],
@@ -30,6 +31,7 @@ describe('tools of a request', () => {
     ['both for a report alone', { ffprobe: off, mediainfo: off }, ['ffprobe', 'mediainfo'], ['probe_report'], true],
     ['only one', { only: 'mediainfo' }, ['mediainfo'], ['mediainfo'], false],
     ['only one, disabled or not', { only: 'ffprobe', ffprobe: off }, ['ffprobe'], ['ffprobe'], false],
+    ['content checks, and ffprobe for its streams', { only: 'qc' }, ['ffprobe', 'qc'], ['qc'], false],
     ['only the report', { only: 'probe_report' }, ['ffprobe', 'mediainfo'], ['probe_report'], true],
     [
       'only the report, from the one that is enabled',

@@ -93,7 +93,7 @@ function bareType(fields: ProbeFile): { bareType?: string } {
   return only && formats ? { bareType: formats.mediaType(formats.of(fields[sectionOf(only)])) } : {};
 }
 
-/** A request without a timeline, or content checks, is the same as before there were any: to an idempotency key, too. */
+/** A request without a timeline or content checks is the same as before there were any, to an idempotency key, too. */
 function asSent(fields: ProbeFile, tools: ProbeRequest['tools']): Omit<ProbeFile, 'timeline' | 'qc'> {
   const { timeline, qc: checks, ...others } = fields;
   return {

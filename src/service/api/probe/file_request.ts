@@ -151,8 +151,8 @@ function runOf(request: Pick<ProbeFile, SectionName>, shown: FileTool[]) {
 }
 
 /**
- * `policy`: the policy to evaluate. Its tools, and ffprobe for a timeline and for content checks, run in addition to the requested ones, and
- * are not shown.
+ * `policy`: the policy to evaluate. Its tools, and ffprobe for a timeline and for content checks, run in addition to
+ * the requested ones, and are not shown.
  */
 export function selectTools(request: ProbeFile, catalog: Catalog, policy: Policy | null = null) {
   const shown = shownOf(request);
