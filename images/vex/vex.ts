@@ -37,7 +37,11 @@ const Findings = Type.Object(
 
 export type Status = 'fixed' | 'affected' | 'under_investigation';
 
-const PROGRAMS: Readonly<Record<string, Finding['program']>> = { ffprobe: 'ffmpeg', mediainfo: 'mediainfo' };
+const PROGRAMS: Readonly<Record<string, Finding['program']>> = {
+  ffprobe: 'ffmpeg',
+  qc: 'ffmpeg',
+  mediainfo: 'mediainfo',
+};
 const ISOLATION =
   'Use a newer version of the tool where its answer serves. This one runs in a pod of one tenant, with no network ' +
   'but its source, no identity and no capabilities: docs/isolation.md has the walls, docs/reports/hostility.md what ' +

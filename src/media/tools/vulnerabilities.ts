@@ -122,4 +122,8 @@ export const VULNERABILITIES: Readonly<Record<string, Known>> = {
     affected: [],
     unclear: 1,
   },
+  'qc 7.1': {
+    affected: [],
+    unclear: 65,
+  },
 };

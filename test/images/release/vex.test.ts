@@ -40,7 +40,7 @@ describe('vex: documents', () => {
     document: documentOf({ tool, version, exact, purl: 'pkg:oci/x@sha256%3Aabc?tag=1' }) as Document | undefined,
   }));
 
-  it('every version of ffprobe and mediainfo has one, dated when the changelogs were read', () => {
+  it('every version of ffprobe, qc and mediainfo has one, dated when the changelogs were read', () => {
     for (const { tool, document } of documents) {
       assert.equal(document === undefined, tool === 'c2pa', tool);
       if (document) assert.equal(document.timestamp, `${readFindings().read}T00:00:00Z`);
