@@ -72,7 +72,7 @@ describe('store: sign-in with a mounted Secret', function () {
       while (!over.signal.aborted) {
         await database.rows(PING).catch((error: unknown) => failures.push(error));
         await database.once(PING).catch((error: unknown) => {
-          // A connection that is terminated under a single try, or was just before, fails it: the test itself does that.
+          // A connection that is terminated under a single try, or just before it, fails it: the test does that.
           if (!/terminat|encountered a connection error/i.test(String(error))) failures.push(error);
         });
         calls++;
