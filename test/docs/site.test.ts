@@ -255,6 +255,7 @@ describe('documentation: the site', function () {
       ['ffprobe zombie process', '/docs/guides/reliable-ffprobe'],
       ['stuck', '/docs/guides/reliable-ffprobe'],
       ['loudness', '/docs/faq#does-it-check-picture-and-sound'],
+      ['content checks', '/docs/qc'],
       ['first password', '/docs/faq#how-do-i-sign-in-for-the-first-time'],
       ['upload', '/docs/api-by-example#send-a-file'],
       ['revoke token', '/docs/api/auth#revokeApiToken'],
