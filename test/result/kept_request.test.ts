@@ -28,7 +28,7 @@ describe('stored request', () => {
       assert.deepEqual(readKeptRequest({ kind: 'file', request }), {
         options: {},
         response: {
-          shown: ['ffprobe', 'mediainfo', 'probe_report', 'msv', 'c2pa'],
+          shown: ['ffprobe', 'mediainfo', 'probe_report', 'msv', 'c2pa', 'qc'],
           injectOutput: false,
           injectJson: false,
         },

@@ -35,6 +35,16 @@ describe('fields of a probe request', () => {
         enable_playlist_text: false,
       },
       c2pa: { enabled: false },
+      qc: {
+        enabled: false,
+        timeout: 650_000,
+        black_min: 2,
+        black_pixel: 0.1,
+        freeze_min: 2,
+        freeze_noise: -60,
+        silence_min: 2,
+        silence_noise: -60,
+      },
       timeline: { enabled: false },
     });
     const { enabled, version, timeout, ...options } = ffprobe;
@@ -133,7 +143,7 @@ describe('fields of a probe request', () => {
     [json({ url: 'u', inject_json: 'true' }), 'inject_json: must be true or false'],
     [
       query('url=u&only=nothing'),
-      'only: must be one of ffprobe, mediainfo, probe_report, mediastreamvalidator, c2pa or null',
+      'only: must be one of ffprobe, mediainfo, probe_report, mediastreamvalidator, c2pa, qc or null',
     ],
     [json({ url: 'u', only: 5 }), 'only: must be a string or null'],
     [query('url=u&output=xml'), 'output: must be one of json'],
