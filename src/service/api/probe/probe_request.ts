@@ -1,7 +1,7 @@
 /** A probe as requested: built once from checked fields, for everything that opens, runs and answers it. */
 import { createHash } from 'node:crypto';
 import type { OpenInput } from '../../../platform/store/records.ts';
-import { type Context, prefersAsync, tokenOf } from '../http/request_context.ts';
+import { type Context, tokenOf } from '../http/request_context.ts';
 import { ApiError, ERRORS, invalid } from '../errors.ts';
 import { isSourceError } from '../../../source/error.ts';
 import { parseSource } from '../../../source/address/parse.ts';
@@ -38,10 +38,9 @@ function canonical(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`;
 }
 
-function idempotencyOf(
+export function idempotencyOf(
   ctx: Pick<Context, 'method' | 'get'>,
-  endpoint: string,
-  request: object,
+  { kind, sent }: Pick<ProbeRequest, 'kind' | 'sent'>,
 ): OpenInput['idempotency'] {
   const key = ctx.get('Idempotency-Key');
   if (key === '' || ctx.method !== 'POST') return null;
@@ -49,7 +48,7 @@ function idempotencyOf(
   return {
     key,
     bodySha256: createHash('sha256')
-      .update(`${endpoint}\n${canonical(request)}`)
+      .update(`${kind}\n${canonical(sent)}`)
       .digest(),
   };
 }
@@ -116,9 +115,8 @@ export interface ProbeRequest {
   options: object;
   /** Where the result is sent. */
   webhookUrl: string | null;
-  /** Whether the caller waits for the end. Otherwise the response is an immediate 202. */
-  waits: boolean;
-  idempotency: OpenInput['idempotency'];
+  /** What makes a repeated request the same. */
+  sent: object;
 }
 
 export function probeRequest(
@@ -137,13 +135,13 @@ export function probeRequest(
   const options = { ...rest, ...(credential ? { credential } : {}) };
   const { policy = null } = own;
   const { upload } = ctx.state;
-  const sent = readHeaders(ctx, { headers, cookies });
+  const along = readHeaders(ctx, { headers, cookies });
   return {
     ...own,
     response: policy ? { ...own.response, policy } : own.response,
     ...(upload && uploads
-      ? uploadedSource(upload, uploads, { url, headers: sent, credential })
-      : readSources({ url, urls }, rules, { headers: sent, credential: credential ?? undefined })),
+      ? uploadedSource(upload, uploads, { url, headers: along, credential })
+      : readSources({ url, urls }, rules, { headers: along, credential: credential ?? undefined })),
     ...(upload ? { upload } : {}),
     limits: {
       queueTimeoutMs: Math.min(fields.queue_timeout, token.limits.queueTimeoutMs),
@@ -151,8 +149,7 @@ export function probeRequest(
     },
     options: { ...options, ...shownHeaders({ headers, cookies }), ...shownPolicy(policy) },
     webhookUrl: readWebhookUrl(ctx.method, webhookUrl, { allow: settings.allowWebhooks, deny: settings.denyCidrs }),
-    waits: webhookUrl === null && !prefersAsync(ctx),
-    idempotency: idempotencyOf(ctx, own.kind, { ...fields, ...digestOf(upload) }),
+    sent: { ...fields, ...digestOf(upload) },
   };
 }
 
@@ -172,7 +169,7 @@ function uploadedSource(
   return { secrets: [JSON.stringify({ upload: place, name })], sources: [uploadSource(name, place)] };
 }
 
-/** What makes a repeated request the same: not where the file lies. */
+/** Of a file, for a repeated request: not where it lies. */
 const digestOf = (upload: Upload | undefined): object =>
   upload ? { file: { name: upload.name, size: upload.size, sha256: upload.sha256 } } : {};
 

@@ -9,6 +9,7 @@ import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { API_VERSION, LABEL } from '../../../platform/kube/resource.ts';
 import { sealSource } from '../../../platform/seal/seal.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
+import type { OpenInput } from '../../../platform/store/records.ts';
 import { timeOf } from '../../../platform/store/uuid.ts';
 import { requestTrace } from '../../../platform/tracing/request_trace.ts';
 import { TRACE_ANNOTATION } from '../../../platform/tracing/trace_context.ts';
@@ -25,7 +26,7 @@ import { setRequestId, statusSent } from '../http/middleware.ts';
 import { type Context, PREFERENCE_APPLIED, prefersAsync, tokenOf } from '../http/request_context.ts';
 import type { Upload } from '../http/upload_form.ts';
 import { cancel, createOrEnd, recordOwnEnd } from './job.ts';
-import type { ProbeRequest } from './probe_request.ts';
+import { idempotencyOf, type ProbeRequest } from './probe_request.ts';
 import { answer } from './stored_result.ts';
 
 // The ProbeJob of a request. It is named by the request id, so that a repeated create results in the same job.
@@ -82,16 +83,24 @@ interface OpenedRequest {
   job: ProbeJob | null;
 }
 
+interface Opening extends Pick<OpenInput, 'id' | 'submittedAt' | 'idempotency'> {
+  /** Whether this replica waits for the end. */
+  waits: boolean;
+}
+
 /** In one round trip; the source is sealed meanwhile. From here on the request always gets an end. */
-async function openRequest(deps: Deps, ctx: Context, request: ProbeRequest): Promise<OpenedRequest> {
+async function openRequest(
+  deps: Deps,
+  ctx: Context,
+  request: ProbeRequest,
+  { id, submittedAt, idempotency, waits }: Opening,
+): Promise<OpenedRequest> {
   const { store, settings, sealKeys } = deps;
   const { kind, sources, tools, limits } = request;
   const token = tokenOf(ctx);
   const trace = ctx.state.trace?.parent;
   // By an earlier try of the same call, or before its file was read.
   const isCounted = ctx.state.rate !== undefined;
-  const { id, submittedAt } = store.newRequest();
-  setRequestId(ctx, id);
   const binding = { requestId: id, tokenId: token.id };
   const sealing = Promise.all(request.secrets.map((secret) => sealSource(secret, binding, sealKeys())));
   // Not awaited if the request is not opened.
@@ -110,9 +119,9 @@ async function openRequest(deps: Deps, ctx: Context, request: ProbeRequest): Pro
     request: { ...keptRequest(request.options, request.response), ...(trace ? { trace } : {}) },
     tools: tools.map(({ name, version }) => ({ name, version })),
     ...limits,
-    waiter: request.waits ? settings.replica : null,
+    waiter: waits ? settings.replica : null,
     webhookUrl,
-    idempotency: request.idempotency,
+    idempotency,
     requestsPerMinute: isCounted ? 0 : token.limits.requestsPerMinute,
     quotas: { of: token.quotas, rootUserId: token.rootUserId },
   });
@@ -129,7 +138,6 @@ async function openRequest(deps: Deps, ctx: Context, request: ProbeRequest): Pro
     case 'repeated': {
       const first = timeOf(opened.id);
       if (!first) throw inside('the request id of an idempotency key is not a UUIDv7');
-      setRequestId(ctx, opened.id);
       return { id: opened.id, submittedAt: first, job: null };
     }
     case 'opened':
@@ -298,15 +306,19 @@ function beginTrace({ tracer, store }: Deps, ctx: Context): void {
 }
 
 export async function runProbe(deps: Deps, ctx: Context, request: ProbeRequest): Promise<void> {
+  const waits = request.webhookUrl === null && !prefersAsync(ctx);
+  const idempotency = idempotencyOf(ctx, request);
   beginTrace(deps, ctx);
-  const { idempotency } = request;
   const { rootUserId } = tokenOf(ctx);
   deps.queueRoom.check(rootUserId);
   deps.objectRoom.check();
   for (let tries = 1; ; tries++) {
-    const opened = await openRequest(deps, ctx, request);
+    const named = deps.store.newRequest();
+    setRequestId(ctx, named.id);
+    const opened = await openRequest(deps, ctx, request, { ...named, idempotency, waits });
+    setRequestId(ctx, opened.id);
     if (opened.job) deps.queueRoom.opened(rootUserId);
-    const end = request.waits ? await follow(deps, ctx, opened, request.limits) : await accept(deps, opened, request);
+    const end = waits ? await follow(deps, ctx, opened, request.limits) : await accept(deps, opened, request);
     if (end && idempotency && !opened.job && tries < TRIES && isNoResult(end)) {
       await deps.store.releaseKey(tokenOf(ctx).id, idempotency.key, opened.id);
       continue;
