@@ -54,10 +54,16 @@ export type Input = { form: 'query' | 'form'; pairs: Pair[] } | { form: 'json'; 
 export type Handler = Middleware<State, DefaultContext>;
 export type Context = ParameterizedContext<State, DefaultContext>;
 
+/** Who asks for a probe, and how: a call, or what stands for one. */
+export interface Asker {
+  method: string;
+  state: Pick<State, 'token' | 'rate' | 'trace' | 'upload'>;
+}
+
 /** For middlewares after authenticate that accept API tokens only. */
-export function tokenOf(ctx: Context): TokenRecord {
-  if (!ctx.state.token) throw new Error('this middleware must run after authenticate');
-  return ctx.state.token;
+export function tokenOf({ state }: Pick<Asker, 'state'>): TokenRecord {
+  if (!state.token) throw new Error('this middleware must run after authenticate');
+  return state.token;
 }
 
 /** For middlewares after authenticate. */

@@ -14,7 +14,7 @@ import type { NamedPolicy } from '../../result/verdict.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid } from '../errors.ts';
 import { DESCRIBED_AS, shown } from '../http/input/read_fields.ts';
-import { tokenOf, type Context } from '../http/request_context.ts';
+import { tokenOf, type Asker } from '../http/request_context.ts';
 import type { ReadPolicy } from '../work/jobs.ts';
 
 export const MAX_SHARED_NAME = SHARED_PREFIX.length + MAX_POLICY_NAME;
@@ -75,11 +75,11 @@ type PolicyInText = Exclude<ReadPolicy, { refused: unknown }>;
 /** What is wrong with the text is a 400 that names the place. `at`: before the places in an error, as `policy.`. */
 export async function policyInText(
   { work }: Pick<Deps, 'work'>,
-  ctx: Context,
+  by: Asker,
   sent: { text: string; mediaType: string },
   at = '',
 ): Promise<PolicyInText> {
-  const read = await work.run('readPolicy', sent, { account: tokenOf(ctx).rootUserId, what: 'policy' });
+  const read = await work.run('readPolicy', sent, { account: tokenOf(by).rootUserId, what: 'policy' });
   if (!('refused' in read)) return read;
   const { path, message } = read.refused;
   throw invalid(path === '' ? 'policy' : `${at}${path}`, message);
@@ -115,22 +115,22 @@ export interface AskedPolicy extends NamedPolicy {
 /** Null: the request names no policy. */
 export async function askedPolicy(
   deps: Pick<Deps, 'store' | 'work'>,
-  ctx: Context,
+  by: Asker,
   field: string | object | null,
 ): Promise<AskedPolicy | null> {
   if (field === null) return null;
   const { store } = deps;
-  const { rootUserId } = tokenOf(ctx);
+  const { rootUserId } = tokenOf(by);
   if (typeof field === 'string') {
     const found = await useNamed(store, field, rootUserId);
     if (!found) throw invalid('policy', `"${shown(field)}" ${await unknownPolicy(store, field, rootUserId)}`);
     const { revision, digest, document } = found;
     return { name: field, revision, digest, policy: JSON.parse(document) as Policy };
   }
-  if (ctx.method === 'GET') throw invalid('policy', 'must be the name of a policy; send a policy itself with POST');
+  if (by.method === 'GET') throw invalid('policy', 'must be the name of a policy; send a policy itself with POST');
   const { document, digest } = await policyInText(
     deps,
-    ctx,
+    by,
     { text: textOf(field), mediaType: 'application/json' },
     'policy.',
   );

@@ -1,7 +1,7 @@
 /** A probe as requested: built once from checked fields, for everything that opens, runs and answers it. */
 import { createHash } from 'node:crypto';
 import type { OpenInput } from '../../../platform/store/records.ts';
-import { type Context, tokenOf } from '../http/request_context.ts';
+import { type Asker, type Context, tokenOf } from '../http/request_context.ts';
 import { ApiError, ERRORS, invalid } from '../errors.ts';
 import { isSourceError } from '../../../source/error.ts';
 import { parseSource } from '../../../source/address/parse.ts';
@@ -110,7 +110,7 @@ export interface ProbeRequest {
   response: ResponseForm;
   policy?: AskedPolicy | null | undefined;
   /** The file that came with it, until its end. */
-  upload?: Context['state']['upload'];
+  upload?: Asker['state']['upload'];
   /** The requested options, without addresses. */
   options: object;
   /** Where the result is sent. */
@@ -121,11 +121,11 @@ export interface ProbeRequest {
 
 export function probeRequest(
   { settings, uploads }: Pick<Deps, 'settings' | 'uploads'>,
-  ctx: Context,
+  by: Asker,
   fields: CommonFields,
   own: Pick<ProbeRequest, 'kind' | 'tools' | 'report' | 'response' | 'policy' | 'timeline'>,
 ): ProbeRequest {
-  const token = tokenOf(ctx);
+  const token = tokenOf(by);
   const rules = {
     allow: [...settings.allowSources, ...token.allow],
     deny: settings.denyCidrs,
@@ -134,8 +134,8 @@ export function probeRequest(
   const { url, urls, headers, cookies, credential, webhook_url: webhookUrl, policy: _, ...rest } = fields;
   const options = { ...rest, ...(credential ? { credential } : {}) };
   const { policy = null } = own;
-  const { upload } = ctx.state;
-  const along = readHeaders(ctx, { headers, cookies });
+  const { upload } = by.state;
+  const along = readHeaders(by, { headers, cookies });
   return {
     ...own,
     response: policy ? { ...own.response, policy } : own.response,
@@ -148,7 +148,7 @@ export function probeRequest(
       timeoutMs: fields.timeout,
     },
     options: { ...options, ...shownHeaders({ headers, cookies }), ...shownPolicy(policy) },
-    webhookUrl: readWebhookUrl(ctx.method, webhookUrl, { allow: settings.allowWebhooks, deny: settings.denyCidrs }),
+    webhookUrl: readWebhookUrl(by.method, webhookUrl, { allow: settings.allowWebhooks, deny: settings.denyCidrs }),
     sent: { ...fields, ...digestOf(upload) },
   };
 }

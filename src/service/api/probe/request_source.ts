@@ -23,7 +23,7 @@ import {
 } from '../../../source/headers.ts';
 import { HIDDEN } from '../../../source/address/hide_query.ts';
 import { sameAuthority, targetOf } from '../../../source/address/target.ts';
-import type { Context } from '../http/request_context.ts';
+import type { Asker } from '../http/request_context.ts';
 import { shown } from '../http/input/read_fields.ts';
 
 export interface SourceRules {
@@ -140,9 +140,9 @@ function cookieOf(cookies: Texts): string {
 }
 
 /** Undefined if there are none. */
-export function readHeaders(ctx: Context, { headers, cookies }: HeaderFields): SourceHeader[] | undefined {
+export function readHeaders(by: Pick<Asker, 'method'>, { headers, cookies }: HeaderFields): SourceHeader[] | undefined {
   for (const [field, value] of Object.entries({ headers, cookies }))
-    if (value && ctx.method === 'GET') throw invalid(field, 'is only accepted by POST, because addresses are logged');
+    if (value && by.method === 'GET') throw invalid(field, 'is only accepted by POST, because addresses are logged');
   const list = Object.entries(headers ?? {}).map(([name, value]): SourceHeader => [name.toLowerCase(), value]);
   const count = list.length + Object.keys(cookies ?? {}).length;
   if (count > MOST_HEADERS) throw invalid(headers ? 'headers' : 'cookies', `must be at most ${MOST_HEADERS} together`);

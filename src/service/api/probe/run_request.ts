@@ -23,7 +23,7 @@ import { keptUrl } from '../../webhooks/kept_url.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, overQuota } from '../errors.ts';
 import { setRequestId, statusSent } from '../http/middleware.ts';
-import { type Context, PREFERENCE_APPLIED, prefersAsync, tokenOf } from '../http/request_context.ts';
+import { type Asker, type Context, PREFERENCE_APPLIED, prefersAsync, tokenOf } from '../http/request_context.ts';
 import type { Upload } from '../http/upload_form.ts';
 import { cancel, createOrEnd, recordOwnEnd } from './job.ts';
 import { idempotencyOf, type ProbeRequest } from './probe_request.ts';
@@ -36,13 +36,13 @@ const MOST_SHOWN = 500;
 
 function probeJob(
   { settings }: Pick<Deps, 'settings'>,
-  ctx: Context,
+  by: Asker,
   { kind, sources, limits, tools, report, policy, timeline }: ProbeRequest,
   { id, submittedAt }: { id: string; submittedAt: Date },
   [first, second]: readonly string[],
 ): ProbeJob {
-  const token = tokenOf(ctx);
-  const trace = ctx.state.trace?.parent;
+  const token = tokenOf(by);
+  const trace = by.state.trace?.parent;
   const display = sources.map((source) => printable(displaySource(source), MOST_SHOWN)).join(' and ');
   return {
     apiVersion: API_VERSION,
@@ -91,16 +91,16 @@ interface Opening extends Pick<OpenInput, 'id' | 'submittedAt' | 'idempotency'> 
 /** In one round trip; the source is sealed meanwhile. From here on the request always gets an end. */
 async function openRequest(
   deps: Deps,
-  ctx: Context,
+  by: Asker,
   request: ProbeRequest,
   { id, submittedAt, idempotency, waits }: Opening,
 ): Promise<OpenedRequest> {
   const { store, settings, sealKeys } = deps;
   const { kind, sources, tools, limits } = request;
-  const token = tokenOf(ctx);
-  const trace = ctx.state.trace?.parent;
+  const token = tokenOf(by);
+  const trace = by.state.trace?.parent;
   // By an earlier try of the same call, or before its file was read.
-  const isCounted = ctx.state.rate !== undefined;
+  const isCounted = by.state.rate !== undefined;
   const binding = { requestId: id, tokenId: token.id };
   const sealing = Promise.all(request.secrets.map((secret) => sealSource(secret, binding, sealKeys())));
   // Not awaited if the request is not opened.
@@ -126,7 +126,7 @@ async function openRequest(
     quotas: { of: token.quotas, rootUserId: token.rootUserId },
   });
   deps.metrics.step('open', performance.now() - began);
-  if (!isCounted) ctx.state.rate = opened.rate;
+  if (!isCounted) by.state.rate = opened.rate;
 
   switch (opened.outcome) {
     case 'rate-limited':
@@ -141,7 +141,7 @@ async function openRequest(
       return { id: opened.id, submittedAt: first, job: null };
     }
     case 'opened':
-      return { id, submittedAt, job: probeJob(deps, ctx, request, { id, submittedAt }, await sealing) };
+      return { id, submittedAt, job: probeJob(deps, by, request, { id, submittedAt }, await sealing) };
   }
 }
 
