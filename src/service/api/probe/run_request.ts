@@ -2,148 +2,21 @@
  * Runs the request of a probe endpoint once it is read: opens it in the record, follows it to its end and responds, or
  * accepts it.
  */
-import { printable } from '../../../base/printable.ts';
 import { retry } from '../../../base/retry.ts';
 import type { Ended } from '../../../platform/bus/messages.ts';
-import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
-import { API_VERSION, LABEL } from '../../../platform/kube/resource.ts';
-import { sealSource } from '../../../platform/seal/seal.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
-import type { OpenInput } from '../../../platform/store/records.ts';
-import { timeOf } from '../../../platform/store/uuid.ts';
 import { requestTrace } from '../../../platform/tracing/request_trace.ts';
-import { TRACE_ANNOTATION } from '../../../platform/tracing/trace_context.ts';
-import { hideQuery } from '../../../source/address/hide_query.ts';
-import { displaySource } from '../../../source/address/redact.ts';
-import { groupOf } from '../../../source/protocols/table.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
-import { joinedAddresses, keptRequest } from '../../result/kept_request.ts';
 import { TEXTS } from '../../result/texts.ts';
-import { keptUrl } from '../../webhooks/kept_url.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, inside, overQuota } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { setRequestId, statusSent } from '../http/middleware.ts';
-import { type Asker, type Context, PREFERENCE_APPLIED, prefersAsync, tokenOf } from '../http/request_context.ts';
+import { type Context, PREFERENCE_APPLIED, prefersAsync, tokenOf } from '../http/request_context.ts';
 import type { Upload } from '../http/upload_form.ts';
 import { cancel, createOrEnd, recordOwnEnd } from './job.ts';
+import { openRequest, type OpenedRequest } from './open_request.ts';
 import { idempotencyOf, type ProbeRequest } from './probe_request.ts';
 import { answer } from './stored_result.ts';
-
-// The ProbeJob of a request. It is named by the request id, so that a repeated create results in the same job.
-
-/** Of each source in the ProbeJob: two of them and what is between fit into 1,024 characters. */
-const MOST_SHOWN = 500;
-
-function probeJob(
-  { settings }: Pick<Deps, 'settings'>,
-  by: Asker,
-  { kind, sources, limits, tools, report, policy, timeline }: ProbeRequest,
-  { id, submittedAt }: { id: string; submittedAt: Date },
-  [first, second]: readonly string[],
-): ProbeJob {
-  const token = tokenOf(by);
-  const trace = by.state.trace?.parent;
-  const display = sources.map((source) => printable(displaySource(source), MOST_SHOWN)).join(' and ');
-  return {
-    apiVersion: API_VERSION,
-    kind: 'ProbeJob',
-    metadata: {
-      name: id,
-      namespace: settings.namespace,
-      labels: { [LABEL.token]: String(token.id), [LABEL.kind]: kind },
-      ...(trace ? { annotations: { [TRACE_ANNOTATION]: trace } } : {}),
-    },
-    spec: {
-      kind,
-      source: { display, sealed: first! },
-      ...(second === undefined ? {} : { other: { sealed: second } }),
-      token: { id: token.id, user: token.userId },
-      submittedAt: submittedAt.toISOString(),
-      ...limits,
-      tools,
-      report,
-      ...(timeline ? { timeline: { enabled: true } } : {}),
-      ...(policy
-        ? {
-            policy: {
-              ...(policy.name === null ? {} : { name: policy.name }),
-              ...(policy.revision === null ? {} : { revision: policy.revision }),
-              digest: policy.digest,
-            },
-          }
-        : {}),
-    },
-  };
-}
-
-interface OpenedRequest {
-  id: string;
-  submittedAt: Date;
-  /** Null: the same request was made before, under this id. */
-  job: ProbeJob | null;
-}
-
-interface Opening extends Pick<OpenInput, 'id' | 'submittedAt' | 'idempotency'> {
-  /** Whether this replica waits for the end. */
-  waits: boolean;
-}
-
-/** In one round trip; the source is sealed meanwhile. From here on the request always gets an end. */
-async function openRequest(
-  deps: Deps,
-  by: Asker,
-  request: ProbeRequest,
-  { id, submittedAt, idempotency, waits }: Opening,
-): Promise<OpenedRequest> {
-  const { store, settings, sealKeys } = deps;
-  const { kind, sources, tools, limits } = request;
-  const token = tokenOf(by);
-  const trace = by.state.trace?.parent;
-  // By an earlier try of the same call, or before its file was read.
-  const isCounted = by.state.rate !== undefined;
-  const binding = { requestId: id, tokenId: token.id };
-  const sealing = Promise.all(request.secrets.map((secret) => sealSource(secret, binding, sealKeys())));
-  // Not awaited if the request is not opened.
-  sealing.catch(() => {});
-
-  const webhookUrl = request.webhookUrl === null ? null : await keptUrl(request.webhookUrl, id, deps.accounts.box);
-  const began = performance.now();
-  const opened = await store.openRequest({
-    id,
-    submittedAt,
-    tokenId: token.id,
-    userId: token.userId,
-    kind,
-    display: joinedAddresses(sources.map(({ url }) => hideQuery(url))),
-    scheme: groupOf(sources[0]),
-    request: { ...keptRequest(request.options, request.response), ...(trace ? { trace } : {}) },
-    tools: tools.map(({ name, version }) => ({ name, version })),
-    ...limits,
-    waiter: waits ? settings.replica : null,
-    webhookUrl,
-    idempotency,
-    requestsPerMinute: isCounted ? 0 : token.limits.requestsPerMinute,
-    quotas: { of: token.quotas, rootUserId: token.rootUserId },
-  });
-  deps.metrics.step('open', performance.now() - began);
-  if (!isCounted) by.state.rate = opened.rate;
-
-  switch (opened.outcome) {
-    case 'rate-limited':
-      throw new ApiError('rate-limited', { retryAfterS: opened.retryAfterMs / 1000 });
-    case 'over-quota':
-      throw overQuota(opened.exceeded);
-    case 'idempotency-conflict':
-      throw new ApiError('idempotency-conflict');
-    case 'repeated': {
-      const first = timeOf(opened.id);
-      if (!first) throw inside('the request id of an idempotency key is not a UUIDv7');
-      return { id: opened.id, submittedAt: first, job: null };
-    }
-    case 'opened':
-      return { id, submittedAt, job: probeJob(deps, by, request, { id, submittedAt }, await sealing) };
-  }
-}
 
 // Keeps an uploaded file for a request that goes on without its caller, until its end.
 
