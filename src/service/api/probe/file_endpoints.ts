@@ -1,18 +1,14 @@
 /** `/v1/probe/file`: several tools on one source. */
 import Type from 'typebox';
 import { type Context, IGNORED_HEADER, nameIgnored } from '../http/request_context.ts';
-import { type ProbeFile, ProbeFileSchema, selectTools, takeIgnored, UrlField } from './file_request.ts';
+import { fileRequest, ProbeFileSchema, takeIgnored, UrlField } from './file_request.ts';
 import { AnswerSchema, POLICY_OUTCOME } from './answer_schemas.ts';
 import { byQueryAndBody } from './by_query_and_body.ts';
 import type { Examples, Response } from '../openapi/operation.ts';
-import { qc } from '../../../media/tools/qc.ts';
-import { FILE_ROWS, sectionOf } from '../../../media/tools/table.ts';
 import { runProbe } from './run_request.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { askedPolicy } from '../policies/asked_policy.ts';
-import { probeRequest, type ProbeRequest } from './probe_request.ts';
 
 const DESCRIPTION = [
   'Runs ffprobe, mediainfo and the report that compares them on one source, each at the requested version, ' +
@@ -86,38 +82,10 @@ const FILE = byQueryAndBody({
   answer: answered,
 });
 
-/** For a tool whose output format the caller chooses. */
-function bareType(fields: ProbeFile): { bareType?: string } {
-  const only = FILE_ROWS.find((row) => sectionOf(row) === fields.only);
-  const formats = only && 'args' in only ? only.formats : undefined;
-  return only && formats ? { bareType: formats.mediaType(formats.of(fields[sectionOf(only)])) } : {};
-}
-
-/** A request without a timeline or content checks is the same as before there were any, to an idempotency key, too. */
-function asSent(fields: ProbeFile, tools: ProbeRequest['tools']): Omit<ProbeFile, 'timeline' | 'qc'> {
-  const { timeline, qc: checks, ...others } = fields;
-  return {
-    ...others,
-    ...(timeline.enabled ? { timeline } : {}),
-    ...(tools.some(({ name }) => name === qc.name) ? { qc: checks } : {}),
-  };
-}
-
 async function probe(deps: Deps, ctx: Context): Promise<void> {
   const fields = checkedBy(ProbeFileSchema, ctx);
   nameIgnored(ctx, takeIgnored(fields));
-  const policy = await askedPolicy(deps, ctx, fields.policy);
-  const { tools, shown, report } = selectTools(fields, deps.catalog(), policy?.policy);
-  const { timeline: asked } = fields;
-  for (const row of FILE_ROWS) if (row.file.tunable) fields[sectionOf(row)].version ??= 'latest';
-  const response = {
-    shown,
-    injectOutput: fields.only !== null && (fields.inject_output ?? (policy === null && deps.settings.onlyReturnsRaw)),
-    injectJson: fields.inject_json,
-    ...bareType(fields),
-  };
-  const own = { kind: 'file', tools, report, response, policy, timeline: asked.enabled } as const;
-  await runProbe(deps, ctx, probeRequest(deps, ctx, asSent(fields, tools), own));
+  await runProbe(deps, ctx, await fileRequest(deps, ctx, fields));
 }
 
 export const fileByQuery = endpoint('GET /v1/probe/file', FILE.byQuery, probe);

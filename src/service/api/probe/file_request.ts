@@ -1,6 +1,6 @@
 /**
- * A request of `/v1/probe/file`: its schema, which is the single source of its validation, type and description, and
- * the tools that it runs and that its response shows.
+ * A request of `/v1/probe/file`: its schema, which is the single source of its validation, type and description, the
+ * tools that it runs and that its response shows, and the `ProbeRequest` made of it.
  */
 import Type, { type Static } from 'typebox';
 import { MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
@@ -11,8 +11,10 @@ import { qc } from '../../../media/tools/qc.ts';
 import { probeReport, type FramesOption, type ReportTool } from '../../../media/tools/probe_report.ts';
 import { FILE_ROWS, sectionOf, SECTIONS, type FileTool, type SectionName } from '../../../media/tools/table.ts';
 import { SCHEMES } from '../../../source/protocols/table.ts';
+import type { Deps } from '../deps.ts';
 import { ApiError, invalid } from '../errors.ts';
 import { DESCRIBED_AS, FORM } from '../http/input/read_fields.ts';
+import type { Asker } from '../http/request_context.ts';
 import {
   choice,
   closed,
@@ -23,9 +25,9 @@ import {
   optionalText,
   options,
 } from '../http/request_fields.ts';
-import type { ProbeRequest } from './probe_request.ts';
+import { probeRequest, type ProbeRequest } from './probe_request.ts';
 import { MAX_ADDRESS, SOURCE_FIELDS, timeFields } from './request_source.ts';
-import { PolicyField } from '../policies/asked_policy.ts';
+import { askedPolicy, PolicyField } from '../policies/asked_policy.ts';
 import { type Catalog, optionFields, toolRequest } from './tool_versions.ts';
 
 const toolTimeout = (byDefault = TOOL_TIMEOUT_MS) =>
@@ -179,4 +181,36 @@ function reportOf(request: ProbeFile, shown: FileTool[]): ProbeRequest['report']
     frames: FramesOption;
   };
   return { enabled: true, diff, ...(prefer === null ? {} : { prefer }), ...(frames === 'auto' ? {} : { frames }) };
+}
+
+/** For a tool whose output format the caller chooses. */
+function bareType(fields: ProbeFile): { bareType?: string } {
+  const only = FILE_ROWS.find((row) => sectionOf(row) === fields.only);
+  const formats = only && 'args' in only ? only.formats : undefined;
+  return only && formats ? { bareType: formats.mediaType(formats.of(fields[sectionOf(only)])) } : {};
+}
+
+/** A request without a timeline or content checks is the same as before there were any, to an idempotency key, too. */
+function asSent(fields: ProbeFile, tools: ProbeRequest['tools']): Omit<ProbeFile, 'timeline' | 'qc'> {
+  const { timeline, qc: checks, ...others } = fields;
+  return {
+    ...others,
+    ...(timeline.enabled ? { timeline } : {}),
+    ...(tools.some(({ name }) => name === qc.name) ? { qc: checks } : {}),
+  };
+}
+
+/** Of fields without those to ignore. */
+export async function fileRequest(deps: Deps, by: Asker, fields: ProbeFile): Promise<ProbeRequest> {
+  const policy = await askedPolicy(deps, by, fields.policy);
+  const { tools, shown, report } = selectTools(fields, deps.catalog(), policy?.policy);
+  for (const row of FILE_ROWS) if (row.file.tunable) fields[sectionOf(row)].version ??= 'latest';
+  const response = {
+    shown,
+    injectOutput: fields.only !== null && (fields.inject_output ?? (policy === null && deps.settings.onlyReturnsRaw)),
+    injectJson: fields.inject_json,
+    ...bareType(fields),
+  };
+  const own = { kind: 'file', tools, report, response, policy, timeline: fields.timeline.enabled } as const;
+  return probeRequest(deps, by, asSent(fields, tools), own);
 }
