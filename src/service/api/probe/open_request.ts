@@ -70,19 +70,15 @@ export interface OpenedRequest {
   job: ProbeJob | null;
 }
 
-interface Opening extends Pick<OpenInput, 'id' | 'submittedAt' | 'idempotency'> {
-  /** Whether this replica waits for the end. */
-  waits: boolean;
-}
-
 /** In one round trip; the source is sealed meanwhile. From here on the request always gets an end. */
 export async function openRequest(
   deps: Deps,
   by: Asker,
   request: ProbeRequest,
-  { id, submittedAt, idempotency, waits }: Opening,
+  opening: Pick<OpenInput, 'id' | 'submittedAt' | 'waiter' | 'idempotency'>,
 ): Promise<OpenedRequest> {
-  const { store, settings, sealKeys } = deps;
+  const { store, sealKeys } = deps;
+  const { id, submittedAt } = opening;
   const { kind, sources, tools, limits } = request;
   const token = tokenOf(by);
   const trace = by.state.trace?.parent;
@@ -96,8 +92,7 @@ export async function openRequest(
   const webhookUrl = request.webhookUrl === null ? null : await keptUrl(request.webhookUrl, id, deps.accounts.box);
   const began = performance.now();
   const opened = await store.openRequest({
-    id,
-    submittedAt,
+    ...opening,
     tokenId: token.id,
     userId: token.userId,
     kind,
@@ -106,9 +101,7 @@ export async function openRequest(
     request: { ...keptRequest(request.options, request.response), ...(trace ? { trace } : {}) },
     tools: tools.map(({ name, version }) => ({ name, version })),
     ...limits,
-    waiter: waits ? settings.replica : null,
     webhookUrl,
-    idempotency,
     requestsPerMinute: isCounted ? 0 : token.limits.requestsPerMinute,
     quotas: { of: token.quotas, rootUserId: token.rootUserId },
   });
@@ -128,6 +121,6 @@ export async function openRequest(
       return { id: opened.id, submittedAt: first, job: null };
     }
     case 'opened':
-      return { id, submittedAt, job: probeJob(deps, by, request, { id, submittedAt }, await sealing) };
+      return { id, submittedAt, job: probeJob(deps, by, request, opening, await sealing) };
   }
 }

@@ -180,6 +180,7 @@ function beginTrace({ tracer, store }: Deps, ctx: Context): void {
 
 export async function runProbe(deps: Deps, ctx: Context, request: ProbeRequest): Promise<void> {
   const waits = request.webhookUrl === null && !prefersAsync(ctx);
+  const waiter = waits ? deps.settings.replica : null;
   const idempotency = idempotencyOf(ctx, request);
   beginTrace(deps, ctx);
   const { rootUserId } = tokenOf(ctx);
@@ -188,7 +189,7 @@ export async function runProbe(deps: Deps, ctx: Context, request: ProbeRequest):
   for (let tries = 1; ; tries++) {
     const named = deps.store.newRequest();
     setRequestId(ctx, named.id);
-    const opened = await openRequest(deps, ctx, request, { ...named, idempotency, waits });
+    const opened = await openRequest(deps, ctx, request, { ...named, waiter, idempotency });
     setRequestId(ctx, opened.id);
     if (opened.job) deps.queueRoom.opened(rootUserId);
     const end = waits ? await follow(deps, ctx, opened, request.limits) : await accept(deps, opened, request);
