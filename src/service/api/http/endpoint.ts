@@ -146,7 +146,7 @@ function operationOf(method: string, path: string, described: Described, access:
  * Authentication, permissions, whether there is time for the call, and the rate limit that it counts against: before
  * any of the body is read.
  */
-function admission(deps: Deps, access: Access, side: Side, rate: Described['rate'], isRead: boolean): Handler[] {
+function accessChecks(deps: Deps, access: Access, side: Side, rate: Described['rate'], isRead: boolean): Handler[] {
   const time = isRead ? [] : [refuseOverload(deps)];
   if (access.who === 'anyone') return [addressRate(deps), ...time];
   const [known, may] = [[makeAuthenticate(deps, side.credentials), ...time], permitted(access)];
@@ -173,7 +173,7 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
     handlers: (deps) => [
       noCache,
       audited(deps, { action: described.id, path, changes: leavesEntry(name, path) }),
-      ...admission(deps, access, side, rate, isRead),
+      ...accessChecks(deps, access, side, rate, isRead),
       sameSite(deps.accounts.ownHosts),
       ...(input === 'ignored'
         ? []
