@@ -34,8 +34,8 @@ function keepUpload(
     .catch((error: unknown) => log.warn({ err: error }, 'cannot remove an upload'));
 }
 
-// Follows an open request to its end: creates the job, notifies the leader and waits for the end, unless the wait is
-// aborted.
+// Follows an open request to its end: has the job created, by the leader if it can, and waits for the end, unless the
+// wait is aborted.
 
 type Why = 'hung-up' | 'overdue' | 'drained';
 class Stopped extends Error {
