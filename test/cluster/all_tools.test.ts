@@ -17,6 +17,9 @@ import {
 import type { ProbeToolSpec } from '../../src/platform/kube/probe_tool.ts';
 import { commandOf } from '../../src/service/runner/job.ts';
 import { TOOL_TABLE } from '../../src/media/tools/table.ts';
+import { qcGatherer } from '../../src/media/qc/gather.ts';
+import type { QcStream } from '../../src/media/qc/graph.ts';
+import { thresholdsOf } from '../../src/media/tools/qc_options.ts';
 import { NAMESPACE, cluster, eventually, fixtures, type Cluster } from './fixture.ts';
 import { settingsOfController } from './settings_of_controller.ts';
 
@@ -24,6 +27,10 @@ const PLACE = 'probeyard-test-tools';
 const SOURCE = 'http://127.0.0.1:8000/tiny.mp4';
 /** Size of test/fixtures/tiny.mp4. */
 const [WIDTH, HEIGHT] = [128, 72];
+const STREAMS: readonly QcStream[] = [
+  { index: 0, type: 'video', declared: null },
+  { index: 1, type: 'audio', declared: null },
+];
 const WHERE = { toolsDir: '/tools', nodePath: '/app/bin/node' };
 
 interface Run {
@@ -34,7 +41,7 @@ interface Run {
   error?: string;
 }
 interface Line {
-  tool: 'ffprobe' | 'mediainfo' | 'c2pa';
+  tool: 'ffprobe' | 'mediainfo' | 'c2pa' | 'qc';
   version: string;
   told: Run;
   json: Run;
@@ -112,7 +119,10 @@ describe('a hardened pod with every tool version side by side', function () {
         tool,
         version,
         ask: [...argv, ...versionArgs({ tool: tool as Line['tool'] })],
-        probe: [...argv, ...(TOOL_TABLE[tool]?.args({}, SOURCE, TOOL_TABLE[tool].proof?.sample?.run) ?? [])],
+        probe: [
+          ...argv,
+          ...(TOOL_TABLE[tool]?.args({}, SOURCE, tool === 'qc' ? { wallMs: 0, streams: STREAMS } : undefined) ?? []),
+        ],
       };
     });
     const script = (name: string) => readFile(join(import.meta.dirname, 'pod', name), 'utf8');
@@ -185,6 +195,13 @@ describe('a hardened pod with every tool version side by side', function () {
     for (const { tool, version, json } of lines) {
       const what = `${tool} ${version}: ${json.error ?? ''} ${json.signal ?? ''} ${json.stderr}`;
       assert.equal(json.status, 0, what);
+      if (tool === 'qc') {
+        const gatherer = qcGatherer({ checked: [...STREAMS], left: [] }, thresholdsOf({}));
+        gatherer.push(Buffer.from(json.stdout));
+        const { video, audio, unread_lines: unread } = gatherer.told();
+        assert.ok([...video, ...audio].every(({ decoded }) => decoded !== null && decoded > 0) && unread === 0, what);
+        continue;
+      }
       const said = JSON.parse(json.stdout) as unknown;
       if (tool === 'ffprobe') {
         const { format, streams } = said as { format: Record<string, unknown>; streams: Record<string, unknown>[] };
