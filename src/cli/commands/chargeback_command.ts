@@ -69,12 +69,10 @@ export const runLabel: Run = async (invocation) => {
     given.length === 0
       ? await api.call('GET user/:id/labels', { params })
       : await api.call('PUT user/:id/labels', { params, body });
-  if (invocation.format === 'table')
-    await invocation.terminal.data(
-      pairs(labels)
-        .map((pair) => `${pair}\n`)
-        .join(''),
-    );
-  else await writeValue(invocation, labels);
+  await writeValue(invocation, labels, () =>
+    pairs(labels)
+      .map((pair) => `${pair}\n`)
+      .join(''),
+  );
   return EXIT.done;
 };

@@ -1,10 +1,9 @@
 /** `log` and `usage`: requests on record, and their figures. */
-import type { Api } from '../api/api_client.ts';
 import type { Query } from '../../api_calls.ts';
 import type { Given, Invocation, Run } from '../command.ts';
 import { milliseconds, wholeNumber } from '../args.ts';
-import { EXIT, type ExitCode, usage } from '../exits.ts';
-import { writeAnswer } from '../output/write_answer.ts';
+import { EXIT, usage } from '../exits.ts';
+import { printAnswer } from '../output/write_answer.ts';
 import { bytes } from '../../base/scaled.ts';
 import { age, type Colour, duration, tableText } from '../output/text_table.ts';
 
@@ -49,25 +48,21 @@ function queryOf(given: Given): LogQuery {
   };
 }
 
-async function list(invocation: Invocation, api: Api): Promise<ExitCode> {
-  const { format, terminal } = invocation;
-  const query = queryOf(invocation);
-  if (format !== 'table') {
-    await writeAnswer(invocation, (await api.ask('GET media/log', { query })).body);
-    return EXIT.done;
-  }
-  const { log, pagination } = await api.call('GET media/log', { query });
-  const rows = log.map((row) => [
-    row.id,
-    age(row.send),
-    row.type,
-    { text: row.status, colour: COLOURS[row.status] },
-    { text: row['status-policy'] === 'skipped' ? '' : row['status-policy'], colour: COLOURS[row['status-policy']] },
-    row.url,
-  ]);
-  await terminal.data(tableText(terminal, ['ID', 'AGE', 'TYPE', 'STATUS', 'POLICY', 'SOURCE'], rows));
-  if (pagination.total > log.length) terminal.note(`${log.length} of ${pagination.total}; --limit shows more`);
-  return EXIT.done;
+async function list(invocation: Invocation): Promise<void> {
+  const { terminal } = invocation;
+  const answer = await printAnswer(invocation, 'GET media/log', { query: queryOf(invocation) }, ({ log }) => {
+    const rows = log.map((row) => [
+      row.id,
+      age(row.send),
+      row.type,
+      { text: row.status, colour: COLOURS[row.status] },
+      { text: row['status-policy'] === 'skipped' ? '' : row['status-policy'], colour: COLOURS[row['status-policy']] },
+      row.url,
+    ]);
+    return tableText(terminal, ['ID', 'AGE', 'TYPE', 'STATUS', 'POLICY', 'SOURCE'], rows);
+  });
+  const [shown, total] = [answer?.log.length ?? 0, answer?.pagination.total ?? 0];
+  if (total > shown) terminal.note(`${shown} of ${total}; --limit shows more`);
 }
 
 /** A row for each value: `request.ffprobe.show_frames`. */
@@ -78,28 +73,22 @@ function fieldRows(name: string, value: unknown): string[][] {
   return [[name, typeof value === 'string' ? value : JSON.stringify(value)]];
 }
 
-async function one(invocation: Invocation, api: Api, id: string): Promise<ExitCode> {
-  const { format, terminal } = invocation;
-  const { body } = await api.ask('GET media/log/:id', { params: { id } });
-  if (format !== 'table') {
-    await writeAnswer(invocation, body);
-    return EXIT.done;
-  }
-  const members = JSON.parse(body.toString()) as Record<string, unknown>;
-  // Outputs of tools are long: they are for -o json, and for probeyard result.
-  const rows = Object.entries(members).flatMap(([name, value]) =>
+/** Outputs of tools are long: they are for -o json, and for probeyard result. */
+const detailRows = (members: object): string[][] =>
+  Object.entries(members).flatMap(([name, value]: [string, unknown]) =>
     name.endsWith('-response') || name.endsWith('-response-type') || name === 'run-responses'
       ? []
       : fieldRows(name, name === 'request' ? JSON.parse(String(value)) : value),
   );
-  await terminal.data(tableText(terminal, ['FIELD', 'VALUE'], rows));
-  return EXIT.done;
-}
 
 const run: Run = async (invocation) => {
-  const api = await invocation.api();
   const [id] = invocation.positionals;
-  return id === undefined ? list(invocation, api) : one(invocation, api, id);
+  if (id === undefined) await list(invocation);
+  else
+    await printAnswer(invocation, 'GET media/log/:id', { params: { id } }, (members) =>
+      tableText(invocation.terminal, ['FIELD', 'VALUE'], detailRows(members)),
+    );
+  return EXIT.done;
 };
 export default run;
 
@@ -107,24 +96,19 @@ type UsageQuery = NonNullable<Query<'GET statistics/usage'>>;
 const BY = { hour: 'hourly', day: 'daily', week: 'weekly', month: 'monthly', year: 'yearly' } as const;
 
 export const runUsage: Run = async (invocation) => {
-  const { format, terminal } = invocation;
   const by = invocation.text('by') as keyof typeof BY | undefined;
   const query: UsageQuery = { date: period(invocation), aggregation: by === undefined ? 'daily' : BY[by] };
-  const api = await invocation.api();
-  if (format !== 'table') {
-    await writeAnswer(invocation, (await api.ask('GET statistics/usage', { query })).body);
-    return EXIT.done;
-  }
-  const { 'users-usage': users } = await api.call('GET statistics/usage', { query });
-  const rows = users.flatMap(({ 'user-id': user, 'aggregated-usage': buckets }) =>
-    buckets.map(({ 'aggregation-time': time, resources }) => [
-      time,
-      String(user),
-      String(resources['request-count']),
-      duration(resources['processing-time']),
-      bytes(resources['data-processed']),
-    ]),
-  );
-  await terminal.data(tableText(terminal, ['FROM', 'USER', 'REQUESTS', 'TIME', 'READ'], rows));
+  await printAnswer(invocation, 'GET statistics/usage', { query }, ({ 'users-usage': users }) => {
+    const rows = users.flatMap(({ 'user-id': user, 'aggregated-usage': buckets }) =>
+      buckets.map(({ 'aggregation-time': time, resources }) => [
+        time,
+        String(user),
+        String(resources['request-count']),
+        duration(resources['processing-time']),
+        bytes(resources['data-processed']),
+      ]),
+    );
+    return tableText(invocation.terminal, ['FROM', 'USER', 'REQUESTS', 'TIME', 'READ'], rows);
+  });
   return EXIT.done;
 };

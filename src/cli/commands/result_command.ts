@@ -5,7 +5,7 @@ import { milliseconds } from '../args.ts';
 import type { Invocation, Run } from '../command.ts';
 import { EXIT, Failure } from '../exits.ts';
 import { standingLine } from '../follow_request.ts';
-import { writeAnswer, writeReport } from '../output/write_answer.ts';
+import { printAnswer, writeAnswer, writeReport } from '../output/write_answer.ts';
 import { requestOf, tableOf } from './probe_command.ts';
 import { oneLine } from '../terminal.ts';
 import { tableText } from '../output/text_table.ts';
@@ -60,20 +60,16 @@ export const runTimeline: Run = async (invocation) => {
 };
 
 export const runVersions: Run = async (invocation) => {
-  const { format, terminal } = invocation;
-  const api = await invocation.api();
-  if (format !== 'table') {
-    await writeAnswer(invocation, (await api.ask('GET /v1/versions')).body);
-    return EXIT.done;
-  }
-  const { tools } = await api.call('GET /v1/versions');
-  const rows = tools.map(({ tool, latest, versions }) => [
-    tool,
-    latest ?? 'none',
-    versions.map(({ version }) => version).join(' '),
-  ]);
-  await terminal.data(tableText(terminal, ['TOOL', 'LATEST', 'VERSIONS'], rows));
-  for (const { tool, versions } of tools)
+  const { terminal } = invocation;
+  const answer = await printAnswer(invocation, 'GET /v1/versions', {}, ({ tools }) => {
+    const rows = tools.map(({ tool, latest, versions }) => [
+      tool,
+      latest ?? 'none',
+      versions.map(({ version }) => version).join(' '),
+    ]);
+    return tableText(terminal, ['TOOL', 'LATEST', 'VERSIONS'], rows);
+  });
+  for (const { tool, versions } of answer?.tools ?? [])
     for (const { version, warning } of versions)
       if (warning !== undefined) terminal.note(oneLine(`${tool} ${version}: ${warning}`));
   return EXIT.done;

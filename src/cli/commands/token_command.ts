@@ -22,13 +22,9 @@ async function printSecret(invocation: Invocation, made: Token): Promise<void> {
 }
 
 async function list(invocation: Invocation, api: Api): Promise<void> {
-  const { format, terminal } = invocation;
+  const { terminal } = invocation;
   const { 'api-tokens': tokens } = await api.call('GET auth/api-token', { query: { pagination: { limit: PAGE } } });
-  if (format !== 'table')
-    return writeValue(
-      invocation,
-      tokens.map((token) => withoutSecrets(token as Token)),
-    );
+  const shown = tokens.map((token) => withoutSecrets(token as Token));
   const rows = tokens.map((token) => [
     String(token.id),
     token.name,
@@ -38,9 +34,8 @@ async function list(invocation: Invocation, api: Api): Promise<void> {
     String(token['limits-in-force'].concurrency),
     token.permissions?.join(' ') ?? 'as its user',
   ]);
-  await terminal.data(
-    tableText(terminal, ['ID', 'NAME', 'AGE', 'EXPIRES', 'PER MINUTE', 'AT ONCE', 'PERMISSIONS'], rows),
-  );
+  const head = ['ID', 'NAME', 'AGE', 'EXPIRES', 'PER MINUTE', 'AT ONCE', 'PERMISSIONS'];
+  await writeValue(invocation, shown, () => tableText(terminal, head, rows));
 }
 
 type Made = NonNullable<Body<'POST auth/api-token'>>;

@@ -281,8 +281,7 @@ const run: Run = async (invocation) => {
     await remove(kubectl, invocation, plan, own.length > 0);
   }
   const { findings, complete } = examined;
-  if (invocation.format === 'table') await invocation.terminal.data(printable(textOf(findings)));
-  else await writeValue(invocation, { findings, values: valuesOf(findings) });
+  await writeValue(invocation, { findings, values: valuesOf(findings) }, () => printable(textOf(findings)));
   if (hasFailed(findings)) return EXIT.failed;
   return complete ? EXIT.done : EXIT.unknown;
 };

@@ -228,7 +228,7 @@ export function explain(facts: Facts): Explanation {
 }
 
 const run: Run = async (invocation) => {
-  const { format, terminal, positionals } = invocation;
+  const { terminal, positionals } = invocation;
   const kubectl = kubectlOf(invocation);
   const name = jobName(positionals[0]!);
   const job = await kubectl.get<Job>('probejob', name);
@@ -239,17 +239,10 @@ const run: Run = async (invocation) => {
     kubectl.get<List<Event>>('events', `--field-selector=involvedObject.uid=${job.metadata.uid}`),
   ]);
   const made = explain({ job, pools: pools.items, tools: tools.items, events: events.items, now: Date.now() });
-  if (format === 'table') {
-    const help = made.helps === null ? '' : `  ${oneLine(made.helps)}\n`;
-    await terminal.data(`${paint(terminal, 'bold', oneLine(made.sentence))}\n${help}\n`);
-    await terminal.data(
-      tableText(
-        terminal,
-        ['FACT', 'VALUE'],
-        made.facts.map(({ about, says }) => [about, says]),
-      ),
-    );
-  } else await writeValue(invocation, made);
+  const help = made.helps === null ? '' : `  ${oneLine(made.helps)}\n`;
+  const rows = made.facts.map(({ about, says }) => [about, says]);
+  const head = `${paint(terminal, 'bold', oneLine(made.sentence))}\n${help}\n`;
+  await writeValue(invocation, made, () => head + tableText(terminal, ['FACT', 'VALUE'], rows));
   return EXIT.done;
 };
 export default run;

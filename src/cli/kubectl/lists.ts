@@ -55,9 +55,7 @@ const list =
   <T extends Named>(kind: string, head: readonly string[], row: (item: T) => Row): Run =>
   async (invocation) => {
     const { items } = await kubectlOf(invocation).get<List<T>>(kind);
-    if (invocation.format === 'table')
-      await invocation.terminal.data(tableText(invocation.terminal, head, items.toSorted(byName).map(row)));
-    else await writeValue(invocation, items);
+    await writeValue(invocation, items, () => tableText(invocation.terminal, head, items.toSorted(byName).map(row)));
     return EXIT.done;
   };
 
@@ -82,6 +80,17 @@ function queueOf(jobs: readonly Job[]): { running: number; waiting: Map<string, 
   };
 }
 
+const JOB_HEAD = ['JOB', 'KIND', 'STATE', 'AGE', 'TOKEN', 'RUNNER', 'SOURCE'];
+const jobRow = (job: Job): Row => [
+  job.metadata.name,
+  job.spec.kind ?? 'file',
+  stateOf(job),
+  age(job.metadata.creationTimestamp ?? ''),
+  String(job.spec.token?.id ?? ''),
+  job.status?.runner?.pod ?? '',
+  job.spec.source?.display ?? '',
+];
+
 export const top: Run = async (invocation) => {
   const { terminal } = invocation;
   const kubectl = kubectlOf(invocation);
@@ -90,28 +99,11 @@ export const top: Run = async (invocation) => {
     kubectl.get<List<Job>>('probejobs'),
   ]);
   const { running, waiting, oldest } = queueOf(jobs.items);
-  if (invocation.format !== 'table') {
-    await writeValue(invocation, { pools: allPools.items, running, waiting: Object.fromEntries(waiting), oldest });
-    return EXIT.done;
-  }
   const waits = [...waiting].map(([state, count]) => `${count} ${state}`).join(', ');
-  await terminal.data(tableText(terminal, POOL_HEAD, allPools.items.toSorted(byName).map(poolRow)));
-  await terminal.data(`\n${several(running, 'job')} running, ${waits === '' ? 'none waiting' : `waiting: ${waits}`}\n`);
-  if (oldest.length > 0)
-    await terminal.data(
-      tableText(
-        terminal,
-        ['JOB', 'KIND', 'STATE', 'AGE', 'TOKEN', 'RUNNER', 'SOURCE'],
-        oldest.map((job) => [
-          job.metadata.name,
-          job.spec.kind ?? 'file',
-          stateOf(job),
-          age(job.metadata.creationTimestamp ?? ''),
-          String(job.spec.token?.id ?? ''),
-          job.status?.runner?.pod ?? '',
-          job.spec.source?.display ?? '',
-        ]),
-      ),
-    );
+  const sentence = `${several(running, 'job')} running, ${waits === '' ? 'none waiting' : `waiting: ${waits}`}`;
+  const poolsText = tableText(terminal, POOL_HEAD, allPools.items.toSorted(byName).map(poolRow));
+  const jobsText = oldest.length === 0 ? '' : tableText(terminal, JOB_HEAD, oldest.map(jobRow));
+  const value = { pools: allPools.items, running, waiting: Object.fromEntries(waiting), oldest };
+  await writeValue(invocation, value, () => `${poolsText}\n${sentence}\n${jobsText}`);
   return EXIT.done;
 };

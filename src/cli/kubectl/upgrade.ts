@@ -87,13 +87,12 @@ async function reportOf(
 }
 
 const run: Run = async (invocation): Promise<ExitCode> => {
-  const { terminal, format } = invocation;
+  const { terminal } = invocation;
   const [tool, from, to] = invocation.positionals as [string, string, string];
   const kubectl = kubectlOf(invocation);
   const { report, failed } = await withApi(kubectl, invocation, (api) => reportOf(invocation, api, [tool, from, to]));
   for (const { source, failure } of failed) terminal.note(`${source.shown}: ${reasonText(failure.reason)}`);
-  if (format === 'table') await terminal.data(reportText(invocation, report, [from, to]));
-  else await writeValue(invocation, report);
+  await writeValue(invocation, report, () => reportText(invocation, report, [from, to]));
   return failed.length === 0 ? EXIT.done : EXIT.unknown;
 };
 export default run;

@@ -1,4 +1,6 @@
 /** Answers as JSON, unchanged, or as YAML; and the report of a request as HTML. */
+import type { Answer, CallName } from '../../api_calls.ts';
+import type { Call } from '../api/api_client.ts';
 import type { Invocation } from '../command.ts';
 
 const newline = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
@@ -15,9 +17,32 @@ export async function writeAnswer({ format, terminal }: Invocation, body: Buffer
   if (body.at(-1) !== 0x0a) await terminal.data('\n');
 }
 
-/** A value of our own. */
-export const writeValue = async ({ format, terminal }: Invocation, value: unknown): Promise<void> =>
-  terminal.data(format === 'yaml' ? await yamlText(value) : newline(JSON.stringify(value, null, 2)));
+/** An answer of the API: as it is, or for people as a table, and then it is returned. */
+export async function printAnswer<N extends CallName>(
+  invocation: Invocation,
+  name: N,
+  given: Call<N>,
+  table: (answer: Answer<N>) => string,
+): Promise<Answer<N> | undefined> {
+  const api = await invocation.api();
+  if (invocation.format !== 'table') {
+    await writeAnswer(invocation, (await api.ask(name, given)).body);
+    return undefined;
+  }
+  const answer = await api.call(name, given);
+  await invocation.terminal.data(table(answer));
+  return answer;
+}
+
+/** A value of our own; `table`: what people read instead. */
+export async function writeValue(
+  { format, terminal }: Invocation,
+  value: unknown,
+  table?: () => string,
+): Promise<void> {
+  if (format === 'table' && table) return terminal.data(table());
+  await terminal.data(format === 'yaml' ? await yamlText(value) : newline(JSON.stringify(value, null, 2)));
+}
 
 /** A page that needs nothing else. */
 export async function writeReport({ api, terminal }: Invocation, id: string): Promise<void> {
