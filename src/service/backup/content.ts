@@ -3,6 +3,7 @@
  * tar archive (ustar) as a stream of small files, so that `tar` reads a decrypted backup without Probeyard.
  */
 import type { DumpContent } from '../../platform/store/dump.ts';
+import { BLOCK, END_OF_ARCHIVE, headerOf, padding, sumOf } from '../../base/tar.ts';
 import { type Bytes, pieces, ByteReader } from './bytes.ts';
 import { BackupError } from './errors.ts';
 import type { Keys } from './keys.ts';
@@ -12,30 +13,9 @@ export interface Member {
   body: Buffer;
 }
 
-const BLOCK = 512;
 const NAME = 100;
 /** Members are pieces of this size at most, so an archive is written and read in bounded memory. */
 const MOST_MEMBER = 1_048_576;
-
-const padding = (length: number): Buffer => Buffer.alloc((BLOCK - (length % BLOCK)) % BLOCK);
-const octal = (value: number, width: number): string => `${value.toString(8).padStart(width - 1, '0')}\0`;
-
-function headerOf(name: string, size: number, seconds: number): Buffer {
-  const header = Buffer.alloc(BLOCK);
-  header.write(name, 0, 'latin1');
-  header.write(octal(0o600, 8), 100, 'latin1');
-  header.write(octal(0, 8), 108, 'latin1');
-  header.write(octal(0, 8), 116, 'latin1');
-  header.write(octal(size, 12), 124, 'latin1');
-  header.write(octal(seconds, 12), 136, 'latin1');
-  header.write(' '.repeat(8), 148, 'latin1');
-  header.write('0', 156, 'latin1');
-  header.write('ustar\x0000', 257, 'latin1');
-  header.write(`${octal(sumOf(header), 7)} `, 148, 'latin1');
-  return header;
-}
-
-const sumOf = (header: Buffer): number => header.reduce((sum, byte) => sum + byte, 0);
 
 export async function* archived(members: AsyncIterable<Member>, now = new Date()): AsyncGenerator<Buffer> {
   const seconds = Math.floor(now.getTime() / 1000);
@@ -46,7 +26,7 @@ export async function* archived(members: AsyncIterable<Member>, now = new Date()
     yield body;
     yield padding(body.length);
   }
-  yield Buffer.alloc(2 * BLOCK);
+  yield END_OF_ARCHIVE;
 }
 
 const textOf = (field: Buffer): string => field.toString('latin1').split('\0', 1)[0]!;
