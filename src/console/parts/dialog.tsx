@@ -44,6 +44,8 @@ export function Dialog({ title, close, children }: DialogProps) {
 interface AskFirstProps {
   /** What it says; the question repeats it where nothing else is given. */
   button: string;
+  /** What it is about, where its words do not say it. */
+  label?: string;
   kind?: string | undefined;
   title?: string;
   submit?: string;
@@ -54,12 +56,12 @@ interface AskFirstProps {
 
 /** A button that asks before it works. The question closes when the work is done. */
 export function AskFirst(props: AskFirstProps) {
-  const { button, kind, title = `${button}?`, submit = button, danger = false, work, children } = props;
+  const { button, label, kind, title = `${button}?`, submit = button, danger = false, work, children } = props;
   const [open, setOpen] = useState(false);
   const close = (): void => setOpen(false);
   return (
     <>
-      <button type="button" class={kind} onClick={() => setOpen(true)}>
+      <button type="button" class={kind} onClick={() => setOpen(true)} aria-label={label}>
         {button}
       </button>
       {open && (

@@ -1,10 +1,9 @@
 /** The caller's own account: names, password, sessions. */
-import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import type { Session, User } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { strangerColumn, timeColumn, Facts, Table, type Column } from '../parts/table.tsx';
-import { AskFirst, Dialog } from '../parts/dialog.tsx';
+import { AskFirst } from '../parts/dialog.tsx';
 import { Check, Field, Form, isChecked, NewPassword, textsIn } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
 import { Stranger, Time } from '../parts/values.tsx';
@@ -65,8 +64,6 @@ function Password({ email }: { email: string }) {
 
 function Sessions() {
   const asked = useCall('GET auth/session');
-  const [ending, setEnding] = useState<Session | null>(null);
-  const close = () => setEnding(null);
   const columns: readonly Column<Session>[] = [
     timeColumn('Signed in', ({ created }) => created),
     timeColumn('Ends', ({ expire }) => expire),
@@ -75,15 +72,23 @@ function Sessions() {
     strangerColumn('Program', (row) => row['user-agent'], { most: 60 }),
     {
       title: 'End',
-      show: (row) => (
-        <button
-          type="button"
-          class="small"
-          onClick={() => setEnding(row)}
-          aria-label={`End the session of ${row.created}`}
+      show: ({ id, created, 'remote-ip': address }) => (
+        <AskFirst
+          button="End"
+          label={`End the session of ${created}`}
+          kind="small"
+          title="End this session?"
+          submit="End the session"
+          danger
+          work={async () => {
+            await call('DELETE auth/session/:id', { params: { id } });
+            asked.again();
+          }}
         >
-          End
-        </button>
+          <p>
+            It was opened on <Time iso={created} /> from <Stranger text={address} />.
+          </p>
+        </AskFirst>
       ),
       text: () => '',
     },
@@ -103,22 +108,6 @@ function Sessions() {
           </>
         )}
       </Await>
-      {ending && (
-        <Dialog title="End this session?" close={close}>
-          <p>
-            It was opened on <Time iso={ending.created} /> from <Stranger text={ending['remote-ip']} />.
-          </p>
-          <Form
-            submit="End the session"
-            danger
-            work={async () => {
-              await call('DELETE auth/session/:id', { params: { id: ending.id } });
-              close();
-              asked.again();
-            }}
-          />
-        </Dialog>
-      )}
     </section>
   );
 }
