@@ -2,7 +2,8 @@
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { EXIT, Failure, usage } from './exits.ts';
+import { isObject } from '../base/is_object.ts';
+import { usage } from './exits.ts';
 
 export interface Config {
   url?: string;
@@ -21,7 +22,7 @@ export async function readConfig(env: NodeJS.ProcessEnv): Promise<Config> {
   const path = configPath(env);
   const file = await open(path, 'r').catch((error: unknown) => {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
-    throw new Failure(`${path}: cannot be read: ${(error as Error).message}`, EXIT.usage);
+    throw usage(`${path}: cannot be read: ${(error as Error).message}`);
   });
   if (!file) return {};
   try {
@@ -43,7 +44,7 @@ function configOf(text: string, path: string): Config {
   } catch {
     throw usage(`${path}: is not valid JSON`, 'run probeyard login again');
   }
-  const { url, token } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+  const { url, token } = isObject(value) ? value : {};
   return {
     ...(typeof url === 'string' ? { url } : {}),
     ...(typeof token === 'string' ? { token } : {}),
@@ -74,7 +75,7 @@ export async function removeConfig(env: NodeJS.ProcessEnv): Promise<{ path: stri
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return { path, removed: false };
-    throw new Failure(`${path}: cannot be removed: ${message}`, EXIT.usage);
+    throw usage(`${path}: cannot be removed: ${message}`);
   }
 }
 

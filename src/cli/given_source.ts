@@ -1,5 +1,5 @@
 /** What a caller names as a source: an address that the service reads itself, or a file that is sent to it. */
-import { EXIT, Failure, usage } from './exits.ts';
+import { usage } from './exits.ts';
 import { oneLine } from './terminal.ts';
 import type { SentFile } from './api/multipart_form.ts';
 
@@ -25,9 +25,10 @@ const isAddress = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(tex
 
 export function checkedSource(text: string): string {
   if (isAddress(text)) return text;
-  throw new Failure(`${oneLine(text.slice(0, 200))}: is not an address`, EXIT.usage, {
-    hint: 'the service reads the source itself: give an address such as https://…, s3://… or rtmp://…',
-  });
+  throw usage(
+    `${oneLine(text.slice(0, 200))}: is not an address`,
+    'the service reads the source itself: give an address such as https://…, s3://… or rtmp://…',
+  );
 }
 
 export interface GivenSource {

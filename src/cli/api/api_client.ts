@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Access } from '../cli_config.ts';
-import { EXIT, Failure, Interrupted, type ExitCode } from '../exits.ts';
+import { EXIT, Failure, Interrupted, type ExitCode, usage } from '../exits.ts';
 import type { Terminal } from '../terminal.ts';
 import type { SentFile, StreamedForm } from './multipart_form.ts';
 import { exchange, isRepeatable, type Answered } from './exchange_http.ts';
@@ -170,9 +170,10 @@ export function makeApi(options: ApiOptions): Api {
       const { status } = answered;
       if (status >= 200 && status < 300) return answered;
       if (status >= 300 && status < 400)
-        throw new Failure(`${url.origin} redirects elsewhere: a token is not sent along`, EXIT.usage, {
-          hint: 'set PROBEYARD_URL to the address that it redirects to',
-        });
+        throw usage(
+          `${url.origin} redirects elsewhere: a token is not sent along`,
+          'set PROBEYARD_URL to the address that it redirects to',
+        );
       const refused = refusal(answered, url);
       const isLater = (status === 429 || status === 503) && canRepeat;
       const wait = isLater ? retryAfterMs(answered.headers['retry-after']) : undefined;

@@ -1,5 +1,6 @@
 /** `probe`: what is in files and streams; and how other commands ask for it. */
 import { readFile } from 'node:fs/promises';
+import { isObject } from '../../base/is_object.ts';
 import { EXIT, type ExitCode, Failure, reasonText, usage } from '../exits.ts';
 import type { Api } from '../api/api_client.ts';
 import type { Body } from '../../api_calls.ts';
@@ -26,9 +27,8 @@ async function policyOf(text: string): Promise<string | Record<string, unknown>>
   try {
     content = await readFile(text, 'utf8');
   } catch (error) {
-    throw new Failure(`${text}: cannot be read: ${(error as NodeJS.ErrnoException).code}`, EXIT.usage, {
-      hint: 'a name that ends in .yaml, .yml or .json is a file',
-    });
+    const { code } = error as NodeJS.ErrnoException;
+    throw usage(`${text}: cannot be read: ${code}`, 'a name that ends in .yaml, .yml or .json is a file');
   }
   if (content.length > MOST_BYTES) throw usage(`${text}: is larger than 64 KB`);
   return parsed(content, text);
@@ -42,9 +42,8 @@ async function parsed(content: string, path: string): Promise<Record<string, unk
   } catch (error) {
     throw usage(`${path}: is not valid YAML: ${(error as Error).message.split('\n')[0]}`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw usage(`${path}: is not a policy: it needs rules`);
-  return value as Record<string, unknown>;
+  if (!isObject(value)) throw usage(`${path}: is not a policy: it needs rules`);
+  return value;
 }
 
 export async function fileRequest(invocation: Invocation): Promise<Record<string, unknown> & Limits> {

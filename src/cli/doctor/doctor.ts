@@ -120,9 +120,10 @@ async function installedBy(kubectl: Kubectl): Promise<Installed> {
   const spec = items[0]?.spec.template.spec;
   const container = spec?.containers[0];
   if (!spec || !container)
-    throw new Failure(`there is no Probeyard in the namespace ${kubectl.namespace}`, EXIT.usage, {
-      hint: 'name another one with --namespace, or check the cluster before with --install-check',
-    });
+    throw usage(
+      `there is no Probeyard in the namespace ${kubectl.namespace}`,
+      'name another one with --namespace, or check the cluster before with --install-check',
+    );
   const value = (name: string): string => container.env?.find((one) => one.name === name)?.value ?? '';
   return {
     image: container.image,

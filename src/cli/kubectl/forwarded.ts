@@ -46,9 +46,10 @@ export async function withApi<T>(kubectl: Kubectl, invocation: Invocation, task:
     return task(makeApi({ access, signal: invocation.signal, terminal: invocation.terminal }));
   }
   if (!service)
-    throw new Failure(`there is no Probeyard in the namespace ${kubectl.namespace}`, EXIT.usage, {
-      hint: 'name its namespace (-n, for a tenant --release-namespace), or set PROBEYARD_URL and PROBEYARD_TOKEN',
-    });
+    throw usage(
+      `there is no Probeyard in the namespace ${kubectl.namespace}`,
+      'name its namespace (-n, for a tenant --release-namespace), or set PROBEYARD_URL and PROBEYARD_TOKEN',
+    );
   const { name, port } = service;
   const child = kubectl.start(['port-forward', `service/${name}`, `:${port}`, '--address=127.0.0.1']);
   const { signal, terminal } = invocation;

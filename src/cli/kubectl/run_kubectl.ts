@@ -1,7 +1,7 @@
 /** kubectl as a child process: its context, its rights, its proxy settings. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Invocation } from '../command.ts';
-import { EXIT, Failure, Interrupted, masked } from '../exits.ts';
+import { EXIT, Failure, Interrupted, masked, usage } from '../exits.ts';
 import { oneLine } from '../terminal.ts';
 
 export interface Kubectl {
@@ -19,7 +19,7 @@ const MOST_BYTES = 128 * 1024 * 1024;
 
 const notThere = (error: NodeJS.ErrnoException): Failure =>
   error.code === 'ENOENT'
-    ? new Failure('kubectl is not installed, or not in PATH', EXIT.usage)
+    ? usage('kubectl is not installed, or not in PATH')
     : new Failure(`kubectl: ${error.message}`, EXIT.unknown);
 
 type Given = Pick<Invocation, 'text' | 'env' | 'signal'>;
@@ -77,5 +77,5 @@ export function kubectlOf({ text, env, signal }: Given, namespace: string = text
 export function jobName(text: string): string {
   const name = text.replace(/^(?:pj|probejobs?(?:\.probeyard\.dev)?)\//, '');
   if (/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(name)) return name;
-  throw new Failure('the name of a ProbeJob is missing: NAME or pj/NAME', EXIT.usage);
+  throw usage('the name of a ProbeJob is missing: NAME or pj/NAME');
 }

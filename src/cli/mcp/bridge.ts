@@ -1,6 +1,7 @@
 /** Lines of stdin to `/mcp`, answers to stdout. The server decides everything else. */
 import type { IncomingMessage } from 'node:http';
 import { boundedText } from '../../base/bounded_text.ts';
+import { isObject } from '../../base/is_object.ts';
 import { requestFor } from '../api/exchange_http.ts';
 import type { Access } from '../cli_config.ts';
 import { masked } from '../exits.ts';
@@ -96,9 +97,7 @@ const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 /** The parameter that a call is about, by which proxies may route it. */
 const NAME_PARAMS = ['name', 'uri', 'taskId'] as const;
 
-type Members = Record<string, unknown>;
-const membersOf = (value: unknown): Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
+const membersOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
 
 const isId = (value: unknown): value is Id => typeof value === 'string' || typeof value === 'number';
 

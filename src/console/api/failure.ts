@@ -1,4 +1,6 @@
 /** Why a call came to nothing, as a page shows it. */
+import { isObject } from '../../base/is_object.ts';
+
 export interface Failure {
   kind: 'signed-out' | 'refused' | 'busy' | 'offline' | 'broken';
   /** The API's own text. */
@@ -45,7 +47,7 @@ interface ErrorBody {
 async function bodyOf(response: Response): Promise<ErrorBody> {
   try {
     const body: unknown = await response.json();
-    return typeof body === 'object' && body !== null ? body : {};
+    return isObject(body) ? body : {};
   } catch {
     return {};
   }

@@ -2,6 +2,7 @@
  * The form of the playground as the query of its address, and as the body that is sent: pure. `ffprobe.version=7.1`
  * is a member of a section. What has its default is in neither.
  */
+import { isObject } from '../../base/is_object.ts';
 import { SECTION_OF_KIND, SECTIONS, type AvailableTool, type Calls, type ToolOption } from '../../api_types.ts';
 
 export const ADDRESS = 'url';
@@ -120,9 +121,6 @@ interface Asked {
 
 const LATEST = 'latest';
 
-const isSection = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** A request of the log as a form: the address without its secrets, the options that it named. */
 export function queryOf({ type, request, policy }: Asked): URLSearchParams {
   const { url, only, ...asked } = JSON.parse(request) as Record<string, unknown>;
@@ -134,7 +132,7 @@ export function queryOf({ type, request, policy }: Asked): URLSearchParams {
       if (typeof value === 'boolean' && !name.startsWith('inject_')) query.set(`${single}.${name}`, String(value));
   }
   for (const [section, members] of Object.entries(asked)) {
-    if (!isSection(members) || section === 'policy' || single !== undefined) continue;
+    if (!isObject(members) || section === 'policy' || single !== undefined) continue;
     for (const [name, value] of Object.entries(members))
       // What `latest` stood for may have changed: the form says it by its first choice.
       if (value !== null && typeof value !== 'object' && name !== 'timeout' && value !== LATEST)
