@@ -33,9 +33,12 @@ const ANSWER_MS = 60_000;
 const deadlineOf = (name: RequestName, { timeout, queue_timeout: queue }: Limits): number =>
   (timeout ?? TIMEOUT_MS[name]) + (queue ?? QUEUE_MS) + ANSWER_MS;
 
-interface Submission<N extends RequestName> {
-  name: N;
-  body: Body<N> & Limits;
+/** Fields of a request. Options of the command line may name any: the API says which it does not know. */
+export type Fields = Record<string, unknown> & Limits;
+
+interface Submission {
+  name: RequestName;
+  body: Fields;
   /** In place of an address in the body. */
   file?: SentFile | undefined;
   /** Whether the answer is the enveloped form, in which it can be read back. */
@@ -50,14 +53,14 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1_200;
 const GROWTH = 1.4;
 
-export async function submit<N extends RequestName>(
+export async function submit(
   api: Api,
-  { name, body, file, enveloped = true }: Submission<N>,
+  { name, body, file, enveloped = true }: Submission,
   { terminal, signal }: { terminal: Terminal; signal: AbortSignal },
 ): Promise<Answered> {
   const deadlineMs = deadlineOf(name, body);
   const headers = { [IDEMPOTENCY_KEY]: newName() };
-  const call = { body: body as Body<N>, headers, deadlineMs, ...(file ? { file } : {}) };
+  const call = { body: body as Body<RequestName>, headers, deadlineMs, ...(file ? { file } : {}) };
   if (!terminal.watched || !enveloped) return api.ask(name, call);
   terminal.progress('sending');
   const onSent = file && sending(file, terminal);

@@ -3,7 +3,7 @@ import type { Body } from '../../api_calls.ts';
 import type { ChangedField, ComparisonAnswer } from '../../api_types.ts';
 import type { Given, Invocation, Run } from '../command.ts';
 import { EXIT, type ExitCode, reasonText, usage } from '../exits.ts';
-import { submit, type Limits } from '../follow_request.ts';
+import { submit } from '../follow_request.ts';
 import { writeAnswer, writeValue } from '../output/write_answer.ts';
 import { paint, several, tableText, valueText } from '../output/text_table.ts';
 import { checkedSource } from '../given_source.ts';
@@ -152,11 +152,7 @@ const run: Run = async (invocation) => {
   if (tools.length === 0) throw usage('compare: name versions of a tool', 'probeyard compare URL --ffprobe 4.4,7.1');
   const fields = withFields({ ...times(invocation), ...Object.fromEntries(tools) }, invocation);
   const body = { ...fields, url: checkedSource(invocation.positionals[0]!) };
-  const { body: answer } = await submit(
-    await invocation.api(),
-    { name: 'POST /v1/compare', body: body as Body<'POST /v1/compare'> & Limits },
-    invocation,
-  );
+  const { body: answer } = await submit(await invocation.api(), { name: 'POST /v1/compare', body }, invocation);
   const comparison = await printComparison(invocation, answer, viewOf(invocation));
   return comparedExit(comparison, invocation.has('exit-code') ? EXIT.failed : EXIT.done);
 };

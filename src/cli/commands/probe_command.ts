@@ -3,11 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { isObject } from '../../base/is_object.ts';
 import { EXIT, type ExitCode, Failure, reasonText, usage } from '../exits.ts';
 import type { Api } from '../api/api_client.ts';
-import type { Body } from '../../api_calls.ts';
 import type { Answered } from '../api/exchange_http.ts';
 import type { Envelope } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
-import { submit, type Limits } from '../follow_request.ts';
+import { submit, type Fields } from '../follow_request.ts';
 import { givenSource, type GivenSource, givenSources, memberOf } from '../given_source.ts';
 import { writeAnswer, writeReport, yamlText } from '../output/write_answer.ts';
 import { envelopeText } from '../output/envelope_text.ts';
@@ -46,7 +45,7 @@ async function parsed(content: string, path: string): Promise<Record<string, unk
   return value;
 }
 
-export async function fileRequest(invocation: Invocation): Promise<Record<string, unknown> & Limits> {
+export async function fileRequest(invocation: Invocation): Promise<Fields> {
   const [only, policy] = [invocation.text('only'), invocation.text('policy')];
   return withFields(
     {
@@ -64,14 +63,14 @@ export async function fileRequest(invocation: Invocation): Promise<Record<string
 export const askFor = (
   invocation: Invocation,
   api: Api,
-  fields: Record<string, unknown> & Limits,
+  fields: Fields,
   { source: { text, file }, enveloped = true }: { source: GivenSource; enveloped?: boolean },
 ): Promise<Answered> =>
   submit(
     api,
     {
       name: 'POST /v1/probe/file',
-      body: { ...fields, ...(file ? {} : { url: text }) } as Body<'POST /v1/probe/file'> & Limits,
+      body: { ...fields, ...(file ? {} : { url: text }) },
       file,
       enveloped,
     },
@@ -210,7 +209,7 @@ export async function askSingle(
   invocation: Invocation,
   api: Api,
   tool: SingleTool,
-  { fields, source, enveloped }: { fields: Record<string, unknown>; source: GivenSource; enveloped: boolean },
+  { fields, source, enveloped }: { fields: Fields; source: GivenSource; enveloped: boolean },
 ): Promise<Answered> {
   if (!source.file) {
     const body = { ...fields, url: source.text };

@@ -1,13 +1,13 @@
 /** `upgrade`: what another version of a tool would change, over many addresses. */
 import { readFile } from 'node:fs/promises';
 import type { Api } from '../api/api_client.ts';
-import type { Answer, Body } from '../../api_calls.ts';
+import type { Answer } from '../../api_calls.ts';
 import type { ComparisonAnswer } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
 import { inOrder } from '../commands/several.ts';
 import { times } from '../commands/request_options.ts';
 import { EXIT, Failure, reasonText, usage, type ExitCode } from '../exits.ts';
-import { submit, type Limits } from '../follow_request.ts';
+import { submit } from '../follow_request.ts';
 import { givenAddress, type GivenSource } from '../given_source.ts';
 import { writeValue } from '../output/write_answer.ts';
 import { several, tableText, valueText } from '../output/text_table.ts';
@@ -66,11 +66,7 @@ async function reportOf(
   const sources = await addresses(invocation);
   async function compare({ text: url }: GivenSource): Promise<string> {
     const body = { ...times(invocation), url, [tool]: { versions: [from, to] } };
-    const answered = await submit(
-      api,
-      { name: 'POST /v1/compare', body: body as Body<'POST /v1/compare'> & Limits, enveloped: false },
-      invocation,
-    );
+    const answered = await submit(api, { name: 'POST /v1/compare', body, enveloped: false }, invocation);
     const { success, error, code, metadata } = JSON.parse(answered.body.toString()) as ComparisonAnswer;
     if (!success) throw new Failure(error ?? 'the versions could not be compared', EXIT.unknown, { code });
     return metadata.request_id!;

@@ -1,7 +1,6 @@
 /** Runs one tool as a service and prints what its binary would print. */
 import { type GivenSource, shownSource } from '../given_source.ts';
 import type { Api } from '../api/api_client.ts';
-import type { Body } from '../../api_calls.ts';
 import type { Invocation } from '../command.ts';
 import { EXIT, Failure, usage, type ExitCode } from '../exits.ts';
 import { submit } from '../follow_request.ts';
@@ -167,11 +166,8 @@ async function endOfRequest(
     [tool]: { ...options, ...(version === undefined ? {} : { version }) },
   };
   try {
-    const { body: answer } = await submit(
-      api,
-      { name: 'POST /v1/probe/file', body: body as unknown as Body<'POST /v1/probe/file'>, file: source.file },
-      invocation,
-    );
+    const sent = { name: 'POST /v1/probe/file', body, file: source.file } as const;
+    const { body: answer } = await submit(api, sent, invocation);
     return endedIn(answer.toString(), tool);
   } catch (error) {
     if (!(error instanceof Failure) || error.status !== 404 || error.requestId === undefined) throw error;
