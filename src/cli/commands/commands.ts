@@ -1,6 +1,6 @@
 /** Every command of `probeyard`. Help, completion and docs/cli.md are made from it. */
 import type { Command, Option } from '../command.ts';
-import { DOCTOR } from '../doctor/doctor_command.ts';
+import { DOCTOR } from '../kubectl/kubectl_commands.ts';
 import { REPORT } from '../output/for_ci.ts';
 import { PARALLEL, SET, TIMES, VERSIONS } from './request_options.ts';
 

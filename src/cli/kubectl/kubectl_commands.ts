@@ -1,11 +1,60 @@
 /** Every command of the plugin of kubectl. */
 import type { Command, Option } from '../command.ts';
 import { PARALLEL, TIMES, VERSIONS } from '../commands/request_options.ts';
-import { DOCTOR } from '../doctor/doctor_command.ts';
-import { JOB_PLACE, PLACE, TOKEN_SECRET } from './options.ts';
 
 const JOB = { name: 'JOB', help: 'name of a ProbeJob: NAME or pj/NAME' } as const;
 const FILE = (help: string): Option => ({ name: 'file', short: 'f', value: 'FILE', help });
+
+const PLACE: readonly Option[] = [
+  { name: 'namespace', short: 'n', value: 'NAME', help: 'namespace of the release; default: probeyard' },
+  { name: 'context', value: 'NAME', help: 'context of the kubeconfig' },
+  { name: 'kubeconfig', value: 'FILE', help: 'kubeconfig file' },
+];
+
+/** Of commands about jobs, which may be in the namespace of a tenant. */
+const JOB_PLACE: readonly Option[] = [
+  { name: 'namespace', short: 'n', value: 'NAME', help: 'namespace of the job; default: probeyard' },
+  { name: 'release-namespace', value: 'NAME', help: 'namespace of the release; default: that of the job' },
+  ...PLACE.slice(1),
+];
+
+const TOKEN_SECRET: Option = {
+  name: 'token-secret',
+  value: 'NAME',
+  help: 'Secret whose key token is the API token, unless PROBEYARD_TOKEN is set; default: probeyard-admin',
+};
+
+/** Both programs have it. */
+export const DOCTOR: Command = {
+  name: 'doctor',
+  summary: 'Check a cluster: walls, network, DNS, clock, storage, and the values that fit it',
+  description: [
+    'Starts short pods with the rights of kubectl, and deletes them: one as API and controllers are, one with the ' +
+      'labels of a runner, and one each with a user namespace, an image volume and a claim of 1 GiB.',
+    'With --install-check it needs no installation: the pods run in a namespace of their own, which is deleted ' +
+      'afterwards.',
+    'The exit code is 1 where a check failed, and 3 where a pod did not start and so nothing is known.',
+  ],
+  options: [
+    { name: 'install-check', help: 'check a cluster before the installation' },
+    { name: 'image', value: 'IMAGE', help: 'image of Probeyard; default: that of the installation' },
+    { name: 'storage-class', value: 'NAME', help: "storage class to measure; default: the cluster's" },
+    { name: 'runtime-class', value: 'NAME', help: 'RuntimeClass of the runners, if they have one' },
+    { name: 'skip', value: 'POD', many: true, help: 'leave out a pod: storage, image-volume, user-namespace …' },
+    { name: 'timeout', value: 'SECONDS', help: 'how long pods may take; default: 120' },
+    { name: 'manifest', help: 'print what --install-check creates, for kubectl apply, and end' },
+    ...PLACE,
+  ],
+  formats: ['table', 'json', 'yaml'],
+  examples: [
+    { does: 'an installation', line: 'probeyard doctor' },
+    {
+      does: 'a cluster before the installation',
+      line: 'probeyard doctor --install-check --image registry.example.com/media/probeyard/probeyard:0.2.0',
+    },
+  ],
+  run: async () => (await import('../doctor/doctor.ts')).default,
+};
 
 export const KUBECTL_COMMANDS: readonly Command[] = [
   {
@@ -40,7 +89,7 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
     options: [TOKEN_SECRET, ...JOB_PLACE],
     formats: ['table', 'json', 'yaml'],
     examples: [{ does: 'of a job that was made by hand', line: 'kubectl probeyard result pj/by-hand -o json' }],
-    run: async () => (await import('./job_result.ts')).default,
+    run: async () => (await import('./probe_by_job.ts')).runResult,
   },
   {
     name: 'explain',

@@ -1,15 +1,19 @@
+/** `probe` and `result`: what is in a file, by a ProbeJob. */
 import { randomBytes } from 'node:crypto';
+import type { Envelope } from '../../api_types.ts';
 import { pause } from '../api/api_client.ts';
 import type { Invocation, Run } from '../command.ts';
 import { EXIT, Failure, Interrupted, usage, type ExitCode } from '../exits.ts';
 import { duration } from '../output/text_table.ts';
-import { checkedSource } from '../given_source.ts';
+import { checkedSource, shownSource } from '../given_source.ts';
+import { envelopeText } from '../output/envelope_text.ts';
+import { writeAnswer } from '../output/write_answer.ts';
 import { oneLine } from '../terminal.ts';
 import { times, versions } from '../commands/request_options.ts';
 import { explain } from './explain_job.ts';
-import { kubectlOf, type Kubectl } from './run_kubectl.ts';
+import { withApi } from './forwarded.ts';
+import { jobName, kubectlOf, kubectlOfRelease, type Kubectl } from './run_kubectl.ts';
 import { conditionOf, hasEnded, stateOf, type Job } from './cluster_resources.ts';
-import { printResult } from './job_result.ts';
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 2_000;
@@ -84,6 +88,25 @@ async function untilEnded(kubectl: Kubectl, name: string, { terminal, signal }: 
   }
 }
 
+async function printResult(invocation: Invocation, job: Job): Promise<ExitCode> {
+  const { format, terminal } = invocation;
+  if (!hasEnded(job))
+    throw new Failure(`${job.metadata.name} has not ended: ${stateOf(job)}`, EXIT.unknown, {
+      hint: `kubectl probeyard explain ${job.metadata.name}`,
+    });
+  const id = job.status?.resultPath?.split('/').at(-1) ?? job.metadata.uid ?? '';
+  const { body } = await withApi(kubectlOfRelease(invocation), invocation, (api) =>
+    api.ask('GET /v1/probe/:id', { params: { id } }),
+  );
+  const answer = JSON.parse(body.toString()) as Envelope;
+  if (format === 'table' && !('runs' in answer) && !('output' in answer))
+    await terminal.data(
+      envelopeText(terminal, shownSource(job.spec.source?.display ?? job.spec.source?.url ?? id), answer),
+    );
+  else await writeAnswer(invocation, body);
+  return answer.success ? EXIT.done : EXIT.failed;
+}
+
 const run: Run = async (invocation): Promise<ExitCode> => {
   const { terminal } = invocation;
   const kubectl = kubectlOf(invocation);
@@ -109,3 +132,9 @@ const run: Run = async (invocation): Promise<ExitCode> => {
   return printResult(invocation, job);
 };
 export default run;
+
+export const runResult: Run = async (invocation) => {
+  const kubectl = kubectlOf(invocation);
+  const job = await kubectl.get<Job>('probejob', jobName(invocation.positionals[0]!));
+  return printResult(invocation, job);
+};
