@@ -496,7 +496,7 @@ export const COMMANDS: readonly Command[] = [
       },
       { does: 'the tools, by hand', line: `echo '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' | probeyard mcp` },
     ],
-    run: async () => (await import('../mcp/mcp_command.ts')).default,
+    run: async () => (await import('../mcp/bridge.ts')).default,
   },
   DOCTOR,
   {

@@ -1,10 +1,12 @@
-/** Lines of stdin to `/mcp`, answers to stdout. The server decides everything else. */
+/** `mcp`: lines of stdin to `/mcp`, answers to stdout. The server decides everything else. */
 import type { IncomingMessage } from 'node:http';
+import { StringDecoder } from 'node:string_decoder';
 import { boundedText } from '../../base/bounded_text.ts';
 import { isObject } from '../../base/is_object.ts';
 import { requestFor } from '../api/exchange_http.ts';
-import type { Access } from '../cli_config.ts';
-import { masked } from '../exits.ts';
+import { accessOf, type Access } from '../cli_config.ts';
+import type { Run } from '../command.ts';
+import { EXIT, Interrupted, masked } from '../exits.ts';
 
 // Reads a stream of server-sent events, of which only the data matters.
 
@@ -148,12 +150,6 @@ interface BridgeOptions {
 const MOST_BYTES = 1024 * 1024;
 const MOST_AT_ONCE = 64;
 
-interface Bridge {
-  take(line: string): void;
-  /** Resolves when every message has its answer. */
-  idle(): Promise<void>;
-}
-
 function parsed(line: string): Message | undefined {
   try {
     const value = JSON.parse(line) as unknown;
@@ -169,7 +165,7 @@ function refusalIn(text: string, status: number): string {
   return typeof error === 'string' ? error : `the server answered with status ${status}`;
 }
 
-export function makeBridge({ access, signal, write, note }: BridgeOptions): Bridge {
+function makeBridge({ access, signal, write, note }: BridgeOptions) {
   const underWay = new Map<Promise<void>, { id: Id | null; stop: AbortController }>();
   let agreed: string | undefined;
 
@@ -225,8 +221,49 @@ export function makeBridge({ access, signal, write, note }: BridgeOptions): Brid
 
   return {
     take,
+    /** Resolves when every message has its answer. */
     async idle() {
       while (underWay.size > 0) await Promise.allSettled(underWay.keys());
     },
   };
 }
+
+// Lines of a stream, each of a bounded length.
+
+/** Above the limit of a message, so that a longer one can be refused as what it is. */
+const MOST_IN_LINE = 2 * 1024 * 1024;
+
+/** A line that is too long is cut, and so is no valid message. */
+export async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new StringDecoder('utf8');
+  let rest = '';
+  for await (const chunk of stream) {
+    const lines = decoder.write(chunk).split('\n');
+    lines[0] = (rest + lines[0]!).slice(0, MOST_IN_LINE);
+    rest = lines.pop()!;
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
+}
+
+const run: Run = async ({ env, signal, terminal }) => {
+  const gone = new AbortController();
+  const ended = AbortSignal.any([signal, gone.signal]);
+  const bridge = makeBridge({
+    access: await accessOf(env),
+    signal: ended,
+    // A client that reads no more has ended: its calls are cancelled.
+    write: (line) => terminal.data(line).catch(() => gone.abort()),
+    note: (line) => terminal.note(line),
+  });
+  ended.addEventListener('abort', () => void process.stdin.destroy());
+  if (ended.aborted) throw new Interrupted();
+  try {
+    for await (const line of linesOf(process.stdin)) bridge.take(line);
+  } catch (error) {
+    if (!ended.aborted) throw error;
+  }
+  await bridge.idle();
+  return EXIT.done;
+};
+export default run;
