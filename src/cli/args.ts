@@ -58,7 +58,8 @@ const forms = (options: readonly Option[]): NonNullable<ParseArgsConfig['options
   );
 
 export function readArguments(program: Program, command: Command, args: readonly string[]): Given {
-  const options = [...(command.options ?? []), ...outputOption(command), ...program.options];
+  if (command.verbatim) return givenOf(args, new Map());
+  const options = optionsOf(program, command);
   const { tokens, positionals } = parseArgs({
     args: [...args],
     options: forms(options),
@@ -85,13 +86,18 @@ export function readArguments(program: Program, command: Command, args: readonly
     found.set(name, values);
   }
   if (!found.has('help')) checkPositionals(program, command, positionals);
-  return {
-    positionals,
-    has: (name) => found.has(name),
-    text: (name) => found.get(name)?.[0],
-    texts: (name) => found.get(name) ?? [],
-  };
+  return givenOf(positionals, found);
 }
+
+const givenOf = (positionals: readonly string[], found: ReadonlyMap<string, readonly string[]>): Given => ({
+  positionals,
+  has: (name) => found.has(name),
+  text: (name) => found.get(name)?.[0],
+  texts: (name) => found.get(name) ?? [],
+});
+
+export const optionsOf = (program: Program, command: Command): Option[] =>
+  command.verbatim ? [] : [...(command.options ?? []), ...outputOption(command), ...program.options];
 
 export const outputOption = ({ formats = [] }: Command): Option[] =>
   formats.length < 2

@@ -21,7 +21,7 @@ async function run(program: Program, args: readonly string[], around: Surroundin
     if (first === '--version' || first === '-V') return await printVersion(terminal);
     if (ASKS_FOR_HELP.includes(first)) return await printHelp(program, rest[0], terminal, first === undefined);
     const command = findCommand(program, first!);
-    const given = command.verbatim ? verbatim(rest) : readArguments(program, command, rest);
+    const given = readArguments(program, command, rest);
     terminal = makeTerminal({ ...around, quiet: given.has('quiet'), noColour: given.has('no-color') });
     if (given.has('help')) return await printHelp(program, command.name, terminal);
     return await runCommand(program, command, given, { ...around, terminal });
@@ -49,13 +49,6 @@ async function runCommand(
     terminal.progress('');
   }
 }
-
-const verbatim = (positionals: readonly string[]): Given => ({
-  positionals,
-  has: () => false,
-  text: () => undefined,
-  texts: () => [],
-});
 
 async function printVersion(terminal: Terminal): Promise<ExitCode> {
   const version = typeof PACKAGE_VERSION === 'string' ? PACKAGE_VERSION : 'from source';

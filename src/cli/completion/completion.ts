@@ -1,6 +1,7 @@
 /** The completion of each shell, made from the table of commands. */
 import type { Option, Program, Run } from '../command.ts';
-import { optionsOf, valuesOf, wordsOf } from './offered.ts';
+import { optionsOf } from '../args.ts';
+import { valuesOf, wordsOf } from './offered.ts';
 import { EXIT } from '../exits.ts';
 
 const offered = ({ name, values }: Option): string =>

@@ -1,9 +1,6 @@
 /** What a shell may complete, from the table of commands: the words of a line, and what may follow them. */
-import { outputOption } from '../args.ts';
+import { optionsOf } from '../args.ts';
 import type { Command, Option, Program } from '../command.ts';
-
-export const optionsOf = (program: Program, command: Command): Option[] =>
-  command.verbatim ? [] : [...(command.options ?? []), ...outputOption(command), ...program.options];
 
 export const wordsOf = ({ name, short }: Option): string[] => [
   `--${name}`,
