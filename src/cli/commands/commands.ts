@@ -2,7 +2,7 @@
 import type { Command, Option } from '../command.ts';
 import { DOCTOR } from '../kubectl/kubectl_commands.ts';
 import { REPORT } from '../output/for_ci.ts';
-import { PARALLEL, SET, TIMES, VERSIONS } from './request_options.ts';
+import { oneOf, PARALLEL, SET, TIMES, VERSIONS } from './request_options.ts';
 
 const ADDRESSES = 'address of a file, playlist or stream: https, s3, ftp, rtmp, rtsp, srt …';
 const URL_ = { name: 'URL', help: ADDRESSES } as const;
@@ -55,8 +55,7 @@ export const COMMANDS: readonly Command[] = [
       {
         name: 'only',
         value: 'TOOL',
-        values: ['ffprobe', 'mediainfo', 'probe_report', 'mediastreamvalidator', 'c2pa'],
-        help: 'run this tool alone: ffprobe, mediainfo, probe_report, mediastreamvalidator or c2pa',
+        ...oneOf(['ffprobe', 'mediainfo', 'probe_report', 'mediastreamvalidator', 'c2pa'], 'run this tool alone: '),
       },
       ...VERSIONS,
       POLICY,
@@ -282,26 +281,13 @@ export const COMMANDS: readonly Command[] = [
     positionals: [{ name: 'ID', help: 'id of a request', optional: true }],
     options: [
       ...PERIOD,
-      {
-        name: 'type',
-        value: 'TYPE',
-        values: ['file', 'msv', 'c2pa', 'compare'],
-        many: true,
-        help: 'file, msv, c2pa or compare',
-      },
-      {
-        name: 'status',
-        value: 'STATUS',
-        values: ['success', 'with-errors', 'error'],
-        many: true,
-        help: 'success, with-errors or error',
-      },
+      { name: 'type', value: 'TYPE', ...oneOf(['file', 'msv', 'c2pa', 'compare']), many: true },
+      { name: 'status', value: 'STATUS', ...oneOf(['success', 'with-errors', 'error']), many: true },
       {
         name: 'status-policy',
         value: 'OUTCOME',
-        values: ['pass', 'fail', 'warn', 'unknown', 'not-applicable', 'skipped'],
+        ...oneOf(['pass', 'fail', 'warn', 'unknown', 'not-applicable', 'skipped'], 'outcome of the policy: '),
         many: true,
-        help: 'outcome of the policy: pass, fail, warn, unknown, not-applicable or skipped',
       },
       { name: 'policy', value: 'NAME', many: true, help: 'judged by this policy' },
       { name: 'url', value: 'TEXT', help: 'a part of the address' },
@@ -502,7 +488,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'completion',
     summary: 'Print what completes commands and options in a shell',
-    positionals: [{ name: 'SHELL', values: ['bash', 'zsh', 'fish'], help: 'bash, zsh or fish' }],
+    positionals: [{ name: 'SHELL', ...oneOf(['bash', 'zsh', 'fish']) }],
     examples: [
       { does: 'bash, in ~/.bashrc', line: 'source <(probeyard completion bash)' },
       { does: 'zsh, in a folder of fpath', line: 'probeyard completion zsh > "${fpath[1]}/_probeyard"' },

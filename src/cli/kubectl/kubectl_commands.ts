@@ -1,6 +1,6 @@
 /** Every command of the plugin of kubectl. */
 import type { Command, Option } from '../command.ts';
-import { PARALLEL, TIMES, VERSIONS } from '../commands/request_options.ts';
+import { oneOf, PARALLEL, TIMES, VERSIONS } from '../commands/request_options.ts';
 
 const JOB = { name: 'JOB', help: 'name of a ProbeJob: NAME or pj/NAME' } as const;
 const FILE = (help: string): Option => ({ name: 'file', short: 'f', value: 'FILE', help });
@@ -135,7 +135,7 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
         'on how many files the outcome of a policy would change.',
     ],
     positionals: [
-      { name: 'TOOL', help: 'ffprobe or mediainfo', values: ['ffprobe', 'mediainfo'] },
+      { name: 'TOOL', ...oneOf(['ffprobe', 'mediainfo']) },
       { name: 'FROM', help: 'the version of today' },
       { name: 'TO', help: 'the version to come' },
       { name: 'URL', help: 'addresses to compare on', many: true, optional: true },
