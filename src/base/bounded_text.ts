@@ -1,5 +1,5 @@
-/** The text of a stream; undefined if it is longer than `most` bytes. */
-export async function boundedText(stream: AsyncIterable<Uint8Array>, most: number): Promise<string | undefined> {
+/** What a stream has; undefined if that is more than `most` bytes. */
+export async function boundedBytes(stream: AsyncIterable<Uint8Array>, most: number): Promise<Buffer | undefined> {
   const parts: Uint8Array[] = [];
   let length = 0;
   for await (const part of stream) {
@@ -7,5 +7,8 @@ export async function boundedText(stream: AsyncIterable<Uint8Array>, most: numbe
     if (length > most) return undefined;
     parts.push(part);
   }
-  return Buffer.concat(parts).toString('utf8');
+  return Buffer.concat(parts);
 }
+
+export const boundedText = async (stream: AsyncIterable<Uint8Array>, most: number): Promise<string | undefined> =>
+  (await boundedBytes(stream, most))?.toString('utf8');

@@ -3,6 +3,7 @@
  * takes proxies from the environment where Node does (NODE_USE_ENV_PROXY).
  */
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, request } from 'node:http';
+import { boundedBytes } from '../../base/bounded_text.ts';
 import { EXIT, Failure, Interrupted } from '../exits.ts';
 import type { StreamedForm } from './multipart_form.ts';
 
@@ -123,19 +124,9 @@ export async function exchange({ url, method, headers, body, deadlineMs, signal 
 }
 
 async function read(answer: IncomingMessage, url: URL): Promise<Answered> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of answer as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > MOST_BYTES) {
-        answer.destroy();
-        throw new Failure(`${url.origin}: the answer is larger than ${MOST_BYTES} bytes`, EXIT.unknown);
-      }
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw error instanceof Failure ? error : unreachable(url, error as NodeJS.ErrnoException);
-  }
-  return { status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) };
+  const body = await boundedBytes(answer, MOST_BYTES).catch((error: NodeJS.ErrnoException) => {
+    throw unreachable(url, error);
+  });
+  if (!body) throw new Failure(`${url.origin}: the answer is larger than ${MOST_BYTES} bytes`, EXIT.unknown);
+  return { status: answer.statusCode ?? 0, headers: answer.headers, body };
 }
