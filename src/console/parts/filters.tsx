@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { changed, goWith, usePlace } from '../router.ts';
 import { ZONE } from './figures.ts';
+import { optionsOf, type Choices } from './form.tsx';
 
 const set = (name: string, value: string, replace: boolean): void => goWith({ [name]: value, page: null }, replace);
 
@@ -32,7 +33,7 @@ interface ChoiceProps {
   name: string;
   label: string;
   /** Value and what it is called; the empty value is none in the address. */
-  values: readonly (readonly [value: string, title: string])[];
+  values: Choices;
   /** The list of values is opened: what each of them leads to may be asked for. */
   ahead?: ((query: URLSearchParams) => void) | undefined;
 }
@@ -52,11 +53,7 @@ export function FilterChoice({ name, label, values, ahead }: ChoiceProps) {
         onPointerDown={askForOthers}
         onChange={(event) => set(name, event.currentTarget.value, false)}
       >
-        {values.map(([value, title]) => (
-          <option key={value} value={value}>
-            {title}
-          </option>
-        ))}
+        {optionsOf(values)}
       </select>
     </Chip>
   );

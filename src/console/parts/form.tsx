@@ -114,6 +114,16 @@ export function Labelled({ name, label, help, children }: LabelledProps) {
   );
 }
 
+/** Values of a list, each with what it is called. */
+export type Choices = readonly (readonly [value: string, title: string])[];
+
+export const optionsOf = (choices: Choices) =>
+  choices.map(([value, title]) => (
+    <option key={value} value={value}>
+      {title}
+    </option>
+  ));
+
 interface FieldProps {
   name: string;
   label: string;

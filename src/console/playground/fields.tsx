@@ -1,7 +1,7 @@
 /** Fields of the playground: each is a value of the address, so that a link fills the form in. */
 import { useId, useState } from 'preact/hooks';
 import type { AvailableTool, ToolOption } from '../../api_types.ts';
-import { Labelled, useWrong } from '../parts/form.tsx';
+import { type Choices, Labelled, optionsOf, useWrong } from '../parts/form.tsx';
 import { goWith, usePlace } from '../router.ts';
 import { isOn, runs, setOptions } from './form.ts';
 
@@ -47,7 +47,7 @@ interface ChoiceProps {
   name: string;
   label: string;
   /** The empty value is left out of the request. */
-  values: readonly (readonly [value: string, title: string])[];
+  values: Choices;
   help?: string | undefined;
 }
 
@@ -57,11 +57,7 @@ export function Choice({ name, label, values, help }: ChoiceProps) {
     <Labelled name={name} label={label} help={help}>
       {(control) => (
         <select {...control} value={value} onChange={(event) => setValue(name, event.currentTarget.value)}>
-          {values.map(([one, title]) => (
-            <option key={one} value={one}>
-              {title}
-            </option>
-          ))}
+          {optionsOf(values)}
         </select>
       )}
     </Labelled>

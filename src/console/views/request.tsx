@@ -19,7 +19,7 @@ import { useState } from 'preact/hooks';
 import type { AvailableTool } from '../../api_types.ts';
 import { withAnyToken } from '../parts/with_token.tsx';
 import { send } from '../playground/run.tsx';
-import { Form, Labelled, textIn, WorkButton } from '../parts/form.tsx';
+import { Form, Labelled, optionsOf, textIn, WorkButton } from '../parts/form.tsx';
 
 /** What can be done with an ended request. */
 function Actions({ facts, again }: { facts: Facts; again: () => void }) {
@@ -207,9 +207,9 @@ function Again({ facts }: { facts: Facts }) {
 // The report of a request to hand on: as a file, and by links that end.
 
 const LASTS = [
-  [24, 'a day'],
-  [168, 'a week'],
-  [720, '30 days'],
+  ['24', 'a day'],
+  ['168', 'a week'],
+  ['720', '30 days'],
 ] as const;
 
 /** Links of this request that work; their addresses are not kept. */
@@ -234,11 +234,7 @@ function Links({ id, close }: { id: string; close: () => void }) {
         <Labelled name="hours" label="It works for" help={undefined}>
           {(control) => (
             <select {...control} defaultValue="168">
-              {LASTS.map(([hours, text]) => (
-                <option key={hours} value={hours}>
-                  {text}
-                </option>
-              ))}
+              {optionsOf(LASTS)}
             </select>
           )}
         </Labelled>
