@@ -22,10 +22,6 @@ interface Node {
 interface Service {
   spec: { selector?: Record<string, string> };
 }
-interface Slice {
-  ports?: { port?: number }[];
-}
-
 /** Namespace and name of the service, as clusters have it. */
 const DNS_SERVICES = [
   ['kube-system', 'kube-dns'],
@@ -56,7 +52,7 @@ async function dnsPodsOf(kubectl: Kubectl): Promise<DnsPods | undefined> {
     const { items } = await kubectl.get<List<Service>>('services', at, `--field-selector=metadata.name=${name}`);
     const labels = items[0]?.spec.selector;
     if (labels === undefined) continue;
-    const slices = await kubectl.get<List<Slice>>(
+    const slices = await kubectl.get<List<{ ports?: { port?: number }[] }>>(
       'endpointslices',
       at,
       `--selector=kubernetes.io/service-name=${name}`,

@@ -23,12 +23,6 @@ export interface Plan {
   json: boolean;
 }
 
-interface PlacedJob {
-  place: Place;
-  namespace: string;
-  object: object;
-}
-
 export const RUN_LABEL = 'probeyard.dev/doctor';
 const PLACE_LABEL = 'probeyard.dev/doctor-place';
 export const selectorOf = (id: string): string => `${RUN_LABEL}=${id}`;
@@ -92,7 +86,7 @@ function shapeOf(place: Place, plan: Plan): Shape {
   }
 }
 
-export function jobOf(place: Place, plan: Plan): PlacedJob {
+export function jobOf(place: Place, plan: Plan) {
   const { inRunners, args, spec = {}, mount, volume } = shapeOf(place, plan);
   const namespace = inRunners ? plan.runners : plan.namespace;
   const labels = {

@@ -33,12 +33,6 @@ interface RowsInViewProps {
   shown: number | null;
 }
 
-/** A place that the view is held at, until somebody moves it. */
-interface Place {
-  top: number;
-  until: number;
-}
-
 interface Drawn {
   from: number;
   texts: string[];
@@ -78,7 +72,8 @@ function Marked({ text, marked }: { text: string; marked: string }) {
 
 function RowsInView({ label, rows, read, marked, shown }: RowsInViewProps) {
   const view = useRef<HTMLDivElement>(null);
-  const held = useRef<Place | null>(null);
+  /** A place that the view is held at, until somebody moves it. */
+  const held = useRef<{ top: number; until: number } | null>(null);
   const [part, setPart] = useState(0);
   const [top, setTop] = useState(0);
   const [drawn, setDrawn] = useState<Drawn>({ from: 0, texts: [] });

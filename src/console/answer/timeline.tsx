@@ -110,12 +110,7 @@ function useView(whole: View) {
   return { view, show };
 }
 
-interface FigureProps {
-  streams: readonly StreamTimeline[];
-  whole: View;
-}
-
-function Figure({ streams, whole }: FigureProps) {
+function Figure({ streams, whole }: { streams: readonly StreamTimeline[]; whole: View }) {
   const { view, show } = useView(whole);
   const [at, setAt] = useState(view.from);
   const charts = useMemo(() => streams.map(chartsOf), [streams]);

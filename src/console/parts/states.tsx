@@ -13,12 +13,7 @@ const TITLES: Record<Failure['kind'], string> = {
   broken: 'This cannot be shown',
 };
 
-interface RefusedProps {
-  failure: Failure;
-  again?: (() => void) | undefined;
-}
-
-export function Refused({ failure, again }: RefusedProps) {
+export function Refused({ failure, again }: { failure: Failure; again?: (() => void) | undefined }) {
   const { kind, text, requestId, retryAfter, status } = failure;
   useEffect(() => {
     if (kind !== 'offline' || !again) return;

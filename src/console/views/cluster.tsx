@@ -373,12 +373,7 @@ const TOOLS: readonly Column<ClusterTool>[] = [
   strangerColumn('Architectures', ({ architectures }) => architectures.join(', ') || undefined),
 ];
 
-interface ClusterTablesProps {
-  state: ClusterState;
-  names: Names;
-}
-
-function ClusterTables({ state, names }: ClusterTablesProps) {
+function ClusterTables({ state, names }: { state: ClusterState; names: Names }) {
   const { pools, queue, runners, tools, 'left-out': leftOut } = state;
   return (
     <>

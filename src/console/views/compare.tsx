@@ -46,12 +46,7 @@ const VersionChecks = ({ tool: { tool, versions }, chosen, choose }: VersionsPro
   </fieldset>
 );
 
-interface ComposedProps {
-  token: HeldToken;
-  tools: readonly AvailableTool[];
-}
-
-function Composed({ token, tools }: ComposedProps) {
+function Composed({ token, tools }: { token: HeldToken; tools: readonly AvailableTool[] }) {
   const { query } = usePlace();
   const [url, setUrl] = useState(query.get(ADDRESS) ?? '');
   const [other, setOther] = useState(query.get(OTHER) ?? '');

@@ -154,12 +154,7 @@ export const Playground = () => (
 
 // The request as a command, as JSON and as a resource: to be taken elsewhere.
 
-interface CopyAsProps {
-  url: string;
-  tools: readonly AvailableTool[];
-}
-
-function CopyAs({ url, tools }: CopyAsProps) {
+function CopyAs({ url, tools }: { url: string; tools: readonly AvailableTool[] }) {
   const { path, query } = usePlace();
   const body = bodyOf(url, query, tools);
   const forms = [
