@@ -5,7 +5,6 @@ interface Condition {
   status: 'True' | 'False' | 'Unknown';
   reason?: string;
   message?: string;
-  lastTransitionTime?: string;
 }
 export interface Metadata {
   name: string;
@@ -25,8 +24,6 @@ export interface Job {
     token?: { id: number };
     createdBy?: string;
     tools?: { name: string; version?: string }[];
-    queueTimeoutMs?: number;
-    timeoutMs?: number;
   };
   status?: {
     conditions?: Condition[];
@@ -64,7 +61,6 @@ export interface Event {
 export interface Pod {
   metadata: Metadata;
   spec?: { containers?: { name: string }[] };
-  status?: { phase?: string };
 }
 
 export const conditionOf = (

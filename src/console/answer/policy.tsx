@@ -81,7 +81,6 @@ const Downloads = ({ id }: { id: string }) => (
     {FORMATS.map(([format, name, extension]) => (
       <WorkButton
         key={format}
-        kind="small"
         work={async () => {
           const given = { params: { id }, query: { format } };
           const response = await withAnyToken((bearer) => answered('GET /v1/probe/:id/policy', { ...given, bearer }));

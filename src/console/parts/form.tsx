@@ -61,17 +61,16 @@ export function Form({ submit, work, children, danger = false, done, wide = fals
 }
 
 interface WorkButtonProps {
-  kind?: string;
   work: () => Promise<void>;
   children: string;
 }
 
-/** A button that works at once, without a form. */
-export function WorkButton({ kind, work, children }: WorkButtonProps) {
+/** A small button that works at once, without a form. */
+export function WorkButton({ work, children }: WorkButtonProps) {
   const { busy, failure, start } = useWork();
   return (
     <>
-      <button type="button" class={kind} disabled={busy !== null} onClick={() => void start(children, work)}>
+      <button type="button" class="small" disabled={busy !== null} onClick={() => void start(children, work)}>
         {children}
       </button>
       <Wrong failure={failure} />

@@ -253,10 +253,7 @@ function Links({ id, close }: { id: string; close: () => void }) {
           <ul class="also">
             {links.map(({ id: link, expires }) => (
               <li key={link}>
-                Works until <Time iso={expires} />{' '}
-                <WorkButton kind="small" work={() => end(link)}>
-                  End this link
-                </WorkButton>
+                Works until <Time iso={expires} /> <WorkButton work={() => end(link)}>End this link</WorkButton>
               </li>
             ))}
           </ul>
@@ -274,9 +271,7 @@ function HandOn({ id }: { id: string }) {
   };
   return (
     <>
-      <WorkButton kind="small" work={get}>
-        Download report
-      </WorkButton>
+      <WorkButton work={get}>Download report</WorkButton>
       <button type="button" class="small" onClick={() => setSharing(true)}>
         Share a link
       </button>

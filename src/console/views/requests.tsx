@@ -153,19 +153,18 @@ interface ListedProps {
 
 function Listed({ answer: { log, pagination, sort }, total, filtered, names, ahead }: ListedProps) {
   if (pagination.total === 0)
-    return (
-      <Empty title={filtered ? 'No request matches' : 'No requests in this time'}>
+    return filtered ? (
+      <Empty title="No request matches">
+        <p>Take a filter away, or choose a longer time.</p>
         <p>
-          {filtered
-            ? 'Take a filter away, or choose a longer time.'
-            : 'Choose a longer time, or probe a file: it is listed here when it has ended.'}
+          <a href={hrefOf('/requests')}>Without filters</a>
         </p>
+      </Empty>
+    ) : (
+      <Empty title="No requests in this time">
+        <p>Choose a longer time, or probe a file: it is listed here when it has ended.</p>
         <p>
-          {filtered ? (
-            <a href={hrefOf('/requests')}>Without filters</a>
-          ) : (
-            <a href={hrefOf('/playground')}>Open the playground</a>
-          )}
+          <a href={hrefOf('/playground')}>Open the playground</a>
         </p>
       </Empty>
     );
