@@ -1,5 +1,5 @@
 import { fromPath } from './playlist/mapping.ts';
-import { hideQuery } from './address/hide_query.ts';
+import { hideQuery } from '../base/hide_query.ts';
 import { escapePattern, escapeXml, redactor, redactUrl } from './address/redact.ts';
 import type { Source } from './source.ts';
 

@@ -7,7 +7,7 @@ import { ApiError } from '../../src/service/api/errors.ts';
 import { makeReader } from '../../src/service/api/http/input/read_fields.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../src/service/api/probe/file_request.ts';
 import { readSource } from '../../src/service/api/probe/request_source.ts';
-import { hideQuery } from '../../src/source/address/hide_query.ts';
+import { hideQuery } from '../../src/base/hide_query.ts';
 import { displaySource } from '../../src/source/address/redact.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);

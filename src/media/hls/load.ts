@@ -1,6 +1,6 @@
 /** Fetches, decodes and parses one playlist, and applies the rules for a single playlist. */
 import { isUtf8 } from 'node:buffer';
-import { hideQuery } from '../../source/address/hide_query.ts';
+import { hideQuery } from '../../base/hide_query.ts';
 import { declaredParameters } from '../../source/playlist/parameters.ts';
 import { Findings } from './findings.ts';
 import type { Limits } from './limits.ts';

@@ -3,7 +3,7 @@
  * and no values of variables, of which players make query strings. What each playlist may add to the report is bounded,
  * so that no number of playlists makes it large.
  */
-import { HIDDEN, hideQuery } from '../../source/address/hide_query.ts';
+import { HIDDEN, hideQuery } from '../../base/hide_query.ts';
 
 /** A longer line is named by its length: what is hidden in it must not depend on where it is cut. */
 const LONGEST = 4_096;

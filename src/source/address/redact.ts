@@ -1,7 +1,7 @@
 import { knownProtocol } from '../protocols/table.ts';
 import { readTokenOf } from '../upload/chunks.ts';
 import { secretsInHeaders } from '../headers.ts';
-import { HIDDEN, hideQuery } from './hide_query.ts';
+import { HIDDEN, hideQuery } from '../../base/hide_query.ts';
 import { parseSource } from './parse.ts';
 import { decodeLoosely } from './s3.ts';
 import type { Source } from '../source.ts';

@@ -6,7 +6,7 @@ import { sealSource } from '../../../platform/seal/seal.ts';
 import type { OpenInput } from '../../../platform/store/records.ts';
 import { timeOf } from '../../../platform/store/uuid.ts';
 import { TRACE_ANNOTATION } from '../../../platform/tracing/trace_context.ts';
-import { hideQuery } from '../../../source/address/hide_query.ts';
+import { hideQuery } from '../../../base/hide_query.ts';
 import { displaySource } from '../../../source/address/redact.ts';
 import { groupOf } from '../../../source/protocols/table.ts';
 import { joinedAddresses, keptRequest } from '../../result/kept_request.ts';

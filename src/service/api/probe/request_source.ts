@@ -21,7 +21,7 @@ import {
   unfitFor,
   type SourceHeader,
 } from '../../../source/headers.ts';
-import { HIDDEN } from '../../../source/address/hide_query.ts';
+import { HIDDEN } from '../../../base/hide_query.ts';
 import { sameAuthority, targetOf } from '../../../source/address/target.ts';
 import type { Asker } from '../http/request_context.ts';
 import { shown } from '../http/input/read_fields.ts';
