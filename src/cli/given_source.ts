@@ -1,4 +1,5 @@
 /** What a caller names as a source: an address that the service reads itself, or a file that is sent to it. */
+import { hideQuery } from '../base/hide_query.ts';
 import { usage } from './exits.ts';
 import { oneLine } from './terminal.ts';
 import type { SentFile } from './api/multipart_form.ts';
@@ -8,18 +9,8 @@ import type { SentFile } from './api/multipart_form.ts';
 /** A secret key of S3 may contain a slash: behind a colon, everything up to the last @ may be one. */
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)(?:[^/?#@:]*:[^?#]*@|[^/?#]*@)/i;
 
-/** A query without names is a single value. */
-const hidden = (pair: string): string => {
-  const place = pair.indexOf('=');
-  if (place === -1) return pair === '' ? '' : 'REDACTED';
-  return `${pair.slice(0, place)}=REDACTED`;
-};
-
-export function shownSource(text: string): string {
-  const [path = '', ...query] = text.replace(/#.*$/s, '').replace(USER_INFO, '$1').split('?');
-  if (query.length === 0) return oneLine(path);
-  return oneLine(`${path}?${query.join('?').split('&').map(hidden).join('&')}`);
-}
+export const shownSource = (text: string): string =>
+  oneLine(hideQuery(text.replace(/#.*$/s, '').replace(USER_INFO, '$1')));
 
 const isAddress = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
 
