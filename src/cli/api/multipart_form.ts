@@ -48,17 +48,6 @@ export interface SentFile {
   open(): Promise<Readable>;
 }
 
-export interface StreamedForm {
-  headers: Record<string, string>;
-  open(): Promise<OpenForm>;
-}
-
-export interface OpenForm {
-  /** Sends everything, but not the end of the request; less where that is answered before. */
-  feed(sent: ClientRequest, isOver: () => boolean): Promise<void>;
-  close(): void;
-}
-
 /** As browsers write them: a quote or a line break would end the name. */
 const inQuotes = (text: string): string => text.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
 
@@ -70,7 +59,7 @@ export function formOf(
   fields: Readonly<Record<string, unknown>>,
   file: SentFile,
   onSent: (bytes: number) => void = () => {},
-): StreamedForm {
+) {
   const boundary = `probeyard-${newName()}`;
   const part = (disposition: string): string => `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n`;
   const parts = Object.entries(fields).flatMap(([name, value]) =>
@@ -105,9 +94,12 @@ export function formOf(
     async open() {
       const opened = await file.open();
       return {
-        feed: (sent, isOver) => feed(sent, pieces(opened), isOver),
+        /** Sends everything, but not the end of the request; less where that is answered before. */
+        feed: (sent: ClientRequest, isOver: () => boolean) => feed(sent, pieces(opened), isOver),
         close: () => opened.destroy(),
       };
     },
   };
 }
+
+export type StreamedForm = ReturnType<typeof formOf>;

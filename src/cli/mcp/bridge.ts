@@ -34,12 +34,6 @@ export async function* eventData(chunks: AsyncIterable<Buffer>): AsyncGenerator<
 
 // One message to the server, and its answer as it arrives.
 
-interface Posted {
-  status: number;
-  /** The messages of the answer, as JSON texts. */
-  messages: AsyncIterable<string>;
-}
-
 const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
 
 async function* oneMessage(answer: IncomingMessage): AsyncGenerator<string> {
@@ -52,7 +46,7 @@ async function post(
   { url, token }: Access,
   line: string,
   { headers, signal }: { headers: Record<string, string>; signal: AbortSignal },
-): Promise<Posted> {
+) {
   const address = new URL(`${url.pathname.replace(/\/$/, '')}/mcp`, url);
   const request = requestFor(url);
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -75,6 +69,7 @@ async function post(
   const isStream = (answer.headers['content-type'] ?? '').startsWith('text/event-stream');
   return {
     status: answer.statusCode ?? 0,
+    /** As JSON texts. */
     messages: isStream ? eventData(answer as AsyncIterable<Buffer>) : oneMessage(answer),
   };
 }

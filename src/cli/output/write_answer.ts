@@ -3,8 +3,6 @@ import type { Answer, CallName } from '../../api_calls.ts';
 import type { Call } from '../api/api_client.ts';
 import type { Invocation } from '../command.ts';
 
-const newline = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
-
 export async function yamlText(value: unknown): Promise<string> {
   const { stringify } = await import('yaml');
   return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
@@ -41,7 +39,7 @@ export async function writeValue(
   table?: () => string,
 ): Promise<void> {
   if (format === 'table' && table) return terminal.data(table());
-  await terminal.data(format === 'yaml' ? await yamlText(value) : newline(JSON.stringify(value, null, 2)));
+  await terminal.data(format === 'yaml' ? await yamlText(value) : `${JSON.stringify(value, null, 2)}\n`);
 }
 
 /** A page that needs nothing else. */

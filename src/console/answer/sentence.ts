@@ -112,16 +112,11 @@ export function signalsOf({ report, hls, c2pa, policy, comparison }: Reports): S
   return signals.filter((signal) => signal !== false && signal !== null && signal !== undefined);
 }
 
-export interface Verdict {
-  kind: Kind;
-  text: string;
-}
-
 /** The worst decides. What nobody looked at is not called fine. */
 export function verdictOf(
   { status, 'tool-errors': errors }: Pick<Facts, 'status' | 'tool-errors'>,
   signals: readonly Signal[],
-): Verdict {
+): { kind: Kind; text: string } {
   const bad = signals.find(({ kind }) => kind === 'bad');
   const open = signals.filter(({ kind }) => kind === 'warn').length;
   if (status === 'error') return { kind: 'bad', text: 'Failed' };

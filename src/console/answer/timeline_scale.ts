@@ -55,22 +55,14 @@ export function gopsOf({ keys: { times, every } }: StreamTimeline): ChartData | 
   };
 }
 
-export interface Moment {
-  /** Bits a second; null: the stream has nothing there. */
-  rate: number | null;
-  packets: number;
-  /** The key frame at or before it, and the one behind. */
-  key: number | null;
-  nextKey: number | null;
-  gap: boolean;
-}
-
-export function momentOf({ first, step, bits, counts, keys, gaps }: StreamTimeline, at: number): Moment {
+export function momentOf({ first, step, bits, counts, keys, gaps }: StreamTimeline, at: number) {
   const index = Math.floor((at - first) / step);
   const there = index >= 0 && index < bits.length;
   return {
+    /** Bits a second; null: the stream has nothing there. */
     rate: there ? bits[index]! / step : null,
     packets: there ? counts[index]! : 0,
+    /** The key frame at or before it, and the one behind. */
     key: keys.times.findLast((time) => time <= at) ?? null,
     nextKey: keys.times.find((time) => time > at) ?? null,
     gap: gaps.list.some(([from, length]) => at >= from! && at < from! + length!),

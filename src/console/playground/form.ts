@@ -25,13 +25,8 @@ function valueOf({ type }: ToolOption, text: string): Value {
   return text;
 }
 
-export interface SetOption {
-  option: ToolOption;
-  value: Value;
-}
-
 /** Options of a tool that are set to something else than their default. */
-export const setOptions = (query: URLSearchParams, { tool, options }: AvailableTool): SetOption[] =>
+export const setOptions = (query: URLSearchParams, { tool, options }: AvailableTool) =>
   options.flatMap((option) => {
     const text = query.get(`${tool}.${option.name}`);
     if (text === null || text === '') return [];

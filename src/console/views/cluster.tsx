@@ -57,11 +57,6 @@ function clusterSentence(state: ClusterState): string {
   return `${several(pools.length + leftOut.pools, 'pool')}, ${runners}; ${waiting}; ${tools}.`;
 }
 
-interface Problem {
-  what: string;
-  why: string;
-}
-
 /** An upgrade changes the leader once or twice. */
 const MANY_CHANGES = 3;
 const HOUR_MS = 3_600_000;
@@ -72,7 +67,7 @@ function changesOf({ at, terms }: ClusterState): number {
   return terms.filter(({ epoch, since: began }) => epoch > 1 && Date.parse(began) > since).length;
 }
 
-function problemsOf(state: ClusterState): Problem[] {
+function problemsOf(state: ClusterState) {
   const { pools, faults, 'tools-ready': ready, 'tools-total': total } = state;
   const changes = changesOf(state);
   return [
