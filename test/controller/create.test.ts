@@ -113,6 +113,7 @@ describe('jobs created with their admission', function () {
     await running(next);
     await until('it is cancelled', () => whatOf(never).includes('cancel'));
     assert.deepEqual(whatOf(never), ['prepare', 'cancel']);
+    await until('it has been seen to run', () => cluster.most(token) > 0);
     assert.equal(cluster.most(token), 1);
   });
 
