@@ -66,6 +66,12 @@ describe('jobs created with their admission', function () {
   const prepared = (job: Submitted) => until(`${job.id} is prepared`, () => whatOf(job).includes('prepare'));
   const running = (job: Submitted) => until(`${job.id} runs`, () => cluster.runners.of(job.id), 10_000);
 
+  /** What runs is seen by a watch, a moment later. */
+  const ranAlone = async (token: number): Promise<void> => {
+    await until('a job of the token is seen to run', () => cluster.most(token) > 0);
+    assert.equal(cluster.most(token), 1);
+  };
+
   it('a job that can run at once takes two writes, and is as the API described it', async () => {
     const controller = await start();
     const job = await cluster.submit({ announce: true });
@@ -113,8 +119,7 @@ describe('jobs created with their admission', function () {
     await running(next);
     await until('it is cancelled', () => whatOf(never).includes('cancel'));
     assert.deepEqual(whatOf(never), ['prepare', 'cancel']);
-    await until('it has been seen to run', () => cluster.most(token) > 0);
-    assert.equal(cluster.most(token), 1);
+    await ranAlone(token);
   });
 
   it('one that the leader cannot create is taken in when the API has created it, and runs once', async () => {
@@ -127,7 +132,7 @@ describe('jobs created with their admission', function () {
     await cluster.create(job);
     await succeeds(job);
     assert.equal(runs(job), 1);
-    assert.equal(cluster.most(token), 1);
+    await ranAlone(token);
   });
 
   it('a limit that is lowered while it is created takes nothing away', async () => {
@@ -173,7 +178,7 @@ describe('jobs created with their admission', function () {
     const next = await cluster.submit({ token });
     await cluster.ended(next.id);
     assert.equal(runs(job), 0);
-    assert.equal(cluster.most(token), 1);
+    await ranAlone(token);
   });
 
   it('one that has to wait is left to the API', async () => {
@@ -189,7 +194,7 @@ describe('jobs created with their admission', function () {
     await until('it runs', () => cluster.runners.of(second.id));
     await cluster.runners.of(second.id)!.finish();
     await succeeds(second);
-    assert.equal(cluster.most(token), 1);
+    await ranAlone(token);
   });
 
   it('one that the API creates first is taken in, and runs once', async () => {
