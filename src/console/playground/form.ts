@@ -61,7 +61,8 @@ export function bodyOf(url: string, query: URLSearchParams, tools: readonly Avai
   };
 }
 
-const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i;
+/** A secret may have slashes, as those of S3 do. What looks like a port and a path is none. */
+const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)(?:[^/?#]*@|(?:(?<=^s3:\/\/)|(?![^/?#:]*:\d{1,5}\/))[^/?#:]*:[^?#]*@)/i;
 
 /** User info, or values in its query: those may be signatures. */
 export const hasSecrets = (url: string): boolean => USER_INFO.test(url.trim()) || /[?&][^=&#]*=[^&#]/.test(url);
