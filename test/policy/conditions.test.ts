@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { evaluate } from '../../src/media/policy/evaluate.ts';
 import { readPolicy } from '../../src/media/policy/read.ts';
+import type { QcReport } from '../../src/media/qc/schema.ts';
 import type { Condition, Facts, Level, Outcome, RawTool } from '../../src/media/policy/types.ts';
 import { audio, facts, video } from './report_of.ts';
 
@@ -433,6 +434,83 @@ describe('policy: raw paths', () => {
     const { rules: results } = evaluate(readPolicy({ uses: { mediainfo: '24.06' }, rules }), ran());
     assert.equal(results[0]!.message, 'the policy is written for mediainfo 24.06, and 26.10 ran');
     assert.equal(evaluate(readPolicy({ uses: { mediainfo: '26.10' }, rules }), ran()).outcome, 'pass');
+  });
+});
+
+describe('policy: content checks', () => {
+  const none = { count: 0, list: [], more: 0 };
+  const loudness = { integrated: -23.1, range: 4, short_term_max: -18, true_peak: -1.2 };
+  const stream = { decoded: 10, declared: 10, duration_differs: false };
+  const report: QcReport = {
+    video: [
+      { stream: 0, ...stream, black: { count: 1, list: [{ from: 2, to: 5, to_end: false }], more: 0 }, freeze: none },
+    ],
+    audio: [
+      { stream: 1, ...stream, silence: none, loudness, sample_peak: -1.5, flat_factor: 0, clipping: false },
+      {
+        stream: 2,
+        ...stream,
+        silence: none,
+        loudness: { ...loudness, integrated: null },
+        sample_peak: null,
+        flat_factor: 0,
+        clipping: false,
+      },
+    ],
+    thresholds: {
+      black_min: 2,
+      black_pixel: 0.1,
+      freeze_min: 2,
+      freeze_noise: -60,
+      silence_min: 2,
+      silence_noise: -60,
+    },
+    unread_lines: 0,
+    not_checked: [],
+  };
+  const ran = (some: Partial<QcReport> = {}, more: object = {}): Facts => ({
+    tools: [{ name: 'qc', version: '7.1', success: true, output: JSON.stringify({ ...report, ...some }), ...more }],
+  });
+  const cut = ran({ until: 4, cut: 'qc did not finish within 1500 ms' });
+  const path = (text: string, operators: Partial<Condition>): Condition => ({ tool: 'qc', path: text, ...operators });
+  const cases: readonly [string, Condition, Facts, Outcome][] = [
+    ['no black', path('video[*].black.count', { 'at-most': 0 }), ran(), 'fail'],
+    ['no freeze', path('video[*].freeze.count', { 'at-most': 0 }), ran(), 'pass'],
+    [
+      'no black in a source without pictures',
+      path('video[*].black.count', { 'at-most': 0 }),
+      ran({ video: [] }),
+      'not-applicable',
+    ],
+    ['no passage is long', path('video[0].black.list[*].to', { 'at-most': 4 }), ran(), 'fail'],
+    ['no passage lasts to the end', path('video[0].black.list[*].to_end', { is: false }), ran(), 'pass'],
+    ['a stream by its number', path('audio[stream=1].loudness.integrated', { between: [-24, -22] }), ran(), 'pass'],
+    [
+      'a loudness that was not measured is unknown',
+      path('audio[stream=2].loudness.integrated', { is: -23 }),
+      ran(),
+      'unknown',
+    ],
+    ['a peak', path('audio[0].loudness.true_peak', { 'at-most': -2 }), ran(), 'fail'],
+    ['no clipping', path('audio[*].clipping', { is: false }), ran(), 'pass'],
+    ['durations', path('audio[0].decoded', { is: { path: 'audio[0].declared' } }), ran(), 'pass'],
+    ['the whole source was checked', path('cut', { absent: true }), ran(), 'pass'],
+    ['the whole source was not checked', path('cut', { absent: true }), cut, 'fail'],
+    ['the time that was checked', path('until', { 'at-least': 5 }), cut, 'fail'],
+    [
+      'checks that failed',
+      path('audio[*].clipping', { is: false }),
+      ran({}, { success: false, output: null }),
+      'unknown',
+    ],
+    ['checks that did not run', path('audio[*].clipping', { is: false }), { tools: [] }, 'unknown'],
+  ];
+  for (const [what, condition, of, expected] of cases)
+    it(`${what}: ${expected}`, () => assert.equal(outcomeOf(condition, of), expected));
+
+  it('say where the value comes from', () => {
+    const { message, from } = resultOf(path('video[*].black.count', { 'at-most': 0 }), ran());
+    assert.deepEqual([message, from], ['video[*].black.count is 1; expected at most 0', 'qc 7.1']);
   });
 });
 

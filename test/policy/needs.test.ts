@@ -20,6 +20,8 @@ describe('policy: needs', () => {
   it('names the checks that conditions inside others ask for', () => {
     const inner: Condition[] = [{ findings: { 'must-fix': 0 } }, { count: 'video', is: 1 }];
     assert.deepEqual(checksOf(policyOf({ any: inner })), ['msv']);
+    const black: Condition = { tool: 'qc', path: 'video[*].black.count', 'at-most': 0 };
+    assert.deepEqual(checksOf(policyOf({ count: 'audio', is: 1, when: { none: [black] } })), ['qc']);
     assert.deepEqual(checksOf(policyOf({ count: 'video', is: 1 })), []);
   });
 });
