@@ -87,26 +87,30 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
   };
 }
 
-/** Packets are read while they are printed, so what they may be is more than an output. */
-function picturesWithin(asked: FramesRun, running: Running, begun: number): Promise<FramesRan> {
+/**
+ * Runs after those of the tools, within what is left of the time. What is read while it is printed may be more than an
+ * output: up to `mostPrinted` bytes.
+ */
+function runsAfter(running: Running, begun: number, mostPrinted: number) {
   const remaining = (): number => running.remainingMs - (performance.now() - begun);
-  const printing = { ...running.settings, outputBytes: MOST_PRINTED };
-  return readPictures(asked, remaining, (tool, onOutput) => {
+  const printing = { ...running.settings, outputBytes: mostPrinted };
+  const run: QcRun['run'] = (tool, onOutput, streams) => {
     const settings = onOutput ? printing : running.settings;
-    return runTool(tool, { ...running, remainingMs: remaining(), settings }, onOutput);
-  });
+    return runTool(tool, { ...running, remainingMs: remaining(), settings, streams }, onOutput);
+  };
+  return { remaining, run };
+}
+
+function picturesWithin(asked: FramesRun, running: Running, begun: number): Promise<FramesRan> {
+  const { remaining, run } = runsAfter(running, begun, MOST_PRINTED);
+  return readPictures(asked, remaining, run);
 }
 
 /** After all other runs, so that what the tools say of the source never depends on it. */
 async function timelineIn(running: Running, ran: readonly RawToolResult[], begun: number): Promise<ReadTimeline> {
   const { timelineOf } = await import('./timeline.ts');
-  const remainingMs = running.remainingMs - (performance.now() - begun);
-  const settings = { ...running.settings, outputBytes: STREAMED_BYTES };
-  return timelineOf({
-    assignment: running.assignment,
-    ran,
-    run: (tool, onOutput) => runTool(tool, { ...running, remainingMs, settings }, onOutput),
-  });
+  const { run } = runsAfter(running, begun, STREAMED_BYTES);
+  return timelineOf({ assignment: running.assignment, ran, run });
 }
 
 /** The checks of content, if they are asked for. */
@@ -114,11 +118,7 @@ async function contentIn(running: Running, ran: readonly RawToolResult[], begun:
   const tool = running.assignment.tools.find(({ name }) => name === qc.name);
   if (!tool) return [];
   const { qcOf } = await import('./qc.ts');
-  const run: QcRun['run'] = (asked, streams, onOutput) => {
-    const remainingMs = running.remainingMs - (performance.now() - begun);
-    const settings = onOutput ? { ...running.settings, outputBytes: STREAMED_BYTES } : running.settings;
-    return runTool(asked, { ...running, remainingMs, settings, streams }, onOutput);
-  };
+  const { run } = runsAfter(running, begun, STREAMED_BYTES);
   return [await qcOf({ tool, assignment: running.assignment, ran, run })];
 }
 

@@ -7,11 +7,9 @@ import { qcGatherer } from '../../media/qc/gather.ts';
 import { graphOf, type QcStream } from '../../media/qc/graph.ts';
 import { ffprobe } from '../../media/tools/ffprobe.ts';
 import { thresholdsOf } from '../../media/tools/qc_options.ts';
-import { readingOptions } from './report.ts';
+import { printedStreams, readingOptions } from './report.ts';
 import type { RawToolResult } from './output.ts';
 
-/** ffprobe's output above this size is not asked for streams. */
-const MOST_READ = 4 * 1024 * 1024;
 const LONGEST_CUT = 1_000;
 
 export interface QcRun {
@@ -20,7 +18,7 @@ export interface QcRun {
   assignment: Assignment;
   /** Results of the job so far. */
   ran: readonly RawToolResult[];
-  run(tool: AssignedTool, streams?: readonly QcStream[], onOutput?: (bytes: Buffer) => void): Promise<RawToolResult>;
+  run(tool: AssignedTool, onOutput?: (bytes: Buffer) => void, streams?: readonly QcStream[]): Promise<RawToolResult>;
 }
 
 const secondsIn = (value: unknown): number | null => {
@@ -30,16 +28,10 @@ const secondsIn = (value: unknown): number | null => {
 
 /** Undefined: it printed no streams. A cover is no film. */
 function streamsIn(result: RawToolResult | undefined): QcStream[] | undefined {
-  if (!result?.output || result.format !== 'json' || result.output.length > MOST_READ) return undefined;
-  let printed: { streams?: unknown; format?: { duration?: unknown } };
-  try {
-    printed = JSON.parse(result.output.toString()) as typeof printed;
-  } catch {
-    return undefined;
-  }
-  if (!Array.isArray(printed.streams)) return undefined;
-  const whole = secondsIn(printed.format?.duration);
-  return printed.streams.filter(isObject).flatMap((stream): QcStream[] => {
+  const printed = printedStreams(result);
+  if (!printed) return undefined;
+  const whole = isObject(printed.format) ? secondsIn(printed.format['duration']) : null;
+  return printed.streams.flatMap((stream): QcStream[] => {
     const { index, codec_type: type, disposition, duration } = stream;
     if ((type !== 'video' && type !== 'audio') || !Number.isSafeInteger(index) || Number(index) < 0) return [];
     if (isObject(disposition) && disposition['attached_pic'] === 1) return [];
@@ -65,7 +57,7 @@ export async function qcOf({ tool, assignment, ran, run }: QcRun): Promise<RawTo
   const graph = graphOf(streams, thresholds);
   if (graph.checked.length === 0) return failed('the source has no pictures and no sound to check');
   const gathered = qcGatherer(graph, thresholds);
-  const result = await run(tool, streams, (bytes) => gathered.push(bytes));
+  const result = await run(tool, (bytes) => gathered.push(bytes), streams);
   if (!result.success && gathered.frames() === 0) return result;
   const cut = result.success ? undefined : (result.error ?? 'ffmpeg failed').slice(0, LONGEST_CUT);
   const { failure: _, error: __, code: ___, ...facts } = result;

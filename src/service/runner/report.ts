@@ -1,5 +1,6 @@
 /** probe_report in the runner: the additional tool runs for it, and its result. */
 import { codeMember } from '../../base/causes.ts';
+import { isObject } from '../../base/is_object.ts';
 import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
 import { captionGatherer, type CaptionsRead } from '../../media/report/captions.ts';
 import { framesOf, showsCaptions } from '../../media/report/frames.ts';
@@ -35,6 +36,21 @@ const SHAPES = new Set(ffprobe.options.flatMap(({ name, shapes }) => (shapes ? [
 /** Of one more run of ffprobe: how it reads the source, not what it prints. */
 export const readingOptions = ({ options }: AssignedTool): Record<string, string> =>
   Object.fromEntries(Object.entries(options).filter(([name]) => !SHAPES.has(name) && !PRINTS.test(name)));
+
+/** ffprobe's output up to this size is read for its streams, by the runs that follow it. */
+const MOST_LISTED = 4 * 1024 * 1024;
+
+/** Undefined: it did not print its streams as JSON. */
+export function printedStreams(ran: RawToolResult | undefined) {
+  if (!ran?.output || ran.format !== 'json' || ran.output.length > MOST_LISTED) return undefined;
+  try {
+    const printed: unknown = JSON.parse(ran.output.toString());
+    if (!isObject(printed) || !Array.isArray(printed['streams'])) return undefined;
+    return { streams: printed['streams'].filter(isObject), format: printed['format'] };
+  } catch {
+    return undefined;
+  }
+}
 
 const LIVE = /^(?:rtmps?|rtsps?|srt)$/;
 

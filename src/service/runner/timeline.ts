@@ -7,11 +7,8 @@ import { PACKET_OPTIONS, type StreamLine } from '../../media/timeline/packets.ts
 import type { Timeline } from '../../media/timeline/schema.ts';
 import type { StreamGaps } from '../../media/report/warnings.ts';
 import { ffprobe } from '../../media/tools/ffprobe.ts';
-import { readingOptions } from './report.ts';
+import { printedStreams, readingOptions } from './report.ts';
 import type { RawTimeline, RawToolResult } from './output.ts';
-
-/** ffprobe's own output up to this size is asked for the streams that the packet list did not come to. */
-const MOST_READ = 4 * 1024 * 1024;
 
 export interface TimelineRun {
   assignment: Assignment;
@@ -29,21 +26,16 @@ function packetRun(tool: AssignedTool, { timeoutMs }: Assignment): AssignedTool 
 const cannotRead = ({ success, failure }: RawToolResult): boolean =>
   !success && failure !== 'output-too-large' && failure !== 'timeout';
 
-function streamsIn(ran: RawToolResult | undefined): StreamLine[] {
-  if (!ran?.output || ran.format !== 'json' || ran.output.length > MOST_READ) return [];
-  try {
-    const { streams } = JSON.parse(ran.output.toString()) as { streams?: Record<string, unknown>[] };
-    const text = (value: unknown): string | null =>
-      typeof value === 'string' && /^[a-z0-9_]{1,40}$/.test(value) ? value : null;
-    return (Array.isArray(streams) ? streams : []).map((stream) => ({
-      index: Number(stream['index']),
-      type: text(stream['codec_type']),
-      codec: text(stream['codec_name']),
-    }));
-  } catch {
-    return [];
-  }
-}
+const word = (value: unknown): string | null =>
+  typeof value === 'string' && /^[a-z0-9_]{1,40}$/.test(value) ? value : null;
+
+/** The packet list may not have come to all of them. */
+const streamsIn = (ran: RawToolResult | undefined): StreamLine[] =>
+  (printedStreams(ran)?.streams ?? []).map((stream) => ({
+    index: Number(stream['index']),
+    type: word(stream['codec_type']),
+    codec: word(stream['codec_name']),
+  }));
 
 export interface ReadTimeline {
   timeline: RawTimeline;
