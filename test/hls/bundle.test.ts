@@ -95,7 +95,7 @@ describe('HLS validator: in one file', function () {
     assert.deepEqual(
       inputs.filter(
         (path) =>
-          !/^src\/(?:media\/hls|source\/(?:address|playlist))\/|^src\/base\/(?:nearest|retry|version_order)\.ts$/.test(
+          !/^src\/(?:media\/hls|source\/(?:address|playlist))\/|^src\/base\/(?:hide_query|nearest|retry|version_order)\.ts$/.test(
             path,
           ),
       ),
