@@ -76,7 +76,7 @@ describe('namespaces of tenants on the cluster', function () {
       );
     }
     assert.equal(stateOf(await ended(NAMESPACE)), 'Completed');
-    assert.match(await c.kubectl('-n', TEAMS[0], 'get', 'pj'), new RegExp(`CREATOR[^]*${user}`));
+    assert.match(await c.kubectl('-n', TEAMS[0], 'get', 'pj', '-o', 'wide'), new RegExp(`CREATOR[^]*${user}`));
   });
 
   it('what is forged there is refused, and so is what nobody serves', async () => {

@@ -330,7 +330,6 @@ export const PROBE_JOB: Definition = {
     { name: 'Kind', type: 'string', jsonPath: '.spec.kind' },
     { name: 'Source', type: 'string', jsonPath: '.spec.source.display' },
     { name: 'Token', type: 'integer', jsonPath: '.spec.token.id', description: 'Its token; none: made with kubectl' },
-    { name: 'Creator', type: 'string', jsonPath: '.spec.createdBy' },
     { name: 'State', type: 'string', jsonPath: ".status.conditions[?(@.type=='Succeeded')].reason" },
     { name: 'Queue', type: 'integer', jsonPath: '.status.queueTimeMs', description: 'Milliseconds in the queue' },
     {
@@ -341,6 +340,7 @@ export const PROBE_JOB: Definition = {
     },
     { name: 'Policy', type: 'string', jsonPath: '.status.policy.outcome' },
     AGE,
+    { name: 'Creator', type: 'string', jsonPath: '.spec.createdBy', priority: 1 },
     { name: 'Runner', type: 'string', jsonPath: '.status.runner.pod', priority: 1 },
     { name: 'Summary', type: 'string', jsonPath: '.status.summary', priority: 1 },
   ],
