@@ -5,6 +5,7 @@
 import { ComparisonAnswerSchema, StandingSchema } from '../src/service/api/probe/answer_schemas.ts';
 import { ENDPOINTS } from '../src/service/api/endpoints.ts';
 import type { Endpoint, EndpointName } from '../src/service/api/http/endpoint.ts';
+import { probeReport } from '../src/media/tools/probe_report.ts';
 import { ENDPOINT_ROWS, SECTIONS, sectionOf } from '../src/media/tools/table.ts';
 import { HlsReportSchema } from '../src/media/hls/schema.ts';
 import { CONTAINER_FIELDS, STREAM_FIELDS } from '../src/media/policy/fields.ts';
@@ -223,8 +224,9 @@ const valuesIn = (type: string): string[] | null => {
   return some.every((value) => /^'[\w:-]+'$/.test(value)) ? some : null;
 };
 
-const list = (name: string, values: readonly string[], type = 'string'): string =>
-  `export const ${name}: readonly ${type}[] = [\n${values.map((value) => `  ${quoted(value)},\n`).join('')}];\n`;
+const array = (values: readonly string[]): string => `[\n${values.map((value) => `  ${quoted(value)},\n`).join('')}]`;
+const list = (name: string, values: readonly string[]): string =>
+  `export const ${name}: readonly string[] = ${array(values)};\n`;
 
 /** Enumerations that the console offers as choices, by the titles of their schemas. */
 const CHOICES = {
@@ -259,7 +261,9 @@ export function apiTypes(): string {
     ...types,
     `export interface Calls {\n${calls.join('\n')}\n}\n`,
     ...choices,
-    '/** The members of a file request that are tools. */\n' + list('SECTIONS', SECTIONS),
+    '/** The members of a file request, and of its answer, that are tools. */\n' +
+      `export const SECTIONS = ${array(SECTIONS)} as const satisfies readonly (keyof Envelope)[];\n`,
+    '/** Tools that a report is made from. */\n' + list('REPORT_READERS', probeReport.from),
     singles(),
     '/** What rules of policies name. */\n' + list('POLICY_FIELDS', policyFields()),
   ].join('\n');
