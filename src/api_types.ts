@@ -2411,14 +2411,20 @@ export const POLICY_STATES = [
   'skipped',
 ] as const satisfies readonly PolicyState[];
 
-/** The members of a file request that are tools. */
-export const SECTIONS: readonly string[] = [
+/** The members of a file request, and of its answer, that are tools. */
+export const SECTIONS = [
   'ffprobe',
   'mediainfo',
   'probe_report',
   'mediastreamvalidator',
   'c2pa',
   'qc',
+] as const satisfies readonly (keyof Envelope)[];
+
+/** Tools that a report is made from. */
+export const REPORT_READERS: readonly string[] = [
+  'ffprobe',
+  'mediainfo',
 ];
 
 /** The section of a tool that is a kind of request of its own. */
