@@ -6,8 +6,10 @@ import type { Judged } from '../../src/media/ci_formats/judged.ts';
 import { tableText } from '../../src/cli/output/text_table.ts';
 import type { Timeline } from '../../src/api_types.ts';
 import { timelineText } from '../../src/cli/output/timeline_text.ts';
+import { qcText } from '../../src/cli/output/qc_text.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import { shownSource } from '../../src/cli/given_source.ts';
+import { CHECKS, CLEAN_CHECKS } from '../console/sample_answers.ts';
 import { EXIT, Failure, masked, reasonText, type Reason } from '../../src/cli/exits.ts';
 
 const HOSTILE = '<&"\'>]]>\u0000\u001b[31m\ud800 100%\r\n::error::x,y:z';
@@ -133,6 +135,30 @@ describe('timelines', () => {
     const long = { ...stream, bits: Array.from({ length: 4_000 }, (_, at) => at % 7) };
     assert.match(text(long), / [▁▂▃▄▅▆▇█]{48}$/m);
   });
+});
+
+describe('content checks', () => {
+  const lines = (report: typeof CHECKS): string[] =>
+    qcText({ colour: false, interactive: false, width: 80 } as Terminal, report)
+      .trimEnd()
+      .split('\n');
+
+  it('are a line for each stream, the findings with their times, and how far they came', () => {
+    const [, video, audio, ...found] = lines(CHECKS);
+    assert.match(video!, /^0 +video +60\.00 s$/);
+    assert.match(audio!, /^1 +audio +50\.00 s +-23\.0 LUFS +-18\.2 LUFS +5\.0 LU +0\.3 dBTP +0\.0 dBFS$/);
+    assert.deepEqual(found, [
+      'content 2 black passages in stream 0: 0.00 to 2.50 s …',
+      'content 1 silence in stream 1: 40.00 to 50.00 s (the end)',
+      'content stream 1 is clipped: it peaks at 0.0 dBFS',
+      'content stream 1: 50.00 s were decoded, 60.00 s are declared',
+      'the content checks ended at 50.00 s: qc did not finish within 60000 ms\ufffd',
+      'stream 9 (audio) was not checked: only the first 8 audio streams are checked',
+    ]);
+  });
+
+  it('that found nothing are the streams alone', () =>
+    assert.equal(lines({ ...CLEAN_CHECKS, not_checked: [] }).length, 2));
 });
 
 describe('reasons', () => {

@@ -1,6 +1,7 @@
 /** Answers that several tests and the pictures of the docs show. Some names in them are hostile. */
 import type { StreamTimeline } from '../../src/api_types.ts';
 import type { PolicyResult } from '../../src/media/policy/schema.ts';
+import type { QcReport } from '../../src/media/qc/schema.ts';
 import type { ProbeReport } from '../../src/media/report/schema.ts';
 
 export const REPORT: ProbeReport = {
@@ -45,6 +46,51 @@ export const REPORT: ProbeReport = {
     { path: 'streams[2]', ffprobe: null, mediainfo: { type: 'data' }, chosen: 'mediainfo', reason: 'one tool sees it' },
   ],
 };
+
+const NONE = { count: 0, list: [], more: 0 };
+
+/** Of a film that begins black, has a silence that lasts to its end, and was cut short. */
+export const CHECKS: QcReport = {
+  video: [
+    {
+      stream: 0,
+      decoded: 60,
+      declared: 60,
+      duration_differs: false,
+      black: { count: 2, list: [{ from: 0, to: 2.5, to_end: false }], more: 1 },
+      freeze: NONE,
+    },
+  ],
+  audio: [
+    {
+      stream: 1,
+      decoded: 50,
+      declared: 60,
+      duration_differs: true,
+      silence: { count: 1, list: [{ from: 40, to: 50, to_end: true }], more: 0 },
+      loudness: { integrated: -23.04, range: 5, short_term_max: -18.2, true_peak: 0.3 },
+      sample_peak: 0,
+      flat_factor: 8,
+      clipping: true,
+    },
+  ],
+  until: 50,
+  cut: 'qc did not finish within 60000 ms\u202e',
+  thresholds: {
+    black_min: 2,
+    black_pixel: 0.1,
+    freeze_min: 2,
+    freeze_noise: -60,
+    silence_min: 2,
+    silence_noise: -60,
+  },
+  unread_lines: 0,
+  not_checked: [{ stream: 9, type: 'audio', why: 'only the first 8 audio streams are checked' }],
+};
+
+export const CLEAN_CHECKS: QcReport = { ...CHECKS, video: [{ ...CHECKS.video[0]!, black: NONE }], audio: [] };
+delete CLEAN_CHECKS.until;
+delete CLEAN_CHECKS.cut;
 
 export const VERDICT: PolicyResult = {
   name: 'house-delivery',

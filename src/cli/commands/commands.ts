@@ -1,6 +1,7 @@
 /** Every command of `probeyard`. Help, completion and docs/cli.md are made from it. */
 import type { Command, Option } from '../command.ts';
 import { DOCTOR } from '../kubectl/kubectl_commands.ts';
+import { KINDS, LOG_STATES, POLICY_STATES, SECTIONS } from '../../api_types.ts';
 import { REPORT } from '../output/for_ci.ts';
 import { oneOf, PARALLEL, SET, TIMES, VERSIONS } from './request_options.ts';
 
@@ -55,11 +56,12 @@ export const COMMANDS: readonly Command[] = [
       {
         name: 'only',
         value: 'TOOL',
-        ...oneOf(['ffprobe', 'mediainfo', 'probe_report', 'mediastreamvalidator', 'c2pa'], 'run this tool alone: '),
+        ...oneOf(SECTIONS, 'run this tool alone: '),
       },
       ...VERSIONS,
       POLICY,
       { name: 'timeline', help: 'also read bit rate, key frames and gaps over time: reads the whole file' },
+      { name: 'qc', help: 'also decode pictures and sound, and check them: reads the whole file' },
       SET,
       ...TIMES,
       PARALLEL,
@@ -78,6 +80,10 @@ export const COMMANDS: readonly Command[] = [
         line:
           'probeyard probe s3://media/film.mp4 --only ffprobe --ffprobe 7.1 --set ffprobe.output_format=csv ' +
           '-o raw',
+      },
+      {
+        does: 'how loud it is, and where it is black, frozen or silent',
+        line: 'probeyard probe film.mp4 --only qc --timeout 10m',
       },
       {
         does: 'every frame of the first video stream',
@@ -281,12 +287,12 @@ export const COMMANDS: readonly Command[] = [
     positionals: [{ name: 'ID', help: 'id of a request', optional: true }],
     options: [
       ...PERIOD,
-      { name: 'type', value: 'TYPE', ...oneOf(['file', 'msv', 'c2pa', 'compare']), many: true },
-      { name: 'status', value: 'STATUS', ...oneOf(['success', 'with-errors', 'error']), many: true },
+      { name: 'type', value: 'TYPE', ...oneOf(KINDS), many: true },
+      { name: 'status', value: 'STATUS', ...oneOf(LOG_STATES), many: true },
       {
         name: 'status-policy',
         value: 'OUTCOME',
-        ...oneOf(['pass', 'fail', 'warn', 'unknown', 'not-applicable', 'skipped'], 'outcome of the policy: '),
+        ...oneOf(POLICY_STATES, 'outcome of the policy: '),
         many: true,
       },
       { name: 'policy', value: 'NAME', many: true, help: 'judged by this policy' },

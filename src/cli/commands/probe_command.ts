@@ -53,6 +53,7 @@ export async function fileRequest(invocation: Invocation): Promise<Fields> {
       ...versions(invocation),
       ...(only === undefined ? {} : { only }),
       ...(invocation.has('timeline') ? { timeline: { enabled: true } } : {}),
+      ...(invocation.has('qc') ? { qc: { enabled: true } } : {}),
       ...(policy === undefined ? {} : { policy: await policyOf(policy) }),
     },
     invocation,

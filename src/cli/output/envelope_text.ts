@@ -1,10 +1,11 @@
 /** What is known of a file, for people. */
 import { placeOf, policyName } from '../../media/ci_formats/policy_rules.ts';
 import { codecWords, containerWords, streamWords } from '../../media/report/words.ts';
-import type { Envelope, PolicyResult, ProbeReport } from '../../api_types.ts';
+import { SECTIONS, type Envelope, type PolicyResult, type ProbeReport } from '../../api_types.ts';
 import { reasonText } from '../exits.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { bytes } from '../../base/scaled.ts';
+import { qcText } from './qc_text.ts';
 import { type Colour, duration, paint, several, tableText } from './text_table.ts';
 
 // The verdict of a policy, for people.
@@ -34,8 +35,6 @@ export function verdictText(terminal: Terminal, verdict: PolicyResult, by = poli
   ]);
   return head + tableText(terminal, ['RULE', 'OUTCOME', 'WHERE', 'WHY'], rows);
 }
-
-const TOOLS = ['ffprobe', 'mediainfo', 'probe_report', 'mediastreamvalidator', 'c2pa'] as const;
 
 function reportText(terminal: Terminal, { container, streams, warnings, diff = [] }: ProbeReport): string {
   const parts = [`${oneLine(containerWords(container))}\n`];
@@ -72,7 +71,10 @@ export function envelopeText(terminal: Terminal, source: string, envelope: Envel
   const report = envelope.probe_report;
   if (report?.success && typeof report.response === 'object' && report.response !== null)
     parts.push(reportText(terminal, report.response));
-  for (const name of TOOLS) {
+  const checks = envelope.qc;
+  if (checks?.success && typeof checks.response === 'object' && checks.response !== null)
+    parts.push(qcText(terminal, checks.response));
+  for (const name of SECTIONS) {
     const tool = envelope[name];
     if (tool && !tool.success)
       parts.push(`${paint(terminal, 'red', 'failed')} ${name}: ${oneLine(reasonText(tool))}\n`);

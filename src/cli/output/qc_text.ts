@@ -1,0 +1,42 @@
+/** Content checks for people: a line for each stream, then what was found, with times. */
+import { levelWords, passagesIn, remarksIn, secondsWords } from '../../media/qc/words.ts';
+import type { QcReport } from '../../api_types.ts';
+import { oneLine, type Terminal } from '../terminal.ts';
+import { paint, several, tableText } from './text_table.ts';
+
+const MOST_TIMES = 5;
+const HEAD = ['STREAM', 'TYPE', 'DECODED', 'LOUDNESS', 'SHORT TERM', 'RANGE', 'TRUE PEAK', 'SAMPLE PEAK'];
+
+const rowsOf = ({ video, audio }: QcReport): string[][] => [
+  ...video.map(({ stream, decoded }) => [String(stream), 'video', secondsWords(decoded), '', '', '', '', '']),
+  ...audio.map(({ stream, decoded, loudness, sample_peak: peak }) => [
+    String(stream),
+    'audio',
+    secondsWords(decoded),
+    levelWords(loudness.integrated, 'LUFS'),
+    levelWords(loudness.short_term_max, 'LUFS'),
+    levelWords(loudness.range, 'LU'),
+    levelWords(loudness.true_peak, 'dBTP'),
+    levelWords(peak, 'dBFS'),
+  ]),
+];
+
+/** As `2 freezes in stream 0: 2.00 to 5.00 s, 7.00 to 10.00 s (the end)`. */
+const passageLines = (report: QcReport): string[] =>
+  passagesIn(report).map(({ noun, stream, count, list }) => {
+    const told = list
+      .slice(0, MOST_TIMES)
+      .map(({ from, to, to_end: last }) => `${from.toFixed(2)} to ${secondsWords(to)}${last ? ' (the end)' : ''}`);
+    return `${several(count, noun)} in stream ${stream}: ${told.join(', ')}${told.length < count ? ' …' : ''}`;
+  });
+
+export function qcText(terminal: Terminal, report: QcReport): string {
+  const parts = [tableText(terminal, HEAD, rowsOf(report))];
+  for (const line of [...passageLines(report), ...remarksIn(report)])
+    parts.push(`${paint(terminal, 'yellow', 'content')} ${line}\n`);
+  if (report.cut !== undefined)
+    parts.push(`the content checks ended at ${secondsWords(report.until ?? null)}: ${oneLine(report.cut)}\n`);
+  for (const { stream, type, why } of report.not_checked)
+    parts.push(`stream ${stream} (${type}) was not checked: ${oneLine(why)}\n`);
+  return parts.join('');
+}
