@@ -8,7 +8,7 @@ import type { Reports } from '../../src/console/worker/protocol.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { bad, body, good } from '../result/result_samples.ts';
 import { consoleTest, visitAs, type Look, type Visit } from './fixture.ts';
-import { REPORT, VERDICT } from './sample_answers.ts';
+import { CHECKS, CLEAN_CHECKS, REPORT, VERDICT } from './sample_answers.ts';
 import { LADDER } from './sample_ladder.ts';
 import { storeAnswer } from './stored_answer.ts';
 import type { TextBody } from '../result/text_body.ts';
@@ -156,6 +156,30 @@ consoleTest('console: the answer', (c) => {
     });
   });
 
+  it('content checks: findings with their times, loudness, and how far they came', async () => {
+    const id = await record('file', body([good('qc', JSON.stringify(CHECKS))]));
+    await visit(`/requests/${id}`, {}, async (v) => {
+      await v.page.getByText('6 content findings').waitFor();
+      const rows = v.page.getByRole('table', { name: 'Findings' }).locator('tbody tr');
+      await rows.first().waitFor();
+      assert.deepEqual(
+        (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim()),
+        [
+          'black 0 0.00 s 2.50 s 2.50 s',
+          'black 0 1 further finding not listed',
+          'silence 1 40.00 s 50.00 s 10.00 s to the end',
+          'clipping 1 peaks at 0.0 dBFS',
+          'duration 1 50.00 s decoded, 60.00 s declared',
+        ],
+      );
+      await v.page.getByRole('table', { name: 'Sound' }).getByText('-23.0 LUFS').waitFor();
+      await v.page.getByText('qc did not finish within 60000 ms[U+202E]').waitFor();
+      await v.accessible('answer content wide light');
+      await v.page.getByRole('tab', { name: 'Raw' }).click();
+      await v.page.getByLabel('Output: Content checks').waitFor();
+    });
+  });
+
   it('a failed tool: its code stands beside its error, of a comparison too', async () => {
     const failed = bad('ffprobe', 'origin-unreachable', 'the host answered 503', { code: 'http-503' });
     for (const kind of ['file', 'compare'] as const) {
@@ -193,7 +217,7 @@ consoleTest('console: the answer', (c) => {
   });
 
   const shown = (some: object): Reports =>
-    ({ report: null, hls: null, c2pa: null, policy: null, comparison: null, ...some }) as Reports;
+    ({ report: null, hls: null, c2pa: null, qc: null, policy: null, comparison: null, ...some }) as Reports;
   const CLEAN = { ...REPORT, warnings: [], diff: [] };
   const ladder = (must: number, should: number): Reports =>
     shown({ hls: { ...LADDER, summary: { ...LADDER.summary, must_fix: must, should_fix: should } } });
@@ -214,6 +238,8 @@ consoleTest('console: the answer', (c) => {
     ['a ladder that breaks a rule', 'with-errors', ladder(1, 0), 'bad', 'Not fine'],
     ['a ladder to improve', 'success', ladder(0, 1), 'warn', '1 thing to look at'],
     ['a file whose C2PA manifest does not hold', 'success', shown({ c2pa: INVALID }), 'bad', 'Not fine'],
+    ['content checks that found nothing', 'success', shown({ qc: CLEAN_CHECKS }), 'good', 'Fine'],
+    ['content checks that found something', 'success', shown({ qc: CHECKS }), 'warn', '1 thing to look at'],
     ['outputs that nothing judges', 'success', shown({}), 'none', 'Not judged'],
   ];
   for (const [name, status, reports, kind, text] of VERDICTS)

@@ -122,6 +122,24 @@ describe('console: a request as form, body and copies', () => {
     assert.equal(single.get('mediastreamvalidator.enabled'), 'true');
   });
 
+  const ONLY: [only: string, more: object, on: string[], off: string[]][] = [
+    ['qc', {}, ['qc'], ['ffprobe', 'mediainfo', 'probe_report', 'mediastreamvalidator', 'c2pa']],
+    ['probe_report', {}, ['probe_report'], ['mediastreamvalidator', 'c2pa', 'qc']],
+    [
+      'probe_report',
+      { ffprobe: { enabled: true }, mediainfo: { enabled: false } },
+      ['ffprobe', 'probe_report'],
+      ['mediainfo', 'mediastreamvalidator', 'c2pa', 'qc'],
+    ],
+  ];
+  for (const [only, more, on, off] of ONLY)
+    it(`only ${only} with ${JSON.stringify(more)}: turns on ${on.join(' and ')}`, () => {
+      const query = queryOf({ type: 'file', request: JSON.stringify({ url: URL_, only, ...more }) });
+      const named = (value: string) =>
+        [...query].flatMap(([name, one]) => (one === value ? [name.replace('.enabled', '')] : []));
+      assert.deepEqual([named('true'), named('false').toSorted()], [on, off.toSorted()]);
+    });
+
   it('headers and cookies: a line for each, and only what was entered is sent', () => {
     assert.deepEqual(secretsOf(NO_SECRETS), {});
     assert.deepEqual(secretsOf({ headers: 'X-Key: a:b\n\nnone\n', cookies: 'sid=a=b', credential: ' masters ' }), {

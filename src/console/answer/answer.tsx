@@ -8,6 +8,7 @@ import { queryOf } from '../playground/form.ts';
 import type { OpenAnswer } from '../worker/open_answer.ts';
 import { Disagreements } from './disagreements.tsx';
 import { Ladder } from './ladder.tsx';
+import { Content } from './content.tsx';
 import { isOfTwoSources } from './matrix.ts';
 import { Overview, Tracks } from './overview.tsx';
 import { Policy } from './policy.tsx';
@@ -87,7 +88,7 @@ function withLines({ facts }: OpenAnswer): string {
 }
 
 function tabsOf(answer: OpenAnswer): Tab[] {
-  const { report, hls, c2pa, policy, comparison } = answer.reports;
+  const { report, hls, c2pa, qc, policy, comparison } = answer.reports;
   const { id, request } = answer.facts;
   const tabs: (Tab | null)[] = [
     comparison && {
@@ -110,6 +111,7 @@ function tabsOf(answer: OpenAnswer): Tab[] {
       show: () => <Ladder report={hls} again={withLines(answer)} />,
     },
     c2pa && { name: 'provenance', title: 'Provenance', show: () => <Provenance report={c2pa} /> },
+    qc && { name: 'content', title: 'Content checks', show: () => <Content report={qc} /> },
     policy && { name: 'policy', title: 'Policy', show: () => <Policy verdict={policy} id={id} /> },
     asksForTimeline(request) ? { name: 'timeline', title: 'Timeline', show: () => <Timeline id={id} /> } : null,
     { name: 'raw', title: 'Raw', show: () => <Raw answer={answer} /> },

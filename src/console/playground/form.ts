@@ -3,7 +3,14 @@
  * is a member of a section. What has its default is in neither.
  */
 import { isObject } from '../../base/is_object.ts';
-import { SECTION_OF_KIND, SECTIONS, type AvailableTool, type Calls, type ToolOption } from '../../api_types.ts';
+import {
+  REPORT_READERS,
+  SECTION_OF_KIND,
+  SECTIONS,
+  type AvailableTool,
+  type Calls,
+  type ToolOption,
+} from '../../api_types.ts';
 
 export const ADDRESS = 'url';
 const REPORT = 'probe_report.enabled';
@@ -136,7 +143,9 @@ export function queryOf({ type, request, policy }: Asked): URLSearchParams {
   }
   if (typeof only === 'string')
     for (const section of SECTIONS)
-      query.set(`${section}.enabled`, String(section === only || (only === 'probe_report' && section !== 'c2pa')));
+      // Of those that are enabled, or else of all, the report is made.
+      if (only !== 'probe_report' || !REPORT_READERS.includes(section))
+        query.set(`${section}.enabled`, String(section === only));
   if (policy !== undefined) query.set('policy', policy);
   return query;
 }

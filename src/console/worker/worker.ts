@@ -10,15 +10,19 @@ const MOST_BYTES = 100_000_000;
 /** A report is drawn whole: a longer one is only shown as it was printed. */
 const MOST_REPORT = 8_000_000;
 
-const OUTPUTS = [
-  ['probe-report-response', 'Report'],
-  ['ffprobe-response', 'ffprobe'],
-  ['mediainfo-response', 'mediainfo'],
-  ['msv-response', 'HLS validator'],
-  ['c2pa-response', 'C2PA'],
-  ['policy-response', 'Policy'],
-  ['comparison-response', 'Comparison'],
-] as const;
+type OutputMember = Extract<keyof Detail, `${string}-response`>;
+/** Each output that the log has, in the order in which it is offered. */
+const TITLES: Readonly<Record<OutputMember, string>> = {
+  'probe-report-response': 'Report',
+  'ffprobe-response': 'ffprobe',
+  'mediainfo-response': 'mediainfo',
+  'msv-response': 'HLS validator',
+  'c2pa-response': 'C2PA',
+  'qc-response': 'Content checks',
+  'policy-response': 'Policy',
+  'comparison-response': 'Comparison',
+};
+const OUTPUTS = Object.entries(TITLES) as [OutputMember, string][];
 
 interface Held {
   text: string;
@@ -78,6 +82,7 @@ const reportsOf = (detail: Facts & Partial<Detail>): Reports => ({
   report: read(detail['probe-report-response'], 'container'),
   hls: read(detail['msv-response'], 'summary'),
   c2pa: read(detail['c2pa-response'], 'manifests'),
+  qc: read(detail['qc-response'], 'thresholds'),
   policy: read(detail['policy-response'], 'rules'),
   comparison: read(detail['comparison-response'], 'fields'),
 });
