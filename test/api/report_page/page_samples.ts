@@ -1,6 +1,6 @@
 /** What a page of each kind is made from. Names in them are hostile. */
 import type { PageInput } from '../../../src/service/api/report_page/report_page.ts';
-import { FILM_TIMELINE, REPORT, VERDICT } from '../../console/sample_answers.ts';
+import { CHECKS, FILM_TIMELINE, REPORT, VERDICT } from '../../console/sample_answers.ts';
 import { LADDER } from '../../console/sample_ladder.ts';
 
 export const HOSTILE = '"><img src=x onerror=alert(1)>\u202egnp\u0000</title></style><script>alert(2)</script>\'`${1}';
@@ -76,6 +76,7 @@ export const PAGES = {
         warnings: [{ code: HOSTILE, message: HOSTILE, path: HOSTILE }],
         diff: MANY,
       }),
+      qc: JSON.stringify({ ...CHECKS, cut: HOSTILE, not_checked: [{ stream: 9, type: 'audio', why: HOSTILE }] }),
       hls: JSON.stringify(LADDER).replaceAll('720p', JSON.stringify(HOSTILE).slice(1, -1)),
     },
     policy: {
@@ -114,7 +115,14 @@ export const PAGES = {
       }),
     },
   }),
+  content: page({ outputs: { qc: JSON.stringify(CHECKS) } }),
   unreadable: page({
-    outputs: { report: '{"container":7', hls: '{"summary":null}', timeline: '{"streams":{}}', c2pa: null },
+    outputs: {
+      report: '{"container":7',
+      hls: '{"summary":null}',
+      timeline: '{"streams":{}}',
+      c2pa: null,
+      qc: '{"video":{}}',
+    },
   }),
 } satisfies Record<string, PageInput>;

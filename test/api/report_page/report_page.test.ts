@@ -80,10 +80,12 @@ describe('report page', () => {
     hostile: [`until 2026-12-03 10:00:00 UTC: whoever has the address of this page can read it.`],
     comparison: ['a.mp4 and b.mp4', '⚠ 1 changed field'],
     provenance: ['⚠ the C2PA manifest holds, but its signer is not on a list of trust'],
+    content: ['⚠ 5 content findings', '⚠ the content checks were cut short'],
     unreadable: [
       '⚠ The report of the file cannot be shown',
       '⚠ The HLS report cannot be shown',
       '⚠ The C2PA report is too long for this page',
+      '⚠ The report of the content checks cannot be shown',
       '⚠ The timeline cannot be shown',
     ],
   };
@@ -110,6 +112,19 @@ describe('report page', () => {
     assert.match(rated(3_400_000), /3\.4 Mbit\/s, above what is declared/);
     // Of 3 Mbit/s, a tenth is allowed.
     assert.match(rated(3_200_000), /3\.2 Mbit\/s(?!, above)/);
+  });
+
+  it('content: findings with their times, loudness, and how far the checks came', () => {
+    const text = textOf(reportPage(PAGES.content));
+    for (const part of [
+      'Cut short at 50.00 s',
+      'silence 1 40.00 s 50.00 s (the end)',
+      'Not in the result: 1 further finding.',
+      'stream 1 is clipped: it peaks at 0.0 dBFS',
+      '1 -23.0 LUFS -18.2 LUFS 5.0 LU 0.3 dBTP 0.0 dBFS',
+      'Stream 9 was not checked',
+    ])
+      assert.ok(text.includes(part), `${part} in ${text}`);
   });
 
   it('text of media is never markup, and a page is bounded whatever is in it', () => {

@@ -3,6 +3,8 @@ import { several } from '../../../base/scaled.ts';
 import { placeOf, policyName } from '../../../media/ci_formats/policy_rules.ts';
 import type { Comparison } from '../../../media/compare/schema.ts';
 import type { PolicyResult, RuleResult } from '../../../media/policy/schema.ts';
+import type { QcReport } from '../../../media/qc/schema.ts';
+import { levelWords, passagesIn, remarksIn, secondsWords } from '../../../media/qc/words.ts';
 import type { Difference, ProbeReport } from '../../../media/report/schema.ts';
 import { codecWords, streamWords } from '../../../media/report/words.ts';
 import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
@@ -130,6 +132,34 @@ export function provenance({ active_manifest: active, manifests, validation_resu
       { title: 'Check', cell: ({ code }) => stranger(code) },
       { title: 'In words', cell: ({ explanation }) => stranger(explanation) },
     ]),
+  );
+}
+
+export function contentChecks(report: QcReport): Content {
+  const { video, audio, cut, until = null, not_checked: left } = report;
+  const rows = passagesIn(report).flatMap(({ noun, stream, list }) => list.map((row) => ({ ...row, noun, stream })));
+  const unlisted = passagesIn(report).reduce((sum, { more }) => sum + more, 0);
+  return section(
+    'Content checks',
+    html`<p>${several(video.length + audio.length, 'stream')} decoded.</p>`,
+    cut !== undefined && html`<p>Cut short at ${secondsWords(until)}: ${stranger(cut)}</p>`,
+    table('Findings', rows, [
+      { title: 'Finding', cell: ({ noun }) => noun },
+      { title: 'Stream', cell: ({ stream }) => stream, right: true },
+      { title: 'From', cell: ({ from }) => secondsWords(from), right: true },
+      { title: 'To', cell: ({ to, to_end: last }) => [secondsWords(to), last && quiet(' (the end)')], right: true },
+    ]),
+    unlisted > 0 && html`<p>Not in the result: ${several(unlisted, 'further finding')}.</p>`,
+    remarksIn(report).map((remark) => html`<p>${told('warn', remark)}</p>`),
+    table('Sound', audio, [
+      { title: 'Stream', cell: ({ stream }) => stream, right: true },
+      { title: 'Loudness', cell: ({ loudness }) => levelWords(loudness.integrated, 'LUFS'), right: true },
+      { title: 'Short term', cell: ({ loudness }) => levelWords(loudness.short_term_max, 'LUFS'), right: true },
+      { title: 'Range', cell: ({ loudness }) => levelWords(loudness.range, 'LU'), right: true },
+      { title: 'True peak', cell: ({ loudness }) => levelWords(loudness.true_peak, 'dBTP'), right: true },
+      { title: 'Sample peak', cell: ({ sample_peak: peak }) => levelWords(peak, 'dBFS'), right: true },
+    ]),
+    left.map(({ stream, why }) => html`<p>Stream ${stream} was not checked: ${stranger(why)}</p>`),
   );
 }
 

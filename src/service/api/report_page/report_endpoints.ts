@@ -54,7 +54,13 @@ async function partsOf(packed: Packed) {
   const { result } = unpacked;
   const { tools, report, timeline, comparison } = result;
   const ofTool = (tool: string) => tools.find(({ name, format }) => name === tool && format === 'json')?.output;
-  const found = { report: report?.output, hls: ofTool('msv'), c2pa: ofTool('c2pa'), timeline: timeline?.output };
+  const found = {
+    report: report?.output,
+    hls: ofTool('msv'),
+    c2pa: ofTool('c2pa'),
+    qc: ofTool('qc'),
+    timeline: timeline?.output,
+  };
   const outputs: Record<string, string | null> = comparison ? { comparison: comparison.output } : {};
   let left = MOST_BYTES;
   const wanted = Object.entries(found).flatMap(([name, output]) => {
@@ -125,7 +131,8 @@ export const reportOf = endpoint(
     id: 'readReport',
     summary: 'Read the report of a request as one HTML file',
     description:
-      'To hand on and to print: the verdict, tracks, disagreements, HLS findings with their remedies, the timeline. ' +
+      'To hand on and to print: the verdict, tracks, disagreements, HLS findings with their remedies, content checks, ' +
+      'the timeline. ' +
       'The file needs nothing else: no script, no request elsewhere. It has no credentials: addresses are those of ' +
       'the log. Tables and drawings are bounded, and say how much more there is. Where the result has expired, the ' +
       'file says so.',

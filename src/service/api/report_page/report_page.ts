@@ -4,13 +4,15 @@ import { policyName } from '../../../media/ci_formats/policy_rules.ts';
 import type { Comparison } from '../../../media/compare/schema.ts';
 import type { HlsReport } from '../../../media/hls/schema.ts';
 import type { PolicyResult } from '../../../media/policy/schema.ts';
+import type { QcReport } from '../../../media/qc/schema.ts';
 import type { ProbeReport } from '../../../media/report/schema.ts';
 import { containerWords } from '../../../media/report/words.ts';
 import type { Timeline } from '../../../media/timeline/schema.ts';
 import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
 import type { ToolResult } from '../../../platform/bus/result_body.ts';
 import { type Content, facts, html, section, stranger, table, told, type Tone } from './html.ts';
-import { comparison, disagreements, policy, provenance, TONES, tracks } from './media_sections.ts';
+import { passagesIn, remarksIn } from '../../../media/qc/words.ts';
+import { comparison, contentChecks, disagreements, policy, provenance, TONES, tracks } from './media_sections.ts';
 import { hls, readTimeline, timeline } from './stream_sections.ts';
 
 export interface PageInput {
@@ -36,6 +38,7 @@ interface Outputs {
   report: ProbeReport;
   hls: HlsReport;
   c2pa: C2paReport;
+  qc: QcReport;
   timeline: Timeline;
   comparison: Comparison;
 }
@@ -46,6 +49,9 @@ const counted = (tone: Tone, count: number, one: string): Statement =>
   count === 0 ? ['good', `no ${one}`] : [tone, several(count, one)];
 /** Said only where there is one. */
 const ifAny = (tone: Tone, count: number, one: string): Statement[] => (count === 0 ? [] : [counted(tone, count, one)]);
+
+const findingsIn = (report: QcReport): number =>
+  passagesIn(report).reduce((sum, { count }) => sum + count, remarksIn(report).length);
 
 const total = (streams: Timeline['streams'], of: 'gaps' | 'jumps'): number =>
   streams.reduce((sum, stream) => sum + stream[of].count, 0);
@@ -94,6 +100,14 @@ const PARTS: { readonly [N in keyof Outputs]: Part<Outputs[N]> } = {
         : (PROVENANCE[String(state)] ?? ['warn', 'the C2PA manifest was not validated']),
     ],
     content: provenance,
+  },
+  qc: {
+    title: 'The report of the content checks',
+    statements: (report) => [
+      counted('warn', findingsIn(report), 'content finding'),
+      ...(report.cut === undefined ? [] : [['warn', 'the content checks were cut short'] as const]),
+    ],
+    content: contentChecks,
   },
   timeline: {
     title: 'The timeline',
