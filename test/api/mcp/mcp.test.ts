@@ -100,6 +100,7 @@ describe('/mcp', function () {
           ['analyze_media_file', {}, /url: is required/],
           ['analyze_media_file', { url: url(host), ffprobe: { version: '1.0' } }, /ffprobe\.version.*not available/],
           ['analyze_media_file', { url: url(host), ffprobe: { sow_format: true } }, /did you mean show_format/],
+          ['analyze_media_file', { url: url(host), check: 'hls', qc: { enabled: true } }, /qc.*has no effect/],
           ['analyze_media_file', { url: 'http://127.0.0.1/' }, /url/],
           ['compare_media', { url: url(host) }, /one of ffprobe, mediainfo is required/],
           ['check_policy', { url: url(host), policy: 'none' }, /policy/],

@@ -48,6 +48,13 @@ describe('the summary of a result', () => {
     assert.deepEqual([data['error'], data['code'], data['policy'].outcome], ['it is text', 'not-media', 'unknown']);
   });
 
+  it('of a report with content checks has both, without the outputs of the tools', () => {
+    const checked = { ...done, response: { video: [], audio: [] } };
+    const { data } = summaryOf({ success: true, metadata, ffprobe: done, probe_report: done, qc: checked });
+    assert.equal(data['ffprobe'].response, '[read "ffprobe.response" with get_result]');
+    assert.deepEqual(data['qc'].response, checked.response);
+  });
+
   it('says the confidence in a field once', () => {
     const response = {
       codec: { name: 'h264' },

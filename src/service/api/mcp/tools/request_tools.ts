@@ -41,13 +41,15 @@ const analyzeMediaFile = tool({
   title: 'Analyze a media file or stream',
   description:
     'Runs ffprobe and mediainfo on a source and answers with one report of both: container, streams, where the tools ' +
-    'disagree and which one is right. check "hls" validates an HLS playlist, "c2pa" reads content credentials. ' +
+    'disagree and which one is right. With qc {"enabled": true} and a longer timeout it also decodes the source: black, ' +
+    'freezes, silence, loudness, peaks. check "hls" validates an HLS playlist, "c2pa" reads content credentials. ' +
     `The raw outputs are read afterwards with get_result. ${FENCED}`,
   fields: {
     url: Url,
     check: choice(CHECKS, 'file', 'What to run.'),
     ffprobe: section('ffprobe', '{"version": "7.1", "show_chapters": true}'),
     mediainfo: section('mediainfo', '{"version": "26.10"}'),
+    qc: section('the content checks', '{"enabled": true, "silence_min": 1}'),
     policy: Type.Optional(PolicyGiven),
     fields: Type.Array(Type.String({ minLength: 1, maxLength: 500 }), {
       default: [],
@@ -57,8 +59,8 @@ const analyzeMediaFile = tool({
     timeout: Timeout,
   },
   openWorld: true,
-  async run(calls, { url, check, ffprobe, mediainfo, policy, fields, timeout }) {
-    const options = { ffprobe, mediainfo };
+  async run(calls, { url, check, ffprobe, mediainfo, qc, policy, fields, timeout }) {
+    const options = { ffprobe, mediainfo, qc };
     const unused = check === 'file' ? undefined : Object.entries(options).find(([, given]) => given !== undefined);
     if (unused) throw invalid(unused[0], `has no effect with check "${check}"`);
     const form = check === 'file' ? options : { inject_output: false, inject_json: true };
@@ -198,7 +200,7 @@ const listCapabilities = tool({
     return {
       lead: [],
       data: {
-        checks: ['file', 'hls', 'c2pa'],
+        checks: CHECKS,
         tools: tools.map(({ tool: of, latest, help, versions }) => ({
           tool: of,
           latest,

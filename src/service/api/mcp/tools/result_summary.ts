@@ -1,5 +1,6 @@
 /** Results of requests, reduced to what a reader needs first. */
 import { isObject } from '../../../../base/is_object.ts';
+import { qc } from '../../../../media/tools/qc.ts';
 import { FILE_ROWS, sectionOf } from '../../../../media/tools/table.ts';
 import { ApiError, invalid } from '../../errors.ts';
 import { parsePath, partOf, type Said, textOf } from '../answer_text.ts';
@@ -22,7 +23,8 @@ const requestIdOf = (value: unknown): string | undefined => {
   return typeof id === 'string' ? id : undefined;
 };
 
-const PROGRAMS = FILE_ROWS.filter((row) => 'args' in row).map(sectionOf);
+/** Content checks are asked for what they say, and no report has it. */
+const PROGRAMS = FILE_ROWS.filter((row) => 'args' in row && row.name !== qc.name).map(sectionOf);
 
 /** How to read what an answer leaves out. */
 const readOn = (id: string | undefined): string =>
