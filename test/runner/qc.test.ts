@@ -7,6 +7,7 @@ import { cachedTools } from '../../images/cached.ts';
 import type { QcReport } from '../../src/media/qc/schema.ts';
 import type { AssignedTool } from '../../src/platform/bus/messages.ts';
 import { madeAvi, toneWav } from '../qc/media.ts';
+import { EBU_CASES, signalWav } from '../qc/signals.ts';
 import type { TextBody } from '../result/text_body.ts';
 import { Rig } from './agent_rig.ts';
 
@@ -111,7 +112,14 @@ describe('content checks in an agent', function () {
     const near = (actual: number | null, expected: number, by: number) =>
       assert.ok(actual !== null && Math.abs(actual - expected) <= by, `${actual}, expected ${expected}`);
 
-    // EBU Tech 3341, case 1 and 2: a sine of 1 kHz in both channels.
+    for (const { name, signal, fact, is, within } of EBU_CASES)
+      it(`measure as EBU Tech ${name} asks: ${fact} ${is}`, async () => {
+        const [{ loudness } = assert.fail('no sound')] = (await run(signalWav(signal))).audio;
+        const value = loudness[fact];
+        assert.ok(value !== null && value >= is - within[0] && value <= is + within[1], `${value}`);
+      });
+
+    // All that is said of one of these.
     for (const level of [-23, -33])
       it(`measure a stereo sine of ${level} dBFS`, async () => {
         const { audio, video } = await run(toneWav(20, 10 ** (level / 20)));
