@@ -94,6 +94,9 @@ bench: $(MODULES) ## latency, throughput, memory against their ranges: measureme
 bench-hls: $(MODULES) ## the HLS validator beside others: hls.md
 	@$(RUN) bench/hls/run.ts
 
+bench-qc: $(MODULES) ## content checks beside two meters, and on 500 films of known content (SOUNDS, FILMS): qc.md
+	@nice -n 19 $(RUN) bench/qc/run.ts
+
 bench-scale: $(MODULES) ## a queue of 50,000 jobs, and 5,000 runners on 1,000 simulated nodes (an hour, 8 GB)
 	@$(SERVERS)
 	@nice -n 19 $(RUN) bench/scale/queue.ts 10000 50000
@@ -157,7 +160,7 @@ $(MODULES): package-lock.json
 	@touch $@
 
 .PHONY: help up down status logs images test check test-unit test-cluster test-slow test-postgres browser screenshots \
-	matrix mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-scale bench-store \
+	matrix mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-qc bench-scale bench-store \
 	bench-upgrade bench-sizing faults \
 	alerts soak hostility sources peers compare report-data report-train report-tables generate format images-source \
 	release release-check release-install

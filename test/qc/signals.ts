@@ -127,34 +127,42 @@ const factor = (decibels: number): number => 10 ** (decibels / 20);
 /** A tone that begins at once has peaks that are not its own. */
 const FADE = RATE / 100;
 
-/** WAV with samples of 32 bits (float), its channels named by a mask. */
 export function signalWav({ channels = [0, 0], parts, hz = 1_000, degrees = 0 }: Signal): Buffer {
   const total = parts.reduce((sum, [seconds]) => sum + Math.round(seconds * RATE), 0);
   const samples = new Float32Array(total * channels.length);
   let at = 0;
-  for (const [seconds, dbfs] of parts)
-    for (let end = at + Math.round(seconds * RATE); at < end; at += 1) {
+  for (const [seconds, dbfs] of parts) {
+    const end = at + Math.round(seconds * RATE);
+    for (; at < end; at += 1) {
       const faded = hz === 1_000 ? 1 : Math.min(1, at / FADE, (total - 1 - at) / FADE);
       const tone = faded * factor(dbfs) * Math.sin((2 * Math.PI * hz * at) / RATE + (degrees * Math.PI) / 180);
       for (const [channel, level] of channels.entries()) samples[at * channels.length + channel] = tone * factor(level);
     }
+  }
+  return floatWav(samples, channels.length, RATE);
+}
+
+/** By their number: one in the centre, two at the front, with centre and back. */
+const MASKS: Readonly<Record<number, number>> = { 1: 0x4, 2: 0x3, 5: 0x37 };
+
+/** WAV with samples of 32 bits, its channels named by a mask. */
+export function floatWav(samples: Float32Array, channels: number, rate: number): Buffer {
   const data = Buffer.from(samples.buffer);
-  const frame = channels.length * 4;
+  const frame = channels * 4;
   const head = Buffer.alloc(68);
   head.write('RIFF', 0);
   head.writeUInt32LE(60 + data.length, 4);
   head.write('WAVEfmt ', 8);
   head.writeUInt32LE(40, 16);
   head.writeUInt16LE(0xfffe, 20);
-  head.writeUInt16LE(channels.length, 22);
-  head.writeUInt32LE(RATE, 24);
-  head.writeUInt32LE(RATE * frame, 28);
+  head.writeUInt16LE(channels, 22);
+  head.writeUInt32LE(rate, 24);
+  head.writeUInt32LE(rate * frame, 28);
   head.writeUInt16LE(frame, 32);
   head.writeUInt16LE(32, 34);
   head.writeUInt16LE(22, 36);
   head.writeUInt16LE(32, 38);
-  // Front left and right; with them the centre and the two at the back.
-  head.writeUInt32LE(channels.length === 5 ? 0x37 : 0x3, 40);
+  head.writeUInt32LE(MASKS[channels]!, 40);
   Buffer.from('0300000000001000800000aa00389b71', 'hex').copy(head, 44);
   head.write('data', 60);
   head.writeUInt32LE(data.length, 64);

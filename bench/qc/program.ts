@@ -1,0 +1,58 @@
+/** The content checks of a file on this machine: the image's own ffmpeg, with the product's graph and reader. */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { basename, dirname } from 'node:path';
+import { unpack } from '../../images/archive.ts';
+import { cachedTools } from '../../images/cached.ts';
+import { qcGatherer } from '../../src/media/qc/gather.ts';
+import { graphOf, type QcStream } from '../../src/media/qc/graph.ts';
+import type { QcReport } from '../../src/media/qc/schema.ts';
+import { qc } from '../../src/media/tools/qc.ts';
+import { thresholdsOf } from '../../src/media/tools/qc_options.ts';
+import { serveFile } from '../../test/node/origin.ts';
+
+/** The command of the image, unpacked into a folder. */
+export async function programIn(folder: string): Promise<readonly string[]> {
+  const found = (await cachedTools()).find(({ entry }) => entry.tool === qc.name);
+  if (!found?.image) throw new Error('the image of the content checks is not built: make images');
+  mkdirSync(folder, { recursive: true });
+  await unpack(found.image.archive, folder);
+  return found.entry.command.map((part) => part.replaceAll('{root}', folder));
+}
+
+interface Printed {
+  streams: { index: number; codec_type: string; duration?: string; disposition?: { attached_pic?: number } }[];
+  format: { duration?: string };
+}
+
+function streamsOf(file: string): QcStream[] {
+  const args = ['-v', 'error', '-show_streams', '-show_format', '-of', 'json', file];
+  const { streams, format } = JSON.parse(execFileSync('ffprobe', args, { encoding: 'utf8' })) as Printed;
+  return streams.flatMap(({ index, codec_type: type, duration = format.duration, disposition }) =>
+    (type === 'video' || type === 'audio') && disposition?.attached_pic !== 1
+      ? [{ index, type, declared: duration === undefined ? null : Number(duration) }]
+      : [],
+  );
+}
+
+/** Null: nothing in it can be checked. */
+export async function checked([program, ...first]: readonly string[], file: string): Promise<QcReport | null> {
+  const streams = streamsOf(file);
+  const thresholds = thresholdsOf({});
+  const graph = graphOf(streams, thresholds);
+  if (graph.checked.length === 0) return null;
+  const gathered = qcGatherer(graph, thresholds);
+  const server = createServer((request, response) => void serveFile(dirname(file), request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${basename(file)}`;
+  const args = [...first, ...qc.args({}, address, { wallMs: 0, streams })];
+  const running = spawn(program!, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  running.stdout.on('data', (bytes: Buffer) => gathered.push(bytes));
+  const [code] = (await once(running, 'close')) as [number | null];
+  server.close();
+  return gathered.told(code === 0 ? undefined : `exit code ${code}`);
+}

@@ -1,0 +1,38 @@
+/** Content checks beside two other meters and against films of known content; writes the tables of docs/reports/qc.md. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { writePart } from '../../docs/tables/part.ts';
+import { fetchMediaPrograms, withMediaPrograms } from '../../test/media_programs.ts';
+import { findings } from './findings.ts';
+import { levels } from './levels.ts';
+import { programIn } from './program.ts';
+
+const SOUNDS = Number(process.env['SOUNDS'] ?? 200);
+const FILMS = Number(process.env['FILMS'] ?? 500);
+
+const page = join(import.meta.dirname, '../../docs/reports/qc.md');
+const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+const table = (head: readonly string[], rows: readonly string[][]): string =>
+  [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
+
+await fetchMediaPrograms();
+process.env['PATH'] = withMediaPrograms(process.env['PATH']);
+const folder = mkdtempSync(join(tmpdir(), 'probeyard-qc-'));
+try {
+  const program = await programIn(join(folder, 'image'));
+  const apart = await levels(program, folder, SOUNDS);
+  const levelTable = table(['level, beside', 'files', 'median apart', '99 of 100', 'most'], apart);
+  console.log(levelTable);
+  const scored = await findings(program, folder, FILMS);
+  const findingTable = table(
+    ['check', 'found of what is there', 'there of what is found', 'median s off', '99 of 100', 'most'],
+    scored,
+  );
+  console.log(findingTable);
+  const day = new Date().toISOString().slice(0, 10);
+  writePart(page, 'levels', `${day}, ${SOUNDS} sounds.\n\n${levelTable}`);
+  writePart(page, 'findings', `${day}, ${FILMS} films.\n\n${findingTable}`);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
