@@ -89,7 +89,7 @@ consoleTest('console: the answer', (c) => {
     await visit(`/requests/${id}`, { width: 390, theme: 'dark' }, async (v) => {
       const { page } = v;
       await page.getByRole('figure', { name: 'Declared and measured bit rates' }).locator('canvas').waitFor();
-      await page.getByText('3,600 kb/s (above)').waitFor();
+      await page.getByText('3,600 kb/s above').waitFor();
       // Above what is declared, and within the tenth that is allowed.
       await page.getByText('3,200 kb/s', { exact: true }).waitFor();
       await page.getByText('10 segments of 6 s to 7.6 s, the target is 6 s, 1 too long').first().waitFor();

@@ -27,6 +27,12 @@ function Confidence({ value }: { value: number | undefined }) {
   );
 }
 
+const confidenceColumn = <Row,>(of: (row: Row) => number | undefined): Column<Row> => ({
+  title: 'Confidence',
+  show: (row) => <Confidence value={of(row)} />,
+  text: (row) => String(of(row) ?? ''),
+});
+
 /** A third column where a value was read from the pictures. */
 const columnsOf = (diff: readonly Difference[]): readonly Column<Difference>[] => [
   codeColumn('Field', ({ path }) => path),
@@ -41,17 +47,13 @@ const columnsOf = (diff: readonly Difference[]): readonly Column<Difference>[] =
     ),
     text: (row) => saidBy(tool, row),
   })),
-  {
-    title: 'Confidence',
-    show: ({ confidence }) => <Confidence value={confidence} />,
-    text: ({ confidence }) => String(confidence ?? ''),
-  },
+  confidenceColumn(({ confidence }) => confidence),
   strangerColumn('Why', ({ reason }) => reason),
 ];
 
 const AGREED: readonly Column<[path: string, confidence: number]>[] = [
   codeColumn('Field', ([path]) => path),
-  { title: 'Confidence', show: ([, value]) => <Confidence value={value} />, text: ([, value]) => String(value) },
+  confidenceColumn(([, confidence]) => confidence),
 ];
 
 function Agreed({ report }: { report: ProbeReport }) {

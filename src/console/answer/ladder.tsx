@@ -4,9 +4,9 @@ import type { HlsReport } from '../../api_types.ts';
 import { Chart, ChartTable, onKeys } from '../parts/chart.tsx';
 import type { ChartData, Series } from '../parts/chart_data.ts';
 import { amountColumn, countColumn, statusColumn, strangerColumn, Table, type Column, Parts } from '../parts/table.tsx';
-import { bitRate, count, kilobits, several } from '../parts/figures.ts';
+import { bitRate, count, joined, kilobits, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
-import { Below, Stranger, Status } from '../parts/values.tsx';
+import { Stranger, Status } from '../parts/values.tsx';
 import { visible } from '../../base/visible.ts';
 import { goWith, hrefWith, usePlace } from '../router.ts';
 
@@ -55,25 +55,11 @@ const isAbove = ({ bandwidth, measured }: Variant): boolean =>
 
 const VARIANTS: readonly Column<Variant>[] = [
   strangerColumn('Variant', ({ url }) => url, { most: 60, mark: ({ iframes }) => iframes && 'I-frames' }),
-  {
-    title: 'Picture',
-    show: ({ resolution, frame_rate: rate }) => `${resolution ?? ''}${rate === null ? '' : ` ${rate} fps`}`,
-    text: ({ resolution }) => resolution ?? '',
-  },
+  { title: 'Picture', text: ({ resolution, frame_rate: rate }) => joined(' ', [resolution, rate && `${rate} fps`]) },
   strangerColumn('Codecs', ({ codecs }) => codecs ?? ''),
   amountColumn('Average', (row) => row.average_bandwidth ?? undefined, bitRate),
   amountColumn('Peak', ({ bandwidth }) => bandwidth ?? undefined, bitRate),
-  {
-    title: 'Measured peak',
-    show: (row) => (
-      <span class={isAbove(row) ? 'near' : undefined}>
-        {row.measured ? kilobits(row.measured.peak) : '–'}
-        {isAbove(row) && ' (above)'}
-      </span>
-    ),
-    text: ({ measured }) => String(measured?.peak ?? ''),
-    right: true,
-  },
+  amountColumn('Measured peak', ({ measured }) => measured?.peak, bitRate, { mark: (row) => isAbove(row) && 'above' }),
 ];
 
 /** Its place in the report stands in the address. */
@@ -107,30 +93,15 @@ const playlistColumns = (shown: number): readonly Column<Listed>[] => [
 
 const messageColumns = (indexOf: (url: string) => number): readonly Column<Message>[] => [
   statusColumn('Level', ({ level }) => level),
-  {
-    title: 'Finding, and what to do',
-    show: ({ message, remedy }) => (
-      <>
-        <Stranger text={message} />
-        <Below text={remedy} />
-      </>
-    ),
-    text: ({ message, remedy = '' }) => `${message}. ${remedy}`.trim(),
-  },
+  strangerColumn('Finding, and what to do', ({ message }) => message, { why: ({ remedy }) => remedy }),
   { title: 'Rule', show: ({ code, rule }) => `${code} (${rule})`, text: ({ code }) => code },
-  {
-    title: 'Where',
-    show: ({ url, line }) => {
+  strangerColumn('Where', ({ url, line }) => `Line ${line} of ${url}`, {
+    most: 70,
+    to({ url, line }) {
       const index = indexOf(url);
-      const text = (
-        <>
-          Line {line} of <Stranger text={url} most={60} />
-        </>
-      );
-      return index === -1 ? text : <a href={hrefWith(placeOf(index, line))}>{text}</a>;
+      return index === -1 ? undefined : hrefWith(placeOf(index, line));
     },
-    text: ({ url, line }) => `${url}:${line}`,
-  },
+  }),
 ];
 
 /** The one of the address; else the worst one, where that can be told, else the first one with segments. */

@@ -1,7 +1,7 @@
 /** The verdict of a policy: what each rule asks for, and what was found. Failed rules come first. */
 import { answered } from '../api/client.ts';
 import type { PolicyResult } from '../../api_types.ts';
-import { statusColumn, strangerColumn, Table, type Column } from '../parts/table.tsx';
+import { codeColumn, statusColumn, strangerColumn, Table, type Column } from '../parts/table.tsx';
 import { download } from '../parts/copy.tsx';
 import { joined, several } from '../parts/figures.ts';
 import { WorkButton } from '../parts/form.tsx';
@@ -42,21 +42,7 @@ function Found({ rule: { actual, from, confidence, also = [], more } }: { rule: 
 const COLUMNS: readonly Column<Rule>[] = [
   statusColumn('Outcome', ({ outcome }) => outcome),
   strangerColumn('Rule', ({ name }) => name, { most: 100, mark: ({ level }) => level === 'warn' && 'warns' }),
-  {
-    title: 'Where',
-    show: ({ field, stream }) => (
-      <>
-        {field !== undefined && <code>{field}</code>}
-        {stream !== undefined && (
-          <span class="unit">
-            {field !== undefined && ' in '}
-            {stream}
-          </span>
-        )}
-      </>
-    ),
-    text: ({ field, stream }) => joined(' in ', [field, stream]),
-  },
+  codeColumn('Where', ({ field, stream }) => joined(' in ', [field, stream])),
   { title: 'Found', show: (rule) => <Found rule={rule} />, text: ({ actual = '' }) => actual },
   strangerColumn('Wanted', ({ expected }) => expected, { most: 120, none: null }),
   strangerColumn('In words', ({ message }) => message),

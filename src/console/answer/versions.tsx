@@ -1,9 +1,9 @@
 /** What several runs of a tool say differently: a field in each row, a version or a source in each column. */
-import { amountColumn, Table, type Column } from '../parts/table.tsx';
+import { amountColumn, statusColumn, Table, type Column } from '../parts/table.tsx';
 import { FilterChoice } from '../parts/filters.tsx';
 import { milliseconds, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
-import { Mark, Status, Reason, Stranger } from '../parts/values.tsx';
+import { Mark, Stranger } from '../parts/values.tsx';
 import { usePlace } from '../router.ts';
 import {
   cellsOf,
@@ -65,21 +65,10 @@ const columnsOf = (runs: readonly string[]): readonly Column<ChangedField>[] => 
 const RUNS: readonly Column<ComparedRun>[] = [
   { title: 'Tool', text: ({ tool }) => tool },
   { title: 'Version', text: ({ version }) => version },
-  {
-    title: 'Outcome',
-    show: ({ success, error, code }) => (
-      <>
-        <Status of={success ? 'success' : 'error'} />
-        {error !== undefined && (
-          <>
-            {': '}
-            <Reason text={error} code={code} />
-          </>
-        )}
-      </>
-    ),
-    text: ({ success, error }) => (success ? 'success' : (error ?? 'error')),
-  },
+  statusColumn('Outcome', ({ success }) => (success ? 'success' : 'error'), {
+    why: ({ error }) => error,
+    code: ({ code }) => code,
+  }),
   amountColumn('Run time', ({ duration }) => duration, milliseconds),
 ];
 

@@ -52,5 +52,5 @@ export const bitRate = (value: number): Figure => ({ value: count(Math.round(val
 export const kilobits = (value: number): string => said(bitRate(value));
 
 /** What is not known is left out. */
-export const joined = (separator: string, parts: readonly (string | false | null | undefined)[]): string =>
+export const joined = (separator: string, parts: readonly (string | 0 | false | null | undefined)[]): string =>
   parts.filter(Boolean).join(separator);

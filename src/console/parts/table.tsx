@@ -4,7 +4,7 @@ import { changed, goWith, hrefOf, usePlace } from '../router.ts';
 import { Copy } from './copy.tsx';
 import { csv } from './csv.ts';
 import { count, type Figure } from './figures.ts';
-import { Mark, Reason, Below, Stranger, Status, Amount, Time } from './values.tsx';
+import { Mark, Reason, Stranger, Status, Amount, Time } from './values.tsx';
 
 export interface Column<Row> {
   title: string;
@@ -225,36 +225,46 @@ type Of<Row, T> = (row: Row) => T | undefined;
 
 interface Options<Row> {
   /** The page that it leads to. */
-  to?: (row: Row) => string | undefined;
+  to?: Of<Row, string>;
   /** A word behind it. */
-  mark?: (row: Row) => string | false | undefined;
+  mark?: Of<Row, string | false>;
+  /** Stands under it, in the words of whatever decided it, and the code of that for programs. */
+  why?: Of<Row, string>;
+  code?: Of<Row, string>;
+  /** Characters of a text that are shown at first. */
+  most?: number;
   sort?: string;
   right?: boolean;
   wide?: true;
-  /** Shown where there is no value. */
+  /** Shown where there is no value, or an empty text. */
   none?: ComponentChildren;
 }
 
 function columnOf<Row, T>(
   title: string,
   of: Of<Row, T>,
-  show: (value: T, row: Row) => ComponentChildren,
-  { none = NOTHING, to, mark, ...options }: Options<Row>,
+  show: (value: T) => ComponentChildren,
+  { none = NOTHING, to, mark, why, code, most, ...options }: Options<Row>,
 ): Column<Row> {
   return {
     title,
     show(row) {
       const value = of(row);
-      const shown = value === undefined ? none : show(value, row);
-      const [address, word] = [to?.(row), mark?.(row)];
+      const shown = value === undefined || value === '' ? none : show(value);
+      const [address, word, reason] = [to?.(row), mark?.(row), why?.(row)];
       return (
         <>
           {address === undefined ? shown : <a href={address}>{shown}</a>}
           {word && <Mark text={word} />}
+          {reason !== undefined && (
+            <div class="unit">
+              <Reason text={reason} code={code?.(row)} most={most} />
+            </div>
+          )}
         </>
       );
     },
-    text: (row) => String(of(row) ?? ''),
+    text: (row) => `${of(row) ?? ''} ${why?.(row) ?? ''}`.trim(),
     ...options,
   };
 }
@@ -262,34 +272,11 @@ function columnOf<Row, T>(
 export const timeColumn = <Row,>(title: string, of: Of<Row, string>, options: Options<Row> = {}): Column<Row> =>
   columnOf(title, of, (iso) => <Time iso={iso} />, options);
 
-interface StrangerOptions<Row> extends Options<Row> {
-  most?: number;
-}
+export const statusColumn = <Row,>(title: string, of: Of<Row, string>, options: Options<Row> = {}): Column<Row> =>
+  columnOf(title, of, (status) => <Status of={status} />, options);
 
-interface StatusOptions<Row> extends StrangerOptions<Row> {
-  /** Stands under it, in the words of whatever decided it. */
-  why?: Of<Row, string>;
-}
-
-export function statusColumn<Row>(
-  title: string,
-  of: Of<Row, string>,
-  { why, most, ...options }: StatusOptions<Row> = {},
-): Column<Row> {
-  const show = (status: string, row: Row) => (
-    <>
-      <Status of={status} />
-      <Below text={why?.(row)} most={most} />
-    </>
-  );
-  return { ...columnOf(title, of, show, options), text: (row) => `${of(row) ?? ''} ${why?.(row) ?? ''}`.trim() };
-}
-
-export const strangerColumn = <Row,>(
-  title: string,
-  of: Of<Row, string>,
-  { most, ...options }: StrangerOptions<Row> = {},
-): Column<Row> => columnOf(title, of, (text) => <Stranger text={text} most={most} />, options);
+export const strangerColumn = <Row,>(title: string, of: Of<Row, string>, options: Options<Row> = {}): Column<Row> =>
+  columnOf(title, of, (text) => <Stranger text={text} most={options.most} />, options);
 
 export const codeColumn = <Row,>(title: string, of: Of<Row, string>, options: Options<Row> = {}): Column<Row> =>
   columnOf(title, of, (text) => <code>{text}</code>, options);

@@ -81,23 +81,19 @@ export function Stranger({ text, most = SHOWN }: { text: string; most?: number |
   );
 }
 
-/** Under a value: why it is so. */
-export const Below = ({ text, most }: { text: string | undefined; most?: number | undefined }) =>
-  text === undefined ? null : (
-    <div class="unit">
-      <Stranger text={text} most={most} />
-    </div>
-  );
+interface ReasonProps {
+  text: string;
+  code?: string | undefined;
+  most?: number | undefined;
+}
 
 /** An error of a tool, with its code for programs beside it. */
-export function Reason({ text, code }: { text: string; code?: string | undefined }) {
-  return (
-    <>
-      <Stranger text={text} />
-      {code !== undefined && <code> {code}</code>}
-    </>
-  );
-}
+export const Reason = ({ text, code, most }: ReasonProps) => (
+  <>
+    <Stranger text={text} most={most} />
+    {code !== undefined && <code> {code}</code>}
+  </>
+);
 
 // Times in the reader's zone; the exact one, in UTC, is one hover away.
 

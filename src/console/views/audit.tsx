@@ -4,8 +4,8 @@ import type { AuditChange, AuditEntry } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { choices, FilterChoice, FilterText, oneOf, RangeFilter, rangeIn } from '../parts/filters.tsx';
 import { Await, Empty } from '../parts/states.tsx';
-import { strangerColumn, Table, timeColumn, useListing, type Column } from '../parts/table.tsx';
-import { Status, Stranger } from '../parts/values.tsx';
+import { statusColumn, strangerColumn, Table, timeColumn, useListing, type Column } from '../parts/table.tsx';
+import { Stranger } from '../parts/values.tsx';
 import { usePlace } from '../router.ts';
 
 const OUTCOMES = ['done', 'denied'] as const;
@@ -25,16 +25,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   ),
   { title: 'Action', text: ({ action }) => action },
   strangerColumn('On', ({ subject }) => subject, { most: 80 }),
-  {
-    title: 'Outcome',
-    show: ({ outcome, code }) => (
-      <>
-        <Status of={outcome} />
-        {code !== undefined && <div class="unit">{code}</div>}
-      </>
-    ),
-    text: ({ outcome, code }) => (code === undefined ? outcome : `${outcome}: ${code}`),
-  },
+  statusColumn('Outcome', ({ outcome }) => outcome, { why: ({ code }) => code }),
   {
     title: 'Changes',
     show: ({ changes }) => (

@@ -17,11 +17,10 @@ import {
   type Column,
   Sums,
   Table,
-  NOTHING,
   statusColumn,
   type TableProps,
 } from '../parts/table.tsx';
-import { count, milliseconds, said, several } from '../parts/figures.ts';
+import { count, joined, milliseconds, said, several } from '../parts/figures.ts';
 import { Status, Stranger, Elapsed, Time } from '../parts/values.tsx';
 import { usePolled, type Polled } from '../api/use_call.ts';
 import { Await } from '../parts/states.tsx';
@@ -91,15 +90,7 @@ function problemsOf(state: ClusterState) {
 
 const EVENTS: readonly Column<ClusterEvent>[] = [
   timeColumn('Last at', ({ at }) => at),
-  {
-    title: 'Of',
-    show: ({ kind, object }) => (
-      <>
-        {kind} <Stranger text={object} most={60} />
-      </>
-    ),
-    text: ({ kind, object }) => `${kind} ${object}`,
-  },
+  strangerColumn('Of', ({ kind, object }) => `${kind} ${object}`, { most: 80 }),
   { title: 'Reason', text: ({ reason }) => reason },
   strangerColumn('Message', ({ message }) => message, { most: 200 }),
   countColumn('Times', ({ count: times }) => times),
@@ -271,10 +262,7 @@ const stateOf = ({ condition, short }: ClusterPool): string =>
 
 const POOLS: readonly Column<ClusterPool>[] = [
   strangerColumn('Pool', ({ name }) => name),
-  {
-    ...statusColumn('State', stateOf, { why: ({ short }) => short }),
-    text: ({ condition, short }) => `${condition?.reason ?? ''} ${short ?? ''}`.trim(),
-  },
+  statusColumn('State', stateOf, { why: ({ short }) => short }),
   countColumn('Waiting', ({ waiting }) => waiting),
   countColumn('Busy', ({ busy }) => busy),
   countColumn('Ready', ({ ready }) => ready),
@@ -296,50 +284,24 @@ const POOLS: readonly Column<ClusterPool>[] = [
     ),
     text: wallsOf,
   },
-  {
-    title: 'Ended in this term',
-    show: ({ ended }) =>
-      ended.length === 0 ? NOTHING : ended.map(({ why, count: pods }) => `${why} ${count(pods)}`).join(', '),
-    text: ({ ended }) => ended.map(({ why, count: pods }) => `${why} ${pods}`).join(', '),
-  },
+  strangerColumn('Ended in this term', ({ ended }) =>
+    ended.map(({ why, count: pods }) => `${why} ${count(pods)}`).join(', '),
+  ),
 ];
 
-function Account({ id, names }: { id: number; names: Names }) {
-  const name = names.get(id);
-  return (
-    <a href={hrefOf(`/all-users/${id}`)}>
-      {id}
-      {name !== undefined && (
-        <>
-          {' '}
-          <Stranger text={name} most={40} />
-        </>
-      )}
-    </a>
-  );
-}
-
-const accountColumn = (names: Names): Column<{ account?: number }> => ({
-  title: 'Account',
-  show: ({ account }) => (account === undefined ? NOTHING : <Account id={account} names={names} />),
-  text: ({ account }) => String(account ?? ''),
-});
+const accountColumn = (names: Names): Column<{ account?: number }> =>
+  strangerColumn('Account', ({ account: id }) => (id ? joined(' ', [String(id), names.get(id)]) : undefined), {
+    most: 60,
+    to: ({ account: id }) => (id ? hrefOf(`/all-users/${id}`) : undefined),
+  });
 
 const queueColumns = (names: Names): readonly Column<ClusterAccount>[] => [
   accountColumn(names),
   countColumn('Waiting', ({ waiting }) => waiting),
-  {
-    title: 'Running',
-    show: ({ running, limit }) => (
-      <>
-        {count(running)}
-        {limit !== undefined && <span class="unit"> of {count(limit)}</span>}
-        {limit !== undefined && running >= limit && <span class="near"> (at its limit)</span>}
-      </>
-    ),
-    text: ({ running }) => String(running),
+  strangerColumn('Running', ({ running, limit }) => joined(' of ', [count(running), limit && count(limit)]), {
+    mark: ({ running, limit }) => limit !== undefined && running >= limit && 'at its limit',
     right: true,
-  },
+  }),
   amountColumn('Oldest wait', (row) => row['oldest-wait-ms'], milliseconds),
 ];
 
@@ -365,7 +327,7 @@ const TOOLS: readonly Column<ClusterTool>[] = [
   timeColumn('Since', ({ since }) => since),
   strangerColumn('Reports itself as', ({ reported }) => reported, { most: 80 }),
   amountColumn('Starts in', (row) => row['startup-ms'], milliseconds),
-  strangerColumn('Architectures', ({ architectures }) => architectures.join(', ') || undefined),
+  strangerColumn('Architectures', ({ architectures }) => architectures.join(', ')),
 ];
 
 function ClusterTables({ state, names }: { state: ClusterState; names: Names }) {

@@ -25,7 +25,7 @@ import { Form } from '../parts/form.tsx';
 
 const COLUMNS: readonly Column<ListedApiToken>[] = [
   { title: 'Id', text: ({ id }) => String(id), sort: 'id', right: true },
-  strangerColumn('Name', ({ name }) => (name === '' ? undefined : name), {
+  strangerColumn('Name', ({ name }) => name, {
     most: 60,
     none: 'without a name',
     to: ({ id }) => hrefOf(`/tokens/${id}`),
