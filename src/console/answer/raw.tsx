@@ -4,6 +4,7 @@ import { count, several } from '../parts/figures.ts';
 import type { Failure } from '../api/failure.ts';
 import { FilterChoice, FilterText } from '../parts/filters.tsx';
 import { Copy, download } from '../parts/copy.tsx';
+import { WorkButton } from '../parts/form.tsx';
 import { Empty, Refused } from '../parts/states.tsx';
 import { Parts } from '../parts/table.tsx';
 import { usePlace } from '../router.ts';
@@ -190,7 +191,6 @@ function Shown({ answer, output }: { answer: OpenAnswer; output: Output }) {
   const found = useFound(answer, output.name, text);
   const [at, setAt] = useState(0);
   useEffect(() => setAt(0), [found]);
-  const name = `${answer.facts.id}-${output.name}.txt`;
   const whole = () => answer.ask('whole', { output: output.name });
   const [failure, setFailure] = useState<Failure | null>(null);
   useEffect(() => {
@@ -218,19 +218,12 @@ function Shown({ answer, output }: { answer: OpenAnswer; output: Output }) {
             Copy
           </Copy>
         )}
-        <button
-          type="button"
-          class="small"
-          onClick={() =>
-            void whole().then(
-              (blob) => download(name, blob),
-              () => {},
-            )
-          }
-          aria-label={`Download the output of ${output.title}`}
+        <WorkButton
+          work={async () => download(`${answer.facts.id}-${output.name}.txt`, await whole())}
+          label={`Download the output of ${output.title}`}
         >
           Download
-        </button>
+        </WorkButton>
       </p>
     </>
   );

@@ -62,16 +62,19 @@ export function Form({ submit, work, children, danger = false, done, wide = fals
 
 interface WorkButtonProps {
   work: () => Promise<void>;
+  /** What it is about, where its words do not say it. */
+  label?: string;
   children: string;
 }
 
 /** A small button that works at once, without a form. */
-export function WorkButton({ work, children }: WorkButtonProps) {
+export function WorkButton({ work, label, children }: WorkButtonProps) {
   const { busy, failure, start } = useWork();
+  const press = (): void => void start(children, work);
   return (
     <>
-      <button type="button" class="small" disabled={busy !== null} onClick={() => void start(children, work)}>
-        {children}
+      <button type="button" class="small" disabled={busy !== null} onClick={press} aria-label={label}>
+        {busy === null ? children : `${children} …`}
       </button>
       <Wrong failure={failure} />
     </>

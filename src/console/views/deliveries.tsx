@@ -1,7 +1,7 @@
 /** Webhooks: what came of each attempt, and another one. */
 import { call } from '../api/client.ts';
 import type { Answer } from '../../api_calls.ts';
-import { useCall, useWork } from '../api/use_call.ts';
+import { useCall } from '../api/use_call.ts';
 import {
   codeColumn,
   statusColumn,
@@ -12,8 +12,9 @@ import {
   type Column,
 } from '../parts/table.tsx';
 import { choices, FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
+import { WorkButton } from '../parts/form.tsx';
 import { milliseconds, said } from '../parts/figures.ts';
-import { Await, Empty, Refused } from '../parts/states.tsx';
+import { Await, Empty } from '../parts/states.tsx';
 import { Stranger, Time } from '../parts/values.tsx';
 import { hrefOf, usePlace } from '../router.ts';
 
@@ -45,35 +46,27 @@ function Attempts({ attempts }: { attempts: Row['attempts'] }) {
   );
 }
 
-function columns(sendAgain: (row: Row) => void, sending: string | null): readonly Column<Row>[] {
-  return [
-    timeColumn('Created', ({ created }) => created, { sort: 'created' }),
-    statusColumn('State', ({ state }) => state, { sort: 'state' }),
-    strangerColumn('Receiver', ({ url }) => url, { most: 100 }),
-    {
-      title: 'Attempts',
-      show: ({ attempts }) => <Attempts attempts={attempts} />,
-      text: ({ attempts }) => String(attempts.length),
-    },
-    timeColumn('Next', ({ next }) => next, { none: '–', sort: 'next' }),
-    codeColumn('Request', ({ request }) => request, { to: ({ request }) => hrefOf(`/requests/${request}`) }),
-    {
-      title: 'Again',
-      show: (row) => (
-        <button
-          type="button"
-          class="small"
-          disabled={sending !== null}
-          onClick={() => sendAgain(row)}
-          aria-label={`Send again: ${row.id}`}
-        >
-          {sending === row.id ? 'Send again …' : 'Send again'}
-        </button>
-      ),
-      text: () => '',
-    },
-  ];
-}
+const columnsOf = (sendAgain: (row: Row) => Promise<void>): readonly Column<Row>[] => [
+  timeColumn('Created', ({ created }) => created, { sort: 'created' }),
+  statusColumn('State', ({ state }) => state, { sort: 'state' }),
+  strangerColumn('Receiver', ({ url }) => url, { most: 100 }),
+  {
+    title: 'Attempts',
+    show: ({ attempts }) => <Attempts attempts={attempts} />,
+    text: ({ attempts }) => String(attempts.length),
+  },
+  timeColumn('Next', ({ next }) => next, { none: '–', sort: 'next' }),
+  codeColumn('Request', ({ request }) => request, { to: ({ request }) => hrefOf(`/requests/${request}`) }),
+  {
+    title: 'Again',
+    show: (row) => (
+      <WorkButton work={() => sendAgain(row)} label={`Send again: ${row.id}`}>
+        Send again
+      </WorkButton>
+    ),
+    text: () => '',
+  },
+];
 
 export function Deliveries() {
   const { query } = usePlace();
@@ -82,20 +75,16 @@ export function Deliveries() {
   const asked = useCall('GET media/webhook', {
     query: { ...listing, state: oneOf(query.get('state'), STATES), request: request === '' ? null : request },
   });
-  const { busy: sending, failure, start } = useWork();
-  const sendAgain = ({ id }: Row): Promise<void> =>
-    start(id, async () => {
-      await call('POST media/webhook/:id/retry', { params: { id } });
-      asked.again();
-    });
-
+  const sendAgain = async ({ id }: Row): Promise<void> => {
+    await call('POST media/webhook/:id/retry', { params: { id } });
+    asked.again();
+  };
   return (
     <>
       <search class="filters">
         <FilterChoice name="state" label="State" values={choices(STATES)} />
         <FilterText name="request" label="Request" placeholder="id of a request" />
       </search>
-      {failure && <Refused failure={failure} />}
       <Await asked={asked} what="the deliveries">
         {({ webhooks, ...echo }) =>
           echo.pagination.total === 0 ? (
@@ -108,7 +97,7 @@ export function Deliveries() {
           ) : (
             <Table
               caption="Deliveries"
-              columns={columns((row) => void sendAgain(row), sending)}
+              columns={columnsOf(sendAgain)}
               rows={webhooks}
               keyOf={({ id }) => id}
               echo={echo}

@@ -2,11 +2,11 @@
 import { Answer, Summary } from '../answer/answer.tsx';
 import { signalsOf, verdictOf } from '../answer/sentence.ts';
 import { call, answered } from '../api/client.ts';
-import { useAsked, useWork, useCall } from '../api/use_call.ts';
+import { useAsked, useCall } from '../api/use_call.ts';
 import { Copy, download } from '../parts/copy.tsx';
 import { AskFirst, Dialog } from '../parts/dialog.tsx';
 import { Facts as FactList, Sums } from '../parts/table.tsx';
-import { Await, Wrong } from '../parts/states.tsx';
+import { Await } from '../parts/states.tsx';
 import { useTokenNames } from '../parts/names.ts';
 import { KIND_NAMES, Status, Stranger, Time } from '../parts/values.tsx';
 import { ADDRESS, queryOf, bodyOf, isRedacted, runs } from '../playground/form.ts';
@@ -142,16 +142,15 @@ interface OthersProps {
   bearer: string;
 }
 
+/** Each takes one press: what comes of it is another page. */
 function Others({ query, tools, bearer }: OthersProps) {
-  const { busy, failure, start } = useWork();
   const url = query.get(ADDRESS) ?? '';
-  const again = (tool: string, version: string): Promise<void> =>
-    start(`${tool} ${version}`, async () => {
-      const other = changed(query, { [`${tool}.version`]: version });
-      // What is not on record must be entered first.
-      const run = isRedacted(url) ? null : await send('POST /v1/probe/file', bodyOf(url, other, tools), bearer);
-      go('/playground', changed(other, { run }));
-    });
+  const again = async (tool: string, version: string): Promise<void> => {
+    const other = changed(query, { [`${tool}.version`]: version });
+    // What is not on record must be entered first.
+    const run = isRedacted(url) ? null : await send('POST /v1/probe/file', bodyOf(url, other, tools), bearer);
+    go('/playground', changed(other, { run }));
+  };
   const others = tools
     .filter((tool) => tool.selectable && runs(query, tool))
     .flatMap(({ tool, latest, versions }) =>
@@ -159,27 +158,15 @@ function Others({ query, tools, bearer }: OthersProps) {
         .filter(({ version }) => version !== (query.get(`${tool}.version`) ?? latest))
         .map(({ version }) => [tool, version] as const),
     );
+  if (others.length === 0) return <p>No tool of it has another version here.</p>;
   return (
-    <>
-      {others.length === 0 ? (
-        <p>No tool of it has another version here.</p>
-      ) : (
-        <p class="actions">
-          {others.map(([tool, version]) => (
-            <button
-              key={`${tool} ${version}`}
-              type="button"
-              class="small"
-              disabled={busy !== null}
-              onClick={() => void again(tool, version)}
-            >
-              {tool} {version}
-            </button>
-          ))}
-        </p>
-      )}
-      <Wrong failure={failure} />
-    </>
+    <p class="actions">
+      {others.map(([tool, version]) => (
+        <WorkButton key={`${tool} ${version}`} work={() => again(tool, version)}>
+          {`${tool} ${version}`}
+        </WorkButton>
+      ))}
+    </p>
   );
 }
 
