@@ -23,21 +23,15 @@ const isUsable = ({ default: ofKubectl, name }: ListedApiToken): boolean => !ofK
 /** As many as a user may have. */
 const ALL = { page: 1, limit: 100 };
 
-function ReadWith<T>({ token, what, read, children }: WithTokenProps<T> & { token: HeldToken }) {
-  const asked = useAsked(`${what} ${token.id}`, (signal) => asToken(read(token.text, signal)));
-  return (
-    <Await asked={asked} what={what}>
-      {(answer) => children(answer, token)}
-    </Await>
-  );
-}
-
-function Chosen<T>({ tokens, ...given }: WithTokenProps<T> & { tokens: readonly ListedApiToken[] }) {
+function Chosen<T>({ tokens, what, read, children }: WithTokenProps<T> & { tokens: readonly ListedApiToken[] }) {
   const { query } = usePlace();
   const usable = tokens.filter(isUsable);
   const wanted = Number(query.get('token') ?? Number.NaN);
   const id = (usable.find((one) => one.id === wanted) ?? usable[0])?.id ?? null;
-  const asked = useAsked(`token ${id} ${useCell(forgotten)}`, () => tokenFor(id));
+  const asked = useAsked(`${what} ${id} ${useCell(forgotten)}`, async (signal) => {
+    const token = await tokenFor(id);
+    return { token, answer: await asToken(read(token.text, signal)) };
+  });
   const choices = usable.map((one, index) => {
     const title = `${one.id}${one.name === '' ? '' : `: ${visible(one.name).slice(0, 60)}`}`;
     return [index === 0 ? '' : String(one.id), title] as const;
@@ -49,8 +43,8 @@ function Chosen<T>({ tokens, ...given }: WithTokenProps<T> & { tokens: readonly 
           <FilterChoice name="token" label="Token" values={choices} />
         </div>
       )}
-      <Await asked={asked} what="the token">
-        {(token) => (
+      <Await asked={asked} what={what}>
+        {({ token, answer }) => (
           <>
             {token.made && (
               <p class="help">
@@ -59,9 +53,7 @@ function Chosen<T>({ tokens, ...given }: WithTokenProps<T> & { tokens: readonly 
               </p>
             )}
             {/* What was typed stays where one that was made is made again. */}
-            <Fragment key={token.made ? 'made' : token.id}>
-              <ReadWith {...given} token={token} />
-            </Fragment>
+            <Fragment key={token.made ? 'made' : token.id}>{children(answer, token)}</Fragment>
           </>
         )}
       </Await>
