@@ -1,5 +1,5 @@
 /** Forms: one button, what went wrong beside the field that it is about, and nothing sent twice. */
-import { type ComponentChildren, createContext, type TargetedSubmitEvent } from 'preact';
+import { type ComponentChildren, createContext, type TargetedInputEvent, type TargetedSubmitEvent } from 'preact';
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Failure } from '../api/failure.ts';
 import { useWork } from '../api/use_call.ts';
@@ -129,22 +129,30 @@ export const optionsOf = (choices: Choices) =>
 interface FieldProps {
   name: string;
   label: string;
-  type?: 'text' | 'email' | 'password' | 'number' | 'url';
+  type?: 'text' | 'email' | 'password' | 'number';
   help?: string;
   value?: string | number | null | undefined;
+  /** Called with what is typed: the value is held elsewhere. None: it is read when the form is sent. */
+  change?: (value: string) => void;
   required?: boolean;
+  disabled?: boolean;
   autoComplete?: string;
   minLength?: number;
   maxLength?: number;
-  min?: number;
+  min?: number | undefined;
+  max?: number | undefined;
+  step?: number | 'any';
+  inputMode?: 'url';
   unit?: string;
   placeholder?: string;
   pattern?: string;
 }
 
-export function Field({ name, label, help, value, type = 'text', unit, ...input }: FieldProps) {
+export function Field({ name, label, help, value, change, type = 'text', unit, ...input }: FieldProps) {
+  const typed = (event: TargetedInputEvent<HTMLInputElement>) => change?.(event.currentTarget.value);
+  const held = change ? { value: value ?? '', onInput: typed } : { defaultValue: value ?? undefined };
   // Preact has one type of attributes for each type of input.
-  const attributes: object = { ...input, type };
+  const attributes: object = { ...input, ...held, type };
   const title = (
     <>
       {label}
@@ -153,7 +161,7 @@ export function Field({ name, label, help, value, type = 'text', unit, ...input 
   );
   return (
     <Labelled name={name} label={title} help={help}>
-      {(control) => <input {...control} defaultValue={value ?? undefined} spellcheck={false} {...attributes} />}
+      {(control) => <input {...control} spellcheck={false} {...attributes} />}
     </Labelled>
   );
 }

@@ -1,7 +1,7 @@
 /** Fields of the playground: each is a value of the address, so that a link fills the form in. */
 import { useId, useState } from 'preact/hooks';
 import type { AvailableTool, ToolOption } from '../../api_types.ts';
-import { type Choices, Labelled, optionsOf, useWrong } from '../parts/form.tsx';
+import { type Choices, Field, Labelled, optionsOf, useWrong } from '../parts/form.tsx';
 import { goWith, usePlace } from '../router.ts';
 import { isOn, runs, setOptions } from './form.ts';
 
@@ -64,34 +64,6 @@ export function Choice({ name, label, values, help }: ChoiceProps) {
   );
 }
 
-interface TypedProps {
-  name: string;
-  option: ToolOption;
-}
-
-function Typed({ name, option: { name: label, type, default: byDefault, help, minimum, maximum } }: TypedProps) {
-  const { query } = usePlace();
-  const attributes: object =
-    type === 'string'
-      ? { type: 'text' }
-      : { type: 'number', min: minimum, max: maximum, step: type === 'integer' ? 1 : 'any' };
-  return (
-    <Labelled name={name} label={label} help={help}>
-      {(control) => (
-        <input
-          {...control}
-          value={query.get(name) ?? ''}
-          placeholder={byDefault === null ? '' : String(byDefault)}
-          spellcheck={false}
-          autoComplete="off"
-          onInput={(event) => setValue(name, event.currentTarget.value)}
-          {...attributes}
-        />
-      )}
-    </Labelled>
-  );
-}
-
 interface OptionProps {
   tool: string;
   option: ToolOption;
@@ -101,6 +73,7 @@ interface OptionProps {
 
 function OptionField({ tool, option, values }: OptionProps) {
   const name = `${tool}.${option.name}`;
+  const value = usePlace().query.get(name);
   if (option.type === 'boolean')
     return <OnOff name={name} label={option.name} byDefault={option.default === true} help={option.help} />;
   if (option.type === 'enum') {
@@ -108,7 +81,23 @@ function OptionField({ tool, option, values }: OptionProps) {
     const others = values.filter((one) => one !== option.default).map((one) => [one, one] as const);
     return <Choice name={name} label={option.name} values={[['', byDefault], ...others]} help={option.help} />;
   }
-  return <Typed name={name} option={option} />;
+  return (
+    <Field
+      name={name}
+      label={option.name}
+      help={option.help}
+      value={value}
+      change={(text) => setValue(name, text)}
+      placeholder={option.default === null ? '' : String(option.default)}
+      autoComplete="off"
+      {...(option.type !== 'string' && {
+        type: 'number',
+        min: option.minimum,
+        max: option.maximum,
+        step: option.type === 'integer' ? 1 : 'any',
+      })}
+    />
+  );
 }
 
 // A tool of the playground: whether it runs, at which version, with which options.

@@ -2,7 +2,7 @@
 import { useId, useState } from 'preact/hooks';
 import type { Sample } from '../../api_types.ts';
 import { bytes, said } from '../parts/figures.ts';
-import { Labelled } from '../parts/form.tsx';
+import { Field, Labelled } from '../parts/form.tsx';
 import { Stranger } from '../parts/values.tsx';
 import { setValue } from './fields.tsx';
 import { hasSecrets, isRedacted, withoutSecrets, type Secrets } from './form.ts';
@@ -26,24 +26,21 @@ export function Address({ name, label, url, change, off = false }: AddressProps)
       ? 'Credentials and values in the query are used to read the media, and appear in no log and no link.'
       : 'HTTP(S), S3, FTP, HLS, DASH, RTMP, RTSP or SRT, with or without credentials.';
   return (
-    <Labelled name={name} label={label} help={help}>
-      {(control) => (
-        <input
-          {...control}
-          value={url}
-          required={!off}
-          disabled={off}
-          inputMode="url"
-          placeholder="https://media.example.com/film.mp4"
-          spellcheck={false}
-          autoComplete="off"
-          onInput={(event) => {
-            change(event.currentTarget.value);
-            setValue(name, withoutSecrets(event.currentTarget.value));
-          }}
-        />
-      )}
-    </Labelled>
+    <Field
+      name={name}
+      label={label}
+      help={help}
+      value={url}
+      change={(text) => {
+        change(text);
+        setValue(name, withoutSecrets(text));
+      }}
+      required={!off}
+      disabled={off}
+      inputMode="url"
+      placeholder="https://media.example.com/film.mp4"
+      autoComplete="off"
+    />
   );
 }
 
@@ -131,25 +128,14 @@ export function Drop({ file, choose, sent }: DropProps) {
       ) : (
         <>
           <label for={id}>Or drop a file here:</label>
-          <input
-            id={id}
-            type="file"
-            onChange={(event) => {
-              choose(event.currentTarget.files?.[0] ?? null);
-            }}
-          />
+          <input id={id} type="file" onChange={(event) => choose(event.currentTarget.files?.[0] ?? null)} />
         </>
       )}
     </div>
   );
 }
 
-interface OwnersProps {
-  secrets: Secrets;
-  change: (secrets: Secrets) => void;
-}
-
-export function OwnersSecrets({ secrets, change }: OwnersProps) {
+export function OwnersSecrets({ secrets, change }: { secrets: Secrets; change: (secrets: Secrets) => void }) {
   const lines = (name: 'headers' | 'cookies', label: string, example: string) => (
     <Labelled name={name} label={label} help={`A line for each: ${example}`}>
       {(control) => (
@@ -170,17 +156,14 @@ export function OwnersSecrets({ secrets, change }: OwnersProps) {
       <p class="help">They go to the host of the address alone, and are kept in no record, link or copy.</p>
       {lines('headers', 'Headers', 'X-Key: value')}
       {lines('cookies', 'Cookies', 'name=value')}
-      <Labelled name="credential" label="Credential" help="The name of one that the operator has configured.">
-        {(control) => (
-          <input
-            {...control}
-            value={secrets.credential}
-            spellcheck={false}
-            autoComplete="off"
-            onInput={(event) => change({ ...secrets, credential: event.currentTarget.value })}
-          />
-        )}
-      </Labelled>
+      <Field
+        name="credential"
+        label="Credential"
+        help="The name of one that the operator has configured."
+        value={secrets.credential}
+        change={(credential) => change({ ...secrets, credential })}
+        autoComplete="off"
+      />
     </details>
   );
 }
