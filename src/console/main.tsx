@@ -1,6 +1,6 @@
 /** The console: one page, drawn by what its address says, in a frame that has the navigation and moves the focus. */
 import { type ComponentChildren, Fragment, render } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { User } from '../api_types.ts';
 import { useCell } from './cell.ts';
 import { PAGES, type Page } from './pages.ts';
@@ -56,44 +56,20 @@ const NavigationLink = ({ href, title, icon, here = false }: LinkProps) => (
   </li>
 );
 
-/** On narrow screens a drawer: Escape and a press beside it close it. */
-function useDrawer(path: string) {
-  const [open, setOpen] = useState(false);
-  const nav = useRef<HTMLElement>(null);
-  useEffect(() => setOpen(false), [path]);
-  // An effect would wait for the next frame, and miss a press that comes before it.
-  useLayoutEffect(() => {
-    if (!open) return;
-    const press = ({ key }: KeyboardEvent): void => {
-      if (key !== 'Escape') return;
-      setOpen(false);
-      nav.current?.querySelector('button')?.focus();
-    };
-    const point = ({ target }: Event): void => {
-      if (!nav.current?.contains(target as Node)) setOpen(false);
-    };
-    addEventListener('keydown', press);
-    addEventListener('pointerdown', point);
-    return () => {
-      removeEventListener('keydown', press);
-      removeEventListener('pointerdown', point);
-    };
-  }, [open]);
-  return { open, setOpen, nav };
-}
-
+/** On narrow screens a drawer: the browser closes it by Escape and by a press beside it. */
 function Navigation({ user, path }: { user: User; path: string }) {
-  const { open, setOpen, nav } = useDrawer(path);
+  const drawer = useRef<HTMLDivElement>(null);
+  useEffect(() => drawer.current?.hidePopover(), [path]);
   const groups = Map.groupBy(
     PAGES.filter((page) => isListed(user, page)),
     ({ listed }) => listed!.group,
   );
   return (
-    <nav aria-label="Main" ref={nav}>
-      <button type="button" class="menu" aria-expanded={open} aria-controls="pages" onClick={() => setOpen(!open)}>
+    <nav aria-label="Main">
+      <button type="button" class="menu" popovertarget="pages">
         Menu
       </button>
-      <div id="pages" class={open ? 'open' : undefined}>
+      <div id="pages" ref={drawer} popover="auto">
         {[...groups].map(([group, pages]) => (
           <Fragment key={group}>
             <span class="group" id={`group-${group}`}>
