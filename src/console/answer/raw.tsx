@@ -147,13 +147,7 @@ function RowsInView({ label, rows, read, marked, shown }: RowsInViewProps) {
 /** A browser takes no longer text to the clipboard in a moment. */
 const MOST_COPIED = 5_000_000;
 
-interface SearchProps {
-  found: Found | null;
-  at: number;
-  go: (to: number) => void;
-}
-
-function Hits({ found, at, go }: SearchProps) {
+function Hits({ found, at, go }: { found: Found | null; at: number; go: (to: number) => void }) {
   if (!found) return null;
   const { rows, cut } = found;
   const last = rows.length - 1;

@@ -58,13 +58,7 @@ export function Copy({ text, children, label }: CopyProps) {
 
 // A secret: covered until it is asked for, and kept on the page alone.
 
-interface SecretProps {
-  label: string;
-  /** Absent: it cannot be shown. */
-  text: string | undefined;
-}
-
-export function Secret({ label, text }: SecretProps) {
+export function Secret({ label, text }: { label: string; text: string | undefined }) {
   const [shown, setShown] = useState(false);
   if (text === undefined) return <span class="unit">not shown again on this installation</span>;
   return (

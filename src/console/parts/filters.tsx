@@ -62,13 +62,7 @@ export function FilterChoice({ name, label, values, ahead }: ChoiceProps) {
 /** The first letter is asked for at once, and the others when none has followed for this long. */
 const TYPED_MS = 250;
 
-interface TextProps {
-  name: string;
-  label: string;
-  placeholder?: string;
-}
-
-export function FilterText({ name, label, placeholder }: TextProps) {
+export function FilterText({ name, label, placeholder }: { name: string; label: string; placeholder?: string }) {
   const id = useId();
   const { query } = usePlace();
   const there = query.get(name) ?? '';
@@ -174,12 +168,7 @@ function Day({ name, label }: { name: string; label: string }) {
   );
 }
 
-interface RangeFilterProps {
-  byDefault: RangeName;
-  ahead?: (query: URLSearchParams) => void;
-}
-
-export function RangeFilter({ byDefault, ahead }: RangeFilterProps) {
+export function RangeFilter({ byDefault, ahead }: { byDefault: RangeName; ahead?: (query: URLSearchParams) => void }) {
   const { query } = usePlace();
   const values = [
     ['', RANGES[byDefault].title],

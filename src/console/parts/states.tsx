@@ -51,13 +51,7 @@ export function Empty({ title, children }: { title: string; children: ComponentC
 /** Waits shorter than this are not worth a word: it would only flicker. */
 const NOTICED_MS = 250;
 
-interface WaitingProps {
-  what: string;
-  since: number;
-  stop: () => void;
-}
-
-function Waiting({ what, since, stop }: WaitingProps) {
+function Waiting({ what, since, stop }: { what: string; since: number; stop: () => void }) {
   const [noticed, setNoticed] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setNoticed(true), NOTICED_MS);

@@ -157,13 +157,8 @@ function Options({ tool }: { tool: AvailableTool }) {
 
 const ONLY_PLAYLISTS = 'mediastreamvalidator.parse_playlist_only';
 
-interface VersionChoiceProps {
-  tool: AvailableTool;
-  name: string;
-}
-
 /** A version of a link or of the log that is not here stays in view: the API would refuse it. */
-export function VersionChoice({ tool: { tool, latest, versions }, name }: VersionChoiceProps) {
+export function VersionChoice({ tool: { tool, latest, versions }, name }: { tool: AvailableTool; name: string }) {
   const wanted = usePlace().query.get(name) ?? '';
   const isKnown = wanted === '' || versions.some(({ version }) => version === wanted);
   const choices = [

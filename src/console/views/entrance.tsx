@@ -42,13 +42,7 @@ function useOtherTab(isUsed: boolean): void {
   }, [isUsed]);
 }
 
-interface ByIssuerProps {
-  issuers: SignInWays['issuers'];
-  to: string;
-  stays: boolean;
-}
-
-function ByIssuer({ issuers, to, stays }: ByIssuerProps) {
+function ByIssuer({ issuers, to, stays }: { issuers: SignInWays['issuers']; to: string; stays: boolean }) {
   useOtherTab(stays);
   return (
     <>

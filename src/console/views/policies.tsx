@@ -93,12 +93,6 @@ async function readPolicy(name: string, bearer: string, signal: AbortSignal): Pr
   }
 }
 
-interface OpenProps {
-  name: string;
-  saved: SavedPolicy | null;
-  bearer: string;
-}
-
 function Remove({ name, bearer }: { name: string; bearer: string }) {
   return (
     <AskFirst
@@ -117,7 +111,7 @@ function Remove({ name, bearer }: { name: string; bearer: string }) {
   );
 }
 
-function Open({ name, saved, bearer }: OpenProps) {
+function Open({ name, saved, bearer }: { name: string; saved: SavedPolicy | null; bearer: string }) {
   const user = useUser();
   const [text, setText] = useState(() => (saved ? policyText(saved.policy) : FIRST));
   const { busy, failure, start } = useWork();

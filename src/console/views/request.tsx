@@ -136,14 +136,8 @@ export function Request({ params }: { params: Record<string, string> }) {
 
 // The request once more at another version of a tool: one click sends it.
 
-interface OthersProps {
-  query: URLSearchParams;
-  tools: readonly AvailableTool[];
-  bearer: string;
-}
-
 /** Each takes one press: what comes of it is another page. */
-function Others({ query, tools, bearer }: OthersProps) {
+function Others({ query, tools, bearer }: { query: URLSearchParams; tools: readonly AvailableTool[]; bearer: string }) {
   const url = query.get(ADDRESS) ?? '';
   const again = async (tool: string, version: string): Promise<void> => {
     const other = changed(query, { [`${tool}.version`]: version });
