@@ -1,6 +1,6 @@
 /** What was used: figures of a time, in steps, how near the limits are, and for administrators who uses most. */
 import { useMemo } from 'preact/hooks';
-import { useAsked, useCall } from '../api/use_call.ts';
+import { useAsked } from '../api/use_call.ts';
 import { Chart } from '../parts/chart.tsx';
 import type { ChartData } from '../parts/chart_data.ts';
 import { amountColumn, countColumn, strangerColumn, timeColumn, Sums, Table, type Column } from '../parts/table.tsx';
@@ -114,64 +114,64 @@ const OUTCOMES = ['success', 'with-errors', 'error'];
 /** Shares of the whole time: whatever the steps are. */
 function BySourceAndTool({ asked }: { asked: Asked }) {
   const query = { ...asked, aggregation: 'no-aggregation' as const };
-  const sources = useCall('GET statistics/sources', { query });
-  const requests = useCall('GET statistics/requests', { query });
+  const both = useAsked(`shares ${JSON.stringify(query)}`, (signal) =>
+    Promise.all([
+      call('GET statistics/sources', { query, signal }),
+      call('GET statistics/requests', { query, signal }),
+    ] as const),
+  );
   return (
-    <div class="columns">
-      <Await asked={sources} what="the sources">
-        {(answer) => <Shares caption="By source" figures={summed(answer)} />}
-      </Await>
-      <Await asked={requests} what="the kinds">
-        {(answer) => {
-          const figures = summed(answer);
-          const kinds = Object.keys(figures).filter((name) => !OUTCOMES.includes(name));
-          return (
-            <>
-              <Shares caption="By kind" figures={figures} names={kinds} />
-              <Shares caption="By outcome" figures={figures} names={OUTCOMES} />
-            </>
-          );
-        }}
-      </Await>
-    </div>
+    <Await asked={both} what="the shares">
+      {([sources, requests]) => {
+        const figures = summed(requests);
+        const kinds = Object.keys(figures).filter((name) => !OUTCOMES.includes(name));
+        return (
+          <div class="columns">
+            <Shares caption="By source" figures={summed(sources)} />
+            <Shares caption="By kind" figures={figures} names={kinds} />
+            <Shares caption="By outcome" figures={figures} names={OUTCOMES} />
+          </div>
+        );
+      }}
+    </Await>
   );
 }
 
 function Figures({ asked }: { asked: Asked }) {
-  const usage = useCall('GET statistics/usage', { query: asked });
-  const queue = useCall('GET statistics/queue', { query: asked });
+  const both = useAsked(JSON.stringify(asked), (signal) =>
+    Promise.all([
+      call('GET statistics/usage', { query: asked, signal }),
+      call('GET statistics/queue', { query: asked, signal }),
+    ] as const),
+  );
   return (
-    <Await asked={usage} what="the usage">
-      {(used) => (
-        <Await asked={queue} what="the queue times">
-          {(queued) => {
-            const buckets = bucketsOf(used, queued);
-            if (buckets.length === 0)
-              return (
-                <Empty title="Nothing was used in this time">
-                  <p>Choose a longer time. Requests are counted when they have ended, at the time they were sent.</p>
-                  <a href={hrefOf('/tokens')}>Tokens to send requests with</a>
-                </Empty>
-              );
-            const total = addedUp(buckets);
-            return (
-              <>
-                <Sums
-                  sums={[
-                    ['Requests', count(total['request-count'] ?? 0)],
-                    ['Processing time', <Amount {...milliseconds(total['processing-time'] ?? 0)} />],
-                    ['Data', <Amount {...bytes(total['data-processed'] ?? 0)} />],
-                    ['Longest in the queue', <Amount {...milliseconds(Math.max(...buckets.map(longestIn)))} />],
-                  ]}
-                />
-                {asked.aggregation !== 'no-aggregation' && <Curves buckets={buckets} date={asked.date} />}
-                <Table caption="Usage" columns={COLUMNS} rows={buckets} keyOf={({ at, user }) => `${at} ${user}`} />
-                <BySourceAndTool asked={asked} />
-              </>
-            );
-          }}
-        </Await>
-      )}
+    <Await asked={both} what="the usage">
+      {(answers) => {
+        const buckets = bucketsOf(...answers);
+        if (buckets.length === 0)
+          return (
+            <Empty title="Nothing was used in this time">
+              <p>Choose a longer time. Requests are counted when they have ended, at the time they were sent.</p>
+              <a href={hrefOf('/tokens')}>Tokens to send requests with</a>
+            </Empty>
+          );
+        const total = addedUp(buckets);
+        return (
+          <>
+            <Sums
+              sums={[
+                ['Requests', count(total['request-count'] ?? 0)],
+                ['Processing time', <Amount {...milliseconds(total['processing-time'] ?? 0)} />],
+                ['Data', <Amount {...bytes(total['data-processed'] ?? 0)} />],
+                ['Longest in the queue', <Amount {...milliseconds(Math.max(...buckets.map(longestIn)))} />],
+              ]}
+            />
+            {asked.aggregation !== 'no-aggregation' && <Curves buckets={buckets} date={asked.date} />}
+            <Table caption="Usage" columns={COLUMNS} rows={buckets} keyOf={({ at, user }) => `${at} ${user}`} />
+            <BySourceAndTool asked={asked} />
+          </>
+        );
+      }}
     </Await>
   );
 }
