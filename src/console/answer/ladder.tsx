@@ -178,9 +178,7 @@ export function Ladder({ report, again }: LadderProps) {
   );
 }
 
-// One playlist of a ladder: its segments against the target, and its lines with what was found in them.
-
-// The lines of a playlist with their numbers, and the findings beside those that they name.
+// One playlist of a ladder: its segments against the target, and its lines with the findings that name them.
 
 /** Drawn at once: a browser draws this many in a moment. */
 const MOST_DRAWN = 500;
@@ -194,22 +192,13 @@ function lineOfSegment(lines: readonly string[], index: number): number | null {
   return found === -1 ? null : found + 1;
 }
 
-interface LinesProps {
-  url: string;
-  lines: readonly string[];
-  leftOut: number;
-  findings: readonly Message[];
-  /** The one that is looked for, from 1; null: none. */
-  at: number | null;
-  show: (line: number) => void;
-}
-
-function PlaylistLines({ url, lines, leftOut, findings, at, show }: LinesProps) {
+function PlaylistLines({ playlist, findings, at, show }: Omit<ShownPlaylistProps, 'again'>) {
+  const { lines, left_out: leftOut } = playlist.text!;
   const row = useRef<HTMLTableRowElement>(null);
   useEffect(() => {
     row.current?.scrollIntoView({ block: 'center' });
     row.current?.focus({ preventScroll: true });
-  }, [url, at]);
+  }, [playlist.url, at]);
   const part = Math.floor((Math.min(at ?? 1, lines.length) - 1) / MOST_DRAWN);
   const from = part * MOST_DRAWN;
   const choose = (to: number): void => show(to * MOST_DRAWN + 1);
@@ -264,8 +253,8 @@ function PlaylistLines({ url, lines, leftOut, findings, at, show }: LinesProps) 
 }
 
 interface ShownPlaylistProps {
-  playlist: HlsReport['playlists'][number];
-  findings: HlsReport['messages'];
+  playlist: Playlist;
+  findings: readonly Message[];
   /** A line that is looked for, from 1. */
   at: number | null;
   show: (line: number) => void;
@@ -305,14 +294,7 @@ function ShownPlaylist({ playlist, findings, at, show, again }: ShownPlaylistPro
               Line {count(at)} is not in the report: it has the first {count(lines.length)}.
             </p>
           )}
-          <PlaylistLines
-            url={playlist.url}
-            lines={lines}
-            leftOut={playlist.text?.left_out ?? 0}
-            findings={findings}
-            at={at}
-            show={show}
-          />
+          <PlaylistLines playlist={playlist} findings={findings} at={at} show={show} />
         </>
       )}
     </section>
