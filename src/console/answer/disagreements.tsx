@@ -1,20 +1,18 @@
 /** Where the tools disagree, and who is right. Fields on which they agree are one line. */
 import type { ProbeReport } from '../../api_types.ts';
 import { codeColumn, strangerColumn, Table, type Column } from '../parts/table.tsx';
+import { textOf } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/values.tsx';
 
 type Difference = NonNullable<ProbeReport['diff']>[number];
-
-const textOf = (value: unknown): string =>
-  value === null || value === undefined ? 'does not see it' : typeof value === 'string' ? value : JSON.stringify(value);
 
 const TOOLS = ['ffprobe', 'mediainfo'] as const;
 const WITH_PICTURES = [...TOOLS, 'bitstream'] as const;
 
 /** Of the pictures, nothing that is absent is denied. */
 const saidBy = (witness: (typeof WITH_PICTURES)[number], row: Difference): string =>
-  witness === 'bitstream' && row.bitstream === undefined ? '' : textOf(row[witness]);
+  textOf(row[witness] ?? undefined, witness === 'bitstream' ? '' : 'does not see it');
 
 function Confidence({ value }: { value: number | undefined }) {
   if (value === undefined) return <span class="unit">not measured</span>;

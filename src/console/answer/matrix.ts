@@ -10,7 +10,6 @@ type Value = ChangedField['values'][string];
 export type CellChange = 'new' | 'gone' | 'type' | 'value';
 
 export interface Cell {
-  run: string;
   /** Undefined: this version does not have the field. */
   value: Value | undefined;
   change: CellChange | null;
@@ -25,12 +24,8 @@ function changeOf(left: Value | undefined, value: Value | undefined): CellChange
 
 /** `runs`: those that were compared, in their order. */
 export function cellsOf({ values }: Pick<ChangedField, 'values'>, runs: readonly string[]): Cell[] {
-  return runs.map((run, at) => {
-    const value = Object.hasOwn(values, run) ? values[run] : undefined;
-    const before = at === 0 ? undefined : runs[at - 1]!;
-    const left = before !== undefined && Object.hasOwn(values, before) ? values[before] : undefined;
-    return { run, value, change: before === undefined ? null : changeOf(left, value) };
-  });
+  const all = runs.map((run) => (Object.hasOwn(values, run) ? values[run] : undefined));
+  return all.map((value, at) => ({ value, change: at === 0 ? null : changeOf(all[at - 1], value) }));
 }
 
 /** Whether one version was compared on two sources, and not versions on one. */

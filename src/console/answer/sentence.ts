@@ -114,7 +114,7 @@ export function signalsOf({ report, hls, c2pa, qc, policy, comparison }: Reports
     qc && { kind: toLookAt(findingsIn(qc)), text: several(findingsIn(qc), 'content finding'), tab: 'content' },
     comparison && {
       kind: toLookAt(comparison.summary.fields - comparison.summary.known),
-      text: `${several(comparison.summary.fields, 'field')} ${comparison.summary.fields === 1 ? 'changes' : 'change'}`,
+      text: several(comparison.summary.fields, 'changed field'),
       tab: 'versions',
     },
   ];

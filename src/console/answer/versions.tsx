@@ -1,7 +1,7 @@
 /** What several runs of a tool say differently: a field in each row, a version or a source in each column. */
 import { amountColumn, statusColumn, Table, type Column } from '../parts/table.tsx';
 import { FilterChoice } from '../parts/filters.tsx';
-import { milliseconds, several } from '../parts/figures.ts';
+import { milliseconds, several, textOf } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Mark, Stranger } from '../parts/values.tsx';
 import { usePlace } from '../router.ts';
@@ -14,9 +14,6 @@ import {
   type ComparedRun,
   type StoredComparison,
 } from './matrix.ts';
-
-const textOf = (value: Cell['value']): string =>
-  value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
 
 function CellOf({ cell: { value, change } }: { cell: Cell }) {
   return (
@@ -110,7 +107,7 @@ export function Versions({ comparison }: { comparison: StoredComparison }) {
               : `${several(runs.filter((run) => run.tool === tool).length, 'version')} of ${tool}`,
           )
           .join(', ')}
-        . {summary.fields === 0 ? 'No field changes' : `${several(summary.fields, 'field')} ${verb(summary.fields)}`}
+        . {summary.fields === 0 ? 'No field changes' : several(summary.fields, 'changed field')}
         {summary.known > 0 && `, ${summary.known} as intended`}.
       </p>
       {fields.length > 0 && (
@@ -158,5 +155,3 @@ export function Versions({ comparison }: { comparison: StoredComparison }) {
     </>
   );
 }
-
-const verb = (many: number): string => (many === 1 ? 'changes' : 'change');

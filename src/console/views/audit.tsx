@@ -3,6 +3,7 @@ import { queryPairs, targetOf } from '../../api_calls.ts';
 import type { AuditChange, AuditEntry } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { choices, FilterChoice, FilterText, oneOf, RangeFilter, rangeIn } from '../parts/filters.tsx';
+import { textOf } from '../parts/figures.ts';
 import { Await, Empty } from '../parts/states.tsx';
 import { statusColumn, strangerColumn, Table, timeColumn, useListing, type Column } from '../parts/table.tsx';
 import { Stranger } from '../parts/values.tsx';
@@ -10,11 +11,8 @@ import { usePlace } from '../router.ts';
 
 const OUTCOMES = ['done', 'denied'] as const;
 
-const valueText = (value: unknown): string =>
-  value === undefined ? 'none' : typeof value === 'string' ? value : JSON.stringify(value);
-
 const changeText = ({ field, before, after, redacted }: AuditChange): string =>
-  `${field}: ${redacted ?? `${valueText(before)} → ${valueText(after)}`}`;
+  `${field}: ${redacted ?? `${textOf(before, 'none')} → ${textOf(after, 'none')}`}`;
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
   timeColumn('Time', ({ time }) => time, { sort: 'time' }),
