@@ -324,12 +324,9 @@ function durationsOf(playlist: Playlist): Durations | null {
   };
 }
 
-/** A duration counts as it is rounded: 6.4 s is within a target of 6 s. */
-const isLong = (seconds: number, { target }: Durations): boolean => target !== null && Math.round(seconds) > target;
-
-/** Of the segment or of what was measured of it. */
-const isLongAt = (index: number, durations: Durations): boolean =>
-  isLong(durations.declared[index]!, durations) || isLong(durations.measured.get(index) ?? 0, durations);
+/** The segment or what was measured of it. A duration counts as it is rounded: 6.4 s is within a target of 6 s. */
+const isLongAt = (index: number, { declared, measured, target }: Durations): boolean =>
+  target !== null && Math.round(Math.max(declared[index]!, measured.get(index) ?? 0)) > target;
 
 const longOf = (durations: Durations): number[] =>
   [...durations.declared.keys()].filter((index) => isLongAt(index, durations));

@@ -11,7 +11,15 @@ import { withAnyToken } from '../parts/with_token.tsx';
 type Rule = PolicyResult['rules'][number];
 type Outcome = Rule['outcome'];
 
-const ORDER: readonly Outcome[] = ['fail', 'unknown', 'warn', 'pass', 'not-applicable'];
+/** The worst first. */
+const TALLY: Record<Outcome, string> = {
+  fail: 'failed',
+  unknown: 'could not be judged',
+  warn: 'warned',
+  pass: 'passed',
+  'not-applicable': 'did not apply',
+};
+const ORDER = Object.keys(TALLY) as Outcome[];
 
 /** Those of each outcome that there is, the worst first. */
 export function byOutcome<T>(all: readonly T[], outcomeOf: (one: T) => Outcome): [Outcome, T[]][] {
@@ -47,14 +55,6 @@ const COLUMNS: readonly Column<Rule>[] = [
   strangerColumn('Wanted', ({ expected }) => expected, { most: 120, none: null }),
   strangerColumn('In words', ({ message }) => message),
 ];
-
-const TALLY: Record<Outcome, string> = {
-  fail: 'failed',
-  unknown: 'could not be judged',
-  warn: 'warned',
-  pass: 'passed',
-  'not-applicable': 'did not apply',
-};
 
 const FORMATS = [
   ['junit', 'JUnit', 'xml'],

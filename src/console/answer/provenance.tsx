@@ -5,21 +5,20 @@ import { Empty } from '../parts/states.tsx';
 import { Status, Stranger } from '../parts/values.tsx';
 
 type Manifest = C2paReport['manifests'][string];
-interface Check {
-  outcome: 'failed' | 'passed' | 'remark';
-  code: string;
-  explanation: string;
-}
 
-function checksOf({ validation_results: results }: C2paReport): Check[] {
-  const { failure = [], success = [], informational = [] } = results?.activeManifest ?? {};
-  const check =
-    (outcome: Check['outcome']) =>
-    ({ code, explanation = '' }: { code: string; explanation?: string }): Check => ({ outcome, code, explanation });
-  return [...failure.map(check('failed')), ...informational.map(check('remark')), ...success.map(check('passed'))];
-}
+/** The worst first. */
+const OUTCOMES = [
+  ['failed', 'failure'],
+  ['remark', 'informational'],
+  ['passed', 'success'],
+] as const;
 
-const CHECKS: readonly Column<Check>[] = [
+const checksOf = ({ validation_results: results }: C2paReport) =>
+  OUTCOMES.flatMap(([outcome, member]) =>
+    (results?.activeManifest?.[member] ?? []).map((check) => ({ ...check, outcome })),
+  );
+
+const CHECKS: readonly Column<ReturnType<typeof checksOf>[number]>[] = [
   statusColumn('Outcome', ({ outcome }) => outcome),
   strangerColumn('Check', ({ code }) => code),
   strangerColumn('In words', ({ explanation }) => explanation),
