@@ -208,9 +208,7 @@ function Shown({ answer, output }: { answer: OpenAnswer; output: Output }) {
           {several(output.characters, 'character')} in {several(output.rows, 'row')}
         </span>
         {output.characters <= MOST_COPIED && (
-          <Copy text={async () => (await whole()).text()} label={`Copy the output of ${output.title}`}>
-            Copy
-          </Copy>
+          <Copy text={async () => (await whole()).text()} label={`Copy the output of ${output.title}`} />
         )}
         <WorkButton
           work={async () => download(`${answer.facts.id}-${output.name}.txt`, await whole())}

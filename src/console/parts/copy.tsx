@@ -26,12 +26,12 @@ async function toClipboard(text: string): Promise<void> {
 interface CopyProps {
   /** Asked for when it is copied: it may be long. */
   text: () => string | Promise<string>;
-  children: string;
+  children?: string;
   /** What is copied, where the words of the button do not say it. */
   label?: string;
 }
 
-export function Copy({ text, children, label }: CopyProps) {
+export function Copy({ text, children = 'Copy', label }: CopyProps) {
   const [done, setDone] = useState<string | null>(null);
   const timer = useRef(0);
   const copy = () => {

@@ -65,8 +65,9 @@ function useSource({ token, tools }: ReadyProps) {
   return { url, setUrl, file, setFile, sent, secrets, setSecrets, start };
 }
 
-function Composed(props: ReadyProps) {
-  const { tools, policies, samples } = props;
+function Ready(props: ReadyProps) {
+  const { token, tools, policies, samples } = props;
+  useEffect(() => go('/playground', withoutDefaults(placeNow().query, tools), true), []);
   const { query } = usePlace();
   const { url, setUrl, file, setFile, sent, secrets, setSecrets, start } = useSource(props);
   const { busy, failure, start: work } = useWork();
@@ -75,8 +76,13 @@ function Composed(props: ReadyProps) {
     setFile(null);
     return work(sample.url, () => start(ofSample(query, sample), sample.url, null));
   };
+  const sample = samples.length > 0 ? ' or choose a sample' : '';
   return (
-    <>
+    <Bench
+      token={token}
+      title="The answer appears here"
+      hint={`Enter an address, drop a file${sample}, then choose Run.`}
+    >
       <Form submit="Run" wide work={() => start(query, url, file)}>
         <Address name={ADDRESS} label="Address of the media" url={url} change={setUrl} off={file !== null} />
         <Samples samples={samples} take={(sample) => void take(sample)} busy={busy !== null} />
@@ -112,21 +118,6 @@ function Composed(props: ReadyProps) {
         {file === null && <OwnersSecrets secrets={secrets} change={setSecrets} />}
       </Form>
       <CopyAs url={url} tools={tools} />
-    </>
-  );
-}
-
-function Ready(props: ReadyProps) {
-  const { token, tools, samples } = props;
-  useEffect(() => go('/playground', withoutDefaults(placeNow().query, tools), true), []);
-  const sample = samples.length > 0 ? ' or choose a sample' : '';
-  return (
-    <Bench
-      token={token}
-      title="The answer appears here"
-      hint={`Enter an address, drop a file${sample}, then choose Run.`}
-    >
-      <Composed {...props} />
     </Bench>
   );
 }
@@ -187,9 +178,7 @@ function CopyAs({ url, tools }: { url: string; tools: readonly AvailableTool[] }
               </span>
             ))}
           </pre>
-          <Copy text={() => text} label={`Copy as ${name}`}>
-            Copy
-          </Copy>
+          <Copy text={() => text} label={`Copy as ${name}`} />
         </details>
       ))}
       <p class="help">Headers, cookies, credentials and files are in no copy.</p>

@@ -90,10 +90,7 @@ function Around({ facts }: { facts: Facts }) {
     [
       'Id',
       <>
-        <code>{id}</code>{' '}
-        <Copy text={() => id} label="Copy the id">
-          Copy
-        </Copy>
+        <code>{id}</code> <Copy text={() => id} label="Copy the id" />
       </>,
     ],
   ] as const;
@@ -222,11 +219,7 @@ function Links({ id, close }: { id: string; close: () => void }) {
       </Form>
       {made !== null && (
         <p class="secret">
-          <code>{made}</code>{' '}
-          <Copy text={() => made} label="Copy the link">
-            Copy
-          </Copy>{' '}
-          It is shown this once.
+          <code>{made}</code> <Copy text={() => made} label="Copy the link" /> It is shown this once.
         </p>
       )}
       <Await asked={asked} what="the links">
