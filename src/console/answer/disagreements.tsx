@@ -70,20 +70,18 @@ export function Disagreements({ report }: { report: ProbeReport }) {
   const { diff } = report;
   return (
     <>
-      {diff === undefined && (
+      {diff === undefined ? (
         <Empty title="The differences were left out">
           <p>
             The request had <code>probe_report.diff</code> switched off.
           </p>
         </Empty>
-      )}
-      {diff?.length === 0 && (
-        <Empty title="The tools agree">
-          <p>Or one of them gave no result: the overview says so.</p>
-        </Empty>
-      )}
-      {diff !== undefined && diff.length > 0 && (
-        <Table caption="Disagreements" columns={columnsOf(diff)} rows={diff} keyOf={({ path }) => path} />
+      ) : (
+        <Table caption="Disagreements" columns={columnsOf(diff)} rows={diff} keyOf={({ path }) => path}>
+          <Empty title="The tools agree">
+            <p>Or one of them gave no result: the overview says so.</p>
+          </Empty>
+        </Table>
       )}
       <Agreed report={report} />
     </>

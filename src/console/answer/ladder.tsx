@@ -143,18 +143,16 @@ export function Ladder({ report, again }: LadderProps) {
           />
         </>
       )}
-      {messages.length === 0 ? (
+      <Table
+        caption="Findings"
+        columns={messageColumns((url) => playlists.findIndex((one) => one.url === url))}
+        rows={messages}
+        keyOf={({ code, url, line: own, message }) => `${code} ${url} ${own} ${message}`}
+      >
         <Empty title="No rule found anything">
           <p>{count(summary.segments_measured)} segments were measured.</p>
         </Empty>
-      ) : (
-        <Table
-          caption="Findings"
-          columns={messageColumns((url) => playlists.findIndex((one) => one.url === url))}
-          rows={messages}
-          keyOf={({ code, url, line: own, message }) => `${code} ${url} ${own} ${message}`}
-        />
-      )}
+      </Table>
       {summary.untold > 0 && <p>{count(summary.untold)} further findings are not listed.</p>}
       {playlists.length > 0 && (
         <Table

@@ -36,6 +36,8 @@ export interface TableProps<Row> {
   echo?: Echo;
   /** The pointer or the focus is on the link to a page: it may be asked for. */
   ahead?: (page: number) => void;
+  /** Stands in its place where there are no rows at all. */
+  children?: ComponentChildren;
 }
 
 /** Page and order as the address has them, for the call. */
@@ -107,7 +109,8 @@ function Pages({ of: { page, limit, total, 'total-is': totalIs }, ahead }: Pages
   );
 }
 
-export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead }: TableProps<Row>) {
+export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead, children }: TableProps<Row>) {
+  if (children && (echo?.pagination.total ?? rows.length) === 0) return <>{children}</>;
   const shown = columns.filter(({ hidden }) => !hidden);
   return (
     <section class="listing">

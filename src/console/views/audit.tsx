@@ -71,15 +71,13 @@ export function Audit() {
         </a>
       </p>
       <Await asked={asked} what="the audit log">
-        {({ entries, ...echo }) =>
-          echo.pagination.total === 0 ? (
+        {({ entries, ...echo }) => (
+          <Table caption="Audit log" columns={COLUMNS} rows={entries} keyOf={({ id }) => id} echo={echo}>
             <Empty title="No entries in this time">
               <p>Each change, each sight of a secret and each call that was denied is listed here.</p>
             </Empty>
-          ) : (
-            <Table caption="Audit log" columns={COLUMNS} rows={entries} keyOf={({ id }) => id} echo={echo} />
-          )
-        }
+          </Table>
+        )}
       </Await>
     </>
   );

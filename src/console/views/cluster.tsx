@@ -120,16 +120,14 @@ function Faults({ state: { faults, 'left-out': leftOut } }: { state: ClusterStat
           ...dependencies,
         ]}
       />
-      {faults.events.length === 0 ? (
+      <Table
+        caption="Events"
+        columns={EVENTS}
+        rows={faults.events}
+        keyOf={({ kind, object, reason, message }) => `${kind} ${object} ${reason} ${message}`}
+      >
         <p>No Events.</p>
-      ) : (
-        <Table
-          caption="Events"
-          columns={EVENTS}
-          rows={faults.events}
-          keyOf={({ kind, object, reason, message }) => `${kind} ${object} ${reason} ${message}`}
-        />
-      )}
+      </Table>
     </Part>
   );
 }
@@ -238,21 +236,17 @@ function Part({ title, leftOut, children }: { title: string; leftOut: number; ch
   );
 }
 
-interface TablePartProps<Row> extends Pick<TableProps<Row>, 'columns' | 'rows' | 'keyOf'> {
+interface TablePartProps<Row> extends Omit<TableProps<Row>, 'caption'> {
   title: string;
   leftOut?: number;
-  /** Said where there are no rows. */
-  none?: string;
 }
 
 /** A table under a heading of the same name. */
-function TablePart<Row>({ title, leftOut = 0, none, ...table }: TablePartProps<Row>) {
-  return (
-    <Part title={title} leftOut={leftOut}>
-      {none !== undefined && table.rows.length === 0 ? <p>{none}</p> : <Table caption={title} {...table} />}
-    </Part>
-  );
-}
+const TablePart = <Row,>({ title, leftOut = 0, ...table }: TablePartProps<Row>) => (
+  <Part title={title} leftOut={leftOut}>
+    <Table caption={title} {...table} />
+  </Part>
+);
 
 const wallsOf = ({ isolation }: ClusterPool): string =>
   isolation.map(({ wall, status, required }) => `${wall}: ${status}${required ? ' (required)' : ''}`).join('; ');
@@ -341,16 +335,18 @@ function ClusterTables({ state, names }: { state: ClusterState; names: Names }) 
         rows={queue.accounts}
         keyOf={({ account }) => account}
         leftOut={leftOut.accounts}
-        none="No account has a job."
-      />
+      >
+        <p>No account has a job.</p>
+      </TablePart>
       <TablePart
         title="Runners"
         columns={runnerColumns(names)}
         rows={runners}
         keyOf={({ pod }) => pod}
         leftOut={leftOut.runners}
-        none="There are no runners."
-      />
+      >
+        <p>There are no runners.</p>
+      </TablePart>
       <TablePart
         title="Tools"
         columns={TOOLS}

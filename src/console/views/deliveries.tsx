@@ -86,24 +86,16 @@ export function Deliveries() {
         <FilterText name="request" label="Request" placeholder="id of a request" />
       </search>
       <Await asked={asked} what="the deliveries">
-        {({ webhooks, ...echo }) =>
-          echo.pagination.total === 0 ? (
+        {({ webhooks, ...echo }) => (
+          <Table caption="Deliveries" columns={columnsOf(sendAgain)} rows={webhooks} keyOf={({ id }) => id} echo={echo}>
             <Empty title="There are no deliveries">
               <p>
                 A request with <code>webhook_url</code> is answered at once, and its result is sent to that address when
                 it has ended. Each attempt is listed here.
               </p>
             </Empty>
-          ) : (
-            <Table
-              caption="Deliveries"
-              columns={columnsOf(sendAgain)}
-              rows={webhooks}
-              keyOf={({ id }) => id}
-              echo={echo}
-            />
-          )
-        }
+          </Table>
+        )}
       </Await>
     </>
   );

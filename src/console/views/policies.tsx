@@ -53,15 +53,13 @@ export const Policies = () => (
       <PolicyName label="Name of a new policy" placeholder="house-delivery" />
     </Form>
     <WithToken what="the policies" read={read}>
-      {({ policies }) =>
-        policies.length === 0 ? (
+      {({ policies }) => (
+        <Table caption="Policies" columns={COLUMNS} rows={policies} keyOf={({ name }) => name}>
           <Empty title="There are no policies">
             <p>A policy is a list of rules about a file. A request that names it is judged by it.</p>
           </Empty>
-        ) : (
-          <Table caption="Policies" columns={COLUMNS} rows={policies} keyOf={({ name }) => name} />
-        )
-      }
+        </Table>
+      )}
     </WithToken>
   </>
 );

@@ -152,22 +152,6 @@ interface ListedProps {
 }
 
 function Listed({ answer: { log, pagination, sort }, total, filtered, names, ahead }: ListedProps) {
-  if (pagination.total === 0)
-    return filtered ? (
-      <Empty title="No request matches">
-        <p>Take a filter away, or choose a longer time.</p>
-        <p>
-          <a href={hrefOf('/requests')}>Without filters</a>
-        </p>
-      </Empty>
-    ) : (
-      <Empty title="No requests in this time">
-        <p>Choose a longer time, or probe a file: it is listed here when it has ended.</p>
-        <p>
-          <a href={hrefOf('/playground')}>Open the playground</a>
-        </p>
-      </Empty>
-    );
   return (
     <Table
       caption="Requests"
@@ -176,7 +160,23 @@ function Listed({ answer: { log, pagination, sort }, total, filtered, names, ahe
       keyOf={({ id }) => id}
       echo={{ pagination: total === null ? pagination : { ...pagination, total, 'total-is': 'exact' }, sort }}
       ahead={ahead}
-    />
+    >
+      {filtered ? (
+        <Empty title="No request matches">
+          <p>Take a filter away, or choose a longer time.</p>
+          <p>
+            <a href={hrefOf('/requests')}>Without filters</a>
+          </p>
+        </Empty>
+      ) : (
+        <Empty title="No requests in this time">
+          <p>Choose a longer time, or probe a file: it is listed here when it has ended.</p>
+          <p>
+            <a href={hrefOf('/playground')}>Open the playground</a>
+          </p>
+        </Empty>
+      )}
+    </Table>
   );
 }
 

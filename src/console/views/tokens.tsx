@@ -83,15 +83,13 @@ export function Tokens() {
       )}
       {made && <Made token={made} close={() => setMade(null)} />}
       <Await asked={asked} what="the tokens">
-        {({ 'api-tokens': tokens, ...echo }) =>
-          echo.pagination.total === 0 ? (
+        {({ 'api-tokens': tokens, ...echo }) => (
+          <Table caption="Tokens" columns={COLUMNS} rows={tokens} keyOf={({ id }) => id} echo={echo}>
             <Empty title="There are no tokens">
               <p>A token lets a program probe files in your name, within limits that you set. Make one to begin.</p>
             </Empty>
-          ) : (
-            <Table caption="Tokens" columns={COLUMNS} rows={tokens} keyOf={({ id }) => id} echo={echo} />
-          )
-        }
+          </Table>
+        )}
       </Await>
     </>
   );
