@@ -3,16 +3,17 @@ import type { ProbeReport } from '../../api_types.ts';
 import { bytes, count, joined, kilobits, said, several } from '../parts/figures.ts';
 import { Stranger } from '../parts/values.tsx';
 import { Facts } from '../parts/table.tsx';
-import { rateOf } from './sentence.ts';
+import { rateOf, sizeOf } from './sentence.ts';
 
 type Stream = ProbeReport['streams'][number];
 
 const rateIn = ({ average = 0 }: { average?: number } = {}): string => (average === 0 ? '' : kilobits(average));
 
-function pictureOrSound({ size, frame_rate: rate, scan_type: scan, sample_rate: samples, channels }: Stream): string {
+function pictureOrSound(stream: Stream): string {
+  const { scan_type: scan, sample_rate: samples, channels } = stream;
   return joined(', ', [
-    size?.width !== undefined && size.height !== undefined && `${size.width}x${size.height}`,
-    rate !== undefined && rate.numerator > 0 && `${rateOf(rate)} fps`,
+    sizeOf(stream),
+    rateOf(stream),
     scan,
     samples !== undefined && `${count(samples)} Hz`,
     channels !== undefined && several(channels, 'channel'),

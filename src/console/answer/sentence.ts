@@ -19,18 +19,16 @@ const CODECS: Record<string, string> = {
 };
 const CHANNELS: Record<number, string> = { 1: 'mono', 2: 'stereo', 6: '5.1', 8: '7.1' };
 
-const rounded = (value: number): string => String(Math.round(value * 1000) / 1000);
+export const sizeOf = ({ size }: Stream) =>
+  size?.width !== undefined && size.height !== undefined && `${size.width}x${size.height}`;
 
-export const rateOf = ({ numerator, denominator }: { numerator: number; denominator: number }): string =>
-  rounded(numerator / denominator);
+export const rateOf = ({ frame_rate: rate }: Stream) =>
+  rate !== undefined && rate.numerator > 0 && `${Math.round((rate.numerator / rate.denominator) * 1000) / 1000} fps`;
 
-function videoOf({ codec, size, frame_rate: rate }: Stream): string {
-  const name = codec?.name ?? 'video';
-  return joined(' ', [
-    CODECS[name] ?? name,
-    size?.width !== undefined && size.height !== undefined && `${size.width}x${size.height}`,
-    rate !== undefined && rate.numerator > 0 && `at ${rateOf(rate)} fps`,
-  ]);
+function videoOf(stream: Stream): string {
+  const name = stream.codec?.name ?? 'video';
+  const rate = rateOf(stream);
+  return joined(' ', [CODECS[name] ?? name, sizeOf(stream), rate && `at ${rate}`]);
 }
 
 function audioOf({ codec, channels }: Stream): string {
