@@ -108,7 +108,7 @@ function tabsOf(answer: OpenAnswer): Tab[] {
       name: 'ladder',
       title: 'Ladder',
       count: hls.variants.length,
-      show: () => <Ladder report={hls} again={withLines(answer)} />,
+      show: () => <Ladder report={hls} linkForLines={withLines(answer)} />,
     },
     c2pa && { name: 'provenance', title: 'Provenance', show: () => <Provenance report={c2pa} /> },
     qc && { name: 'content', title: 'Content checks', show: () => <Content report={qc} /> },

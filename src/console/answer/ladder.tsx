@@ -112,13 +112,7 @@ function shownOf(playlists: readonly Playlist[], query: URLSearchParams): number
   return Math.max(0, worst === -1 ? playlists.findIndex(({ segments }) => segments !== null) : worst);
 }
 
-interface LadderProps {
-  report: HlsReport;
-  /** Of the playground, to ask for the lines of the playlists. */
-  again: string;
-}
-
-export function Ladder({ report, again }: LadderProps) {
+export function Ladder({ report, linkForLines }: { report: HlsReport; linkForLines: string }) {
   const { query } = usePlace();
   const { variants, messages, summary, playlists } = report;
   const shown = shownOf(playlists, query);
@@ -169,7 +163,7 @@ export function Ladder({ report, again }: LadderProps) {
           findings={messages.filter(({ url }) => url === playlist.url)}
           at={Number.isInteger(line) && line > 0 ? line : null}
           show={show}
-          again={again}
+          linkForLines={linkForLines}
         />
       )}
     </>
@@ -190,7 +184,7 @@ function lineOfSegment(lines: readonly string[], index: number): number | null {
   return found === -1 ? null : found + 1;
 }
 
-function PlaylistLines({ playlist, findings, at, show }: Omit<ShownPlaylistProps, 'again'>) {
+function PlaylistLines({ playlist, findings, at, show }: Omit<ShownPlaylistProps, 'linkForLines'>) {
   const { lines, left_out: leftOut } = playlist.text!;
   const row = useRef<HTMLTableRowElement>(null);
   useEffect(() => {
@@ -256,10 +250,10 @@ interface ShownPlaylistProps {
   /** A line that is looked for, from 1. */
   at: number | null;
   show: (line: number) => void;
-  again: string;
+  linkForLines: string;
 }
 
-function ShownPlaylist({ playlist, findings, at, show, again }: ShownPlaylistProps) {
+function ShownPlaylist({ playlist, findings, at, show, linkForLines }: ShownPlaylistProps) {
   const durations = durationsOf(playlist);
   // Reports on record from before the lines were in them have none.
   const lines = playlist.text?.lines ?? [];
@@ -282,7 +276,7 @@ function ShownPlaylist({ playlist, findings, at, show, again }: ShownPlaylistPro
         <Empty title="The lines of the playlist are not in this report">
           <p>
             They are sent on request, by <code>enable_playlist_text</code>.{' '}
-            <a href={again}>Read again with the lines</a>
+            <a href={linkForLines}>Read again with the lines</a>
           </p>
         </Empty>
       ) : (

@@ -3,14 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Form } from './form.tsx';
 
-interface DialogProps {
-  title: string;
-  /** None: it cannot be closed without an answer. */
-  close?: () => void;
-  children: ComponentChildren;
-}
-
-export function Dialog({ title, close, children }: DialogProps) {
+/** Without `close` only an answer closes it. */
+export function Dialog({ title, close, children }: { title: string; close?: () => void; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {

@@ -60,15 +60,8 @@ export function Form({ submit, work, children, danger = false, done, wide = fals
   );
 }
 
-interface WorkButtonProps {
-  work: () => Promise<void>;
-  /** What it is about, where its words do not say it. */
-  label?: string;
-  children: string;
-}
-
-/** A small button that works at once, without a form. */
-export function WorkButton({ work, label, children }: WorkButtonProps) {
+/** A small button that works at once, without a form. `label`: where its words do not say what it is about. */
+export function WorkButton({ work, label, children }: { work: () => Promise<void>; label?: string; children: string }) {
   const { busy, failure, start } = useWork();
   const press = (): void => void start(children, work);
   return (

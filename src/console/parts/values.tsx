@@ -26,13 +26,8 @@ const SIGNS: readonly (readonly [sign: string, kind: string, words: readonly str
 /** Kinds of requests, as the navigation and the tabs call them. */
 export const KIND_NAMES = { file: 'file', msv: 'HLS', c2pa: 'C2PA', compare: 'comparison' } as const;
 
-interface StatusProps {
-  of: string;
-  /** Stands in place of the word, which is still read out. */
-  name?: string;
-}
-
-export function Status({ of, name }: StatusProps) {
+/** `name` stands in place of the word, which is still read out. */
+export function Status({ of, name }: { of: string; name?: string }) {
   const [sign, kind] = SIGNS.find(([, , words]) => words.includes(of)) ?? ['–', 'none'];
   return (
     <span class={`status ${kind}`}>

@@ -64,14 +64,8 @@ export function Choice({ name, label, values, help }: ChoiceProps) {
   );
 }
 
-interface OptionProps {
-  tool: string;
-  option: ToolOption;
-  /** Fewer than all, where the chosen version has fewer. */
-  values: readonly string[];
-}
-
-function OptionField({ tool, option, values }: OptionProps) {
+/** `values`: those of the chosen version, which may have fewer than others. */
+function OptionField({ tool, option, values }: { tool: string; option: ToolOption; values: readonly string[] }) {
   const name = `${tool}.${option.name}`;
   const value = usePlace().query.get(name);
   if (option.type === 'boolean')

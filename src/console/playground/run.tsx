@@ -130,14 +130,8 @@ function useRun(id: string, bearer: string): RunState & { again: () => void } {
   return { ...state, again: () => setRound((before) => before + 1) };
 }
 
-interface EndedProps {
-  id: string;
-  failure: Failure | null;
-  /** As it stood when it was last asked about. */
-  standing: Standing | null;
-}
-
-function Ended({ id, failure, standing }: EndedProps) {
+/** `standing`: when it was last asked about. */
+function Ended({ id, failure, standing }: { id: string; failure: Failure | null; standing: Standing | null }) {
   const asked = useAsked(`answer ${id}`, (signal) => openAnswer(id, signal));
   const known = asked.data ? timesOfRecord(asked.data.facts) : standing ? timesOfStanding(standing) : {};
   return (

@@ -68,18 +68,12 @@ function askAhead(query: LogQuery): void {
   answer.catch(() => askedAhead.delete(key));
 }
 
-async function read(query: LogQuery, signal: AbortSignal): Promise<LogPage> {
-  const key = JSON.stringify(query);
+async function read(key: string, query: LogQuery, signal: AbortSignal): Promise<LogPage> {
   const there = askedAhead.get(key);
   askedAhead.delete(key);
   const answer = there && isFresh(there) ? await there.answer : await logPage(query, signal);
   put(shown, key, answer);
   return answer;
-}
-
-function useLog(query: LogQuery): Asked<LogPage> {
-  const key = JSON.stringify(query);
-  return useAsked(key, (signal) => read(query, signal), shown.get(key));
 }
 
 interface NamesOfRows {
@@ -208,7 +202,9 @@ export function Requests() {
     pagination: { ...pagination, page, total: 'at-least' },
   });
   const filter = filterIn(query);
-  const asked = useLog(pageOf(filter, pagination.page));
+  const wanted = pageOf(filter, pagination.page);
+  const key = JSON.stringify(wanted);
+  const asked = useAsked(key, (signal) => read(key, wanted, signal), shown.get(key));
   const askForPage = (page: number) => askAhead(pageOf(filter, page));
   const askForFirst = (other: URLSearchParams) => askAhead(pageOf(filterIn(other), 1));
   const total = useTotal(filter, asked);
