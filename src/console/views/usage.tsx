@@ -93,20 +93,15 @@ function Curves({ buckets, date }: { buckets: readonly Bucket[]; date: Range }) 
   );
 }
 
-interface SharesProps {
-  caption: string;
-  figures: Record<string, number>;
-  /** Of which there are rows. */
-  names?: readonly string[];
-}
+type Share = [name: string, requests: number];
 
-function Shares({ caption, figures, names = Object.keys(figures) }: SharesProps) {
-  const shares = names.flatMap((name) => (figures[name] ? [{ name, requests: figures[name] }] : []));
-  const columns: readonly Column<(typeof shares)[number]>[] = [
-    { title: caption, text: ({ name }) => name },
-    countColumn('Requests', ({ requests }) => requests),
+function Shares({ caption, shares }: { caption: string; shares: readonly Share[] }) {
+  const columns: readonly Column<Share>[] = [
+    { title: caption, text: ([name]) => name },
+    countColumn('Requests', ([, requests]) => requests),
   ];
-  return <Table caption={caption} columns={columns} rows={shares} keyOf={({ name }) => name} />;
+  const rows = shares.filter(([, requests]) => requests > 0);
+  return <Table caption={caption} columns={columns} rows={rows} keyOf={([name]) => name} />;
 }
 
 const OUTCOMES = ['success', 'with-errors', 'error'];
@@ -123,13 +118,12 @@ function BySourceAndTool({ asked }: { asked: Asked }) {
   return (
     <Await asked={both} what="the shares">
       {([sources, requests]) => {
-        const figures = summed(requests);
-        const kinds = Object.keys(figures).filter((name) => !OUTCOMES.includes(name));
+        const shares = Object.entries(summed(requests));
         return (
           <div class="columns">
-            <Shares caption="By source" figures={summed(sources)} />
-            <Shares caption="By kind" figures={figures} names={kinds} />
-            <Shares caption="By outcome" figures={figures} names={OUTCOMES} />
+            <Shares caption="By source" shares={Object.entries(summed(sources))} />
+            <Shares caption="By kind" shares={shares.filter(([name]) => !OUTCOMES.includes(name))} />
+            <Shares caption="By outcome" shares={shares.filter(([name]) => OUTCOMES.includes(name))} />
           </div>
         );
       }}
