@@ -29,10 +29,8 @@ function makeList() {
     made: () => ({ count, starts, depths }),
     add(start: number, depth: number) {
       if (count === starts.length) {
-        const [moreStarts, moreDepths] = [new Uint32Array(count * 2), new Uint8Array(count * 2)];
-        moreStarts.set(starts);
-        moreDepths.set(depths);
-        [starts, depths] = [moreStarts, moreDepths];
+        starts = new Uint32Array(starts.buffer.transfer(8 * count));
+        depths = new Uint8Array(depths.buffer.transfer(2 * count));
       }
       starts[count] = start;
       depths[count] = Math.min(depth, DEEPEST);
