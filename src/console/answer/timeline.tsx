@@ -75,25 +75,6 @@ function chartsOf(stream: StreamTimeline) {
   ];
 }
 
-interface StreamProps {
-  stream: StreamTimeline;
-  charts: ReturnType<typeof chartsOf>;
-  view: View;
-  at: number;
-  move: (to: number) => void;
-  choose: (from: number, to: number) => void;
-}
-
-const Stream = ({ stream, charts, at, ...shared }: StreamProps) => (
-  <div class="stream">
-    <StreamFacts stream={stream} />
-    {charts.map((chart) => (
-      <Chart key={chart.label} {...chart} xText={shortSeconds} at={at} {...shared} />
-    ))}
-    <MomentLine stream={stream} at={at} />
-  </div>
-);
-
 /** What is in view stands in the address. */
 function useView(whole: View) {
   const { query } = usePlace();
@@ -165,7 +146,13 @@ function Figure({ streams, whole }: { streams: readonly StreamTimeline[]; whole:
         onKeyDown={press}
       >
         {streams.map((stream, index) => (
-          <Stream key={stream.index} {...{ stream, view, at, choose }} charts={charts[index]!} move={setAt} />
+          <div key={stream.index}>
+            <StreamFacts stream={stream} />
+            {charts[index]!.map((chart) => (
+              <Chart key={chart.label} {...chart} {...{ view, at, choose }} xText={shortSeconds} move={setAt} />
+            ))}
+            <MomentLine stream={stream} at={at} />
+          </div>
         ))}
       </div>
       {charts.flat().map(({ label, data, yText }) => (

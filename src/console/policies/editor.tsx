@@ -55,33 +55,6 @@ function useCompletion({ text, change }: Pick<EditorProps, 'text' | 'change'>) {
   return { area, names: completion?.names ?? null, at, complete, press, type, close };
 }
 
-interface NamesProps {
-  id: string;
-  names: readonly string[];
-  at: number;
-  choose: (name: string) => void;
-}
-
-const Names = ({ id, names, at, choose }: NamesProps) => (
-  <ul id={`${id}-names`} role="listbox" aria-label="Fields" class="names">
-    {names.map((name, index) => (
-      <li
-        key={name}
-        id={`${id}-${index}`}
-        role="option"
-        aria-selected={index === at}
-        // The text keeps the focus.
-        onMouseDown={(event) => {
-          event.preventDefault();
-          choose(name);
-        }}
-      >
-        {name}
-      </li>
-    ))}
-  </ul>
-);
-
 export function Editor({ text, change, readOnly, failure }: EditorProps) {
   const id = useId();
   const { area, names, at, complete, press, type, close } = useCompletion({ text, change });
@@ -111,7 +84,25 @@ export function Editor({ text, change, readOnly, failure }: EditorProps) {
         onKeyDown={press}
         onBlur={close}
       />
-      {names && <Names id={id} names={names} at={at} choose={complete} />}
+      {names && (
+        <ul id={`${id}-names`} role="listbox" aria-label="Fields" class="names">
+          {names.map((name, index) => (
+            <li
+              key={name}
+              id={`${id}-${index}`}
+              role="option"
+              aria-selected={index === at}
+              // The text keeps the focus.
+              onMouseDown={(event) => {
+                event.preventDefault();
+                complete(name);
+              }}
+            >
+              {name}
+            </li>
+          ))}
+        </ul>
+      )}
       {failure && (
         <p class="wrong" role="alert" id={`${id}-wrong`}>
           {place && `Line ${place.line}: `}
