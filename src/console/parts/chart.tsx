@@ -3,7 +3,7 @@ import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import type { ChartData, Series } from './chart_data.ts';
-import { strangerColumn, Parts, Table, type Column } from './table.tsx';
+import { strangerColumn, Table, type Column } from './table.tsx';
 import { dateTime } from './figures.ts';
 
 /** The bundle puts the address of uPlot here. */
@@ -207,15 +207,9 @@ function usePlot(props: ChartProps) {
   return { place, failed };
 }
 
-/** Drawn in the table at once. */
-const MOST_ROWS = 200;
-
 type Told = Pick<ChartProps, 'label' | 'data' | 'xText' | 'yText'>;
 
 function Figures({ label, data: { x, series }, xText, yText }: Told) {
-  const [part, setPart] = useState(0);
-  const from = part * MOST_ROWS;
-  const rows = [...x.keys()].slice(from, from + MOST_ROWS);
   const columns: readonly Column<number>[] = [
     strangerColumn('At', (row) => xText?.(x[row]!) ?? dateTime(new Date(x[row]! * 1_000).toISOString())),
     ...series.map(({ label: title, values }): Column<number> => ({
@@ -224,12 +218,7 @@ function Figures({ label, data: { x, series }, xText, yText }: Told) {
       right: true,
     })),
   ];
-  return (
-    <>
-      <Parts what="Rows" total={x.length} most={MOST_ROWS} part={part} choose={setPart} />
-      <Table caption={label} columns={columns} rows={rows} keyOf={(row) => row} />
-    </>
-  );
+  return <Table caption={label} columns={columns} rows={[...x.keys()]} keyOf={(row) => row} />;
 }
 
 /** The figures of a chart as a table: beside it, and not within a figure that takes the keys. */

@@ -1,5 +1,6 @@
 /** Tables: paged, sorted and filtered by the server; page and order stand in the address. And their usual columns. */
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { changed, goWith, hrefOf, usePlace } from '../router.ts';
 import { Copy } from './copy.tsx';
 import { csv } from './csv.ts';
@@ -109,11 +110,18 @@ function Pages({ of: { page, limit, total, 'total-is': totalIs }, ahead }: Pages
   );
 }
 
+/** A browser draws this many in a moment. */
+const MOST_ROWS = 200;
+
 export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead, children }: TableProps<Row>) {
+  const [chosen, setChosen] = useState(0);
+  const part = Math.min(chosen, Math.max(0, Math.ceil(rows.length / MOST_ROWS) - 1));
+  const drawn = rows.slice(part * MOST_ROWS, (part + 1) * MOST_ROWS);
   if (children && (echo?.pagination.total ?? rows.length) === 0) return <>{children}</>;
   const shown = columns.filter(({ hidden }) => !hidden);
   return (
     <section class="listing">
+      <Parts what="Rows" total={rows.length} most={MOST_ROWS} part={part} choose={setChosen} />
       <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
         <table>
           <caption class="unseen">{caption}</caption>
@@ -125,7 +133,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead, childre
             </tr>
           </thead>
           <tbody>
-            {rows.map((row) => (
+            {drawn.map((row) => (
               <tr key={keyOf(row)}>
                 {shown.map((column) => (
                   <td key={column.title} class={column.right ? 'right' : column.wide ? 'wide' : undefined}>
@@ -140,10 +148,10 @@ export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead, childre
       <div class="under">
         {echo && <Pages of={echo.pagination} ahead={ahead} />}
         <span class="copies">
-          <Copy text={() => JSON.stringify(rows, null, 2)}>Copy as JSON</Copy>
+          <Copy text={() => JSON.stringify(drawn, null, 2)}>Copy as JSON</Copy>
           <Copy
             text={() =>
-              csv([columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ text }) => text(row)))])
+              csv([columns.map(({ title }) => title), ...drawn.map((row) => columns.map(({ text }) => text(row)))])
             }
           >
             Copy as CSV
