@@ -12,8 +12,6 @@ export const curlOf = (origin: string, body: Body): string =>
     `-d ${quoted(JSON.stringify(body))}`,
   ].join(' \\\n  ');
 
-export const jsonOf = (body: Body): string => `${JSON.stringify(body, null, 2)}\n`;
-
 /** JSON is YAML: a value in quotes means itself. */
 const scalar = (value: unknown): string => JSON.stringify(value);
 

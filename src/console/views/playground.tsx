@@ -25,7 +25,7 @@ import {
 import { changed, go, placeNow, usePlace, hrefOf } from '../router.ts';
 import { Copy } from '../parts/copy.tsx';
 import { Stranger } from '../parts/values.tsx';
-import { curlOf, jsonOf, yamlOf } from '../playground/copies.ts';
+import { curlOf, yamlOf } from '../playground/copies.ts';
 
 const redacted = (): Failure => ({ ...broken(REDACTED), kind: 'refused', field: ADDRESS });
 
@@ -150,7 +150,7 @@ function CopyAs({ url, tools }: { url: string; tools: readonly AvailableTool[] }
   const body = bodyOf(url, query, tools);
   const forms = [
     ['curl', curlOf(location.origin, body)],
-    ['JSON', jsonOf(body)],
+    ['JSON', `${JSON.stringify(body, null, 2)}\n`],
     ['ProbeJob', yamlOf(url, query, tools)],
   ] as const;
   const link = () => {
