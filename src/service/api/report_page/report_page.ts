@@ -9,21 +9,18 @@ import type { ProbeReport } from '../../../media/report/schema.ts';
 import { containerWords } from '../../../media/report/words.ts';
 import type { Timeline } from '../../../media/timeline/schema.ts';
 import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
+import type { LogDetail } from '../../../platform/store/log.ts';
 import type { ToolResult } from '../../../platform/bus/result_body.ts';
 import { type Content, facts, html, section, stranger, table, told, type Tone } from './html.ts';
 import { passagesIn, remarksIn } from '../../../media/qc/words.ts';
 import { comparison, contentChecks, disagreements, policy, provenance, TONES, tracks } from './media_sections.ts';
 import { hls, readTimeline, timeline } from './stream_sections.ts';
 
-export interface PageInput {
-  id: string;
-  kind: string;
-  state: 'success' | 'with-errors' | 'error';
+export interface PageInput extends Pick<LogDetail, 'id' | 'kind' | 'state' | 'error'> {
   /** As the log shows them. */
   addresses: readonly string[];
   sent: string;
   ended: string;
-  error: string | null;
   tools: readonly (Pick<ToolResult, 'version' | 'success' | 'error' | 'code' | 'durationMs'> & { name: string })[];
   policy: PolicyResult | null;
   /** As JSON. Null: too long for a page. */
