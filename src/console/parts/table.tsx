@@ -230,8 +230,6 @@ export function Parts({ what, total, most, part, choose }: PartsProps) {
 
 // Columns of the usual kinds: how a value is shown and how it is copied, said once for each kind.
 
-export const NOTHING = <span class="unit">–</span>;
-
 type Of<Row, T> = (row: Row) => T | undefined;
 
 interface Options<Row> {
@@ -255,7 +253,7 @@ function columnOf<Row, T>(
   title: string,
   of: Of<Row, T>,
   show: (value: T) => ComponentChildren,
-  { none = NOTHING, to, mark, why, code, most, ...options }: Options<Row>,
+  { none = <span class="unit">–</span>, to, mark, why, code, most, ...options }: Options<Row>,
 ): Column<Row> {
   return {
     title,

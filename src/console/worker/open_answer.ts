@@ -31,17 +31,12 @@ export function startAhead(): void {
   });
 }
 
-function takeWorker(): Worker {
-  startAhead();
-  const worker = spare!;
-  spare = null;
-  return worker;
-}
-
 /** Throws a Failure. With the signal the worker and what it holds are gone. */
 export async function openAnswer(id: string, signal: AbortSignal): Promise<OpenAnswer> {
   signal.throwIfAborted();
-  const worker = takeWorker();
+  startAhead();
+  const worker = spare!;
+  spare = null;
   const waiting = new Map<number, Waiting>();
   let asked = 0;
   let ended: { error: unknown } | null = null;
