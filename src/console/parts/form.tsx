@@ -1,5 +1,5 @@
 /** Forms: one button, what went wrong beside the field that it is about, and nothing sent twice. */
-import { type ComponentChildren, createContext, type TargetedInputEvent, type TargetedSubmitEvent } from 'preact';
+import { type ComponentChildren, createContext, h, type TargetedInputEvent, type TargetedSubmitEvent } from 'preact';
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Failure } from '../api/failure.ts';
 import { useWork } from '../api/use_call.ts';
@@ -77,38 +77,6 @@ export function WorkButton({ work, label, children }: { work: () => Promise<void
 /** Whether what went wrong is about this field. The API names one with its place: `limits.concurrency`. */
 export const useWrong = (name: string): boolean => useContext(FailureOfForm)?.field === name;
 
-/** What ties a control to its label, to its help, and to what is wrong with it. */
-interface ControlAttributes {
-  id: string;
-  name: string;
-  'aria-invalid': boolean;
-  'aria-describedby': string | undefined;
-}
-
-interface LabelledProps {
-  name: string;
-  label: ComponentChildren;
-  help: string | undefined;
-  children: (control: ControlAttributes) => ComponentChildren;
-}
-
-export function Labelled({ name, label, help, children }: LabelledProps) {
-  const id = useId();
-  const wrong = useWrong(name);
-  const helpId = help === undefined ? undefined : `${id}-help`;
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {children({ id, name, 'aria-invalid': wrong, 'aria-describedby': helpId })}
-      {help !== undefined && (
-        <p class="help" id={helpId}>
-          {help}
-        </p>
-      )}
-    </div>
-  );
-}
-
 /** Values of a list, each with what it is called. */
 export type Choices = readonly (readonly [value: string, title: string])[];
 
@@ -123,7 +91,11 @@ interface FieldProps {
   name: string;
   label: string;
   type?: 'text' | 'email' | 'password' | 'number';
-  help?: string;
+  /** Of these one is chosen. */
+  values?: Choices;
+  /** A text of so many lines. */
+  rows?: number;
+  help?: string | undefined;
   value?: string | number | null | undefined;
   /** Called with what is typed: the value is held elsewhere. None: it is read when the form is sent. */
   change?: (value: string) => void;
@@ -141,21 +113,35 @@ interface FieldProps {
   pattern?: string;
 }
 
-export function Field({ name, label, help, value, change, type = 'text', unit, ...input }: FieldProps) {
+/** A control with its label, its help, and a mark where it is wrong. */
+export function Field({ label, unit, help, value, change, values, rows, type = 'text', ...given }: FieldProps) {
+  const id = useId();
+  const wrong = useWrong(given.name);
   const typed = (event: TargetedInputEvent<HTMLInputElement>) => change?.(event.currentTarget.value);
-  const held = change ? { value: value ?? '', onInput: typed } : { defaultValue: value ?? undefined };
-  // Preact has one type of attributes for each type of input.
-  const attributes: object = { ...input, ...held, type };
-  const title = (
-    <>
-      {label}
-      {unit !== undefined && <span class="unit"> {unit}</span>}
-    </>
-  );
+  const tag = values ? 'select' : rows === undefined ? 'input' : 'textarea';
+  const control = {
+    ...given,
+    rows,
+    ...(tag === 'input' && { type }),
+    ...(change ? { value: value ?? '', onInput: typed } : { defaultValue: value ?? undefined }),
+    id,
+    spellcheck: false,
+    'aria-invalid': wrong,
+    'aria-describedby': help === undefined ? undefined : `${id}-help`,
+  };
   return (
-    <Labelled name={name} label={title} help={help}>
-      {(control) => <input {...control} spellcheck={false} {...attributes} />}
-    </Labelled>
+    <div class="field">
+      <label for={id}>
+        {label}
+        {unit !== undefined && <span class="unit"> {unit}</span>}
+      </label>
+      {h<object>(tag, control, values && optionsOf(values))}
+      {help !== undefined && (
+        <p class="help" id={`${id}-help`}>
+          {help}
+        </p>
+      )}
+    </div>
   );
 }
 

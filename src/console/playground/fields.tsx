@@ -1,7 +1,7 @@
 /** Fields of the playground: each is a value of the address, so that a link fills the form in. */
 import { useId, useState } from 'preact/hooks';
 import type { AvailableTool, ToolOption } from '../../api_types.ts';
-import { type Choices, Field, Labelled, optionsOf, useWrong } from '../parts/form.tsx';
+import { type Choices, Field, useWrong } from '../parts/form.tsx';
 import { goWith, usePlace } from '../router.ts';
 import { isOn, runs, setOptions } from './form.ts';
 
@@ -52,16 +52,8 @@ interface ChoiceProps {
 }
 
 export function Choice({ name, label, values, help }: ChoiceProps) {
-  const value = usePlace().query.get(name) ?? '';
-  return (
-    <Labelled name={name} label={label} help={help}>
-      {(control) => (
-        <select {...control} value={value} onChange={(event) => setValue(name, event.currentTarget.value)}>
-          {optionsOf(values)}
-        </select>
-      )}
-    </Labelled>
-  );
+  const value = usePlace().query.get(name);
+  return <Field {...{ name, label, values, help, value }} change={(chosen) => setValue(name, chosen)} />;
 }
 
 /** `values`: those of the chosen version, which may have fewer than others. */

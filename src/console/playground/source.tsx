@@ -2,7 +2,7 @@
 import { useId, useState } from 'preact/hooks';
 import type { Sample } from '../../api_types.ts';
 import { bytes, said } from '../parts/figures.ts';
-import { Field, Labelled } from '../parts/form.tsx';
+import { Field } from '../parts/form.tsx';
 import { Stranger } from '../parts/values.tsx';
 import { setValue } from './fields.tsx';
 import { hasSecrets, isRedacted, withoutSecrets, type Secrets } from './form.ts';
@@ -137,18 +137,15 @@ export function Drop({ file, choose, sent }: DropProps) {
 
 export function OwnersSecrets({ secrets, change }: { secrets: Secrets; change: (secrets: Secrets) => void }) {
   const lines = (name: 'headers' | 'cookies', label: string, example: string) => (
-    <Labelled name={name} label={label} help={`A line for each: ${example}`}>
-      {(control) => (
-        <textarea
-          {...control}
-          rows={2}
-          value={secrets[name]}
-          spellcheck={false}
-          autoComplete="off"
-          onInput={(event) => change({ ...secrets, [name]: event.currentTarget.value })}
-        />
-      )}
-    </Labelled>
+    <Field
+      name={name}
+      label={label}
+      help={`A line for each: ${example}`}
+      rows={2}
+      value={secrets[name]}
+      change={(text) => change({ ...secrets, [name]: text })}
+      autoComplete="off"
+    />
   );
   return (
     <details>

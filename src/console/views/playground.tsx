@@ -76,12 +76,12 @@ function Ready(props: ReadyProps) {
     setFile(null);
     return work(sample.url, () => start(ofSample(query, sample), sample.url, null));
   };
-  const sample = samples.length > 0 ? ' or choose a sample' : '';
+  const orSample = samples.length > 0 ? ' or choose a sample' : '';
   return (
     <Bench
       token={token}
       title="The answer appears here"
-      hint={`Enter an address, drop a file${sample}, then choose Run.`}
+      hint={`Enter an address, drop a file${orSample}, then choose Run.`}
     >
       <Form submit="Run" wide work={() => start(query, url, file)}>
         <Address name={ADDRESS} label="Address of the media" url={url} change={setUrl} off={file !== null} />

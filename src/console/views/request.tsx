@@ -19,7 +19,7 @@ import { useState } from 'preact/hooks';
 import type { AvailableTool } from '../../api_types.ts';
 import { withAnyToken } from '../parts/with_token.tsx';
 import { send } from '../playground/run.tsx';
-import { Form, Labelled, optionsOf, textIn, WorkButton } from '../parts/form.tsx';
+import { Field, Form, textIn, WorkButton } from '../parts/form.tsx';
 
 /** What can be done with an ended request. */
 function Actions({ facts, again }: { facts: Facts; again: () => void }) {
@@ -209,13 +209,7 @@ function Links({ id, close }: { id: string; close: () => void }) {
     <Dialog title="Share this report" close={close}>
       <p>Whoever has the link reads the report without an account, until the link expires or is ended.</p>
       <Form submit="Make a link" work={make}>
-        <Labelled name="hours" label="It works for" help={undefined}>
-          {(control) => (
-            <select {...control} defaultValue="168">
-              {optionsOf(LASTS)}
-            </select>
-          )}
-        </Labelled>
+        <Field name="hours" label="It works for" values={LASTS} value="168" />
       </Form>
       {made !== null && (
         <p class="secret">
