@@ -87,10 +87,10 @@ export const optionsOf = (choices: Choices) =>
     </option>
   ));
 
-interface FieldProps {
+export interface FieldProps {
   name: string;
   label: string;
-  type?: 'text' | 'email' | 'password' | 'number';
+  type?: 'text' | 'email' | 'password' | 'number' | 'search';
   /** Of these one is chosen. */
   values?: Choices;
   /** A text of so many lines. */
@@ -172,22 +172,15 @@ export const numberIn = (values: FormData, name: string): number | null => {
 
 const BOUNDS = '6 to 72 characters';
 
-interface NewPasswordProps {
-  name: string;
-  label?: string;
-  /** Before the bounds: when to choose one. */
-  help?: string;
-  required?: boolean;
-}
-
-export const NewPassword = ({ name, label = 'New password', help, required = true }: NewPasswordProps) => (
+/** `help`: when to choose one; it stands before the bounds. */
+export const NewPassword = ({ help, ...given }: Pick<FieldProps, 'name'> & Partial<FieldProps>) => (
   <Field
-    name={name}
-    label={label}
+    label="New password"
+    required
+    {...given}
     type="password"
     autoComplete="new-password"
     help={help === undefined ? `${BOUNDS}.` : `${help}: ${BOUNDS}.`}
-    required={required}
     minLength={6}
     maxLength={72}
   />

@@ -1,7 +1,7 @@
 /** Fields of the playground: each is a value of the address, so that a link fills the form in. */
 import { useId, useState } from 'preact/hooks';
 import type { AvailableTool, ToolOption } from '../../api_types.ts';
-import { type Choices, Field, useWrong } from '../parts/form.tsx';
+import { Field, type FieldProps, useWrong } from '../parts/form.tsx';
 import { goWith, usePlace } from '../router.ts';
 import { isOn, runs, setOptions } from './form.ts';
 
@@ -43,37 +43,27 @@ export function OnOff({ name, label, byDefault, help, negated = false }: OnOffPr
   );
 }
 
-interface ChoiceProps {
-  name: string;
-  label: string;
-  /** The empty value is left out of the request. */
-  values: Choices;
-  help?: string | undefined;
-}
-
-export function Choice({ name, label, values, help }: ChoiceProps) {
-  const value = usePlace().query.get(name);
-  return <Field {...{ name, label, values, help, value }} change={(chosen) => setValue(name, chosen)} />;
+/** Its value stands in the address. The empty one is left out of the request. */
+export function QueryField(field: FieldProps) {
+  const { query } = usePlace();
+  return <Field {...field} value={query.get(field.name)} change={(value) => setValue(field.name, value)} />;
 }
 
 /** `values`: those of the chosen version, which may have fewer than others. */
 function OptionField({ tool, option, values }: { tool: string; option: ToolOption; values: readonly string[] }) {
   const name = `${tool}.${option.name}`;
-  const value = usePlace().query.get(name);
   if (option.type === 'boolean')
     return <OnOff name={name} label={option.name} byDefault={option.default === true} help={option.help} />;
   if (option.type === 'enum') {
     const byDefault = option.default === null ? 'not passed' : `${String(option.default)} (default)`;
     const others = values.filter((one) => one !== option.default).map((one) => [one, one] as const);
-    return <Choice name={name} label={option.name} values={[['', byDefault], ...others]} help={option.help} />;
+    return <QueryField name={name} label={option.name} values={[['', byDefault], ...others]} help={option.help} />;
   }
   return (
-    <Field
+    <QueryField
       name={name}
       label={option.name}
       help={option.help}
-      value={value}
-      change={(text) => setValue(name, text)}
       placeholder={option.default === null ? '' : String(option.default)}
       autoComplete="off"
       {...(option.type !== 'string' && {
@@ -110,16 +100,14 @@ function Options({ tool }: { tool: AvailableTool }) {
       <summary>
         Options <span class="unit">{set.length === 0 ? 'as they are by default' : `${set.length} set`}</span>
       </summary>
-      <div class="field">
-        <label for={`find-${tool.tool}`}>Find an option of {tool.tool}</label>
-        <input
-          id={`find-${tool.tool}`}
-          type="search"
-          value={wanted}
-          autoComplete="off"
-          onInput={(event) => setWanted(event.currentTarget.value)}
-        />
-      </div>
+      <Field
+        name={`find-${tool.tool}`}
+        label={`Find an option of ${tool.tool}`}
+        type="search"
+        value={wanted}
+        change={setWanted}
+        autoComplete="off"
+      />
       <p class="unit" role="status">
         {shown.length} of {offered.length}
         {offered.length < tool.options.length &&
@@ -152,7 +140,7 @@ export function VersionChoice({ tool: { tool, latest, versions }, name }: { tool
     ...(isKnown ? [] : [[wanted, `${wanted} (not here)`] as const]),
     ...versions.map(({ version }) => [version, version] as const),
   ] as const;
-  return <Choice name={name} label={`Version of ${tool}`} values={choices} />;
+  return <QueryField name={name} label={`Version of ${tool}`} values={choices} />;
 }
 
 export function Tool({ tool }: { tool: AvailableTool }) {

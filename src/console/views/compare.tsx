@@ -5,7 +5,7 @@ import { call } from '../api/client.ts';
 import type { HeldToken } from '../api/gateway.ts';
 import { Form } from '../parts/form.tsx';
 import { WithToken } from '../parts/with_token.tsx';
-import { Choice, VersionChoice } from '../playground/fields.tsx';
+import { QueryField, VersionChoice } from '../playground/fields.tsx';
 import { ADDRESS } from '../playground/form.ts';
 import { Bench, send } from '../playground/run.tsx';
 import { Address } from '../playground/source.tsx';
@@ -75,7 +75,7 @@ function Composed({ token, tools }: { token: HeldToken; tools: readonly Availabl
   }
   return (
     <Form submit="Compare" wide work={start}>
-      <Choice
+      <QueryField
         name="of"
         label="What to compare"
         values={[

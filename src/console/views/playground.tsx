@@ -9,7 +9,7 @@ import { choices } from '../parts/filters.tsx';
 import { Form } from '../parts/form.tsx';
 import { Empty, Wrong } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
-import { Choice, OnOff, Tool } from '../playground/fields.tsx';
+import { QueryField, OnOff, Tool } from '../playground/fields.tsx';
 import { Bench, send } from '../playground/run.tsx';
 import { Address, Drop, OwnersSecrets, REDACTED, Samples } from '../playground/source.tsx';
 import {
@@ -106,7 +106,7 @@ function Ready(props: ReadyProps) {
             byDefault={false}
             help="Bit rate and key frames over time. Reads the whole file once more."
           />
-          <Choice
+          <QueryField
             name="policy"
             label="Policy"
             values={choices(
