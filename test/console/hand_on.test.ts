@@ -31,6 +31,7 @@ consoleTest('console: a report to hand on', (c) => {
         const { page } = v;
         await page.getByRole('button', { name: 'Share a link' }).click();
         const dialog = page.getByRole('dialog', { name: 'Share this report' });
+        assert.equal(await dialog.getByLabel('It works for').inputValue(), '168');
         await dialog.getByLabel('It works for').selectOption('a day');
         await dialog.getByRole('button', { name: 'Make a link' }).click();
         const address = await dialog.getByText(`${c.url}/r/`).innerText();

@@ -80,9 +80,10 @@ export const useWrong = (name: string): boolean => useContext(FailureOfForm)?.fi
 /** Values of a list, each with what it is called. */
 export type Choices = readonly (readonly [value: string, title: string])[];
 
-export const optionsOf = (choices: Choices) =>
+/** `chosen`: at first, where the page does not hold the value. */
+export const optionsOf = (choices: Choices, chosen?: unknown) =>
   choices.map(([value, title]) => (
-    <option key={value} value={value}>
+    <option key={value} value={value} selected={value === chosen}>
       {title}
     </option>
   ));
@@ -135,7 +136,7 @@ export function Field({ label, unit, help, value, change, values, rows, type = '
         {label}
         {unit !== undefined && <span class="unit"> {unit}</span>}
       </label>
-      {h<object>(tag, control, values && optionsOf(values))}
+      {h<object>(tag, control, values && optionsOf(values, value))}
       {help !== undefined && (
         <p class="help" id={`${id}-help`}>
           {help}
