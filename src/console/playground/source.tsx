@@ -135,32 +135,24 @@ export function Drop({ file, choose, sent }: DropProps) {
   );
 }
 
-export function OwnersSecrets({ secrets, change }: { secrets: Secrets; change: (secrets: Secrets) => void }) {
-  const lines = (name: 'headers' | 'cookies', label: string, example: string) => (
-    <Field
-      name={name}
-      label={label}
-      help={`A line for each: ${example}`}
-      rows={2}
-      value={secrets[name]}
-      change={(text) => change({ ...secrets, [name]: text })}
-      autoComplete="off"
-    />
-  );
-  return (
-    <details>
-      <summary>Headers, cookies and credential</summary>
-      <p class="help">They go to the host of the address alone, and are kept in no record, link or copy.</p>
-      {lines('headers', 'Headers', 'X-Key: value')}
-      {lines('cookies', 'Cookies', 'name=value')}
+const SECRETS = [
+  { name: 'headers', label: 'Headers', help: 'A line for each: X-Key: value', rows: 2 },
+  { name: 'cookies', label: 'Cookies', help: 'A line for each: name=value', rows: 2 },
+  { name: 'credential', label: 'Credential', help: 'The name of one that the operator has configured.' },
+] as const;
+
+export const OwnersSecrets = ({ secrets, change }: { secrets: Secrets; change: (secrets: Secrets) => void }) => (
+  <details>
+    <summary>Headers, cookies and credential</summary>
+    <p class="help">They go to the host of the address alone, and are kept in no record, link or copy.</p>
+    {SECRETS.map((field) => (
       <Field
-        name="credential"
-        label="Credential"
-        help="The name of one that the operator has configured."
-        value={secrets.credential}
-        change={(credential) => change({ ...secrets, credential })}
+        key={field.name}
+        {...field}
+        value={secrets[field.name]}
+        change={(text) => change({ ...secrets, [field.name]: text })}
         autoComplete="off"
       />
-    </details>
-  );
-}
+    ))}
+  </details>
+);
