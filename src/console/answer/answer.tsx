@@ -36,9 +36,11 @@ const STEPS: Record<string, (index: number, last: number) => number> = {
   End: (_, last) => last,
 };
 
-function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
+export function Answer({ answer }: { answer: OpenAnswer }) {
   const id = useId();
   const { query } = usePlace();
+  const { report } = answer.reports;
+  const tabs = tabsOf(answer);
   const found = tabs.findIndex(({ name }) => name === query.get('tab'));
   const open = Math.max(0, found);
   const choose = (index: number) => goWith({ tab: index === 0 ? null : tabs[index]!.name });
@@ -51,7 +53,8 @@ function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   };
   return (
     <>
-      <div role="tablist" aria-label={label} class="tabs" onKeyDown={step}>
+      {report && <Tracks report={report} />}
+      <div role="tablist" aria-label="Answer" class="tabs" onKeyDown={step}>
         {tabs.map(({ name, title, count: more }, index) => (
           <button
             key={name}
@@ -143,15 +146,6 @@ export function Summary({ answer: { facts, reports } }: { answer: OpenAnswer }) 
           ))}
         </ul>
       )}
-    </>
-  );
-}
-
-export function Answer({ answer }: { answer: OpenAnswer }) {
-  return (
-    <>
-      {answer.reports.report && <Tracks report={answer.reports.report} />}
-      <Tabs label="Answer" tabs={tabsOf(answer)} />
     </>
   );
 }

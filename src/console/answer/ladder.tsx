@@ -35,20 +35,6 @@ function nameOf({ resolution, url }: Variant): string {
   return height === undefined ? visible(url).split('/').at(-1)!.slice(0, 12) : `${height}p`;
 }
 
-function Rates({ variants }: { variants: readonly Variant[] }) {
-  const data = useMemo(() => ratesOf(variants), [variants]);
-  return (
-    <Chart
-      label="Declared and measured bit rates"
-      data={data}
-      xText={(index) => (variants[index] ? nameOf(variants[index]) : '')}
-      whole
-      yText={kilobits}
-      view={{ from: -0.6, to: variants.length - 0.4 }}
-    />
-  );
-}
-
 /** As the finding `bandwidth-exceeded` has it: a tenth is allowed. */
 const isAbove = ({ bandwidth, measured }: Variant): boolean =>
   bandwidth !== null && (measured?.peak ?? 0) > 1.1 * bandwidth;
@@ -115,6 +101,7 @@ function shownOf(playlists: readonly Playlist[], query: URLSearchParams): number
 export function Ladder({ report, linkForLines }: { report: HlsReport; linkForLines: string }) {
   const { query } = usePlace();
   const { variants, messages, summary, playlists } = report;
+  const rates = useMemo(() => ratesOf(variants), [variants]);
   const shown = shownOf(playlists, query);
   const playlist = playlists[shown];
   const line = Number(query.get('line') ?? 0);
@@ -128,7 +115,14 @@ export function Ladder({ report, linkForLines }: { report: HlsReport; linkForLin
       </p>
       {variants.length > 0 && (
         <>
-          <Rates variants={variants} />
+          <Chart
+            label="Declared and measured bit rates"
+            data={rates}
+            xText={(index) => (variants[index] ? nameOf(variants[index]) : '')}
+            whole
+            yText={kilobits}
+            view={{ from: -0.6, to: variants.length - 0.4 }}
+          />
           <Table
             caption="Variants"
             columns={VARIANTS}
