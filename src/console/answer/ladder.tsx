@@ -353,12 +353,6 @@ function dataOf(durations: Durations): ChartData {
 const LABEL = 'Durations of segments';
 const numberOf = (index: number): string => count(index + 1);
 
-interface DurationsFigureProps {
-  durations: Durations;
-  /** Null: the lines of the playlist are not in the report. */
-  goToSegment: ((index: number) => void) | null;
-}
-
 function said(index: number, durations: Durations): string {
   const measured = durations.measured.get(index);
   return [
@@ -366,6 +360,12 @@ function said(index: number, durations: Durations): string {
     ...(measured === undefined ? [] : [`measured ${seconds(measured)}`]),
     ...(isLongAt(index, durations) ? [`too long for the target of ${durations.target} s`] : []),
   ].join(', ');
+}
+
+interface DurationsFigureProps {
+  durations: Durations;
+  /** Null: the lines of the playlist are not in the report. */
+  goToSegment: ((index: number) => void) | null;
 }
 
 function DurationsFigure({ durations, goToSegment }: DurationsFigureProps) {

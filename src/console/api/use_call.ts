@@ -96,15 +96,7 @@ const EVERY_MS = 2_000;
 /** Of these another try comes to the same. */
 const FINAL: readonly Failure['kind'][] = ['refused', 'signed-out'];
 
-export interface Polled<T> {
-  asked: Asked<T>;
-  /** When the answer came, by the page's own clock. */
-  at: number;
-  paused: boolean;
-  pause(on: boolean): void;
-}
-
-export function usePolled<N extends CallName>(name: N): Polled<Answer<N>> {
+export function usePolled<N extends CallName>(name: N) {
   const [paused, setPaused] = useState(false);
   const { data, ...asked } = useAsked(name, async (signal) => ({
     answer: await call(name, { signal }),
@@ -127,9 +119,10 @@ export function usePolled<N extends CallName>(name: N): Polled<Answer<N>> {
   const isFirst = data === undefined && failure === undefined;
   return {
     asked: { ...asked, data: data?.answer, since: isFirst ? since : null },
+    /** When the answer came, by the page's own clock. */
     at: data?.at ?? 0,
     paused,
-    pause(on) {
+    pause(on: boolean) {
       setPaused(on);
       if (!on) again();
     },

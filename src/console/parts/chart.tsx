@@ -76,13 +76,6 @@ function seriesOf({ paths }: Plot, { label, color, as }: Series, colorOf: (name:
   return { label, points: { show: as === 'dots', size: 6, fill: stroke }, ...kinds[as] };
 }
 
-interface Drawn {
-  Plot: Plot;
-  place: HTMLElement;
-  /** The newest ones: what is in view and the handlers change without a new drawing. */
-  now: { current: ChartProps };
-}
-
 function drawBehind(plot: uPlot, { bands = [] }: ChartData, color: string): void {
   const { ctx, bbox } = plot;
   ctx.save();
@@ -110,7 +103,8 @@ function drawTicks(plot: uPlot, { ticks = [] }: ChartData, color: string): void 
   ctx.restore();
 }
 
-function draw({ Plot, place, now }: Drawn): uPlot {
+/** `now`: the newest props, as what is in view and the handlers change without a new drawing. */
+function draw(Plot: Plot, place: HTMLElement, now: { current: ChartProps }): uPlot {
   const { data, xText, yText, whole = false, height = 200, choose } = now.current;
   const colorOf = colorsOf(place);
   const [quiet, line] = [colorOf('quiet'), colorOf('line')];
@@ -185,7 +179,7 @@ function usePlot(props: ChartProps) {
   const { data, view, at } = props;
   useEffect(() => {
     if (!Plot || !place.current) return;
-    const drawn = draw({ Plot, place: place.current, now });
+    const drawn = draw(Plot, place.current, now);
     plot.current = drawn;
     const observer = new ResizeObserver(([entry]) =>
       drawn.setSize({ width: Math.floor(entry!.contentRect.width), height: drawn.height }),

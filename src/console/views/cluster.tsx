@@ -22,7 +22,7 @@ import {
 } from '../parts/table.tsx';
 import { count, joined, milliseconds, said, several } from '../parts/figures.ts';
 import { Status, Stranger, Elapsed, Time } from '../parts/values.tsx';
-import { usePolled, type Polled } from '../api/use_call.ts';
+import { usePolled } from '../api/use_call.ts';
 import { Await } from '../parts/states.tsx';
 import { type Names, useUserNames } from '../parts/names.ts';
 import type { ComponentChildren } from 'preact';
@@ -162,7 +162,7 @@ const accountsOf = ({ queue, runners }: ClusterState): number[] => [
 
 interface ShownProps {
   state: ClusterState;
-  polled: Omit<Polled<ClusterState>, 'asked'>;
+  polled: Omit<ReturnType<typeof usePolled<'GET cluster'>>, 'asked'>;
   names: Names;
 }
 

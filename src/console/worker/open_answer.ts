@@ -12,11 +12,6 @@ export interface OpenAnswer extends Opened {
   ask<K extends keyof Asked>(what: K, of: Asked[K]): Promise<Told[K]>;
 }
 
-interface Waiting {
-  done(told: never): void;
-  failed(error: unknown): void;
-}
-
 /** A worker that has started and holds nothing. */
 let spare: Worker | null = null;
 
@@ -37,7 +32,7 @@ export async function openAnswer(id: string, signal: AbortSignal): Promise<OpenA
   startAhead();
   const worker = spare!;
   spare = null;
-  const waiting = new Map<number, Waiting>();
+  const waiting = new Map<number, { done(told: never): void; failed(error: unknown): void }>();
   let asked = 0;
   let ended: { error: unknown } | null = null;
   const end = (error: unknown): void => {
