@@ -24,10 +24,9 @@ export interface Given<N extends CallName> {
   signal?: AbortSignal | undefined;
 }
 
-type OnSignedOut = () => void;
-let onSignedOut: OnSignedOut = () => {};
+let onSignedOut = (): void => {};
 /** Who is told when the session has ended. */
-export function whenSignedOut(listener: OnSignedOut): void {
+export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
 

@@ -58,17 +58,13 @@ const FIELD = /^([\w.[\]-]+): /;
 
 export async function failureOf(response: Response): Promise<Failure> {
   const { error, code, context } = await bodyOf(response);
+  const text = typeof error === 'string' ? error : '';
   const seconds = Number(response.headers.get('Retry-After') ?? Number.NaN);
   return {
     kind: KINDS[response.status] ?? 'refused',
-    text: typeof error === 'string' && error !== '' ? error : `The server answered with status ${response.status}.`,
+    text: text === '' ? `The server answered with status ${response.status}.` : text,
     code: typeof code === 'string' ? code : undefined,
-    field:
-      typeof context?.field === 'string'
-        ? context.field
-        : typeof error === 'string'
-          ? (FIELD.exec(error)?.[1] ?? null)
-          : null,
+    field: typeof context?.field === 'string' ? context.field : (FIELD.exec(text)?.[1] ?? null),
     status: response.status,
     requestId: response.headers.get('X-Request-Id'),
     retryAfter: Number.isFinite(seconds) && seconds > 0 ? seconds : null,

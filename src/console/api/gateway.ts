@@ -51,11 +51,9 @@ async function make(): Promise<HeldToken> {
 }
 
 async function read(id: number | null): Promise<HeldToken> {
-  if (id !== null) {
-    const { token } = await call('GET auth/api-token/:id', { params: { id } });
-    if (token !== undefined) return { id, text: token, made: false };
-  }
-  return id === null ? ((await madeBefore()) ?? make()) : tokenFor(null);
+  if (id === null) return (await madeBefore()) ?? make();
+  const { token } = await call('GET auth/api-token/:id', { params: { id } });
+  return token === undefined ? tokenFor(null) : { id, text: token, made: false };
 }
 
 /** The token with this id, or one that is made where it cannot be read. Asked for once in the life of the page. */
