@@ -1,7 +1,7 @@
 /** What several runs of a tool say differently: a field in each row, a version or a source in each column. */
 import { amountColumn, statusColumn, Table, type Column } from '../parts/table.tsx';
 import { FilterChoice } from '../parts/filters.tsx';
-import { milliseconds, several, textOf } from '../parts/figures.ts';
+import { joined, milliseconds, several, textOf } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Mark, Stranger } from '../parts/values.tsx';
 import { usePlace } from '../router.ts';
@@ -31,13 +31,7 @@ function CellOf({ cell: { value, change } }: { cell: Cell }) {
 function FieldName({ field: { path, level, to, count, known } }: { field: ChangedField }) {
   return (
     <>
-      <Stranger text={path} most={120} />
-      {to !== undefined && (
-        <>
-          {' → '}
-          <Stranger text={to} most={120} />
-        </>
-      )}
+      <Stranger text={joined(' → ', [path, to])} most={240} />
       {count !== undefined && <span class="unit"> and {several(count - 1, 'further item')}</span>}
       {level === 'raw' && <Mark text="as printed" />}
       {known && (

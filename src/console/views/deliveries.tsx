@@ -13,7 +13,7 @@ import {
 } from '../parts/table.tsx';
 import { choices, FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
 import { WorkButton } from '../parts/form.tsx';
-import { milliseconds, said } from '../parts/figures.ts';
+import { joined, milliseconds, said } from '../parts/figures.ts';
 import { Await, Empty } from '../parts/states.tsx';
 import { Stranger, Time } from '../parts/values.tsx';
 import { hrefOf, usePlace } from '../router.ts';
@@ -32,13 +32,10 @@ function Attempts({ attempts }: { attempts: Row['attempts'] }) {
       <ol class="attempts">
         {attempts.map(({ time, status, error, duration }) => (
           <li key={time}>
-            <Time iso={time} />: {status ?? 'no response'} after {said(milliseconds(duration))}
-            {error !== undefined && (
-              <>
-                {': '}
-                <Stranger text={error} />
-              </>
-            )}
+            <Time iso={time} />:{' '}
+            <Stranger
+              text={joined(': ', [`${status ?? 'no response'} after ${said(milliseconds(duration))}`, error])}
+            />
           </li>
         ))}
       </ol>
