@@ -11,8 +11,7 @@ import {
 } from '../../src/service/controller/leader/resolve_job.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { displaySource } from '../../src/source/address/redact.ts';
-import { isSigned } from '../../src/source/http/exchange.ts';
-import { accessOf } from '../../src/source/http/access.ts';
+import { isSigned, accessOf } from '../../src/source/http/exchange.ts';
 import { targetOf } from '../../src/source/address/target.ts';
 import { originUrl } from '../../src/source/protocols/table.ts';
 import { startProxy } from '../../src/source/proxy.ts';

@@ -10,8 +10,7 @@ import { keepIdentities, type Identities } from '../../src/platform/identity/ide
 import { postBy } from '../../src/platform/identity/post.ts';
 import { displaySource, redactor } from '../../src/source/address/redact.ts';
 import { targetOf } from '../../src/source/address/target.ts';
-import { accessOf } from '../../src/source/http/access.ts';
-import { isSigned } from '../../src/source/http/exchange.ts';
+import { isSigned, accessOf } from '../../src/source/http/exchange.ts';
 import { signS3 } from '../../src/source/http/sign.ts';
 import { egressRoute } from '../../src/source/http/egress.ts';
 import type { NamedCredential } from '../../src/base/source_settings.ts';

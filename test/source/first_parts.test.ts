@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { firstParts, type Part } from '../../src/source/playlist/first_parts.ts';
+import { firstParts, type Part } from '../../src/source/playlist/parts_ahead.ts';
 import { assertLinear, filled } from './work.ts';
 
 const BASE = 'https://h.example/a/list';

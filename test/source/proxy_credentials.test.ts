@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { isSigned, type Access } from '../../src/source/http/exchange.ts';
-import { accessOf } from '../../src/source/http/access.ts';
+import { isSigned, type Access, accessOf } from '../../src/source/http/exchange.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { Job } from '../../src/source/job.ts';
 import { startProxy, type ProxyOptions } from '../../src/source/proxy.ts';

@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy } from '../../src/source/proxy.ts';
-import { flvTag } from '../../src/source/protocols/rtmp/flv.ts';
+import { flvTag } from '../../src/source/protocols/rtmp/session.ts';
 import { encodeMessage } from '../../src/source/protocols/rtmp/chunks.ts';
 import { encodeAmf } from '../../src/source/protocols/rtmp/amf0.ts';
 import { controlPacket, encodeHandshake } from '../../src/source/protocols/srt/packet.ts';

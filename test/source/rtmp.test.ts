@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { placeOf } from '../../src/source/protocols/table.ts';
-import { rtmpAddress } from '../../src/source/protocols/rtmp/address.ts';
+import { rtmpAddress, aggregated, flvHeader, flvTag } from '../../src/source/protocols/rtmp/session.ts';
 import { decodeAmf, encodeAmf, type Amf } from '../../src/source/protocols/rtmp/amf0.ts';
 import { ChunkReader, encodeMessage, type Message } from '../../src/source/protocols/rtmp/chunks.ts';
-import { aggregated, flvHeader, flvTag } from '../../src/source/protocols/rtmp/flv.ts';
 import { assertLinear } from './work.ts';
 
 describe('rtmp: addresses', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { authorizationFor, challengeOf } from '../../src/source/protocols/rtsp/auth.ts';
 import { encodeRtsp, RtspReader, type RtspMessage } from '../../src/source/protocols/rtsp/message.ts';
-import { rtspNames } from '../../src/source/protocols/rtsp/names.ts';
+import { rtspNames } from '../../src/source/protocols/rtsp/relay.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { Job } from '../../src/source/job.ts';
 import { startProxy } from '../../src/source/proxy.ts';

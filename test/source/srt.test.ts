@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { decryptPayload, keysOf, makeKeys, openKeys } from '../../src/source/protocols/srt/keys.ts';
 import { PacketOrder } from '../../src/source/protocols/srt/order.ts';
 import { readHandshake, readPacket, reversedWords, seqDistance } from '../../src/source/protocols/srt/packet.ts';
-import { srtParameters } from '../../src/source/protocols/srt/parameters.ts';
+import { srtParameters } from '../../src/source/protocols/srt/call.ts';
 
 describe('srt: packet order', () => {
   it('is restored, and a gap is reported once', () => {

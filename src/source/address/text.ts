@@ -1,6 +1,6 @@
 /** Parts of an address that are common to all schemes. Error messages here never repeat any part of the text. */
 import { SourceError } from '../error.ts';
-import type { Credentials, SourceClass } from '../source.ts';
+import type { Credentials, Source, SourceClass } from '../source.ts';
 import { decodeLoosely, endOfAuthority } from './s3.ts';
 
 export const invalid = (message: string): SourceError => new SourceError('source-invalid', message);
@@ -67,4 +67,39 @@ export function classOf(path: string): SourceClass {
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
   if (name.endsWith('.m3u8') || name.endsWith('.m3u')) return 'hls';
   return name.endsWith('.mpd') ? 'dash' : 'file';
+}
+
+/** Of a scheme other than HTTP: a host, a port and a path. */
+interface NetworkAddress {
+  port: number | undefined;
+  path: string;
+  query: URLSearchParams;
+  source: Source;
+}
+
+/** `classIn`: the source class for a path. */
+export function networkAddress(
+  scheme: string,
+  text: string,
+  classIn: (path: string) => SourceClass = () => 'stream',
+): NetworkAddress {
+  const { credentials, rest } = splitUserInfo(text);
+  const end = endOfAuthority(rest);
+  const { host, port } = hostAndPort(rest.slice(0, end));
+  // Only the path is parsed by the rules of http. Name and port are parsed above, because http would drop its default
+  // port.
+  const tail = webUrl('http', `h${rest.slice(end)}`);
+  if (/%0[ad]|%00/i.test(tail.pathname)) throw invalid('url must not hold control characters');
+  const authority = port === undefined ? host : `${host}:${port}`;
+  return {
+    port,
+    path: tail.pathname,
+    query: tail.searchParams,
+    source: {
+      scheme,
+      url: `${scheme}://${authority}${tail.pathname}${tail.search}`,
+      ...(credentials === undefined ? {} : { credentials }),
+      class: classIn(tail.pathname),
+    },
+  };
 }

@@ -1,6 +1,5 @@
 /** Files on FTP servers. */
-import { networkAddress } from '../../address/network.ts';
-import { classOf } from '../../address/text.ts';
+import { classOf, networkAddress } from '../../address/text.ts';
 import type { Protocol } from '../protocol.ts';
 
 export const ftp: Protocol = {

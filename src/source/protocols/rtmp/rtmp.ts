@@ -1,5 +1,5 @@
 /** Streams over RTMP. They are played here: a tool that spoke RTMP would hold the stream key. */
-import { networkAddress } from '../../address/network.ts';
+import { networkAddress } from '../../address/text.ts';
 import type { Protocol } from '../protocol.ts';
 import { liveTransport } from '../stream/live.ts';
 

@@ -2,12 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { SourceError } from '../../error.ts';
 import { noAnswer, unreadAnswers, wrongProtocol } from '../../failures.ts';
-import type { SocketContext } from '../protocol.ts';
+import type { SocketContext, Place } from '../protocol.ts';
 import type { Session, Sink } from '../stream/live.ts';
-import { rtmpAddress, type RtmpAddress } from './address.ts';
 import { decodeAmf, encodeAmf, type Amf } from './amf0.ts';
 import { ChunkReader, encodeMessage, type Message } from './chunks.ts';
-import { aggregated, flvHeader, flvTag } from './flv.ts';
 
 const HANDSHAKE_BYTES = 1536;
 /** Limit of unread outgoing data. A normal session leaves a few hundred bytes unread. */
@@ -262,4 +260,77 @@ function refusedBy(code: string): SourceError {
     status: missing ? 404 : 403,
     detail: code.slice(0, 100),
   });
+}
+
+interface RtmpAddress {
+  host: string;
+  port: number;
+  secure: boolean;
+  app: string;
+  playpath: string;
+  tcUrl: string;
+}
+
+/**
+ * Splits the path into application and stream: of two segments they are these, of three the second is the application
+ * instance.
+ */
+export function rtmpAddress(scheme: string, place: Place): RtmpAddress {
+  const path = place.path.replace(/^\//, '');
+  const first = path.indexOf('/');
+  let app = path;
+  let name = '';
+  if (first !== -1) {
+    const query = path.indexOf('?');
+    const limit = query === -1 ? path.length : query;
+    const second = path.indexOf('/', first + 1);
+    const colon = path.indexOf(':', first + 1);
+    const cut = second === -1 || second > limit || (colon !== -1 && colon < second) ? first : second;
+    app = path.slice(0, cut);
+    name = path.slice(cut + 1);
+  }
+  const tcUrl = `${scheme}://${place.authority}/${app}`;
+  return { host: place.host, port: place.port, secure: scheme === 'rtmps', app, playpath: playpathOf(name), tcUrl };
+}
+
+/** Adds the prefix for the file type that servers expect. */
+function playpathOf(name: string): string {
+  const [bare = ''] = name.split('?');
+  if (bare.includes(':')) return name;
+  if (/\.(?:mp4|f4v)$/i.test(bare)) return `mp4:${name}`;
+  return /\.flv$/i.test(bare) ? name.slice(0, bare.length - 4) + name.slice(bare.length) : name;
+}
+
+/** RTMP carries FLV tags without the file format: the header of the file, and those of the tags. */
+export function flvHeader(audio: boolean, video: boolean): Buffer {
+  return Buffer.from([0x46, 0x4c, 0x56, 1, (audio ? 4 : 0) | (video ? 1 : 0), 0, 0, 0, 9, 0, 0, 0, 0]);
+}
+
+export function flvTag(type: number, timestamp: number, body: Buffer): Buffer {
+  const tag = Buffer.allocUnsafe(15 + body.length);
+  tag[0] = type;
+  tag.writeUIntBE(body.length, 1, 3);
+  tag.writeUIntBE(timestamp & 0xffffff, 4, 3);
+  tag[7] = (timestamp >>> 24) & 0xff;
+  tag.writeUIntBE(0, 8, 3);
+  body.copy(tag, 11);
+  tag.writeUInt32BE(11 + body.length, 11 + body.length);
+  return tag;
+}
+
+/** The tags of an aggregate message, shifted to the message's timestamp. */
+export function* aggregated(
+  body: Buffer,
+  timestamp: number,
+): Generator<{ type: number; timestamp: number; body: Buffer }> {
+  let first: number | undefined;
+  for (let at = 0; at + 11 <= body.length;) {
+    const type = body[at]!;
+    const length = body.readUIntBE(at + 1, 3);
+    const time = body.readUIntBE(at + 4, 3) | (body[at + 7]! << 24);
+    first ??= time;
+    if (at + 11 + length > body.length) return;
+    yield { type, timestamp: (timestamp + time - first) >>> 0, body: body.subarray(at + 11, at + 11 + length) };
+    at += 15 + length;
+  }
 }

@@ -1,5 +1,5 @@
 /** Streams over RTSP: read through relay.ts by the tools that support it. */
-import { networkAddress } from '../../address/network.ts';
+import { networkAddress } from '../../address/text.ts';
 import type { Protocol } from '../protocol.ts';
 
 export const rtsp: Protocol = {

@@ -3,11 +3,10 @@ import { once } from 'node:events';
 import { SourceError } from '../../error.ts';
 import type { SocketContext } from '../protocol.ts';
 import type { Session, Sink } from '../stream/live.ts';
-import { callSrt, type Call } from './call.ts';
+import { callSrt, type Call, srtParameters, type SrtParameters } from './call.ts';
 import { decryptPayload, openKeys, type Keys } from './keys.ts';
 import { PacketOrder, type Loss } from './order.ts';
 import { CONTROL, controlPacket, EXTENSION, readPacket, type Control } from './packet.ts';
-import { srtParameters, type SrtParameters } from './parameters.ts';
 
 const ACK_MS = 10;
 const KEEP_ALIVE_MS = 1000;

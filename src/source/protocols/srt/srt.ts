@@ -1,6 +1,5 @@
 /** Streams over SRT, from servers in listener mode. */
-import { networkAddress } from '../../address/network.ts';
-import { invalid } from '../../address/text.ts';
+import { invalid, networkAddress } from '../../address/text.ts';
 import type { Protocol } from '../protocol.ts';
 import { liveTransport } from '../stream/live.ts';
 
