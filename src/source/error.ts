@@ -39,7 +39,7 @@ export type FailureReason =
 export interface SourceErrorOptions {
   reason?: FailureReason | undefined;
   status?: number;
-  detail?: string;
+  detail?: string | undefined;
   cause?: unknown;
 }
 
@@ -59,6 +59,14 @@ export class SourceError extends Error {
     this.detail = options.detail;
   }
 }
+
+type Details = Omit<SourceErrorOptions, 'reason'>;
+
+export const unreachable = (reason: FailureReason, message: string, details: Details = {}): SourceError =>
+  new SourceError('origin-unreachable', message, { ...details, reason });
+
+export const cut = (reason: FailureReason, message: string, details: Details = {}): SourceError =>
+  new SourceError('cut', message, { ...details, reason });
 
 export const isSourceError = (value: unknown): value is SourceError => value instanceof SourceError;
 

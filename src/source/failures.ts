@@ -1,14 +1,9 @@
 /** Failures that are reported in several places, with their text and class. */
 import { bytes } from '../base/scaled.ts';
-import { isSourceError, SourceError } from './error.ts';
-
-const unreachable = (message: string, options: ConstructorParameters<typeof SourceError>[2]): SourceError =>
-  new SourceError('origin-unreachable', message, options);
+import { cut, isSourceError, SourceError, unreachable } from './error.ts';
 
 /** Also the API's response to such an address before any job runs. */
 export const REFUSED_ADDRESS = 'the address is not allowed: it is private, local or reserved';
-
-const LOST_UPLOAD = 'the uploaded file was lost with the server that held it; send it again';
 
 export const refusedAddress = (options: { detail?: string } = {}): SourceError =>
   new SourceError('refused', REFUSED_ADDRESS, options);
@@ -32,15 +27,11 @@ export function noConnection(cause: unknown): SourceError {
   // Of several addresses, the first that says why.
   const known = [code, ...errors.map((one) => one.code)].find((one) => one !== undefined && one in CONNECT_CAUSES);
   const why = known === undefined ? '' : `: ${CONNECT_CAUSES[known]}`;
-  return unreachable(`the host does not accept connections${why}`, {
-    reason: 'connect',
-    detail: code ?? message,
-    cause,
-  });
+  return unreachable('connect', `the host does not accept connections${why}`, { detail: code ?? message, cause });
 }
 
 export const connectionTimeout = (cause?: unknown): SourceError =>
-  unreachable('the host did not accept a connection in time', { reason: 'connect', cause });
+  unreachable('connect', 'the host did not accept a connection in time', { cause });
 
 const CERTIFICATE_CAUSES: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'it has expired',
@@ -77,76 +68,63 @@ export function noTls(host: string, cause: unknown, untrusted: boolean): SourceE
   const what = isCertificate
     ? 'the certificate of the host cannot be trusted'
     : 'cannot establish a TLS connection to the host';
-  return unreachable(why === undefined ? what : `${what}: ${why}`, {
-    reason: isCertificate ? 'certificate' : 'tls',
+  return unreachable(isCertificate ? 'certificate' : 'tls', why === undefined ? what : `${what}: ${why}`, {
     detail: `${host}: ${code}`,
     cause,
   });
 }
 
-export const answerTimeout = (): SourceError => unreachable('the host did not answer in time', { reason: 'stalled' });
-
-/** This side has no more. */
-export const tooManyConnections = (): SourceError =>
-  unreachable('the source has too many hosts at a time', { reason: 'limit' });
+export const answerTimeout = (): SourceError => unreachable('stalled', 'the host did not answer in time');
 
 export const noAnswer = (options: { detail?: string; cause?: unknown } = {}): SourceError =>
-  unreachable('the host closed the connection without an answer', { reason: 'closed', ...options });
+  unreachable('closed', 'the host closed the connection without an answer', options);
 
 /** The host does not speak `protocol`. */
 export const wrongProtocol = (protocol: string, options: { detail?: string; cause?: unknown }): SourceError =>
-  unreachable(`the host does not answer with ${protocol}`, { reason: 'protocol', ...options });
+  unreachable('protocol', `the host does not answer with ${protocol}`, options);
 
-export const longHead = (): SourceError =>
-  unreachable('the head of the answer of the host is longer than 16 KB', { reason: 'head' });
-
-export const endlessInterim = (): SourceError =>
-  unreachable('the host sends endless interim responses', { reason: 'protocol' });
+export const endlessInterim = (): SourceError => unreachable('protocol', 'the host sends endless interim responses');
 
 /** In a response of chunks. */
 export const tooMuchFraming = (detail: string): SourceError =>
-  unreachable('the host sends more framing than data', { reason: 'protocol', detail });
+  unreachable('protocol', 'the host sends more framing than data', { detail });
 
-export const unreadAnswers = (): SourceError =>
-  unreachable('the host does not read its responses', { reason: 'protocol' });
+export const unreadAnswers = (): SourceError => unreachable('protocol', 'the host does not read its responses');
 
 export const refusedStatus = (status: number): SourceError =>
-  unreachable(`the host answered ${status}`, { reason: 'status', status });
+  unreachable('status', `the host answered ${status}`, { status });
 
 export const tooManyRedirects = (most: number): SourceError =>
-  unreachable(`the host redirects more than ${most} times`, { reason: 'redirects' });
+  unreachable('redirects', `the host redirects more than ${most} times`);
 
 export const offline = (): SourceError =>
-  unreachable('the stream is offline: the host sends nothing', { reason: 'offline', status: 404 });
+  unreachable('offline', 'the stream is offline: the host sends nothing', { status: 404 });
 
 export const lostUpload = (cause: unknown): SourceError =>
-  unreachable(LOST_UPLOAD, { reason: 'upload-lost', detail: (cause as Error).message, cause });
+  unreachable('upload-lost', 'the uploaded file was lost with the server that held it; send it again', {
+    detail: (cause as Error).message,
+    cause,
+  });
 
-export const stoppedSending = (): SourceError =>
-  new SourceError('cut', 'the host stopped sending', { reason: 'stalled' });
+export const stoppedSending = (): SourceError => cut('stalled', 'the host stopped sending');
 
 export const brokenConnection = (): SourceError =>
-  new SourceError('cut', 'the host closed the connection before the end of the file', { reason: 'closed' });
+  cut('closed', 'the host closed the connection before the end of the file');
 
 /** The same of a file of this size: where it was read to, and from where. */
 export function brokenAt(error: unknown, at: number, size: number | undefined, from = 0): unknown {
   if (!isSourceError(error) || error.code !== 'cut') return error;
   const { reason, detail } = error;
-  const what = reason === 'stalled' ? 'stopped sending' : reason === 'closed' ? 'closed the connection' : undefined;
-  if (what === undefined) return error;
+  if (reason !== 'stalled' && reason !== 'closed') return error;
+  const what = reason === 'stalled' ? 'stopped sending' : 'closed the connection';
   const whole = size === undefined ? '' : ` of ${bytes(size)}`;
-  return new SourceError('cut', `the host ${what} ${from === 0 ? 'after' : 'at'} ${bytes(at)}${whole}`, {
-    reason,
-    ...(detail === undefined ? {} : { detail }),
-    cause: error,
-  });
+  const place = `${from === 0 ? 'after' : 'at'} ${bytes(at)}${whole}`;
+  return cut(reason, `the host ${what} ${place}`, { detail, cause: error });
 }
 
 /** The job has ended. */
-export const sourceClosed = (): SourceError => new SourceError('cut', 'the source is closed', { reason: 'ended' });
+export const sourceClosed = (): SourceError => cut('ended', 'the source is closed');
 
 /** Converts any error to a failure to read a file. */
 export const readFailure = (error: unknown): SourceError =>
-  isSourceError(error)
-    ? error
-    : new SourceError('cut', 'the file could not be read', { reason: 'protocol', cause: error });
+  isSourceError(error) ? error : cut('protocol', 'the file could not be read', { cause: error });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { PageCache } from './file/cache.ts';
-import { isSourceError, SourceError } from './error.ts';
+import { cut, isSourceError, type SourceError } from './error.ts';
 import { sourceClosed, unreadableScheme } from './failures.ts';
 import { type Access, accessOf } from './http/exchange.ts';
 import type { PageMemory } from './file/page_memory.ts';
@@ -144,8 +144,7 @@ export class Job {
   #received(count: number, all: number): void {
     const { maxBytes, readBefore = 0 } = this.#limits;
     this.#pace.received(count);
-    if (all + readBefore > maxBytes)
-      throw new SourceError('cut', `more than ${maxBytes} bytes were read`, { reason: 'limit' });
+    if (all + readBefore > maxBytes) throw cut('limit', `more than ${maxBytes} bytes were read`);
   }
 
   get rewriter(): Rewriter {

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { isSourceError, SourceError } from '../error.ts';
+import { isSourceError, unreachable } from '../error.ts';
 import { refusedAddress } from '../failures.ts';
 import type { SourceException } from '../../base/source_settings.ts';
 import { addCidr, blockList, embeddedIPv4, isPublic4, isPublic6 } from './ranges.ts';
@@ -130,15 +130,8 @@ async function resolve(look: Lookup, host: string, ours: boolean): Promise<Addre
     found = await look(host, ours);
   } catch (error) {
     if (isSourceError(error)) throw error;
-    throw new SourceError('origin-unreachable', `cannot resolve host name ${host}`, {
-      reason: 'dns',
-      detail: (error as Error).message,
-      cause: error,
-    });
+    throw unreachable('dns', `cannot resolve host name ${host}`, { detail: (error as Error).message, cause: error });
   }
-  if (found.length === 0)
-    throw new SourceError('origin-unreachable', `cannot resolve host name ${host}: it has no address`, {
-      reason: 'dns',
-    });
+  if (found.length === 0) throw unreachable('dns', `cannot resolve host name ${host}: it has no address`);
   return found;
 }

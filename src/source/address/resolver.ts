@@ -6,7 +6,7 @@
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { makeTurns } from '../../base/turns.ts';
-import { SourceError } from '../error.ts';
+import { unreachable, type SourceError } from '../error.ts';
 import { localNames, type LocalNames } from './local_names.ts';
 
 export interface Address {
@@ -169,4 +169,4 @@ function reasonOf(codes: readonly string[]): string {
 }
 
 const unresolved = (name: string, why: string): SourceError =>
-  new SourceError('origin-unreachable', `cannot resolve host name ${name}: ${why}`, { reason: 'dns' });
+  unreachable('dns', `cannot resolve host name ${name}: ${why}`);

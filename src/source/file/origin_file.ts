@@ -1,7 +1,7 @@
 import { fillBody, type OriginAnswer } from '../http/answer.ts';
 import { NOTHING, PAGE_SIZE, type Page, type PageCache } from './cache.ts';
 import { Distance } from './distance.ts';
-import { SourceError, worthAnotherTry } from '../error.ts';
+import { cut, SourceError, worthAnotherTry } from '../error.ts';
 import { brokenAt, readFailure, refusedStatus, sourceClosed } from '../failures.ts';
 import { drop, type Exchange } from '../http/exchange.ts';
 import { contentRange, markOf, readHead, type Head } from '../http/head.ts';
@@ -271,9 +271,7 @@ export class OriginFile {
       // The origin does not support ranges and the beginning is no longer cached: read from the start again, a limited
       // number of times.
       if (++this.#restarts > MOST_TRIES)
-        throw new SourceError('cut', 'the host does not support ranges, and the file was read too often', {
-          reason: 'limit',
-        });
+        throw cut('limit', 'the host does not support ranges, and the file was read too often');
       const { response } = await this.#transport.ask(undefined, context.count);
       if (response.statusCode !== 200) {
         drop(response);
@@ -350,10 +348,7 @@ export class OriginFile {
     }
     throw (
       failed ??
-      new SourceError('cut', 'the host sent less of the file than declared', {
-        reason: 'protocol',
-        detail: `at ${at} of ${this.#head!.size}`,
-      })
+      cut('protocol', 'the host sent less of the file than declared', { detail: `at ${at} of ${this.#head!.size}` })
     );
   }
 
@@ -382,8 +377,7 @@ export class OriginFile {
       return response;
     drop(response);
     if (status >= 400 && status !== 416) throw refusedStatus(status);
-    throw new SourceError('cut', 'the file changed while it was read', {
-      reason: 'changed',
+    throw cut('changed', 'the file changed while it was read', {
       detail: `status ${status}, content-range ${response.headers['content-range'] ?? 'none'}`,
     });
   }

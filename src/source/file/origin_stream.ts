@@ -1,6 +1,6 @@
 import type { OriginAnswer } from '../http/answer.ts';
 import { PAGE_SIZE, type Page, type PageCache } from './cache.ts';
-import { isSourceError, SourceError } from '../error.ts';
+import { cut, isSourceError, type SourceError } from '../error.ts';
 import { brokenAt, brokenConnection, sourceClosed, stoppedSending } from '../failures.ts';
 import type { Pace } from './pace.ts';
 import type { Meter } from '../meter.ts';
@@ -72,8 +72,7 @@ export class OriginStream {
         if (place.at < this.#at) {
           const index = Math.floor(place.at / PAGE_SIZE);
           const page = this.#context.cache.get(this.#key + index);
-          if (page === undefined)
-            throw new SourceError('cut', 'the file was read too unevenly to be cached', { reason: 'limit' });
+          if (page === undefined) throw cut('limit', 'the file was read too unevenly to be cached');
           const piece = page.lend(place.at % PAGE_SIZE, PAGE_SIZE);
           place.at += piece.bytes.length;
           this.#flow();

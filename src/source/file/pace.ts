@@ -1,4 +1,4 @@
-import { SourceError } from '../error.ts';
+import { cut, type SourceError } from '../error.ts';
 
 /**
  * Detects a source that sends too slowly, by the bytes in each minute spent waiting for it. Time in which a tool does
@@ -74,7 +74,7 @@ export class Pace {
         return;
       }
       this.#over = true;
-      this.#onSlow(new SourceError('cut', 'the source is too slow', { reason: 'slow' }));
+      this.#onSlow(cut('slow', 'the source is too slow'));
     }, leftMs).unref();
   }
 

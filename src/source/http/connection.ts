@@ -1,15 +1,8 @@
 /** HTTP/1.1 with an origin, one request at a time. */
 import type { Socket } from 'node:net';
 import { ChunkedBody } from './chunked_body.ts';
-import {
-  answerTimeout,
-  brokenConnection,
-  endlessInterim,
-  longHead,
-  noAnswer,
-  sourceClosed,
-  wrongProtocol,
-} from '../failures.ts';
+import { unreachable } from '../error.ts';
+import { answerTimeout, brokenConnection, endlessInterim, noAnswer, sourceClosed, wrongProtocol } from '../failures.ts';
 import { OriginAnswer } from './answer.ts';
 import { headEnd, LONGEST_HEAD, parseHead, ResponseError, type ResponseHead } from './response_head.ts';
 import { Backlog } from '../protocols/backlog.ts';
@@ -214,7 +207,8 @@ export class Connection {
     this.#head?.append(bytes);
     const all = this.#head?.bytes ?? bytes;
     const end = headEnd(all, before);
-    if ((end ?? all.length) > LONGEST_HEAD) throw longHead();
+    if ((end ?? all.length) > LONGEST_HEAD)
+      throw unreachable('head', 'the head of the answer of the host is longer than 16 KB');
     if (end === undefined) {
       if (this.#head === undefined) (this.#head = new Backlog()).append(bytes);
       return all.subarray(all.length);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { BlockList, connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { SourceError } from '../error.ts';
+import { SourceError, unreachable } from '../error.ts';
 import { addCidr } from '../address/ranges.ts';
 import { hostText } from '../address/target.ts';
 
@@ -65,7 +65,7 @@ export async function dialEgress(route: EgressRoute, signal: AbortSignal): Promi
     return socket;
   } catch (cause) {
     socket.destroy();
-    throw new SourceError('origin-unreachable', 'the egress proxy cannot be reached', { reason: 'connect', cause });
+    throw unreachable('connect', 'the egress proxy cannot be reached', { cause });
   }
 }
 
@@ -97,20 +97,13 @@ export async function tunnelThrough(
   try {
     const { status, head } = await answered;
     if (status < 200 || status > 299) {
-      throw new SourceError('origin-unreachable', `the egress proxy refused the connection (${status})`, {
-        reason: 'connect',
-        detail: authority,
-      });
+      throw unreachable('connect', `the egress proxy refused the connection (${status})`, { detail: authority });
     }
     if (head.length > 0) socket.unshift(head);
     return socket;
   } catch (error) {
     socket.destroy();
     if (error instanceof SourceError) throw error;
-    throw new SourceError('origin-unreachable', 'the egress proxy did not open a connection', {
-      reason: 'connect',
-      detail: authority,
-      cause: error,
-    });
+    throw unreachable('connect', 'the egress proxy did not open a connection', { detail: authority, cause: error });
   }
 }

@@ -1,6 +1,6 @@
 /** What the first answer of an origin says of a file. */
 import type { OriginAnswer } from './answer.ts';
-import { SourceError } from '../error.ts';
+import { cut } from '../error.ts';
 import { refusedStatus } from '../failures.ts';
 import { drop } from './exchange.ts';
 
@@ -35,8 +35,7 @@ export function readHead(response: OriginAnswer, url: string): Head {
   }
   drop(response);
   if (status >= 400) throw refusedStatus(status);
-  throw new SourceError('cut', 'the host returned another range than requested', {
-    reason: 'protocol',
+  throw cut('protocol', 'the host returned another range than requested', {
     detail: `status ${status}, content-range ${headers['content-range'] ?? 'none'}`,
   });
 }

@@ -4,7 +4,8 @@ import { checkForEgress, openSocket, type ConnectOptions } from './connect.ts';
 import { Connection, type RequestOptions } from './connection.ts';
 import { dialEgress, type EgressRoute } from './egress.ts';
 import { HostDistances } from './host_distances.ts';
-import { noAnswer, sourceClosed, tooManyConnections } from '../failures.ts';
+import { unreachable } from '../error.ts';
+import { noAnswer, sourceClosed } from '../failures.ts';
 import { authority, urlOf, type Target } from '../address/target.ts';
 
 export type PoolOptions = ConnectOptions & {
@@ -159,7 +160,8 @@ export class Pool {
       return;
     }
     this.#distances.failed(keyOf(target));
-    if (refuse(host, tooManyConnections())) this.#openIfNeeded(target, host);
+    // This side has no more.
+    if (refuse(host, unreachable('limit', 'the source has too many hosts at a time'))) this.#openIfNeeded(target, host);
   }
 
   /** For one more connection. */

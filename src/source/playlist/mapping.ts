@@ -2,7 +2,7 @@
  * Maps web addresses to paths of the source proxy, and back. `x/https/cdn.example.com:8443/a/b.ts?q` keeps the shape of
  * the address, so a relative reference that stays on its host resolves correctly without a rewrite.
  */
-import { SourceError } from '../error.ts';
+import { cut, type SourceError } from '../error.ts';
 import { decoded } from '../address/s3.ts';
 import { isWeb, resolveReference } from '../address/target.ts';
 
@@ -105,7 +105,7 @@ export function referenceRewriter(): (reference: string, base: string, root: str
   };
 }
 
-const tooMany = (): SourceError => new SourceError('cut', 'the playlist holds too many addresses', { reason: 'limit' });
+const tooMany = (): SourceError => cut('limit', 'the playlist holds too many addresses');
 
 /** The reference for the tool. Schemes other than http(s) are mapped to a refusal. */
 export function rewriteReference(reference: string, base: string, root: string): string {

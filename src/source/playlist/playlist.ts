@@ -1,6 +1,6 @@
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { promisify } from 'node:util';
-import { SourceError } from '../error.ts';
+import { cut, type SourceError } from '../error.ts';
 import type { Head } from '../http/head.ts';
 import type { OriginFile } from '../file/origin_file.ts';
 import type { Meter } from '../meter.ts';
@@ -55,7 +55,7 @@ export async function readText(file: OriginFile, head: Head, meter?: Meter): Pro
   if (decode !== undefined) {
     bytes = await promisify(decode as typeof gunzip)(bytes, { maxOutputLength: LONGEST_PLAYLIST }).catch(
       (cause: unknown) => {
-        throw new SourceError('cut', 'the playlist cannot be decompressed', { reason: 'protocol', cause });
+        throw cut('protocol', 'the playlist cannot be decompressed', { cause });
       },
     );
   }
@@ -79,4 +79,4 @@ export async function readPlaylist(
   return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), final };
 }
 
-const tooLong = (): SourceError => new SourceError('cut', 'the playlist is too long', { reason: 'limit' });
+const tooLong = (): SourceError => cut('limit', 'the playlist is too long');

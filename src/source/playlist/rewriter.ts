@@ -1,7 +1,7 @@
 import { programFile } from '../../base/program_file.ts';
 import { makeThread, type ThreadError } from '../../base/thread.ts';
 import { makeTurns } from '../../base/turns.ts';
-import { SourceError } from '../error.ts';
+import { cut, type SourceError } from '../error.ts';
 import { sourceClosed } from '../failures.ts';
 import { rewrite, type Rewriting, type Rewritten } from './rewrite.ts';
 import type { Answer } from './rewrite_thread.ts';
@@ -34,7 +34,7 @@ const HEAP_MB = 192;
 const isShort = ({ bytes, place }: Rewriting): boolean =>
   bytes.byteLength * (1 + place.final.length / BASE_STEP) <= MOST_HERE;
 
-const tooComplex = (): SourceError => new SourceError('cut', 'the manifest is too complex', { reason: 'complex' });
+const tooComplex = (): SourceError => cut('complex', 'the manifest is too complex');
 
 export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: RewriterOptions = {}): Rewriter {
   const thread = makeThread<Rewriting, Answer>(programFile('rewrite_thread'), { deadlineMs, heapMb: HEAP_MB });
@@ -48,7 +48,7 @@ export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: Rewriter
         throw error.code === 'closed' ? sourceClosed() : tooComplex();
       }),
     );
-    if ('refused' in answer) throw new SourceError('cut', answer.refused, { reason: 'limit' });
+    if ('refused' in answer) throw cut('limit', answer.refused);
     return answer;
   }
 

@@ -1,6 +1,6 @@
 import { isIP, type Socket } from 'node:net';
 import { addressReached } from '../../http/connect.ts';
-import { isSourceError, SourceError } from '../../error.ts';
+import { isSourceError, SourceError, unreachable } from '../../error.ts';
 import { answerTimeout, noAnswer, readFailure, unreadableAddress, wrongProtocol } from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
 
@@ -111,8 +111,7 @@ export class FtpControl {
       const [, high, low] = /\d+,\d+,\d+,\d+,(\d{1,3}),(\d{1,3})/.exec(said.text) ?? [];
       port = Number(high) * 256 + Number(low);
     }
-    if (!(port >= 1 && port <= 65535))
-      throw new SourceError('origin-unreachable', 'the FTP server gave no data port', { reason: 'protocol' });
+    if (!(port >= 1 && port <= 65535)) throw unreachable('protocol', 'the FTP server gave no data port');
     return this.#context.dial(host, port, { secure: false, address: this.#address }).catch((error: unknown) => {
       const refused = isSourceError(error) && error.code === 'refused';
       throw refused
@@ -182,5 +181,5 @@ const STATUSES: Readonly<Record<number, readonly number[]>> = {
 
 export function refusedBy(code: number): SourceError {
   const status = Number(Object.entries(STATUSES).find(([, codes]) => codes.includes(code))?.[0] ?? 502);
-  return new SourceError('origin-unreachable', `the FTP server answered ${code}`, { reason: 'status', status });
+  return unreachable('status', `the FTP server answered ${code}`, { status });
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { OriginAnswer } from '../../http/answer.ts';
-import { SourceError } from '../../error.ts';
+import { cut, SourceError } from '../../error.ts';
 import { unreadableAddress } from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
 import { decodeLoosely } from '../../address/s3.ts';
@@ -110,10 +110,7 @@ export function ftpTransport(context: SocketContext): Transport {
         if (at > 0) {
           const { code } = await control.command(`REST ${at}`);
           if (code !== 350)
-            throw new SourceError('cut', 'the FTP server cannot send parts of the file', {
-              reason: 'protocol',
-              detail: String(code),
-            });
+            throw cut('protocol', 'the FTP server cannot send parts of the file', { detail: String(code) });
         }
         const { code } = await control.command(`RETR ${path}`);
         if (code !== 150 && code !== 125) throw refusedBy(code);

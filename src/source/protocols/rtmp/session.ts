@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { SourceError } from '../../error.ts';
+import { SourceError, unreachable } from '../../error.ts';
 import { noAnswer, unreadAnswers, wrongProtocol } from '../../failures.ts';
 import type { SocketContext, Place } from '../protocol.ts';
 import type { Session, Sink } from '../stream/live.ts';
@@ -255,11 +255,7 @@ class Player implements Session {
 function refusedBy(code: string): SourceError {
   const missing = /NotFound/.test(code);
   const message = missing ? 'the host has no such stream' : 'the host refused to play the stream';
-  return new SourceError('origin-unreachable', message, {
-    reason: 'status',
-    status: missing ? 404 : 403,
-    detail: code.slice(0, 100),
-  });
+  return unreachable('status', message, { status: missing ? 404 : 403, detail: code.slice(0, 100) });
 }
 
 interface RtmpAddress {

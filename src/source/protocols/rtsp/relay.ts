@@ -3,7 +3,7 @@
  * translated, the relay logs in, and media uses the same connection, so a tool never connects elsewhere.
  */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { SourceError, isSourceError } from '../../error.ts';
+import { isSourceError, unreachable } from '../../error.ts';
 import { offline, refusedStatus } from '../../failures.ts';
 import type { Job, Login } from '../../job.ts';
 import { encodeRtsp, headerOf, RtspReader, type RtspMessage } from './message.ts';
@@ -122,7 +122,7 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
       if (response.status >= 400 && (method === 'DESCRIBE' || method === 'SETUP' || method === 'PLAY'))
         job.failed(refusedStatus(response.status), job.main, tool);
       if (method === 'SETUP' && response.status === 200 && !overTcp(headerOf(response.headers, 'transport')))
-        throw new SourceError('origin-unreachable', 'the host sends the stream over UDP only', { reason: 'protocol' });
+        throw unreachable('protocol', 'the host sends the stream over UDP only');
       if (method === 'PLAY' && response.status === 200) {
         silence ??= setTimeout(() => failed(offline()), job.offlineMs);
       }

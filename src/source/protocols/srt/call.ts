@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:dgram';
-import { SourceError } from '../../error.ts';
+import { SourceError, unreachable } from '../../error.ts';
 import { connectionTimeout, noConnection } from '../../failures.ts';
 import { keysOf, makeKeys, openKeys, type KeyOfSalt, type Keys } from './keys.ts';
 import {
@@ -62,9 +62,7 @@ export async function callSrt(
     extensions: [],
   });
   if (greeting.version < 5 || greeting.extensionField !== 0x4a17)
-    throw new SourceError('origin-unreachable', 'the host does not support SRT 1.3 or later', {
-      reason: 'protocol',
-    });
+    throw unreachable('protocol', 'the host does not support SRT 1.3 or later');
 
   const length = parameters.keyLength ?? ([16, 24, 32] as const)[greeting.encryption - 2] ?? 16;
   const keyOf = parameters.passphrase === undefined ? undefined : keysOf(parameters.passphrase);
@@ -118,13 +116,12 @@ function exchangeHandshake(socket: Socket, packet: () => Buffer, wanted: number,
   });
 }
 
-const badSecret = (): SourceError =>
-  new SourceError('origin-unreachable', 'the host does not accept the passphrase', { reason: 'status', status: 401 });
+const badSecret = (): SourceError => unreachable('status', 'the host does not accept the passphrase', { status: 401 });
 
 function rejected(code: number): SourceError {
   if (code === 10 || code === 11) return badSecret();
   const status = code >= 1400 && code < 1600 ? code - 1000 : 403;
-  return new SourceError('origin-unreachable', `the host refused the stream (${code})`, { reason: 'status', status });
+  return unreachable('status', `the host refused the stream (${code})`, { status });
 }
 
 export interface SrtParameters {

@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { SourceError } from '../../error.ts';
+import { SourceError, unreachable } from '../../error.ts';
 import type { SocketContext } from '../protocol.ts';
 import type { Session, Sink } from '../stream/live.ts';
 import { callSrt, type Call, srtParameters, type SrtParameters } from './call.ts';
@@ -20,9 +20,7 @@ const WINDOW_PACKETS = 8192;
 export async function openSrt(context: SocketContext, sink: Sink): Promise<Session> {
   const { host, port } = context.place;
   if (context.throughEgress(host))
-    throw new SourceError('origin-unreachable', 'SRT does not go through the egress proxy of this installation', {
-      reason: 'connect',
-    });
+    throw unreachable('connect', 'SRT does not go through the egress proxy of this installation');
   const [address] = await context.guard.resolveAndCheck(host, port);
   const socket = createSocket({ type: address!.family === 6 ? 'udp6' : 'udp4', recvBufferSize: 4 << 20 });
   // An error can arrive while no call waits for a response.
@@ -169,11 +167,9 @@ class Receiver implements Session {
   #undecipherable(): void {
     if (this.#begun) return;
     this.#fail(
-      new SourceError(
-        'origin-unreachable',
-        'the stream is encrypted, and the address holds no passphrase that opens it',
-        { reason: 'status', status: 401 },
-      ),
+      unreachable('status', 'the stream is encrypted, and the address holds no passphrase that opens it', {
+        status: 401,
+      }),
     );
   }
 
