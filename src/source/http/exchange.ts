@@ -207,25 +207,19 @@ const bearerOf = ({ scheme }: Source, token: string): Record<string, string> => 
 export function accessOf(source: Source, url: string, settings: S3Settings): Access | undefined {
   if (!isWeb(url)) return undefined;
   const home = targetOf(url);
-  const region = source.s3?.region ?? settings.region ?? 'us-east-1';
-  const own = source.headers && { own: { headers: Object.fromEntries(source.headers), to: home } };
-  if (source.s3?.bearer !== undefined)
-    return {
-      home,
-      bearer: bearerOf(source, source.s3.bearer),
-      bucket: bucketOf(source.s3, home, settings),
-      region,
-      ...own,
-    };
-  if (source.s3?.accessKey !== undefined && source.s3.secret !== undefined)
-    return {
-      home,
-      keys: { accessKey: source.s3.accessKey, secret: source.s3.secret, session: source.s3.session },
-      bucket: bucketOf(source.s3, home, settings),
-      region,
-      ...own,
-    };
-  if (source.credentials === undefined) return own && { home, region, ...own };
-  const { user, password } = source.credentials;
-  return { home, basic: `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`, region, ...own };
+  const { s3, headers, credentials } = source;
+  const access: Access = {
+    home,
+    region: s3?.region ?? settings.region ?? 'us-east-1',
+    ...(headers && { own: { headers: Object.fromEntries(headers), to: home } }),
+  };
+  if (s3?.bearer !== undefined)
+    return { ...access, bearer: bearerOf(source, s3.bearer), bucket: bucketOf(s3, home, settings) };
+  if (s3?.accessKey !== undefined && s3.secret !== undefined) {
+    const keys = { accessKey: s3.accessKey, secret: s3.secret, session: s3.session };
+    return { ...access, keys, bucket: bucketOf(s3, home, settings) };
+  }
+  if (credentials === undefined) return headers && access;
+  const { user, password } = credentials;
+  return { ...access, basic: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
 }
