@@ -87,11 +87,9 @@ const policy = readPolicy({ rules });
 const made = report({ ffprobe: { version: '9.0', output }, mediainfo: undefined, diff: true, prefer: null });
 const text = JSON.stringify(made);
 
-const judge = () =>
-  evaluate(policy, {
-    report: made,
-    tools: [{ name: 'ffprobe', version: '9.0', success: true, output: null, json: output }],
-  });
+const tools = [{ name: 'ffprobe', version: '9.0', success: true, output: JSON.stringify(output) }];
+
+const judge = () => evaluate(policy, { report: made, tools });
 const parse = () => JSON.parse(text) as unknown;
 const read = () => readPolicy({ rules });
 

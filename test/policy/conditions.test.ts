@@ -329,7 +329,10 @@ describe('policy: disagreement, warnings', () => {
 
 describe('policy: HLS findings and C2PA', () => {
   const message = (level: string, code: string, more: object = {}) => ({ level, code, url: 'u', ...more });
-  const hls = (messages: object[], summary: object): Facts => ({ tools: [], hls: { messages, summary } });
+  const checked = (name: string, report: object, success = true): Facts => ({
+    tools: [{ name, version: '1.0.0', success, output: JSON.stringify(report) }],
+  });
+  const hls = (messages: object[], summary: object): Facts => checked('msv', { messages, summary });
   const some = hls(
     [
       message('must-fix', 'allow-cache'),
@@ -337,7 +340,7 @@ describe('policy: HLS findings and C2PA', () => {
     ],
     { must_fix: 1, should_fix: 30, info: 0, untold: 0 },
   );
-  const signed = (report: object): Facts => ({ tools: [], c2pa: report });
+  const signed = (report: object): Facts => checked('c2pa', report);
   const valid = signed({
     validation_state: 'Valid',
     active_manifest: 'm',
@@ -364,7 +367,7 @@ describe('policy: HLS findings and C2PA', () => {
       'unknown',
     ],
     ['no report of the validator', { findings: { 'must-fix': 0 } }, FILE, 'unknown'],
-    ['a validator that failed', { findings: { 'must-fix': 0 } }, { tools: [], hls: { success: false } }, 'unknown'],
+    ['a validator that failed', { findings: { 'must-fix': 0 } }, checked('msv', { success: false }, false), 'unknown'],
     ['a valid manifest', { c2pa: { state: ['Valid', 'Trusted'] } }, valid, 'pass'],
     ['is not trusted', { c2pa: { state: 'trusted' } }, valid, 'fail'],
     ['its signer', { c2pa: { signer: 'Studio *' } }, valid, 'pass'],

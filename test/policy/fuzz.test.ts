@@ -168,12 +168,17 @@ describe('policy: whatever is sent', function () {
     const draw = random(SEED + 1);
     for (let round = 0; round < ROUNDS; round++) {
       const of = draw.pick(real);
-      const tools = of.tools.map((tool) => ({ ...tool, json: spoiled(JSON.parse(tool.output!), draw, 0.01) }));
+      const printed = (value: unknown, share: number): string => JSON.stringify(spoiled(value, draw, share));
+      const checked = (name: string, report: object) => ({
+        name,
+        version: '1.0.0',
+        success: true,
+        output: printed(report, 0.1),
+      });
+      const tools = of.tools.map((tool) => ({ ...tool, output: printed(JSON.parse(tool.output!), 0.01) }));
       const changed = {
         report: spoiled(of.report, draw, 0.01) as object,
-        tools,
-        hls: spoiled(hls, draw, 0.1) as object,
-        c2pa: spoiled(c2pa, draw, 0.1) as object,
+        tools: [...tools, checked('msv', hls), checked('c2pa', c2pa)],
       };
       judge(draw.pick(policies), changed, `round ${round}`);
     }

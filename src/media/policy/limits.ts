@@ -26,6 +26,7 @@ export const LONGEST_SHOWN = 200;
 export const MOST_TOLD = 4;
 /** Output of a tool that is parsed for raw paths: 16 Mi characters. */
 export const MOST_OUTPUT = 16 * 1024 * 1024;
+export const TOO_LARGE = ' '.repeat(MOST_OUTPUT + 1);
 /**
  * Steps of one evaluation: a comparison, an element that a raw path visits, 16 characters that a glob reads. 100 rules
  * over 50 streams take 10,000. What is left when they are used up is unknown.

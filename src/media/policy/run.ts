@@ -59,7 +59,6 @@ export class Run {
   /** Results of conditions that do not depend on the stream they are asked for. */
   readonly memo = new Map<object, unknown>();
   readonly #byType: Readonly<Record<StreamType, Stream[]>>;
-  readonly #read = new Map<RawTool, Read>();
   #differences: ReadonlyMap<string, Difference> | undefined;
   #top: Stream | undefined | null = null;
   #slowest: number | undefined;
@@ -146,33 +145,36 @@ export class Run {
   }
 
   /** What a tool printed, as JSON. */
-  read(tool: RawTool): Read {
-    const known = this.#read.get(tool);
-    if (known) return known;
-    const read = this.#open(tool);
-    this.#read.set(tool, read);
-    return read;
-  }
-
-  #open(name: RawTool): Read {
-    if (name === 'msv' || name === 'c2pa') {
-      const output = name === 'msv' ? this.facts.hls : this.facts.c2pa;
-      return output === undefined ? { why: `${name} gave no report` } : { output, from: name };
-    }
-    const pinned = name === 'qc' ? undefined : this.uses?.[name];
+  read(name: RawTool): Read {
+    const pinned = name === 'ffprobe' || name === 'mediainfo' ? this.uses?.[name] : undefined;
     const ran = this.facts.tools.filter((tool) => tool.name === name);
     const tool = ran.find(({ version }) => version === pinned) ?? ran[0];
+    if (name === 'msv' || name === 'c2pa') return reportOf(name, tool);
     if (tool === undefined) return { why: `${name} did not run` };
     if (pinned !== undefined && tool.version !== pinned)
       return { why: `the policy is written for ${name} ${pinned}, and ${tool.version} ran` };
-    return opened(tool);
+    return tool.success ? opened(tool) : { why: `${name} ${tool.version} failed` };
   }
 }
 
-function opened({ name, version, success, output, json }: ToolFacts): Read {
+/** A validator that finds fault has a report, too: of those success says nothing. */
+function reportOf(from: string, tool: ToolFacts | undefined): Read {
+  const read = tool && opened(tool);
+  return read && 'output' in read && typeof read.output === 'object' && read.output !== null
+    ? { output: read.output, from }
+    : { why: `${from} gave no report` };
+}
+
+/** Read where a rule asks for it, and once for all policies. */
+const known = new WeakMap<ToolFacts, Read>();
+function opened(tool: ToolFacts): Read {
+  let read = known.get(tool);
+  if (!read) known.set(tool, (read = parsed(tool)));
+  return read;
+}
+
+function parsed({ name, version, output }: ToolFacts): Read {
   const from = `${name} ${version}`;
-  if (!success) return { why: `${from} failed` };
-  if (json !== undefined) return { output: json, from };
   if (output === null) return { why: `${from} printed nothing` };
   if (output.length > MOST_OUTPUT) return { why: `the output of ${from} is too large to be read again` };
   try {

@@ -1,5 +1,5 @@
 /** The subject `c2pa`: what the check of the file's manifest came to, who signed it, and what is declared about AI. */
-import { objectOf } from '../report/json.ts';
+import { objectOf, type JsonObject } from '../report/json.ts';
 import { PolicyError, quoted } from './error.ts';
 import { EXHAUSTED, failed, passed, unknown, type Told } from './finding.ts';
 import { shown } from './kinds.ts';
@@ -33,7 +33,7 @@ export function c2paNode(members: Readonly<Record<string, unknown>>, { at: place
     text: `C2PA ${expected}`,
     judge({ run }) {
       if (!run.meter.step()) return EXHAUSTED;
-      const found = read(run);
+      const found = foundIn(run);
       if ('why' in found) return unknown(() => ({ message: found.why, field: 'c2pa', expected }));
       const about = (field: string, actual: string, message: string): Told => ({
         message,
@@ -52,7 +52,7 @@ export function c2paNode(members: Readonly<Record<string, unknown>>, { at: place
       )
         return run.meter.spent ? EXHAUSTED : wrong('signer', shown(signedBy ?? 'none'));
       if (declared !== undefined) {
-        const of = declaredIn(run);
+        const of = declaredIn(found.report);
         if (of === undefined)
           return unknown(() => ({ message: 'the C2PA check says nothing about AI', field: 'c2pa', expected }));
         if (!declared.includes(of)) return wrong('declared-ai', of);
@@ -74,14 +74,15 @@ function wordsOf<T extends string>(known: readonly T[], value: unknown, at: stri
 }
 
 /** Undefined: the report has no summary, or says what is not known here. */
-function declaredIn(run: Run): Declared | undefined {
-  const said = objectOf(objectOf(run.facts.c2pa)['summary'])['declared_ai'];
+function declaredIn(report: JsonObject): Declared | undefined {
+  const said = objectOf(report['summary'])['declared_ai'];
   return said === null ? 'none' : DECLARED.find((known) => known === said);
 }
 
-function read(run: Run): { state: State; signedBy: string | undefined } | { why: string } {
-  if (run.facts.c2pa === undefined) return { why: 'the C2PA check gave no report' };
-  const report = objectOf(run.facts.c2pa);
+function foundIn(run: Run): { report: JsonObject; state: State; signedBy: string | undefined } | { why: string } {
+  const read = run.read('c2pa');
+  if ('why' in read) return { why: 'the C2PA check gave no report' };
+  const report = objectOf(read.output);
   const said = report['validation_state'];
   if (said === undefined) return { why: 'the C2PA check could not read the file' };
   const state = said === null ? 'none' : STATES.find((known) => known === String(said).toLowerCase());
@@ -89,5 +90,5 @@ function read(run: Run): { state: State; signedBy: string | undefined } | { why:
   const active = report['active_manifest'];
   const manifest = objectOf(typeof active === 'string' ? objectOf(report['manifests'])[active] : undefined);
   const issuer = objectOf(manifest['signature_info'])['issuer'];
-  return { state, signedBy: typeof issuer === 'string' ? issuer : undefined };
+  return { report, state, signedBy: typeof issuer === 'string' ? issuer : undefined };
 }

@@ -209,8 +209,9 @@ export function findingsNode(members: Members, { at: place }: Place): Node {
   return once({
     text: `findings ${text}`,
     judge({ run }) {
-      if (run.facts.hls === undefined) return unknown(() => ({ message: 'the HLS validator gave no report' }));
-      const report = objectOf(run.facts.hls);
+      const read = run.read('msv');
+      if ('why' in read) return unknown(() => ({ message: 'the HLS validator gave no report' }));
+      const report = objectOf(read.output);
       const summary = objectOf(report['summary']);
       if (typeof summary['must_fix'] !== 'number')
         return unknown(() => ({ message: 'the HLS validator could not judge the playlist' }));

@@ -98,20 +98,15 @@ export interface Policy {
 export interface Facts {
   /** The probe_report as callers see it, with its `diff`. */
   report?: object | undefined;
-  tools: ToolFacts[];
-  /** The report of the HLS validator as callers see it. */
-  hls?: object | undefined;
-  /** The report of the C2PA check as callers see it. */
-  c2pa?: object | undefined;
+  tools: readonly ToolFacts[];
 }
 
 export interface ToolFacts {
   name: string;
   version: string;
   success: boolean;
-  output: string | null;
-  /** The output as JSON, where it has been parsed already. */
-  json?: unknown;
+  /** As callers see it; TOO_LARGE in place of one that is not read. It may be made when it is asked for. */
+  readonly output: string | null;
 }
 
 export interface Verdict {

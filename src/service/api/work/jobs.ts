@@ -6,7 +6,7 @@ import { compareRuns, type ComparedRun } from '../../../media/compare/compare.ts
 import { canonicalPolicy } from '../../../media/policy/canonical.ts';
 import { PolicyError } from '../../../media/policy/error.ts';
 import { evaluate } from '../../../media/policy/evaluate.ts';
-import { factsOf, TOO_LARGE } from '../../../media/policy/facts.ts';
+import { TOO_LARGE } from '../../../media/policy/limits.ts';
 import { readPolicyText } from '../../../media/policy/read.ts';
 import type { Facts, Policy, Verdict } from '../../../media/policy/types.ts';
 import { report as makeReport, type Told } from '../../../media/report/report.ts';
@@ -59,16 +59,16 @@ function preferred(options: JudgedResult['options']): ReportTool | null {
 
 /** A long output, or report, is not read again. */
 export function storedFacts({ result, texts, options, display }: JudgedResult): Facts {
-  const printed = result.tools.map(({ name, version, success, output }) => ({
+  const tools = result.tools.map(({ name, version, success, output }) => ({
     name,
     version,
     success,
-    text: () => (output === null ? null : (texts.get(output.from) ?? TOO_LARGE)),
+    output: output === null ? null : (texts.get(output.from) ?? TOO_LARGE),
   }));
   const text = result.report?.output ? texts.get(result.report.output.from) : undefined;
   const stored = text === undefined ? undefined : (JSON.parse(text) as { diff?: unknown });
   // Without its diff a report says less than a policy may ask for.
-  if (Array.isArray(stored?.diff)) return factsOf(printed, stored);
+  if (Array.isArray(stored?.diff)) return { report: stored, tools };
   const made = makeReport({
     ...sides((name) =>
       toldBy(
@@ -81,7 +81,7 @@ export function storedFacts({ result, texts, options, display }: JudgedResult): 
     extension: extensionOf({ url: display }),
   });
   // What the pictures say is in the stored report alone.
-  return factsOf(printed, made && stored ? { ...stored, diff: made.diff } : (made ?? stored));
+  return { report: made && stored ? { ...stored, diff: made.diff } : (made ?? stored), tools };
 }
 
 /** A call judges many results by the same policies: they are compiled once. */
