@@ -8,7 +8,7 @@ import Koa from 'koa';
 import { answer } from '../../src/service/api/probe/stored_result.ts';
 import type { Context, State } from '../../src/service/api/http/request_context.ts';
 import { makeMetrics } from '../../src/service/api/api_metrics.ts';
-import { makeMemoryBudget } from '../../src/service/result/memory_budget.ts';
+import { MemoryBudget } from '../../src/service/result/memory_budget.ts';
 import { openResult, WHOLE } from '../../src/service/result/unpack.ts';
 import { readKeptRequest } from '../../src/service/result/kept_request.ts';
 import { openStore } from '../../src/platform/store/store.ts';
@@ -16,7 +16,7 @@ import { webhookBody } from '../../src/service/webhooks/body.ts';
 
 const [, , url, budgetBytes] = process.argv as [string, string, string, string];
 const store = await openStore({ url });
-const memory = makeMemoryBudget({ totalBytes: Number(budgetBytes), wholeBytes: WHOLE });
+const memory = new MemoryBudget({ totalBytes: Number(budgetBytes), wholeBytes: WHOLE });
 const deps = { store, memory, metrics: makeMetrics(() => 0) };
 
 const app = new Koa<State>();

@@ -14,7 +14,7 @@ import { makeAccountRates } from '../../src/service/api/http/rate.ts';
 import { makeOverload } from '../../src/service/api/http/overload.ts';
 import { makeWorkPool } from '../../src/service/api/work/pool.ts';
 import { makePaces } from '../../src/service/result/pace.ts';
-import { makeMemoryBudget } from '../../src/service/result/memory_budget.ts';
+import { MemoryBudget } from '../../src/service/result/memory_budget.ts';
 import { WHOLE } from '../../src/service/result/unpack.ts';
 import { makeLog } from '../../src/base/log.ts';
 import { openStore } from '../../src/platform/store/store.ts';
@@ -33,7 +33,7 @@ const deps: Partial<Deps> = {
     settings: { trustedHops: 0, publicUrl: '', boxKeys: () => ({ keys: [] }) },
   } as unknown as Accounts,
   issuers: new Map(),
-  memory: makeMemoryBudget({ totalBytes: Number(budgetBytes), wholeBytes: WHOLE }),
+  memory: new MemoryBudget({ totalBytes: Number(budgetBytes), wholeBytes: WHOLE }),
   paceOf: makePaces(),
   accountRates: makeAccountRates(),
   work: makeWorkPool({ paceOf: makePaces() }),

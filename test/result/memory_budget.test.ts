@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { makeMemoryBudget, OverBudget, STREAMED_BYTES, type Place } from '../../src/service/result/memory_budget.ts';
+import { MemoryBudget, OverBudget, STREAMED_BYTES, type Place } from '../../src/service/result/memory_budget.ts';
 
 const MB = 1_000_000;
 const LARGE = { inflatedBytes: null };
@@ -7,7 +7,7 @@ const make = (waitMs = 60_000) => {
   const refused: string[] = [];
   return {
     refused,
-    budget: makeMemoryBudget({
+    budget: new MemoryBudget({
       totalBytes: 8 * STREAMED_BYTES,
       wholeBytes: 4 * MB,
       waitMs,

@@ -1,7 +1,7 @@
 /** Ended requests with pending webhooks on a real Postgres, and deliverers for them. */
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { makeMemoryBudget, type MemoryBudget } from '../../src/service/result/memory_budget.ts';
+import { MemoryBudget } from '../../src/service/result/memory_budget.ts';
 import { WHOLE } from '../../src/service/result/unpack.ts';
 import type { CloseInput } from '../../src/platform/store/records.ts';
 import { startDelivery, type Delivery, type DeliverySettings } from '../../src/service/webhooks/deliver.ts';
@@ -55,7 +55,7 @@ export const makeDue = ({ sql }: StoreFixture, requestId: string) =>
   sql('update webhook_outbox set next_at = now() where request_id = $1', [requestId]);
 
 export const budget = (totalBytes = 160_000_000): MemoryBudget =>
-  makeMemoryBudget({ totalBytes, wholeBytes: WHOLE, waitMs: 200 });
+  new MemoryBudget({ totalBytes, wholeBytes: WHOLE, waitMs: 200 });
 
 /** What a token without a secret gets. */
 const MADE = Buffer.alloc(32, 7);

@@ -8,7 +8,7 @@ import { PROBE_TOOLS, type KubeClient } from '../../platform/kube/client.ts';
 import type { ProbeJob } from '../../platform/kube/probe_job.ts';
 import { startReflector } from '../../platform/kube/reflector.ts';
 import { endedNotice } from '../result/ended_notice.ts';
-import { makeMemoryBudget } from '../result/memory_budget.ts';
+import { MemoryBudget } from '../result/memory_budget.ts';
 import { makePaces } from '../result/pace.ts';
 import { WHOLE } from '../result/unpack.ts';
 import type { Logger } from '../../base/log.ts';
@@ -70,7 +70,7 @@ export function wire({
 
   const paceOf = makePaces();
   const overload = makeOverload(paceOf, metrics.overloadRefused);
-  const memory = makeMemoryBudget({
+  const memory = new MemoryBudget({
     totalBytes: settings.memoryBudgetBytes,
     wholeBytes: WHOLE,
     paceOf,

@@ -55,14 +55,6 @@ export interface Place {
   release(): void;
 }
 
-export interface MemoryBudget {
-  readonly totalBytes: number;
-  /** Rejects with OverBudget, or with the signal's reason. */
-  reserve(want: Want): Promise<Place>;
-  used(): number;
-  waiting(): number;
-}
-
 export interface MemoryBudgetOptions {
   totalBytes: number;
   /** Results up to this size are held as a whole. */
@@ -80,7 +72,7 @@ interface Waiter {
   grant(): void;
 }
 
-class Budget implements MemoryBudget {
+export class MemoryBudget {
   readonly #options: MemoryBudgetOptions;
   readonly #paceOf: PaceOf;
   readonly #byAccount = new Tally<number>();
@@ -103,6 +95,7 @@ class Budget implements MemoryBudget {
     return this.#waiters.size;
   }
 
+  /** Rejects with OverBudget, or with the signal's reason. */
   async reserve({ inflatedBytes, account, signal }: Want): Promise<Place> {
     signal?.throwIfAborted();
     const streamed = inflatedBytes === null || inflatedBytes > this.#options.wholeBytes;
@@ -179,5 +172,3 @@ class Budget implements MemoryBudget {
     };
   }
 }
-
-export const makeMemoryBudget = (options: MemoryBudgetOptions): MemoryBudget => new Budget(options);

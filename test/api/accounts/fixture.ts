@@ -12,7 +12,7 @@ import { DEFAULTS } from '../default_settings.ts';
 import { makeOverload } from '../../../src/service/api/http/overload.ts';
 import { makeWorkPool } from '../../../src/service/api/work/pool.ts';
 import { makePaces } from '../../../src/service/result/pace.ts';
-import { makeMemoryBudget } from '../../../src/service/result/memory_budget.ts';
+import { MemoryBudget } from '../../../src/service/result/memory_budget.ts';
 import { WHOLE } from '../../../src/service/result/unpack.ts';
 import { newestSnapshot } from '../../../src/service/api/cluster/cluster_endpoint.ts';
 import { connectBus, type Bus } from '../../../src/platform/bus/connect.ts';
@@ -157,7 +157,7 @@ export async function startReplica(
     metrics: makeMetrics(() => 0),
     catalog: () => NO_TOOLS,
     announce: async () => false,
-    memory: makeMemoryBudget({ totalBytes: DEFAULTS.memoryBudgetBytes, wholeBytes: WHOLE }),
+    memory: new MemoryBudget({ totalBytes: DEFAULTS.memoryBudgetBytes, wholeBytes: WHOLE }),
     paceOf: makePaces(),
     accountRates: makeAccountRates(),
     overload: makeOverload(makePaces(), () => {}),

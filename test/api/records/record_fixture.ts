@@ -10,7 +10,7 @@ import { mount, type Endpoint } from '../../../src/service/api/http/endpoint.ts'
 import { errorHandler, requestId } from '../../../src/service/api/http/middleware.ts';
 import { makeAccountRates } from '../../../src/service/api/http/rate.ts';
 import { makePaces } from '../../../src/service/result/pace.ts';
-import { makeMemoryBudget } from '../../../src/service/result/memory_budget.ts';
+import { MemoryBudget } from '../../../src/service/result/memory_budget.ts';
 import { WHOLE } from '../../../src/service/result/unpack.ts';
 import { PERMISSIONS } from '../../../src/platform/store/permissions.ts';
 import { sha256, type StoreFixture, startStore } from '../../store/fixture.ts';
@@ -47,7 +47,7 @@ export async function startRecord(endpoints: readonly Endpoint[]): Promise<Recor
     store: stored.store,
     tokens: { get: (hash: Buffer) => stored.store.findToken(hash) },
     accounts: { ownHosts: [], settings: { trustedHops: 0, publicUrl: '' } },
-    memory: makeMemoryBudget({ totalBytes: 160_000_000, wholeBytes: WHOLE }),
+    memory: new MemoryBudget({ totalBytes: 160_000_000, wholeBytes: WHOLE }),
     paceOf: makePaces(),
     accountRates: makeAccountRates(),
   } as unknown as Deps;
