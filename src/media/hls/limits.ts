@@ -1,36 +1,23 @@
 /** Bounds of one validation. */
-export interface Limits {
-  /** Per playlist; the rest is not read. */
-  playlistBytes: number;
-  /** For all playlists of a presentation; further ones are not read. */
-  presentationBytes: number;
-  presentationLines: number;
-  /** Maximum number of media playlists of a presentation. */
-  playlists: number;
-  /** Concurrent reads. */
-  parallel: number;
-  /** Segments measured in each playlist, bytes of each, and bytes in total. */
-  segments: number;
-  segmentBytes: number;
-  measuredBytes: number;
-  /** Reloads of a live playlist after the first read, and the number of reloaded playlists. */
-  reloads: number;
-  reloaded: number;
-}
-
-/** A million lines have about 30 MB. */
-export const LIMITS: Limits = {
+export const LIMITS = {
+  /** Per playlist; the rest is not read. A million lines have about 30 MB. */
   playlistBytes: 48 << 20,
+  /** For all playlists of a presentation; further ones are not read. */
   presentationBytes: 256 << 20,
   presentationLines: 2_400_000,
+  /** Maximum number of media playlists of a presentation. */
   playlists: 120,
+  /** Concurrent reads. */
   parallel: 4,
+  /** Segments measured in each playlist, bytes of each, and bytes in total. */
   segments: 8,
   segmentBytes: 64 << 20,
   measuredBytes: 1_000_000_000,
+  /** Reloads of a live playlist after the first read, and the number of reloaded playlists. */
   reloads: 3,
   reloaded: 4,
 };
+export type Limits = typeof LIMITS;
 
 /**
  * Limits if other tools run in the same container. A playlist of 48 MB, and 120 of 3 MB, took 250 and 260 MB of memory
