@@ -1,4 +1,5 @@
 /** The definition of a rule, and how violations are noted. */
+import { oneLine } from '../../base/printable.ts';
 
 /**
  * must-fix: required by the specification, or players fail. should-fix: recommended by the specification, or some
@@ -43,11 +44,4 @@ export const should = rule('should-fix');
 export const info = rule('info');
 
 /** Quotes text of a playlist, shortened and on one line. */
-export function quote(text: string): string {
-  const plain = text
-    .slice(0, 80)
-    // oxlint-disable-next-line no-control-regex
-    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '?')
-    .toWellFormed();
-  return `"${plain}${text.length > 80 ? '…' : ''}"`;
-}
+export const quote = (text: string): string => `"${oneLine(text, 80)}"`;

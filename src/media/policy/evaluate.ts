@@ -1,5 +1,5 @@
 /** The verdict of a policy on a file. Pure, and bounded by counted steps. */
-import { oneLine } from './error.ts';
+import { oneLine } from '../../base/printable.ts';
 import { compile, type CompiledRule } from './compile.ts';
 import { EXHAUSTED, type Finding, type Told } from './finding.ts';
 import { LONGEST_SHOWN } from './limits.ts';

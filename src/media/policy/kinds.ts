@@ -2,7 +2,8 @@
 import { languageOf } from '../report/normalise/language.ts';
 import { valueOf } from '../report/normalise/ratio.ts';
 import { same, type Tolerance } from '../report/tolerances.ts';
-import { oneLine, quoted } from './error.ts';
+import { oneLine } from '../../base/printable.ts';
+import { quoted } from './error.ts';
 import { LONGEST_COMPARED, LONGEST_SHOWN } from './limits.ts';
 import { acceptedOf, quantityOf, type Unit } from './units.ts';
 

@@ -2,7 +2,8 @@
  * A MediaConch policy as one of ours. What it demands of a track, every such track has to satisfy, and there has to be
  * one: MediaConch fails where a field or track is missing, and so do these rules.
  */
-import { oneLine, PolicyError } from '../error.ts';
+import { oneLine } from '../../../base/printable.ts';
+import { PolicyError } from '../error.ts';
 import { LONGEST_NAME, LONGEST_TEXT, MOST_CONDITIONS, MOST_RULES } from '../limits.ts';
 import type { Condition, Level, Operand, Operators, Policy, Rule } from '../types.ts';
 import { GENERAL, jsonPath, TRACKS, type Canonical } from './fields.ts';
