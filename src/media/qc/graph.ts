@@ -1,6 +1,6 @@
 /** The filter graph of the content checks: one decode of each stream, whose printers write to one pipe in turn. */
 import { MOST_AUDIO } from './limits.ts';
-import type { NotChecked } from './schema.ts';
+import type { NotChecked, QcReport } from './schema.ts';
 
 export interface QcStream {
   index: number;
@@ -9,17 +9,7 @@ export interface QcStream {
   declared: number | null;
 }
 
-export interface Thresholds {
-  /** The shortest finding in seconds. */
-  black_min: number;
-  freeze_min: number;
-  silence_min: number;
-  /** The highest luminance of a black pixel, as a part of the range. */
-  black_pixel: number;
-  /** In dB. */
-  freeze_noise: number;
-  silence_noise: number;
-}
+export type Thresholds = QcReport['thresholds'];
 
 export interface Graph {
   filter: string;
