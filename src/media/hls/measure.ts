@@ -87,7 +87,14 @@ export async function measure(measuring: Measuring): Promise<Measured> {
         peak_bit_rate: rates.peak,
         average_bit_rate: rates.average,
         durations,
-        streams: streams.map(({ level: _, frameRate: __, interlaced: ___, ...shown }) => shown),
+        streams: streams.map(({ type, codec, profile, width, height, channels }) => ({
+          type,
+          codec,
+          profile,
+          width,
+          height,
+          channels,
+        })),
       },
     ]),
   );

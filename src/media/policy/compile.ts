@@ -1,4 +1,5 @@
 /** Makes a policy ready to be judged. Done once for a policy, when it is read. */
+import { isObject } from '../../base/is_object.ts';
 import { compileCondition } from './condition.ts';
 import { PolicyError, quoted, unknownName } from './error.ts';
 import { LONGEST_NAME, LONGEST_TEXT, MOST_RULES } from './limits.ts';
@@ -25,11 +26,10 @@ export function compile(policy: Policy): readonly CompiledRule[] {
 }
 
 function compilePolicy(value: unknown): CompiledRule[] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new PolicyError('', 'must be an object with rules');
+  if (!isObject(value)) throw new PolicyError('', 'must be an object with rules');
   const other = Object.keys(value).find((name) => !POLICY_MEMBERS.includes(name));
   if (other !== undefined) throw unknownName(other.slice(0, 50), 'a member of a policy', other, POLICY_MEMBERS);
-  const { description, uses, rules } = value as Record<string, unknown>;
+  const { description, uses, rules } = value;
   described(description, 'description');
   checkUses(uses);
   const names = new Map<string, number>();
@@ -66,8 +66,7 @@ function described(value: unknown, at: string): void {
 
 function checkUses(uses: unknown): void {
   if (uses === undefined) return;
-  if (typeof uses !== 'object' || uses === null || Array.isArray(uses))
-    throw new PolicyError('uses', `must be an object of ${REPORT_TOOLS.join(' and ')}`);
+  if (!isObject(uses)) throw new PolicyError('uses', `must be an object of ${REPORT_TOOLS.join(' and ')}`);
   for (const [name, version] of Object.entries(uses)) {
     if (!REPORT_TOOLS.some((tool) => tool === name))
       throw unknownName(within('uses', name.slice(0, 50)), 'a tool', name, REPORT_TOOLS);

@@ -1,4 +1,5 @@
 /** Makes a condition ready to be judged: its one subject, `when`, `each` and groups. */
+import { isObject } from '../../base/is_object.ts';
 import { streamsOf } from './access.ts';
 import { PolicyError, unknownName } from './error.ts';
 import { EXHAUSTED, failed, noReport, notApplicable, passed, unknown, type Finding } from './finding.ts';
@@ -46,10 +47,9 @@ const ALL_MEMBERS = [...new Set([...SUBJECT_NAMES, ...AROUND, 'path', 'confidenc
 
 export function compileCondition(value: unknown, place: Place, more: readonly string[] = []): Node {
   const { at, depth } = place;
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new PolicyError(at, 'must be an object');
+  if (!isObject(value)) throw new PolicyError(at, 'must be an object');
   if (depth > MOST_DEPTH) throw new PolicyError(at, `is nested deeper than ${MOST_DEPTH} groups`);
-  const members = value as Members;
+  const members: Members = value;
   const unknownMember = Object.keys(members).find((name) => !ALL_MEMBERS.includes(name) && !more.includes(name));
   if (unknownMember !== undefined)
     throw unknownName(within(at, unknownMember.slice(0, 50)), 'a member of a rule', unknownMember, [

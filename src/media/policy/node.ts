@@ -1,4 +1,5 @@
 /** A condition that is ready to be judged, and the ways in which findings become one. */
+import { isObject } from '../../base/is_object.ts';
 import { PolicyError } from './error.ts';
 import { failed, notApplicable, passed, unknown, type Finding, type Told } from './finding.ts';
 import { MOST_TOLD } from './limits.ts';
@@ -52,9 +53,9 @@ export function rangeOf(match: unknown, at: string): Range | undefined {
   if (match === 'any') return { low: 1, high: Infinity, text: 'at least 1' };
   const written = typeof match === 'string' ? WRITTEN.exec(match) : null;
   const given = written ? { [written[1]!]: Number(written[2]) } : match;
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) {
+  if (isObject(given)) {
     only(given, ['exactly', 'at-least', 'at-most'], at);
-    const entries = Object.entries(given as Record<string, unknown>);
+    const entries = Object.entries(given);
     const [[word = '', count] = []] = entries;
     if (
       entries.length === 1 &&

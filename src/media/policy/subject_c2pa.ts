@@ -1,4 +1,5 @@
 /** The subject `c2pa`: what the check of the file's manifest came to, who signed it, and what is declared about AI. */
+import { isObject } from '../../base/is_object.ts';
 import { objectOf, type JsonObject } from '../report/json.ts';
 import { PolicyError, quoted } from './error.ts';
 import { EXHAUSTED, failed, passed, unknown, type Told } from './finding.ts';
@@ -17,10 +18,10 @@ type Declared = (typeof DECLARED)[number];
 export function c2paNode(members: Readonly<Record<string, unknown>>, { at: place }: Place): Node {
   const at = within(place, 'c2pa');
   const value = members['c2pa'];
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.keys(value).length === 0)
+  if (!isObject(value) || Object.keys(value).length === 0)
     throw new PolicyError(at, 'must be an object of state, signer and declared-ai');
   only(value, ['state', 'signer', 'declared-ai'], at);
-  const { state, signer, 'declared-ai': ai } = value as { state?: unknown; signer?: unknown; 'declared-ai'?: unknown };
+  const { state, signer, 'declared-ai': ai } = value;
   const states = state === undefined ? undefined : wordsOf(STATES, state, within(at, 'state'));
   const signers = signer === undefined ? undefined : globs(signer, false, within(at, 'signer'));
   const declared = ai === undefined ? undefined : wordsOf(DECLARED, ai, within(at, 'declared-ai'));

@@ -1,4 +1,5 @@
 /** The subjects that count: streams, warnings and disagreements of the report, findings of the HLS validator. */
+import { isObject } from '../../base/is_object.ts';
 import { LEVELS } from '../hls/rule.ts';
 import { listOf, objectOf } from '../report/json.ts';
 import { accessTo, NO_STREAM } from './access.ts';
@@ -37,14 +38,12 @@ const COUNTS: Subject = {
 /** A number alone is the most that may be found; without one, nothing may. */
 function countingOf(value: unknown, at: string): Counting {
   if (typeof value === 'number') return countingOf({ 'at-most': value }, at);
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new PolicyError(at, 'must be a number, or {of, except, is, at-least, at-most, between}');
+  if (!isObject(value)) throw new PolicyError(at, 'must be a number, or {of, except, is, at-least, at-most, between}');
   only(value, ['of', 'except', ...NUMBERS], at);
-  const members = value as Record<string, unknown>;
-  const given = NUMBERS.filter((name) => Object.hasOwn(members, name));
-  const tests = testsOf(COUNTS, given.length === 0 ? { 'at-most': 0 } : onlyOf(members, given), at);
+  const given = NUMBERS.filter((name) => Object.hasOwn(value, name));
+  const tests = testsOf(COUNTS, given.length === 0 ? { 'at-most': 0 } : onlyOf(value, given), at);
   const globsOf = (member: 'of' | 'except'): Glob[] | undefined =>
-    members[member] === undefined ? undefined : globs(members[member], true, within(at, member));
+    value[member] === undefined ? undefined : globs(value[member], true, within(at, member));
   const [of, except] = [globsOf('of'), globsOf('except')];
   const fits = (list: readonly Glob[], name: string, run: Run) =>
     list.some((glob) => run.meter.step(glob.cost(name)) && glob.matches(name));
@@ -131,8 +130,7 @@ export function warningsNode(members: Members, { at }: Place): Node {
 export function disagreementNode(members: Members, place: Place): Node {
   const at = within(place.at, 'disagreement');
   const value = members['disagreement'];
-  if (typeof value === 'object' && value !== null && 'field' in value)
-    return fieldDisagreement(value as Members, at, place);
+  if (isObject(value) && 'field' in value) return fieldDisagreement(value, at, place);
   const counting = countingOf(value, at);
   return once({
     text: `disagreements ${counting.tests.expected}`,
@@ -199,11 +197,11 @@ const numberOf = (value: unknown): number | undefined => (typeof value === 'numb
 export function findingsNode(members: Members, { at: place }: Place): Node {
   const at = within(place, 'findings');
   const value = members['findings'];
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.keys(value).length === 0)
+  if (!isObject(value) || Object.keys(value).length === 0)
     throw new PolicyError(at, `must be an object of ${LEVELS.join(', ')}`);
   only(value, LEVELS, at);
   const asked = LEVELS.flatMap((level) =>
-    Object.hasOwn(value, level) ? [{ level, counting: countingOf((value as Members)[level], within(at, level)) }] : [],
+    Object.hasOwn(value, level) ? [{ level, counting: countingOf(value[level], within(at, level)) }] : [],
   );
   const text = asked.map(({ level, counting }) => `${level} ${counting.tests.expected}`).join(', ');
   return once({

@@ -1,4 +1,5 @@
 /** The subject `field`: a value of the report, and how sure the report is of it. */
+import { isObject } from '../../base/is_object.ts';
 import { same } from '../report/tolerances.ts';
 import { accessTo, NO_STREAM, type Access } from './access.ts';
 import { PolicyError } from './error.ts';
@@ -67,10 +68,7 @@ function durationAt(access: Access, site: Site): number | undefined {
 
 function confidenceOf(value: unknown, at: string): number | undefined {
   if (value === undefined) return undefined;
-  const bound =
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as { 'at-least'?: unknown })['at-least']
-      : undefined;
+  const bound = isObject(value) ? value['at-least'] : undefined;
   if (typeof bound !== 'number' || !(bound >= 0 && bound <= 1))
     throw new PolicyError(at, 'must be {at-least: N}, N from 0 to 1');
   only(value as object, ['at-least'], at);

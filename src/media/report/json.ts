@@ -1,11 +1,12 @@
 /** Reads values of unknown type: a wrong type becomes undefined. */
+import { isObject } from '../../base/is_object.ts';
+
 export type Json = unknown;
 export interface JsonObject {
   readonly [key: string]: unknown;
 }
 
-export const objectOf = (value: Json): JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+export const objectOf = (value: Json): JsonObject => (isObject(value) ? value : {});
 export const listOf = (value: Json): readonly unknown[] =>
   Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
 
