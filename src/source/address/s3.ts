@@ -2,8 +2,6 @@
  * S3 objects spelled as addresses. A secret is base64 and may contain an unescaped slash, which ends the authority for
  * a strict URL parser. Therefore the text is split at the first `@` that is followed by an S3 name.
  */
-import type { S3Object } from '../source.ts';
-
 const AMAZON =
   /^(?:(?<bucket>[a-z0-9][a-z0-9._-]*)\.)?s3(?:-accelerate)?(?:\.dualstack)?(?:[.-](?<region>[a-z]{2}(?:-[a-z]+)+-\d+))?\.amazonaws\.com(?:\.cn)?$/i;
 
@@ -37,7 +35,7 @@ export function s3Host(host: string, listed: readonly string[] = []): S3Host | u
 
 export interface Split {
   user: string;
-  password: string | undefined;
+  password: string;
   rest: string;
 }
 
@@ -45,13 +43,6 @@ export interface Split {
 const LONGEST_AUTHORITY = 253 + 6;
 
 const withoutPort = (authority: string): string => authority.replace(/:\d*$/, '');
-
-/** Splits `KEY:SECRET@rest` of an s3:// address. Without credentials, `@` and `:` may occur in the path. */
-export function splitS3(afterScheme: string): Split | undefined {
-  const match = /^([^/?#@:]+):([^@]*)@(.*)$/s.exec(afterScheme);
-  if (match === null) return undefined;
-  return { user: match[1]!, password: match[2]!, rest: match[3]! };
-}
 
 /** Splits `KEY:SECRET@s3.amazonaws.com/…`, with any slash in SECRET; undefined if the text has another form. */
 export function splitS3OverHttp(afterScheme: string, listed: readonly string[] = []): Split | undefined {
@@ -117,20 +108,4 @@ export function climbs(path: string): boolean {
     text = plain;
   }
   return true;
-}
-
-export function s3Object(
-  bucket: string,
-  key: string,
-  keys: { accessKey: string; secret: string } | undefined,
-  host?: S3Host,
-  style?: 'path' | 'host',
-): S3Object {
-  return {
-    bucket,
-    key,
-    ...(host?.region === undefined ? {} : { region: host.region }),
-    ...keys,
-    ...(style === undefined ? {} : { style }),
-  };
 }

@@ -1,14 +1,6 @@
 /** Web addresses, and S3 objects in the form `https://KEY:SECRET@s3.amazonaws.com/BUCKET/PATH`. */
 import { isBucket, keysOf } from '../address/bucket.ts';
-import {
-  decodeLoosely,
-  encodeKey,
-  endOfAuthority,
-  s3Host,
-  s3Object,
-  splitS3OverHttp,
-  type Split,
-} from '../address/s3.ts';
+import { decodeLoosely, encodeKey, endOfAuthority, s3Host, splitS3OverHttp, type Split } from '../address/s3.ts';
 import { classOf, cutAt, encodeQuery, invalid, refuseControl, splitUserInfo, webUrl } from '../address/text.ts';
 import type { Source } from '../source.ts';
 import type { Protocol } from './protocol.ts';
@@ -47,7 +39,7 @@ function parseS3OverHttp(scheme: string, { user, password, rest }: Split, s3Host
   return {
     scheme,
     url: `${scheme}://${url.host}/${style === 'path' ? `${bucket}/` : ''}${encodeKey(name)}${search}`,
-    s3: s3Object(bucket, name, keysOf(user, password ?? ''), host, style),
+    s3: { bucket, key: name, ...(host.region && { region: host.region }), ...keysOf(user, password), style },
     class: classOf(name),
   };
 }

@@ -1,18 +1,21 @@
 /** `s3://KEY:SECRET@BUCKET/PATH`: an object in Amazon S3, or in the installation's own S3 service. */
 import { keysOf, splitObject } from '../address/bucket.ts';
-import { encodeKey, s3Object, splitS3 } from '../address/s3.ts';
+import { encodeKey } from '../address/s3.ts';
 import { classOf } from '../address/text.ts';
 import type { Protocol } from './protocol.ts';
+
+/** Without credentials, `@` and `:` may occur in the path. */
+const WITH_KEYS = /^([^/?#@:]+):([^@]*)@(.*)$/s;
 
 export const s3: Protocol = {
   schemes: { s3: { countsAs: 's3' } },
   parse(text, scheme) {
-    const split = splitS3(text);
-    const { bucket, key, query } = splitObject(split?.rest ?? text, scheme);
+    const [, user, secret = '', rest = text] = WITH_KEYS.exec(text) ?? [];
+    const { bucket, key, query } = splitObject(rest, scheme);
     return {
       scheme,
       url: `${scheme}://${bucket}/${encodeKey(key)}${query}`,
-      s3: s3Object(bucket, key, split === undefined ? undefined : keysOf(split.user, split.password ?? '')),
+      s3: { bucket, key, ...(user === undefined ? {} : keysOf(user, secret)) },
       class: classOf(key),
     };
   },
