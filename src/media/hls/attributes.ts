@@ -102,17 +102,11 @@ function skipSpace(line: string, from: number): number {
   return at;
 }
 
-interface TagOfLine {
-  name: string;
-  line: number;
-  spec: TagSpec;
-}
-
 /** Unknown and missing attributes, and values of the wrong form, are noted. `start`: column of the first attribute. */
 export function checkedAttributes(
   content: string,
   start: number,
-  { name, line, spec }: TagOfLine,
+  { name, line, spec }: { name: string; line: number; spec: TagSpec },
   expand: (text: string) => string,
   note: Note,
 ): Attributes {

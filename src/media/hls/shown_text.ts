@@ -8,16 +8,11 @@ import { HIDDEN, hideQuery } from '../../base/hide_query.ts';
 /** A longer line is named by its length: what is hidden in it must not depend on where it is cut. */
 const LONGEST = 4_096;
 
-export interface ShownText {
-  lines: string[];
-  left_out: number;
-}
-
 /** A copy: a slice would keep the whole playlist in memory. */
 export const headOf = (source: string): string =>
   Buffer.from(upToALine(source, MOST_TEXT.each).toWellFormed()).toString();
 
-export function shownText(head: string, most: number, lines: number): ShownText {
+export function shownText(head: string, most: number, lines: number) {
   const list = head.split('\n');
   if (list.at(-1) === '') list.pop();
   const shown: string[] = [];

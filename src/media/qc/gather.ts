@@ -152,15 +152,7 @@ class AudioFacts {
   }
 }
 
-export interface QcGatherer {
-  push(bytes: Buffer): void;
-  /** Frames so far. */
-  frames(): number;
-  /** `cut`: why the graph was stopped early. */
-  told(cut?: string): QcReport;
-}
-
-export function qcGatherer({ checked, left }: Pick<Graph, 'checked' | 'left'>, thresholds: Thresholds): QcGatherer {
+export function qcGatherer({ checked, left }: Pick<Graph, 'checked' | 'left'>, thresholds: Thresholds) {
   const of = <F>(type: QcStream['type'], make: (stream: QcStream) => F): Map<number, F> =>
     new Map(checked.filter((stream) => stream.type === type).map((stream) => [stream.index, make(stream)]));
   const video = of('video', (stream) => new VideoFacts(stream, thresholds));
@@ -180,9 +172,11 @@ export function qcGatherer({ checked, left }: Pick<Graph, 'checked' | 'left'>, t
     return ends.length === 0 ? null : rounded(Math.min(...ends));
   };
   return {
-    push: (bytes) => reader.push(bytes),
-    frames: () => frames,
-    told(cut) {
+    push: (bytes: Buffer): void => reader.push(bytes),
+    /** Frames so far. */
+    frames: (): number => frames,
+    /** `cut`: why the graph was stopped early. */
+    told(cut?: string): QcReport {
       reader.end();
       const whole = cut === undefined;
       return {

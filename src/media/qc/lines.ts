@@ -13,13 +13,6 @@ export interface Block {
   values: ReadonlyMap<Key, number>;
 }
 
-export interface BlockReader {
-  push(bytes: Buffer): void;
-  end(): void;
-  /** Lines that were too long or of no known form. */
-  unread(): number;
-}
-
 /** All other keys are dropped. */
 const KEYS = {
   'lavfi.black_start': 'black_start',
@@ -54,7 +47,7 @@ interface Begun {
   values: Map<Key, number>;
 }
 
-export function blockReader(onBlock: (block: Block) => void): BlockReader {
+export function blockReader(onBlock: (block: Block) => void) {
   let [rest, skipping, unread] = ['', false, 0];
   let begun: Begun | undefined;
 
@@ -90,13 +83,14 @@ export function blockReader(onBlock: (block: Block) => void): BlockReader {
     }
   };
   return {
-    push: (bytes) => takeParts(bytes.toString('latin1')),
+    push: (bytes: Buffer): void => takeParts(bytes.toString('latin1')),
     /** A line without an end may be torn, so it does not count. Nor does the block that it would have been in. */
-    end() {
+    end(): void {
       if (rest === '' && !skipping) close();
       begun = undefined;
     },
-    unread: () => unread,
+    /** Lines that were too long or of no known form. */
+    unread: (): number => unread,
   };
 }
 

@@ -251,14 +251,7 @@ class StreamGatherer {
 /** Numbers of streams that are left out: that many are told apart. */
 const MOST_LEFT_OUT = 10_000;
 
-export interface Gatherer {
-  push(bytes: Buffer): void;
-  packets(): number;
-  /** `cut`: why ffprobe did not come to the end. `known`: streams, where it did not come to list them. */
-  told(version: string, cut?: string, known?: readonly StreamLine[]): Timeline;
-}
-
-export function timelineGatherer(): Gatherer {
+export function timelineGatherer() {
   const streams = new Map<number, StreamGatherer>();
   const lines = new Map<number, StreamLine>();
   const leftOut = new Set<number>();
@@ -288,9 +281,10 @@ export function timelineGatherer(): Gatherer {
   );
 
   return {
-    push: (bytes) => reader.push(bytes),
-    packets: () => packets,
-    told(version, cut, known = []) {
+    push: (bytes: Buffer): void => reader.push(bytes),
+    packets: (): number => packets,
+    /** `cut`: why ffprobe did not come to the end. `known`: streams, where it did not come to list them. */
+    told(version: string, cut?: string, known: readonly StreamLine[] = []): Timeline {
       // The line that it was cut in is half a packet.
       if (cut === undefined) reader.end();
       for (const line of known) if (streams.has(line.index) && !lines.has(line.index)) lines.set(line.index, line);

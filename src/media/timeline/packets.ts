@@ -24,11 +24,6 @@ export interface StreamLine {
   codec: string | null;
 }
 
-export interface PacketReader {
-  push(bytes: Buffer): void;
-  end(): void;
-}
-
 /** Longer lines are none of packets or streams. */
 const LONGEST = 1_024;
 const INDEX = /^\d{1,6}$/;
@@ -60,7 +55,7 @@ export function streamIn(line: string): StreamLine | undefined {
   return { index: Number(index), codec: nameIn(codec), type: nameIn(type) };
 }
 
-export function packetReader(onPacket: (packet: Packet) => void, onStream: (stream: StreamLine) => void): PacketReader {
+export function packetReader(onPacket: (packet: Packet) => void, onStream: (stream: StreamLine) => void) {
   let begun = '';
   const take = (line: string): void => {
     if (line.length > LONGEST) return;
@@ -70,14 +65,14 @@ export function packetReader(onPacket: (packet: Packet) => void, onStream: (stre
     if (stream) onStream(stream);
   };
   return {
-    push(bytes) {
+    push(bytes: Buffer): void {
       // Everything that counts is ASCII.
       const lines = (begun + bytes.toString('latin1')).split('\n');
       // Cut, so that it is dropped when it ends.
       begun = lines.pop()!.slice(0, LONGEST + 1);
       for (const line of lines) take(line.endsWith('\r') ? line.slice(0, -1) : line);
     },
-    end() {
+    end(): void {
       take(begun);
       begun = '';
     },

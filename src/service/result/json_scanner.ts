@@ -23,12 +23,6 @@ const LONGEST_NAME = 128;
 /** White space after the value: usually a line end. */
 const LONGEST_TAIL = 16;
 
-export interface JsonScanner {
-  push(bytes: Buffer): void;
-  /** Null if the text is not a single JSON value. */
-  end(): JsonShape | null;
-}
-
 /** The next token outside of strings, numbers and words. */
 const Expect = { Value: 0, ValueOrEnd: 1, Key: 2, KeyOrEnd: 3, Colon: 4, More: 5 } as const;
 type Expect = (typeof Expect)[keyof typeof Expect];
@@ -83,7 +77,8 @@ function nextDigits(state: Digits, code: number): Digits | undefined {
 const isNumberEnd = (state: Digits): boolean =>
   state === Digits.Zero || state === Digits.Whole || state === Digits.Fraction || state === Digits.Power;
 
-export function jsonScanner(wanted: readonly string[] = []): JsonScanner {
+/** `end()`: null if the text is not a single JSON value. */
+export function jsonScanner(wanted: readonly string[] = []) {
   // Open brackets, outermost first: true is an object, false a list.
   const open: boolean[] = [];
   const members: JsonShape['members'] = {};
@@ -170,7 +165,7 @@ export function jsonScanner(wanted: readonly string[] = []): JsonScanner {
   }
 
   return {
-    push(bytes) {
+    push(bytes: Buffer): void {
       for (let i = 0; i < bytes.length && valid; i++) {
         let code = bytes[i]!;
         if (within === Within.Nothing) {
@@ -232,7 +227,7 @@ export function jsonScanner(wanted: readonly string[] = []): JsonScanner {
       }
       offset += bytes.length;
     },
-    end() {
+    end(): JsonShape | null {
       if (within === Within.Number && isNumberEnd(digits)) {
         within = Within.Nothing;
         valueEnds(offset);

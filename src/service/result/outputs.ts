@@ -39,27 +39,22 @@ export function foundIn(bytes: Buffer, from: number, asJson: boolean): FoundOutp
   };
 }
 
-export interface OutputScan {
-  /** Throws a TypeError if it is not UTF-8. */
-  push(slice: Buffer): void;
-  end(): FoundOutput;
-}
-
 /** Of an output of any length, in slices. */
-export function scanOutput(from: number, asJson: boolean): OutputScan {
+export function scanOutput(from: number, asJson: boolean) {
   const scanner = asJson ? jsonScanner(WANTED) : undefined;
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let decoding = false;
   let [bytes, length] = [0, 0];
   return {
-    push(slice) {
+    /** Throws a TypeError if it is not UTF-8. */
+    push(slice: Buffer): void {
       decoding ||= !isAscii(slice);
       if (decoding) decoder.decode(slice, { stream: true });
       bytes += slice.length;
       length += countEscaped(slice);
       scanner?.push(slice);
     },
-    end() {
+    end(): FoundOutput {
       decoder.decode();
       const json = scanner?.end() ?? null;
       const output = { from, to: from + bytes, escaped: length };

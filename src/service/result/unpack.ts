@@ -24,20 +24,13 @@ export interface ResultRef {
   inline?: Buffer | undefined;
 }
 
-interface OpenResult {
-  packed: Packed;
-  /** Null: unknown. */
-  inflatedBytes: number | null;
-  place: Place;
-}
-
 /** Null if there is no body (any more). The caller must release the place. */
 export async function openResult(
   { store, memory }: { store: Pick<Store, 'readBody' | 'readBodySlices'>; memory: MemoryBudget },
   { id, submittedAt, inflatedBytes, inline }: ResultRef,
   account: number,
   signal?: AbortSignal,
-): Promise<OpenResult | null> {
+): Promise<{ packed: Packed; inflatedBytes: number | null; place: Place } | null> {
   const place = await memory.reserve({ inflatedBytes, account, signal });
   try {
     const isWhole = inflatedBytes !== null && inflatedBytes <= WHOLE;

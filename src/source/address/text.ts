@@ -1,6 +1,6 @@
 /** Parts of an address that are common to all schemes. Error messages here never repeat any part of the text. */
 import { SourceError } from '../error.ts';
-import type { Credentials, Source, SourceClass } from '../source.ts';
+import type { Credentials, SourceClass } from '../source.ts';
 import { decodeLoosely, endOfAuthority } from './s3.ts';
 
 export const invalid = (message: string): SourceError => new SourceError('source-invalid', message);
@@ -69,20 +69,8 @@ export function classOf(path: string): SourceClass {
   return name.endsWith('.mpd') ? 'dash' : 'file';
 }
 
-/** Of a scheme other than HTTP: a host, a port and a path. */
-interface NetworkAddress {
-  port: number | undefined;
-  path: string;
-  query: URLSearchParams;
-  source: Source;
-}
-
-/** `classIn`: the source class for a path. */
-export function networkAddress(
-  scheme: string,
-  text: string,
-  classIn: (path: string) => SourceClass = () => 'stream',
-): NetworkAddress {
+/** Of a scheme other than HTTP: a host, a port and a path. `classIn`: the source class for a path. */
+export function networkAddress(scheme: string, text: string, classIn: (path: string) => SourceClass = () => 'stream') {
   const { credentials, rest } = splitUserInfo(text);
   const end = endOfAuthority(rest);
   const { host, port } = hostAndPort(rest.slice(0, end));

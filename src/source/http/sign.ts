@@ -14,22 +14,13 @@ export interface S3Keys {
 /** The SHA-256 of an empty body: a GET has none. */
 const EMPTY_BODY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
-/** What is signed beside the address. */
-export interface SignedRequest {
-  method: string;
-  /** SHA-256 of the body, in hex. */
-  bodySha256: string;
-}
-
-const GET: SignedRequest = { method: 'GET', bodySha256: EMPTY_BODY };
-
 /** Headers that sign a request for an S3 object (AWS Signature Version 4), a GET unless it says otherwise. */
 export function signS3(
   target: Target,
   keys: S3Keys,
   region: string,
   now = new Date(),
-  { method, bodySha256 } = GET,
+  { method, bodySha256 } = { method: 'GET', bodySha256: EMPTY_BODY },
 ): Record<string, string> {
   const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
   const day = time.slice(0, 8);

@@ -18,12 +18,6 @@ const LONGEST = 8192;
 /** Length in escaped form: a character takes up to ten as `&#1114111;`. */
 const LONGEST_ESCAPED = 10 * LONGEST;
 
-interface OpenElement {
-  name: string;
-  base: string;
-  ownBase: boolean;
-}
-
 export const rewriteDash = (text: string, place: Place, roots: Roots): string =>
   new DashRewriter(text, place, roots).rewrite();
 
@@ -33,7 +27,7 @@ class DashRewriter {
   readonly #roots: Roots;
   readonly #away: boolean;
   readonly #toProxy = referenceRewriter();
-  readonly #open: OpenElement[] = [];
+  readonly #open: { name: string; base: string; ownBase: boolean }[] = [];
   /** Below a BaseURL, relative addresses are resolved against it and not against the manifest. */
   #based: boolean;
   #below: boolean;

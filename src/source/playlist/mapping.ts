@@ -6,19 +6,13 @@ import { cut, type SourceError } from '../error.ts';
 import { decoded } from '../address/s3.ts';
 import { isWeb, resolveReference } from '../address/target.ts';
 
-export interface Mapping {
-  /** The proxy's address for this tool: `http://127.0.0.1:1234/<secret>/<tool>` */
-  prefix: string;
-  /** The source's own address. */
-  main: string;
-  /** The last segment of the source's path, which the tool sees. */
-  name: string;
-}
-
 export const toPath = (url: string): string => `x/${url.replace('://', '/')}`;
 
-/** The web address for a path under the prefix; undefined if the path contains none. */
-export function fromPath(path: string, { main, name }: Pick<Mapping, 'main' | 'name'>): string | undefined {
+/**
+ * The web address for a path under the prefix; undefined if the path contains none. `name`: the last segment of the
+ * path of the source, whose own address is `main`.
+ */
+export function fromPath(path: string, { main, name }: { main: string; name: string }): string | undefined {
   if (path.startsWith('x/')) {
     const match = /^x\/(https?)\/([^/?#]+)(\/[^#]*)?$/.exec(path);
     // A tool may have encoded the colon before the port.

@@ -39,14 +39,8 @@ export interface Parameters {
   shown(url: string): string;
 }
 
-interface StandIn {
-  text: string;
-  value: string;
-  home: Target;
-}
-
 export function makeParameters(): Parameters {
-  const standIns: StandIn[] = [];
+  const standIns: { text: string; value: string; home: Target }[] = [];
 
   const standInFor = (value: string, home: Target): string => {
     const known = standIns.find((one) => one.value === value && sameAuthority(one.home, home));

@@ -23,20 +23,15 @@ function nonceOf(index: number): Buffer {
   return nonce;
 }
 
-export interface ChunkCipher {
-  seal(plain: Buffer, index: number): Buffer;
-  /** Throws if the chunk is not the one that was sealed. */
-  open(stored: Buffer, index: number): Buffer;
-}
-
-export function chunkCipher(key: string): ChunkCipher {
+export function chunkCipher(key: string) {
   const secret = derived(key, 'probeyard upload: content');
   return {
-    seal(plain, index) {
+    seal(plain: Buffer, index: number): Buffer {
       const cipher = createCipheriv(ALGORITHM, secret, nonceOf(index));
       return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
     },
-    open(stored, index) {
+    /** Throws if the chunk is not the one that was sealed. */
+    open(stored: Buffer, index: number): Buffer {
       const decipher = createDecipheriv(ALGORITHM, secret, nonceOf(index), { authTagLength: TAG_BYTES });
       decipher.setAuthTag(stored.subarray(stored.length - TAG_BYTES));
       return Buffer.concat([decipher.update(stored.subarray(0, stored.length - TAG_BYTES)), decipher.final()]);

@@ -18,12 +18,6 @@ export class UploadRefused extends Error {
   }
 }
 
-export interface SpoolSettings {
-  folder: string;
-  /** For all files of this replica. One account has half of it. */
-  maxBytes: number;
-}
-
 /** A file that is on the disk as a whole. */
 export interface SpooledFile {
   id: string;
@@ -127,7 +121,8 @@ async function write(handle: FileHandle, pieces: AsyncIterable<Buffer>, key: str
   if (rest.length > 0) await handle.appendFile(cipher.seal(rest, index));
 }
 
-export async function openSpool({ folder, maxBytes }: SpoolSettings): Promise<Spool> {
+/** `maxBytes`: for all files of this replica. One account has half of it. */
+export async function openSpool({ folder, maxBytes }: { folder: string; maxBytes: number }): Promise<Spool> {
   await emptied(folder);
   const room = makeRoom(maxBytes);
   const files = new Map<string, Kept>();

@@ -16,12 +16,7 @@ const METHODS: ReadonlySet<string> = new Set(
 /** Limit of queued requests. A normal tool has one or two. */
 const MOST_WAITING = 32;
 
-export interface RtspRelay {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
-export async function startRtspRelay(loginOf: (secret: string) => Login | undefined): Promise<RtspRelay> {
+export async function startRtspRelay(loginOf: (secret: string) => Login | undefined) {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
     sockets.add(socket);
@@ -33,7 +28,7 @@ export async function startRtspRelay(loginOf: (secret: string) => Login | undefi
   const { port } = server.address() as AddressInfo;
   return {
     port,
-    async close() {
+    async close(): Promise<void> {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const socket of sockets) socket.destroy();
       await closed;
