@@ -47,19 +47,14 @@ export type ProxyOptions = GuardOptions & {
   recording?: { ms: number; bytes: number };
 };
 
-export interface SourceProxy {
-  readonly port: number;
-  /** Closed by its user. */
-  open(options: JobOptions): Job;
-  close(): Promise<void>;
-}
-
 const MOST_POOLS = 16;
 /** How long an idle connection to an origin is kept. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** Starts the proxy: one per agent, on 127.0.0.1. */
-export async function startProxy(options: ProxyOptions = {}): Promise<SourceProxy> {
+export type SourceProxy = Awaited<ReturnType<typeof startProxy>>;
+
+/** Starts the proxy: one per agent, on 127.0.0.1. A job is closed by its user. */
+export async function startProxy(options: ProxyOptions = {}) {
   const jobs = new Set<Job>();
   const logins = new Map<string, Login>();
   const pools = new Map<string, Pool>();
@@ -132,7 +127,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
 
   return {
     port,
-    open(given) {
+    open(given: JobOptions): Job {
       const job = new Job(given, {
         admit: (secret, login) => void logins.set(secret, login),
         closed: forget,
@@ -158,7 +153,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
       jobs.add(job);
       return job;
     },
-    async close() {
+    async close(): Promise<void> {
       for (const job of jobs) job.close();
       jobs.clear();
       logins.clear();

@@ -66,7 +66,7 @@ interface Draft extends Playlist {
 
 class Reading {
   readonly note: Note;
-  readonly variables: Variables;
+  readonly variables: ReturnType<typeof openVariables>;
   readonly playlist: Draft;
   /** The segment that the tags read so far describe. */
   next = segmentAfter({ keys: NO_KEYS, map: undefined, bitrate: undefined });
@@ -452,19 +452,13 @@ interface Elsewhere {
   parameter?: ((name: string) => string | undefined) | undefined;
 }
 
-interface Variables {
-  values: Map<string, string>;
-  define(tag: Tag): void;
-  expand(text: string, line: number): string;
-}
-
-function openVariables(elsewhere: Elsewhere, note: Note): Variables {
+function openVariables(elsewhere: Elsewhere, note: Note) {
   const values = new Map<string, string>();
   let expanded = 0;
   return {
     values,
-    define: (tag) => define(tag, values, elsewhere, note),
-    expand(given, line) {
+    define: (tag: Tag): void => define(tag, values, elsewhere, note),
+    expand(given: string, line: number): string {
       if (expanded > MOST_EXPANDED.all) return given;
       let added = 0;
       const result = given.replace(/\{\$([A-Za-z0-9_-]+)\}/g, (reference, name: string) => {

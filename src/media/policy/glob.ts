@@ -4,13 +4,6 @@
  */
 import { LONGEST_COMPARED } from './limits.ts';
 
-export interface Glob {
-  readonly text: string;
-  matches(value: string): boolean;
-  /** At most this many steps for one value, in pieces of 16 characters. */
-  cost(value: string): number;
-}
-
 const fitsAt = (piece: string, value: string, at: number): boolean => {
   for (let place = 0; place < piece.length; place++)
     if (piece[place] !== '?' && piece[place] !== value[at + place]) return false;
@@ -26,7 +19,9 @@ function placeOf(piece: string, value: string, from: number, last: number): numb
   return -1;
 }
 
-export function globOf(text: string, caseless: boolean): Glob {
+export type Glob = ReturnType<typeof globOf>;
+
+export function globOf(text: string, caseless: boolean) {
   const wanted = caseless ? text.toLowerCase() : text;
   const [first = '', ...rest] = wanted.split(/\*+/);
   const last = rest.pop();
@@ -35,8 +30,9 @@ export function globOf(text: string, caseless: boolean): Glob {
   const longest = pieces.reduce((sum, piece) => sum + piece.length, 1);
   return {
     text,
-    cost: (value) => 1 + ((Math.min(value.length, LONGEST_COMPARED) * longest) >> 4),
-    matches(given) {
+    /** At most this many steps for one value, in pieces of 16 characters. */
+    cost: (value: string): number => 1 + ((Math.min(value.length, LONGEST_COMPARED) * longest) >> 4),
+    matches(given: string): boolean {
       const cut = given.slice(0, LONGEST_COMPARED);
       const value = caseless ? cut.toLowerCase() : cut;
       if (last === undefined) return value.length === first.length && fitsAt(first, value, 0);

@@ -3,7 +3,7 @@ import type { OriginAnswer } from './answer.ts';
 import { SourceError } from '../error.ts';
 import { refusedStatus, stoppedSending, tooManyRedirects } from '../failures.ts';
 import { StaleConnection } from './connection.ts';
-import type { Answer, Pool } from './pool.ts';
+import type { Pool } from './pool.ts';
 import { climbs, decodeLoosely, s3Host } from '../address/s3.ts';
 import { signS3, type S3Keys } from './sign.ts';
 import {
@@ -44,16 +44,18 @@ export interface Exchange {
   count: { request(fresh: boolean): void; bytes(count: number): void };
 }
 
-export interface Exchanged {
-  response: OriginAnswer;
-  /** where the answer came from, after redirects */ target: Target;
-}
-
 const MOST_REDIRECTS = 10;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** One GET that follows redirects, each to a checked address, and sends credentials only to the first authority. */
-export async function exchange(context: Exchange, first: Target, headers: Record<string, string>): Promise<Exchanged> {
+/**
+ * One GET that follows redirects, each to a checked address, and sends credentials only to the first authority.
+ * `target`: where the answer came from.
+ */
+export async function exchange(
+  context: Exchange,
+  first: Target,
+  headers: Record<string, string>,
+): Promise<{ response: OriginAnswer; target: Target }> {
   let target = first;
   let learned = false;
   for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
@@ -97,11 +99,7 @@ export async function exchange(context: Exchange, first: Target, headers: Record
 
 const PLAIN = { 'user-agent': 'Probeyard', accept: '*/*', 'accept-encoding': 'identity' };
 
-async function send(
-  { pool, signal, count }: Exchange,
-  target: Target,
-  headers: Record<string, string>,
-): Promise<Answer> {
+async function send({ pool, signal, count }: Exchange, target: Target, headers: Record<string, string>) {
   for (let attempt = 0; ; attempt++) {
     try {
       return await pool.get(target, headers, signal, (bytes) => count.bytes(bytes));

@@ -17,11 +17,6 @@ export type PoolOptions = ConnectOptions & {
   nearMs: number;
 };
 
-export interface Answer {
-  response: OriginAnswer;
-  /** made for this request */ fresh: boolean;
-}
-
 /** The connections to one host. */
 interface Host {
   open: Set<Connection>;
@@ -88,13 +83,13 @@ export class Pool {
     return this.#distances.fastestMs(keyOf(target));
   }
 
-  /** `received`: as of `RequestOptions`. */
+  /** `received`: as of `RequestOptions`. `fresh`: the connection was made for this request. */
   async get(
     target: Target,
     headers: Record<string, string>,
     signal: AbortSignal,
     received: RequestOptions['received'],
-  ): Promise<Answer> {
+  ): Promise<{ response: OriginAnswer; fresh: boolean }> {
     if (this.#closed || signal.aborted) throw sourceClosed();
     const { egress, headersTimeoutMs: timeoutMs } = this.#options;
     const all = { host: authority(target), ...headers, connection: 'keep-alive' };

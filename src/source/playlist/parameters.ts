@@ -30,16 +30,7 @@ const CREDENTIALS = [
 ];
 export const isCredential = (name: string): boolean => CREDENTIALS.some((pattern) => pattern.test(name));
 
-export interface Parameters {
-  /** Names and values for the tool, from the query of `url`. */
-  told(url: string, names: readonly string[]): [name: string, value: string][];
-  /** The address with the real values. */
-  meant(url: string): string;
-  /** The address as the tool may see it. */
-  shown(url: string): string;
-}
-
-export function makeParameters(): Parameters {
+export function makeParameters() {
   const standIns: { text: string; value: string; home: Target }[] = [];
 
   const standInFor = (value: string, home: Target): string => {
@@ -62,7 +53,8 @@ export function makeParameters(): Parameters {
     );
 
   return {
-    told(url, names) {
+    /** Names and values for the tool, from the query of `url`. */
+    told(url: string, names: readonly string[]): [name: string, value: string][] {
       const at = url.indexOf('?');
       const given = new URLSearchParams(at === -1 ? '' : url.slice(at + 1));
       const home = targetOf(url);
@@ -73,7 +65,8 @@ export function makeParameters(): Parameters {
           : [[name, isCredential(name) && value.length >= SHORTEST ? standInFor(value, home) : value]];
       });
     },
-    meant(url) {
+    /** The address with the real values. */
+    meant(url: string): string {
       const used = standIns.filter(({ text, home }) => url.includes(text) && sameAuthority(home, targetOf(url)));
       if (used.length === 0) return url;
       const start = pathAt(url);
@@ -82,7 +75,8 @@ export function makeParameters(): Parameters {
       const meant = resolveReference(url, `${url.slice(0, start)}${path}`);
       return meant !== undefined && sameAuthority(targetOf(meant), targetOf(url)) ? meant : url;
     },
-    shown: (url) => `${url.slice(0, pathAt(url))}${hide(url.slice(pathAt(url)))}`,
+    /** The address as the tool may see it. */
+    shown: (url: string): string => `${url.slice(0, pathAt(url))}${hide(url.slice(pathAt(url)))}`,
   };
 }
 

@@ -6,14 +6,7 @@ import { sourceClosed } from '../failures.ts';
 import { rewrite, type Rewriting, type Rewritten } from './rewrite.ts';
 import type { Answer } from './rewrite_thread.ts';
 
-/**
- * Rewrites playlists: short ones synchronously, long ones in a worker thread, because the worst of 8 MB take seconds
- * and would block heartbeats. One thread per agent, started on first use.
- */
-export interface Rewriter {
-  rewrite(asked: Rewriting): Promise<Rewritten>;
-  close(): void;
-}
+export type Rewriter = ReturnType<typeof makeRewriter>;
 
 export interface RewriterOptions {
   /** Counted from when the thread starts the playlist. */
@@ -36,7 +29,11 @@ const isShort = ({ bytes, place }: Rewriting): boolean =>
 
 const tooComplex = (): SourceError => cut('complex', 'the manifest is too complex');
 
-export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: RewriterOptions = {}): Rewriter {
+/**
+ * Rewrites playlists: short ones synchronously, long ones in a worker thread, because the worst of 8 MB take seconds
+ * and would block heartbeats. One thread per agent, started on first use.
+ */
+export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: RewriterOptions = {}) {
   const thread = makeThread<Rewriting, Answer>(programFile('rewrite_thread'), { deadlineMs, heapMb: HEAP_MB });
   const turns = makeTurns(1);
 
@@ -53,7 +50,7 @@ export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: Rewriter
   }
 
   return {
-    rewrite: async (asked) => (isShort(asked) ? rewrite(asked) : inThread(asked)),
-    close: () => thread.close(),
+    rewrite: async (asked: Rewriting): Promise<Rewritten> => (isShort(asked) ? rewrite(asked) : inThread(asked)),
+    close: (): void => thread.close(),
   };
 }

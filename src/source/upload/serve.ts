@@ -4,11 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import type { Spool } from './spool.ts';
 
-export interface UploadServer {
-  port: number;
-  close(): Promise<void>;
-}
-
 /** Reads of one runner run side by side, and there are few uploads. */
 const MOST_CONNECTIONS = 1_024;
 const IDLE_MS = 30_000;
@@ -29,10 +24,9 @@ async function answer(spool: Spool, request: IncomingMessage, response: ServerRe
   await pipeline(file.open(), response);
 }
 
-export async function serveUploads(
-  spool: Spool,
-  at: { host?: string | undefined; port: number },
-): Promise<UploadServer> {
+export type UploadServer = Awaited<ReturnType<typeof serveUploads>>;
+
+export async function serveUploads(spool: Spool, at: { host?: string | undefined; port: number }) {
   const server: Server = createServer(
     { maxHeaderSize: 4_096, requestTimeout: 10_000, headersTimeout: 10_000, keepAliveTimeout: 15_000 },
     (request, response) => {
@@ -49,7 +43,7 @@ export async function serveUploads(
   });
   return {
     port: (server.address() as AddressInfo).port,
-    async close() {
+    async close(): Promise<void> {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;

@@ -3,7 +3,7 @@
  * while a file arrives: in all, and by account.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { createReadStream, type ReadStream } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chunkCipher, CHUNK_BYTES, cutter, readTokenOf, storedBytes } from './chunks.ts';
@@ -32,26 +32,6 @@ export interface Reception {
   maxBytes: number;
   /** Whether the digest of the content is wanted, too. */
   hashed: boolean;
-}
-
-/** Room for one file, taken before its first byte is read. */
-export interface SpoolPlace {
-  /** At most once. The place is then the file's, and becomes free with it. */
-  receive(pieces: AsyncIterable<Buffer>, reception: Reception): Promise<SpooledFile>;
-  /** Without effect once a file was received. May be called again. */
-  release(): void;
-}
-
-export interface Spool {
-  reserve(account: number): SpoolPlace;
-  /** Undefined: no such file, or not the right to read it. */
-  read(
-    id: string,
-    token: string,
-    range?: { start: number; end: number },
-  ): { size: number; open(): ReadStream } | undefined;
-  figures(): { files: number; bytes: number };
-  close(): Promise<void>;
 }
 
 /** Of all accounts. A file of a few bytes takes a block and an entry, too. */
@@ -121,8 +101,11 @@ async function write(handle: FileHandle, pieces: AsyncIterable<Buffer>, key: str
   if (rest.length > 0) await handle.appendFile(cipher.seal(rest, index));
 }
 
+export type Spool = Awaited<ReturnType<typeof openSpool>>;
+export type SpoolPlace = ReturnType<Spool['reserve']>;
+
 /** `maxBytes`: for all files of this replica. One account has half of it. */
-export async function openSpool({ folder, maxBytes }: { folder: string; maxBytes: number }): Promise<Spool> {
+export async function openSpool({ folder, maxBytes }: { folder: string; maxBytes: number }) {
   await emptied(folder);
   const room = makeRoom(maxBytes);
   const files = new Map<string, Kept>();
@@ -172,21 +155,25 @@ export async function openSpool({ folder, maxBytes }: { folder: string; maxBytes
   }
 
   return {
-    reserve(account) {
+    /** Room for one file, taken before its first byte is read. */
+    reserve(account: number) {
       room.begin(account);
       let held = true;
       return {
-        receive(pieces, reception) {
+        /** At most once. The place is then the file's, and becomes free with it. */
+        receive(pieces: AsyncIterable<Buffer>, reception: Reception): Promise<SpooledFile> {
           held = false;
           return receive(account, pieces, reception);
         },
-        release() {
+        /** Without effect once a file was received. May be called again. */
+        release(): void {
           if (held) room.end(account, 0);
           held = false;
         },
       };
     },
-    read(id, token, range) {
+    /** Undefined: no such file, or not the right to read it. */
+    read(id: string, token: string, range?: { start: number; end: number }) {
       const kept = files.get(id);
       if (kept === undefined || !sameText(kept.token, token)) return undefined;
       return {
@@ -195,7 +182,7 @@ export async function openSpool({ folder, maxBytes }: { folder: string; maxBytes
       };
     },
     figures: () => ({ ...room.all }),
-    async close() {
+    async close(): Promise<void> {
       files.clear();
       await emptied(folder);
     },

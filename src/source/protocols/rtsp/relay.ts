@@ -171,18 +171,15 @@ function headersFor({ headers }: RtspResponse, names: Names): RtspMessage['heade
     .map(([name, value]) => [name, ADDRESSED.has(name.toLowerCase()) ? names.down(value) : names.down(value, true)]);
 }
 
-/** The tool never sees the location of the source, or the contents of its query. */
-interface Names {
-  /** The server's address for one that the tool uses; undefined for one that it was not given. */
-  up(uri: string): string | undefined;
-  /** Replaces the server's addresses in a text for the tool. `list`: a semicolon or a comma ends an address. */
-  down(text: string, list?: boolean): string;
-}
+type Names = ReturnType<typeof rtspNames>;
 
 const MOST = 64;
 
-/** `local`: the address that the tool was started with; `base()`: the server's equivalent. */
-export function rtspNames(local: string, base: () => string): Names {
+/**
+ * The tool never sees the location of the source, or the contents of its query. `local`: the address that the tool was
+ * started with; `base()`: the server's equivalent.
+ */
+export function rtspNames(local: string, base: () => string) {
   const others: string[] = [];
   const folder = local.slice(0, local.lastIndexOf('/'));
 
@@ -197,7 +194,8 @@ export function rtspNames(local: string, base: () => string): Names {
   };
 
   return {
-    up(uri) {
+    /** The server's address for one that the tool uses; undefined for one that it was not given. */
+    up(uri: string): string | undefined {
       if (uri === '*' || uri === local) return uri === '*' ? uri : base();
       if (uri.startsWith(local) && /^[/?]/.test(uri.slice(local.length))) return base() + uri.slice(local.length);
       const match = uri.startsWith(`${folder}/u`) ? /^(\d{1,3})(.*)$/s.exec(uri.slice(folder.length + 2)) : null;
@@ -206,6 +204,8 @@ export function rtspNames(local: string, base: () => string): Names {
       // A tool inserts a slash between the two, which is already there if the address ends with one.
       return known.endsWith('/') && match[2]!.startsWith('/') ? known + match[2]!.slice(1) : known + match[2]!;
     },
-    down: (text, list = false) => text.replace(list ? /rtsps?:\/\/[^\s"'<>;,]+/gi : /rtsps?:\/\/[^\s"'<>]+/gi, down),
+    /** Replaces the server's addresses in a text for the tool. `list`: a semicolon or a comma ends an address. */
+    down: (text: string, list = false): string =>
+      text.replace(list ? /rtsps?:\/\/[^\s"'<>;,]+/gi : /rtsps?:\/\/[^\s"'<>]+/gi, down),
   };
 }
