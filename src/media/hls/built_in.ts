@@ -10,33 +10,27 @@ export interface ToolOfCluster {
   command: string[];
 }
 
-export interface BuiltIn {
-  tool: 'msv';
-  version: string;
-  latest: true;
-  command: string[];
-  /** Tools that a runner needs for it, as `tool/version`. */
-  uses: string[];
-}
-
 /** The runner puts the program in its place. */
 export const HLS_PROGRAM = '{app}/hls/main.ts';
 
 /** Passes the program the command that measures segments, as JSON. */
 export const PROBE_OPTION = '--ffprobe';
 
-/** `{tools}` is the folder of all tools in the tools container. */
-export function builtInMsv(tools: readonly ToolOfCluster[]): BuiltIn {
-  const ffprobe = tools.filter(({ tool }) => tool === 'ffprobe').sort((a, b) => byNewest(a.version, b.version))[0];
-  const command = ['{node}', '--max-old-space-size=640', HLS_PROGRAM];
-  if (!ffprobe) return { tool: 'msv', version: HLS_VERSION, latest: true, command, uses: [] };
-  const inTools = ffprobe.command.map((part) => part.replaceAll('{root}', `{tools}/ffprobe/${ffprobe.version}`));
+/** `{tools}` is the folder of all tools in the tools container. `uses`: tools that a runner needs, as `tool/version`. */
+export function builtInMsv(tools: readonly ToolOfCluster[]) {
+  const [ffprobe] = tools.filter(({ tool }) => tool === 'ffprobe').sort((a, b) => byNewest(a.version, b.version));
+  const inTools = ffprobe?.command.map((part) => part.replaceAll('{root}', `{tools}/ffprobe/${ffprobe.version}`));
   return {
-    tool: 'msv',
+    tool: 'msv' as const,
     version: HLS_VERSION,
-    latest: true,
-    command: [...command, `${PROBE_OPTION}=${JSON.stringify(inTools)}`],
-    uses: [`ffprobe/${ffprobe.version}`],
+    latest: true as const,
+    command: [
+      '{node}',
+      '--max-old-space-size=640',
+      HLS_PROGRAM,
+      ...(inTools ? [`${PROBE_OPTION}=${JSON.stringify(inTools)}`] : []),
+    ],
+    uses: ffprobe ? [`ffprobe/${ffprobe.version}`] : [],
   };
 }
 

@@ -31,12 +31,7 @@ export function readPolicy(value: unknown): Policy {
 }
 
 /** `untranslated`: what of a MediaConch policy has no rule here. */
-export interface ReadText {
-  policy: Policy;
-  untranslated: string[];
-}
-
-export function readPolicyText(text: string, mediaType: string): ReadText {
+export function readPolicyText(text: string, mediaType: string): { policy: Policy; untranslated: string[] } {
   const type = mediaType.split(';')[0]!.trim().toLowerCase();
   const xml = /^(?:application|text)\/(?:[\w.+-]+\+)?xml$/.test(type);
   const most = xml ? MOST_XML_BYTES : MOST_BYTES;

@@ -11,13 +11,6 @@ export interface QcStream {
 
 export type Thresholds = QcReport['thresholds'];
 
-export interface Graph {
-  filter: string;
-  maps: string[];
-  checked: QcStream[];
-  left: NotChecked[];
-}
-
 /** The part of a picture's pixels that must be black. */
 const BLACK_PICTURE = 0.98;
 
@@ -50,8 +43,10 @@ const audioChain = (index: number, asked: Thresholds): string[] => [
 const leftOut = (streams: readonly QcStream[], why: string): NotChecked[] =>
   streams.map(({ index, type }) => ({ stream: index, type, why }));
 
+export type Graph = ReturnType<typeof graphOf>;
+
 /** Of the first picture, and of the first few sounds. Printers of two graphs could mix their lines: there is one. */
-export function graphOf(streams: readonly QcStream[], asked: Thresholds): Graph {
+export function graphOf(streams: readonly QcStream[], asked: Thresholds) {
   const [video, audio] = (['video', 'audio'] as const).map((kind) => streams.filter(({ type }) => type === kind));
   const checked = [...video!.slice(0, 1), ...audio!.slice(0, MOST_AUDIO)];
   const label = (index: number): string => `[qc${index}]`;

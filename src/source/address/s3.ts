@@ -5,16 +5,11 @@
 const AMAZON =
   /^(?:(?<bucket>[a-z0-9][a-z0-9._-]*)\.)?s3(?:-accelerate)?(?:\.dualstack)?(?:[.-](?<region>[a-z]{2}(?:-[a-z]+)+-\d+))?\.amazonaws\.com(?:\.cn)?$/i;
 
-export interface S3Host {
-  bucket?: string;
-  region?: string;
-}
-
 /**
  * An S3 name: Amazon's, or one listed by the operator (`name`, or `.name` with the bucket as a subdomain, each with an
  * optional port).
  */
-export function s3Host(host: string, listed: readonly string[] = []): S3Host | undefined {
+export function s3Host(host: string, listed: readonly string[] = []): { bucket?: string; region?: string } | undefined {
   const match = AMAZON.exec(host);
   if (match?.groups) {
     const { bucket, region } = match.groups;

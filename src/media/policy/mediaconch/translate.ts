@@ -9,14 +9,9 @@ import type { Condition, Level, Operand, Operators, Policy, Rule } from '../type
 import { GENERAL, jsonPath, TRACKS, type Canonical } from './fields.ts';
 import { SaxesParser } from 'saxes';
 
-export interface Translated {
-  policy: unknown;
-  untranslated: string[];
-}
-
 const MOST_UNTRANSLATED = 200;
 
-export function translate(text: string): Translated {
+export function translate(text: string): { policy: Policy; untranslated: string[] } {
   const root = elementsIn(text);
   if (root.name !== 'policy')
     throw new PolicyError('', `must begin with a policy element, and begins with ${oneLine(root.name, 50)}`);

@@ -25,6 +25,8 @@ export async function openRtmp(context: SocketContext, sink: Sink): Promise<Sess
   return player;
 }
 
+type RtmpAddress = ReturnType<typeof rtmpAddress>;
+
 class Player implements Session {
   readonly #socket: Socket;
   readonly #address: RtmpAddress;
@@ -258,20 +260,11 @@ function refusedBy(code: string): SourceError {
   return unreachable('status', message, { status: missing ? 404 : 403, detail: code.slice(0, 100) });
 }
 
-interface RtmpAddress {
-  host: string;
-  port: number;
-  secure: boolean;
-  app: string;
-  playpath: string;
-  tcUrl: string;
-}
-
 /**
  * Splits the path into application and stream: of two segments they are these, of three the second is the application
  * instance.
  */
-export function rtmpAddress(scheme: string, place: Place): RtmpAddress {
+export function rtmpAddress(scheme: string, place: Place) {
   const path = place.path.replace(/^\//, '');
   const first = path.indexOf('/');
   let app = path;
