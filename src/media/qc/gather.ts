@@ -76,87 +76,70 @@ class Covered {
 
 type Values = Block['values'];
 
-class VideoFacts {
-  readonly covered = new Covered();
-  readonly #black: Passages;
-  readonly #freeze: Passages;
-  readonly #stream: QcStream;
-
-  constructor(stream: QcStream, { black_min: black, freeze_min: freeze }: Thresholds) {
-    this.#stream = stream;
-    this.#black = new Passages(black);
-    this.#freeze = new Passages(freeze);
-  }
-
-  take(values: Values): void {
-    this.#black.take(values.get('black_start'), values.get('black_end'));
-    this.#freeze.take(values.get('freeze_start'), values.get('freeze_end'));
-  }
-
-  told(whole: boolean): QcVideo {
-    const { end } = this.covered;
-    return {
-      stream: this.#stream.index,
-      ...this.covered.told(this.#stream.declared, whole),
-      black: this.#black.told(end),
-      freeze: this.#freeze.told(end),
-    };
-  }
+function videoFacts({ index, declared }: QcStream, thresholds: Thresholds) {
+  const covered = new Covered();
+  const black = new Passages(thresholds.black_min);
+  const freeze = new Passages(thresholds.freeze_min);
+  return {
+    covered,
+    take(values: Values): void {
+      black.take(values.get('black_start'), values.get('black_end'));
+      freeze.take(values.get('freeze_start'), values.get('freeze_end'));
+    },
+    told(whole: boolean): QcVideo {
+      const { end } = covered;
+      return { stream: index, ...covered.told(declared, whole), black: black.told(end), freeze: freeze.told(end) };
+    },
+  };
 }
 
 const finite = (value: number | undefined): number | null =>
   value !== undefined && Number.isFinite(value) ? rounded(value) : null;
 
-class AudioFacts {
-  readonly covered = new Covered();
-  readonly #silence: Passages;
-  readonly #stream: QcStream;
+function audioFacts({ index, declared }: QcStream, thresholds: Thresholds) {
+  const covered = new Covered();
+  const silence = new Passages(thresholds.silence_min);
   /** Integrated loudness, range, peaks: the meter's latest values are of all that it heard. */
-  readonly #latest = new Map<Key, number>();
-  #shortTermMax: number | undefined;
-
-  constructor(stream: QcStream, { silence_min: silence }: Thresholds) {
-    this.#stream = stream;
-    this.#silence = new Passages(silence);
-  }
-
-  take(values: Values): void {
-    this.#silence.take(values.get('silence_start'), values.get('silence_end'));
-    for (const [key, value] of values) this.#latest.set(key, value);
-    const short = values.get('short_term');
-    if (short !== undefined && this.covered.since >= SHORT_TERM_S - 0.05)
-      this.#shortTermMax = Math.max(this.#shortTermMax ?? short, short);
-  }
-
-  told(whole: boolean): QcAudio {
-    const latest = this.#latest;
-    const integrated = finite(latest.get('integrated'));
-    const heard = integrated !== null && integrated > NOTHING_LUFS;
-    const [peak, flat] = [finite(latest.get('sample_peak')), finite(latest.get('flat_factor'))];
-    const above = (value: number | undefined) => (value !== undefined && value > NOTHING_LUFS ? finite(value) : null);
-    return {
-      stream: this.#stream.index,
-      ...this.covered.told(this.#stream.declared, whole),
-      silence: this.#silence.told(this.covered.end),
-      loudness: {
-        integrated: heard ? integrated : null,
-        range: heard ? finite(latest.get('range')) : null,
-        short_term_max: above(this.#shortTermMax),
-        // Printed as a factor.
-        true_peak: finite(20 * Math.log10(latest.get('true_peak') ?? Number.NaN)),
-      },
-      sample_peak: peak,
-      flat_factor: flat,
-      clipping: peak !== null && peak >= CLIPPED_DBFS && flat !== null && flat > 0,
-    };
-  }
+  const latest = new Map<Key, number>();
+  let shortTermMax: number | undefined;
+  return {
+    covered,
+    take(values: Values): void {
+      silence.take(values.get('silence_start'), values.get('silence_end'));
+      for (const [key, value] of values) latest.set(key, value);
+      const short = values.get('short_term');
+      if (short !== undefined && covered.since >= SHORT_TERM_S - 0.05)
+        shortTermMax = Math.max(shortTermMax ?? short, short);
+    },
+    told(whole: boolean): QcAudio {
+      const integrated = finite(latest.get('integrated'));
+      const heard = integrated !== null && integrated > NOTHING_LUFS;
+      const [peak, flat] = [finite(latest.get('sample_peak')), finite(latest.get('flat_factor'))];
+      const above = (value: number | undefined) => (value !== undefined && value > NOTHING_LUFS ? finite(value) : null);
+      return {
+        stream: index,
+        ...covered.told(declared, whole),
+        silence: silence.told(covered.end),
+        loudness: {
+          integrated: heard ? integrated : null,
+          range: heard ? finite(latest.get('range')) : null,
+          short_term_max: above(shortTermMax),
+          // Printed as a factor.
+          true_peak: finite(20 * Math.log10(latest.get('true_peak') ?? Number.NaN)),
+        },
+        sample_peak: peak,
+        flat_factor: flat,
+        clipping: peak !== null && peak >= CLIPPED_DBFS && flat !== null && flat > 0,
+      };
+    },
+  };
 }
 
 export function qcGatherer({ checked, left }: Pick<Graph, 'checked' | 'left'>, thresholds: Thresholds) {
   const of = <F>(type: QcStream['type'], make: (stream: QcStream) => F): Map<number, F> =>
     new Map(checked.filter((stream) => stream.type === type).map((stream) => [stream.index, make(stream)]));
-  const video = of('video', (stream) => new VideoFacts(stream, thresholds));
-  const audio = of('audio', (stream) => new AudioFacts(stream, thresholds));
+  const video = of('video', (stream) => videoFacts(stream, thresholds));
+  const audio = of('audio', (stream) => audioFacts(stream, thresholds));
   let frames = 0;
   const reader = blockReader(({ stream, time, values }) => {
     const facts = video.get(stream) ?? audio.get(stream);
