@@ -15,7 +15,7 @@ import type { Failure, JobOptions, JobStats, Limits, Prepared, SourceLog } from 
 import { outputRedactor } from './output.ts';
 import { makeParameters } from './playlist/parameters.ts';
 import { fetchParts } from './playlist/parts_ahead.ts';
-import { Pace, type PaceOptions } from './file/pace.ts';
+import { makePace, type Pace, type PaceOptions } from './file/pace.ts';
 import { playlistKind, type Playlist, type PlaylistKind } from './playlist/playlist.ts';
 import type { Pool } from './http/pool.ts';
 import type { Protocol, SocketContext } from './protocols/protocol.ts';
@@ -120,7 +120,7 @@ export class Job {
     this.#hasParts =
       options.source.class !== 'file' || options.followsParts === true || /\.(?:xml|isml?)$/i.test(this.name);
     // A live stream has its own pace.
-    this.#pace = new Pace(
+    this.#pace = makePace(
       { ...settings.pace, ...(options.source.class === 'stream' ? { minBytes: 0 } : {}) },
       (error) => this.#tooSlow(error),
     );

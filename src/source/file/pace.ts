@@ -16,71 +16,58 @@ const WHOLE_ANSWER = 4096;
 
 const LATE_MS = 1000;
 
-export class Pace {
-  readonly #min: number;
-  readonly #windowMs: number;
-  readonly #onSlow: (error: SourceError) => void;
-  #waiting = 0;
-  #since = 0;
-  #waitedMs = 0;
-  #bytes = 0;
-  #late: NodeJS.Timeout | undefined;
-  #over = false;
+export type Pace = ReturnType<typeof makePace>;
 
-  constructor({ minBytes, windowMs = MINUTE_MS }: PaceOptions, onSlow: (error: SourceError) => void) {
-    this.#min = minBytes;
-    this.#windowMs = windowMs;
-    this.#onSlow = onSlow;
-  }
+export function makePace({ minBytes, windowMs = MINUTE_MS }: PaceOptions, onSlow: (error: SourceError) => void) {
+  let waiting = 0;
+  let since = 0;
+  let waitedMs = 0;
+  let bytes = 0;
+  let late: NodeJS.Timeout | undefined;
+  let isOver = false;
 
-  /** A reader starts to wait for the origin. */
-  begin(): void {
-    if (this.#waiting++ === 0) this.#run();
-  }
-
-  end(): void {
-    if (--this.#waiting === 0) this.#rest();
-  }
-
-  received(bytes: number): void {
-    this.#bytes += bytes;
-    if (this.#bytes < this.#min) return;
-    this.#bytes = 0;
-    this.#waitedMs = 0;
-    if (this.#waiting === 0) return;
-    clearTimeout(this.#late);
-    this.#run();
-  }
-
-  /** A response was received completely. */
-  whole(bytes: number): void {
-    this.received(Math.max(0, WHOLE_ANSWER - bytes));
-  }
-
-  close(): void {
-    this.#over = true;
-    clearTimeout(this.#late);
-  }
-
-  #run(): void {
-    if (this.#over || this.#min === 0) return;
-    this.#since = performance.now();
-    const leftMs = this.#windowMs - this.#waitedMs;
-    this.#late = setTimeout(() => {
+  const run = (): void => {
+    if (isOver || minBytes === 0) return;
+    since = performance.now();
+    const leftMs = windowMs - waitedMs;
+    late = setTimeout(() => {
       // The process was suspended: data that arrived meanwhile has not been read yet.
-      if (performance.now() - this.#since > leftMs + LATE_MS) {
-        this.#waitedMs = 0;
-        this.#run();
+      if (performance.now() - since > leftMs + LATE_MS) {
+        waitedMs = 0;
+        run();
         return;
       }
-      this.#over = true;
-      this.#onSlow(cut('slow', 'the source is too slow'));
+      isOver = true;
+      onSlow(cut('slow', 'the source is too slow'));
     }, leftMs).unref();
-  }
-
-  #rest(): void {
-    clearTimeout(this.#late);
-    if (this.#late !== undefined)
-      this.#waitedMs = Math.min(this.#windowMs, this.#waitedMs + performance.now() - this.#since);
-  }
+  };
+  const rest = (): void => {
+    clearTimeout(late);
+    if (late !== undefined) waitedMs = Math.min(windowMs, waitedMs + performance.now() - since);
+  };
+  const received = (count: number): void => {
+    bytes += count;
+    if (bytes < minBytes) return;
+    bytes = 0;
+    waitedMs = 0;
+    if (waiting === 0) return;
+    clearTimeout(late);
+    run();
+  };
+  return {
+    received,
+    /** A reader starts to wait for the origin. */
+    begin(): void {
+      if (waiting++ === 0) run();
+    },
+    end(): void {
+      if (--waiting === 0) rest();
+    },
+    /** A response was received completely. */
+    whole: (count: number): void => received(Math.max(0, WHOLE_ANSWER - count)),
+    close(): void {
+      isOver = true;
+      clearTimeout(late);
+    },
+  };
 }
