@@ -4,7 +4,7 @@
  */
 import { evaluate } from '../../src/media/policy/evaluate.ts';
 import { readPolicy } from '../../src/media/policy/read.ts';
-import type { Condition } from '../../src/media/policy/types.ts';
+import type { Condition } from '../../src/media/policy/schema.ts';
 import { report } from '../../src/media/report/report.ts';
 import { inWords, undisturbed } from '../undisturbed.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { MOST_BYTES } from '../../src/media/policy/limits.ts';
 import { readPolicyText } from '../../src/media/policy/read.ts';
-import type { Policy } from '../../src/media/policy/types.ts';
+import type { Policy } from '../../src/media/policy/schema.ts';
 import { assertLinear, filled } from '../source/work.ts';
 
 const YAML = 'application/yaml';

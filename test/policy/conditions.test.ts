@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { evaluate } from '../../src/media/policy/evaluate.ts';
 import { readPolicy } from '../../src/media/policy/read.ts';
 import type { QcReport } from '../../src/media/qc/schema.ts';
-import type { Condition, Facts, Level, Outcome, RawTool } from '../../src/media/policy/types.ts';
+import type { Condition } from '../../src/media/policy/schema.ts';
+import type { Facts, Level, Outcome, RawTool } from '../../src/media/policy/types.ts';
 import { audio, facts, video } from './report_of.ts';
 
 const outcomeOf = (condition: Condition, of: Facts): Outcome =>

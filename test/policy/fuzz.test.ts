@@ -12,8 +12,8 @@ import { evaluate } from '../../src/media/policy/evaluate.ts';
 import { MOST_STEPS } from '../../src/media/policy/limits.ts';
 import { readPolicy, readPolicyText } from '../../src/media/policy/read.ts';
 import { Meter } from '../../src/media/policy/run.ts';
-import { PolicyResultSchema } from '../../src/media/policy/schema.ts';
-import type { Facts, Policy } from '../../src/media/policy/types.ts';
+import { PolicyResultSchema, type Policy } from '../../src/media/policy/schema.ts';
+import type { Facts } from '../../src/media/policy/types.ts';
 import { outputFacts } from './facts.ts';
 
 const ROUNDS = Number(process.env['POLICY_ROUNDS'] ?? 400);

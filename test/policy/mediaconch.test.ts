@@ -4,7 +4,8 @@ import { basename, join } from 'node:path';
 import { evaluate } from '../../src/media/policy/evaluate.ts';
 import { PolicyError } from '../../src/media/policy/error.ts';
 import { readPolicyText } from '../../src/media/policy/read.ts';
-import type { Condition, Outcome } from '../../src/media/policy/types.ts';
+import type { Condition } from '../../src/media/policy/schema.ts';
+import type { Outcome } from '../../src/media/policy/types.ts';
 import { report } from '../../src/media/report/report.ts';
 import { openMediaconch, type Mediaconch } from './mediaconch_program.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { asksForPictures, checksOf } from '../../src/media/policy/needs.ts';
-import type { Condition } from '../../src/media/policy/types.ts';
+import type { Condition } from '../../src/media/policy/schema.ts';
 
 const policyOf = (condition: Condition) => ({ rules: [{ name: 'r', ...condition }] });
 

@@ -3,7 +3,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { evaluate } from '../../src/media/policy/evaluate.ts';
 import { readPolicyText } from '../../src/media/policy/read.ts';
-import type { Facts, Policy, Verdict } from '../../src/media/policy/types.ts';
+import type { Policy, Verdict } from '../../src/media/policy/schema.ts';
+import type { Facts } from '../../src/media/policy/types.ts';
 import { Host } from '../hls/serve.ts';
 import { outputFacts } from './facts.ts';
 

@@ -11,7 +11,7 @@ import { AGENT_PROGRAM } from '../../src/service/controller/pools/pod.ts';
 import { builtInMsv } from '../../src/media/hls/built_in.ts';
 import { aMain, aVariant, vod } from '../hls/examples/playlists.ts';
 import type { HlsReport } from '../../src/media/hls/schema.ts';
-import type { Rule } from '../../src/media/policy/types.ts';
+import type { Rule } from '../../src/media/policy/schema.ts';
 import { PROGRAMS } from '../../src/base/program_file.ts';
 import { outputsOf } from '../report/sample.ts';
 import { until } from '../until.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Assignment } from '../../src/platform/bus/messages.ts';
-import type { Policy, Rule } from '../../src/media/policy/types.ts';
+import type { Policy, Rule } from '../../src/media/policy/schema.ts';
 import type { RawToolResult } from '../../src/service/runner/output.ts';
 import { verdictIn } from '../../src/service/runner/policy.ts';
 import { reportOf } from '../../src/service/runner/report.ts';

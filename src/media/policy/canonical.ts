@@ -1,6 +1,6 @@
 /** A policy as it is kept: the same policy, however its members are ordered or spelt, is the same text and digest. */
 import { createHash } from 'node:crypto';
-import type { Policy } from './types.ts';
+import type { Policy } from './schema.ts';
 
 /** By the members' names. A policy that was read is at most so deep that this may recurse. */
 function ordered(value: unknown): unknown {

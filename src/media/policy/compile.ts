@@ -6,7 +6,8 @@ import { LONGEST_NAME, LONGEST_TEXT, MOST_RULES } from './limits.ts';
 import { within, type Node } from './node.ts';
 import { listAt } from './operators.ts';
 import { REPORT_TOOLS } from '../tools/probe_report.ts';
-import { LEVELS, type Level, type Policy } from './types.ts';
+import type { Policy } from './schema.ts';
+import { LEVELS, type Level } from './types.ts';
 
 export interface CompiledRule {
   name: string;

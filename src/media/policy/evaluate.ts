@@ -4,8 +4,8 @@ import { compile, type CompiledRule } from './compile.ts';
 import { EXHAUSTED, type Finding, type Told } from './finding.ts';
 import { LONGEST_SHOWN } from './limits.ts';
 import { Meter, Run } from './run.ts';
-import type { RuleResult } from './schema.ts';
-import type { Facts, Outcome, Policy, Verdict } from './types.ts';
+import type { RuleResult, Policy, Verdict } from './schema.ts';
+import type { Facts, Outcome } from './types.ts';
 
 export function evaluate(policy: Policy, facts: Facts, meter: Meter = new Meter()): Verdict {
   const run = new Run(facts, policy.uses, meter);

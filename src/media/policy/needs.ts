@@ -1,7 +1,7 @@
 /** Which checks a policy asks for, beside the report and the tools that it is made from, and whether for pictures. */
 import { isInPictures } from './fields.ts';
 import { within } from './node.ts';
-import type { Condition, Policy } from './types.ts';
+import type { Condition, Policy } from './schema.ts';
 
 const CHECKS = ['msv', 'c2pa', 'qc'] as const;
 export type Check = (typeof CHECKS)[number];

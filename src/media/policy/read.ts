@@ -8,7 +8,8 @@ import { MOST_BYTES, MOST_XML_BYTES } from './limits.ts';
 import { translate } from './mediaconch/translate.ts';
 import { conditionsOf } from './needs.ts';
 import { within } from './node.ts';
-import type { Counted, Policy } from './types.ts';
+import type { Policy } from './schema.ts';
+import type { Counted } from './types.ts';
 import { yamlOf } from './yaml.ts';
 
 const HLS_CODES = Object.keys(RULES).toSorted();

@@ -4,7 +4,8 @@ import { frameOf } from '../report/tolerances.ts';
 import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
 import { MOST_OUTPUT, MOST_STEPS } from './limits.ts';
 import { RATE } from './kinds.ts';
-import type { Facts, Policy, RawTool, StreamType, ToolFacts } from './types.ts';
+import type { Policy } from './schema.ts';
+import type { Facts, RawTool, StreamType, ToolFacts } from './types.ts';
 
 export interface Stream {
   /** `streams[1]`, as the report names it. */

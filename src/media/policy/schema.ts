@@ -1,8 +1,9 @@
 /** Policies and their results as schemas: for the OpenAPI description, and the validator in tests. */
-import Type, { type Static } from 'typebox';
-import { oneOf, titled, untitled } from '../../base/schema_parts.ts';
+import Type, { type Static, type TObject } from 'typebox';
+import { oneOf, titled } from '../../base/schema_parts.ts';
+import type { Level as HlsLevel } from '../hls/rule.ts';
 import { LONGEST_NAME, LONGEST_TEXT, MOST_RULES, MOST_TOLD } from './limits.ts';
-import { LEVELS, OUTCOMES, RAW_TOOLS, STREAM_TYPES, type Condition, type Policy } from './types.ts';
+import { LEVELS, OUTCOMES, RAW_TOOLS, STREAM_TYPES, type Counted, type Operand, type Scalar } from './types.ts';
 
 const text = (description: string, maxLength: number = LONGEST_TEXT) => Type.String({ maxLength, description });
 
@@ -52,49 +53,60 @@ export const PolicyResultSchema = titled('PolicyResult', {
   rules: Type.Array(RuleResultSchema, { maxItems: MOST_RULES }),
 });
 export type PolicyResult = Static<typeof PolicyResultSchema>;
+export type Verdict = Pick<PolicyResult, 'outcome' | 'rules'>;
 
 /** Written out for readers and clients: `readPolicy` checks a policy, and names what is wrong with it. */
-const operand = (description: string) =>
-  Type.Unsafe<string | number | boolean | object>({ type: ['string', 'number', 'boolean', 'object'], description });
+const operand = <T = Operand>(description: string) =>
+  Type.Unsafe<T>({ type: ['string', 'number', 'boolean', 'object'], description });
 const texts = (description: string) =>
   Type.Unsafe<string | string[]>({ type: ['string', 'array'], items: { type: 'string' }, description });
-const values = (description: string) =>
-  Type.Unsafe<(string | number | boolean)[]>({
-    type: 'array',
-    minItems: 1,
-    items: { type: ['string', 'number', 'boolean'] },
-    description,
-  });
-const counted = (description: string) => Type.Unsafe<number | object>({ type: ['number', 'object'], description });
-const object = (description: string) => Type.Unsafe<object>({ type: 'object', description });
+const values = <T extends Scalar[] = Scalar[]>(description: string) =>
+  Type.Unsafe<T>({ type: 'array', minItems: 1, items: { type: ['string', 'number', 'boolean'] }, description });
+const counted = <T = number | Counted>(description: string) =>
+  Type.Unsafe<T>({ type: ['number', 'object'], description });
+const object = <T extends object>(description: string) => Type.Unsafe<T>({ type: 'object', description });
 
 const conditions = (description: string, items: object) =>
   Type.Unsafe<Condition[]>({ type: 'array', minItems: 1, items, description });
 
-const members = (inner: object) => ({
+type Share = 'exactly' | 'at-least' | 'at-most';
+const STREAMS = {
   each: Type.Optional(oneOf(STREAM_TYPES, 'Judge every stream of this type.')),
   match: Type.Optional(
-    Type.Unsafe<string | object>({
+    Type.Unsafe<string | { [K in Share]?: number }>({
       type: ['string', 'object'],
       description: 'How many streams have to satisfy it: every (default), any, or exactly, at-least, at-most a number.',
     }),
   ),
-  when: Type.Optional(Type.Unsafe<Condition>({ allOf: [inner], description: 'The rule applies where this holds.' })),
+};
+/** Exactly one of them, or a group. */
+const SUBJECTS = {
   field: Type.Optional(text('A field of the report: `container.format`, `size.width`, `audio[0].channels`.')),
-  confidence: Type.Optional(object('`{at-least: 0.9}`: the least confidence that the report must have in the field.')),
+  confidence: Type.Optional(
+    object<{ 'at-least': number }>('`{at-least: 0.9}`: the least confidence that the report must have in the field.'),
+  ),
   tool: Type.Optional(oneOf(RAW_TOOLS, 'The tool whose own output `path` reads.')),
   path: Type.Optional(text('A path in its output: `track[@type=Video].Format_Level`.')),
   count: Type.Optional(oneOf(STREAM_TYPES, 'The number of streams of this type.')),
-  disagreement: Type.Optional(counted('Fields on which the tools disagree: one (`field`, `at-most`), or how many.')),
+  disagreement: Type.Optional(
+    counted<{ field: string; 'at-most'?: Scalar } | Counted>(
+      'Fields on which the tools disagree: one (`field`, `at-most`), or how many.',
+    ),
+  ),
   warnings: Type.Optional(counted('How many warnings the report may have (`of`, `except`: codes).')),
-  findings: Type.Optional(object('How many findings of each level the HLS validator may have.')),
-  c2pa: Type.Optional(object('`state`, `signer` and `declared-ai` of the C2PA manifest.')),
-  all: Type.Optional(conditions('Conditions that all have to hold.', inner)),
-  any: Type.Optional(conditions('Conditions of which one has to hold.', inner)),
-  none: Type.Optional(conditions('Conditions of which none may hold.', inner)),
+  findings: Type.Optional(
+    object<{ [K in HlsLevel]?: number | Counted }>('How many findings of each level the HLS validator may have.'),
+  ),
+  c2pa: Type.Optional(
+    object<{ [K in 'state' | 'signer' | 'declared-ai']?: string | string[] }>(
+      '`state`, `signer` and `declared-ai` of the C2PA manifest.',
+    ),
+  ),
+};
+const OPERATORS = {
   is: Type.Optional(operand('Equal in meaning: a value, or `{field}`.')),
   not: Type.Optional(
-    Type.Unsafe<string | number | boolean | object>({
+    Type.Unsafe<Operand | Scalar[]>({
       type: ['string', 'number', 'boolean', 'object', 'array'],
       items: { type: ['string', 'number', 'boolean'] },
       description: 'Not equal to the value, or to any of them.',
@@ -105,13 +117,33 @@ const members = (inner: object) => ({
   'at-most': Type.Optional(operand('A number, a quantity with its unit, or `{field}`.')),
   above: Type.Optional(operand('More than this.')),
   below: Type.Optional(operand('Less than this.')),
-  between: Type.Optional(values('Two numbers or quantities, both included.')),
-  within: Type.Optional(operand("Equal within the report's tolerance, or within `{value, tolerance}`.")),
+  between: Type.Optional(values<[Scalar, Scalar]>('Two numbers or quantities, both included.')),
+  within: Type.Optional(
+    operand<Operand | { value: Scalar; tolerance: Scalar } | { field: string; tolerance: Scalar }>(
+      "Equal within the report's tolerance, or within `{value, tolerance}`.",
+    ),
+  ),
   'starts-with': Type.Optional(texts('One of them is its beginning.')),
   matches: Type.Optional(texts('One of these globs matches it: `*` is any text, `?` one character.')),
   exists: Type.Optional(Type.Boolean({ description: 'Whether a tool says it.' })),
   absent: Type.Optional(Type.Boolean({ description: 'Whether no tool says it.' })),
+};
+export type Operators = Static<TObject<typeof OPERATORS>>;
+
+const members = (inner: object) => ({
+  ...STREAMS,
+  when: Type.Optional(Type.Unsafe<Condition>({ allOf: [inner], description: 'The rule applies where this holds.' })),
+  ...SUBJECTS,
+  all: Type.Optional(conditions('Conditions that all have to hold.', inner)),
+  any: Type.Optional(conditions('Conditions of which one has to hold.', inner)),
+  none: Type.Optional(conditions('Conditions of which none may hold.', inner)),
+  ...OPERATORS,
 });
+type Groups = { [K in 'all' | 'any' | 'none']?: Condition[] };
+export interface Condition extends Static<TObject<typeof STREAMS & typeof SUBJECTS>>, Operators, Groups {
+  /** Where this does not hold, the condition is not applicable. */
+  when?: Condition;
+}
 
 const NESTED = { type: 'object', description: 'A condition, with the members of a rule.' };
 const ConditionSchema = titled('PolicyCondition', members(NESTED));
@@ -122,17 +154,16 @@ export const RuleSchema = titled('PolicyRule', {
   description: Type.Optional(text('For people.')),
   ...members(ConditionSchema),
 });
+export type Rule = Static<typeof RuleSchema>;
 
-export const PolicySchema = Type.Unsafe<Policy>({
-  ...untitled({
-    description: Type.Optional(text('For people.')),
-    uses: Type.Optional(
-      Type.Object(
-        { ffprobe: Type.Optional(text('Its version.', 30)), mediainfo: Type.Optional(text('Its version.', 30)) },
-        { additionalProperties: false, description: 'The versions that the policy is written for.' },
-      ),
+export const PolicySchema = titled('Policy', {
+  description: Type.Optional(text('For people.')),
+  uses: Type.Optional(
+    Type.Object(
+      { ffprobe: Type.Optional(text('Its version.', 30)), mediainfo: Type.Optional(text('Its version.', 30)) },
+      { additionalProperties: false, description: 'The versions that the policy is written for.' },
     ),
-    rules: Type.Array(RuleSchema, { minItems: 1, maxItems: MOST_RULES }),
-  }),
-  title: 'Policy',
+  ),
+  rules: Type.Array(RuleSchema, { minItems: 1, maxItems: MOST_RULES }),
 });
+export type Policy = Static<typeof PolicySchema>;

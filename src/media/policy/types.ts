@@ -1,7 +1,4 @@
-/** A policy as data, what it judges, and the verdict. */
-import type { ReportTool } from '../tools/probe_report.ts';
-import type { RuleResult } from './schema.ts';
-
+/** Parts of a policy (schema.ts), and what it judges. */
 export const OUTCOMES = ['pass', 'fail', 'warn', 'not-applicable', 'unknown'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 export const LEVELS = ['fail', 'warn'] as const;
@@ -20,22 +17,6 @@ export type Scalar = string | number | boolean;
 export type Reference = { field: string } | { path: string };
 export type Operand = Scalar | Reference;
 
-export interface Operators {
-  is?: Operand;
-  not?: Operand | Scalar[];
-  in?: Scalar[];
-  'at-least'?: Operand;
-  'at-most'?: Operand;
-  above?: Operand;
-  below?: Operand;
-  between?: [Scalar, Scalar];
-  within?: Operand | ({ value: Scalar; tolerance: Scalar } | { field: string; tolerance: Scalar });
-  'starts-with'?: string | string[];
-  matches?: string | string[];
-  exists?: boolean;
-  absent?: boolean;
-}
-
 /** How many, and which do not count. */
 export interface Counted {
   of?: string | string[];
@@ -44,54 +25,6 @@ export interface Counted {
   'at-least'?: number;
   'at-most'?: number;
   between?: [number, number];
-}
-
-export interface Findings {
-  'must-fix'?: number | Counted;
-  'should-fix'?: number | Counted;
-  info?: number | Counted;
-}
-
-export interface C2pa {
-  state?: string | string[];
-  signer?: string | string[];
-  'declared-ai'?: string | string[];
-}
-
-export type Match = 'every' | 'any' | string | { exactly: number } | { 'at-least': number } | { 'at-most': number };
-
-/** Exactly one subject (field, tool, count, disagreement, warnings, findings, c2pa, or a group), and its operators. */
-export interface Condition extends Operators {
-  /** For every stream of this type, unless `match` says how many. */
-  each?: StreamType;
-  match?: Match;
-  /** Where this does not hold, the condition is not applicable. */
-  when?: Condition;
-  field?: string;
-  confidence?: { 'at-least': number };
-  tool?: RawTool;
-  path?: string;
-  count?: StreamType;
-  disagreement?: { field: string; 'at-most'?: Scalar } | Counted;
-  warnings?: number | Counted;
-  findings?: Findings;
-  c2pa?: C2pa;
-  all?: Condition[];
-  any?: Condition[];
-  none?: Condition[];
-}
-
-export interface Rule extends Condition {
-  name: string;
-  level?: Level;
-  description?: string;
-}
-
-export interface Policy {
-  description?: string;
-  /** Versions of the tools that the policy is written for. */
-  uses?: Partial<Record<ReportTool, string>>;
-  rules: Rule[];
 }
 
 /** What is known of a file: as it just ran, or as it was stored. */
@@ -107,9 +40,4 @@ export interface ToolFacts {
   success: boolean;
   /** As callers see it; TOO_LARGE in place of one that is not read. It may be made when it is asked for. */
   readonly output: string | null;
-}
-
-export interface Verdict {
-  outcome: Outcome;
-  rules: RuleResult[];
 }

@@ -4,7 +4,7 @@
  */
 import type { Kind, PolicyStatus, Reason } from '../kube/probe_job.ts';
 import type { Wall } from '../kube/probe_pool.ts';
-import type { Policy } from '../../media/policy/types.ts';
+import type { Policy } from '../../media/policy/schema.ts';
 import type { Source } from '../../source/source.ts';
 import type { SourceException } from '../../base/source_settings.ts';
 import type { FramesOption, ReportTool } from '../../media/tools/probe_report.ts';

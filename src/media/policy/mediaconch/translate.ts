@@ -5,7 +5,8 @@
 import { oneLine } from '../../../base/printable.ts';
 import { PolicyError } from '../error.ts';
 import { LONGEST_NAME, LONGEST_TEXT, MOST_CONDITIONS, MOST_RULES } from '../limits.ts';
-import type { Condition, Level, Operand, Operators, Policy, Rule } from '../types.ts';
+import type { Condition, Operators, Policy, Rule } from '../schema.ts';
+import type { Level, Operand } from '../types.ts';
 import { GENERAL, jsonPath, TRACKS, type Canonical } from './fields.ts';
 import { SaxesParser } from 'saxes';
 

@@ -4,7 +4,8 @@
  */
 import Type, { type Static } from 'typebox';
 import type { ToolResult } from '../../../platform/bus/result_body.ts';
-import { OUTCOMES, type Policy, type Verdict } from '../../../media/policy/types.ts';
+import type { Policy, Verdict } from '../../../media/policy/schema.ts';
+import { OUTCOMES } from '../../../media/policy/types.ts';
 import { REPORT_TOOLS } from '../../../media/tools/probe_report.ts';
 import { invalid } from '../errors.ts';
 import { type Context, tokenOf } from '../http/request_context.ts';

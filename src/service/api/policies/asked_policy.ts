@@ -5,8 +5,7 @@
 import Type from 'typebox';
 import { MOST_POLICIES } from '../../../base/limits.ts';
 import { nearest } from '../../../base/nearest.ts';
-import { PolicySchema } from '../../../media/policy/schema.ts';
-import type { Policy } from '../../../media/policy/types.ts';
+import { PolicySchema, type Policy } from '../../../media/policy/schema.ts';
 import { MAX_POLICY_NAME, SHARED_PREFIX } from '../../../platform/kube/probe_policy.ts';
 import { SHARED, type SavedPolicy } from '../../../platform/store/policies.ts';
 import type { Store } from '../../../platform/store/store.ts';

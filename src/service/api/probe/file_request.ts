@@ -5,7 +5,7 @@
 import Type, { type Static } from 'typebox';
 import { MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
 import { checksOf } from '../../../media/policy/needs.ts';
-import type { Policy } from '../../../media/policy/types.ts';
+import type { Policy } from '../../../media/policy/schema.ts';
 import { ffprobe } from '../../../media/tools/ffprobe.ts';
 import { qc } from '../../../media/tools/qc.ts';
 import { probeReport, type FramesOption, type ReportTool } from '../../../media/tools/probe_report.ts';

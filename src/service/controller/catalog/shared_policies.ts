@@ -14,7 +14,7 @@ import { MOST_SHARED } from '../../../base/limits.ts';
 import { canonicalPolicy } from '../../../media/policy/canonical.ts';
 import { PolicyError } from '../../../media/policy/error.ts';
 import { readPolicy } from '../../../media/policy/read.ts';
-import type { Policy } from '../../../media/policy/types.ts';
+import type { Policy } from '../../../media/policy/schema.ts';
 import { SHARED } from '../../../platform/store/policies.ts';
 import type { Store } from '../../../platform/store/store.ts';
 

@@ -3,7 +3,7 @@ import type { Assignment } from '../../../platform/bus/messages.ts';
 import type { PolicyStatus, ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { SHARED_PREFIX } from '../../../platform/kube/probe_policy.ts';
 import { nearest } from '../../../base/nearest.ts';
-import type { Policy } from '../../../media/policy/types.ts';
+import type { Policy } from '../../../media/policy/schema.ts';
 import { SHARED } from '../../../platform/store/policies.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import { invalid, isHandMade, type JobPolicy } from './job.ts';

@@ -10,7 +10,7 @@ import { MAX_QUEUE_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
 import type { NamespaceBinding } from '../../../base/config.ts';
 import { byNewest, nearestVersion, versionFor } from '../../../base/version_order.ts';
 import { asksForPictures } from '../../../media/policy/needs.ts';
-import type { Policy } from '../../../media/policy/types.ts';
+import type { Policy } from '../../../media/policy/schema.ts';
 import { FILE_ROWS, TOOL_TABLE, type ToolName } from '../../../media/tools/table.ts';
 import { runKey, type AssignedTool } from '../../../platform/bus/messages.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
