@@ -1,11 +1,14 @@
 /** Reads what ffprobe prints of packets and streams as CSV, piece by piece. Holds no more than the begun line. */
-import { NOTHING_ELSE } from '../tools/ffprobe_options.ts';
 
 /** The options of ffprobe that print it. */
 export const PACKET_OPTIONS: Readonly<Record<string, string>> = {
   output_format: 'csv',
   show_entries: 'packet=stream_index,pts_time,dts_time,duration_time,size,flags:stream=index,codec_name,codec_type',
-  ...NOTHING_ELSE,
+  show_format: 'false',
+  show_streams: 'false',
+  show_programs: 'false',
+  show_chapters: 'false',
+  show_error: 'false',
 };
 
 export interface Packet {
