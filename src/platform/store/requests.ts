@@ -57,7 +57,7 @@ export type RecordedEnd = RecordOf<typeof END>;
 const OPEN_ROW = { id: RECORD.id, submittedAt: RECORD.submittedAt, queueTimeoutMs: column<number>() };
 export type OpenRow = RecordOf<typeof OPEN_ROW>;
 
-const OPENED = {
+export const OPENED = {
   outcome: column<Opened['outcome']>(),
   firstId: column<string | null>(),
   remaining: column<number>(),
@@ -65,6 +65,7 @@ const OPENED = {
   retryAfterMs: column<number | null>(),
   exceeded: column<keyof MonthlyLimits | null>(),
 };
+export type OpenedRow<Outcome = Opened['outcome']> = Omit<RecordOf<typeof OPENED>, 'outcome'> & { outcome: Outcome };
 const RATE = {
   allowed: column<boolean>(),
   remaining: column<number>(),
@@ -100,10 +101,11 @@ function byPartition(ids: string[]): { timed: string[]; from: Date; to: Date; un
   };
 }
 
-export async function openRequest(database: Database, input: OpenInput): Promise<Opened> {
+/** Of open_request. */
+export function openingValues(input: OpenInput) {
   const { quotas, idempotency } = input;
   const applies = quotas !== undefined && quotas.of.length > 0;
-  const values = {
+  return {
     id: input.id,
     submitted_at: input.submittedAt,
     token_id: input.tokenId,
@@ -123,13 +125,19 @@ export async function openRequest(database: Database, input: OpenInput): Promise
     quotas: applies ? jsonb(quotas.of) : null,
     root_id: applies ? quotas.rootUserId : null,
   };
-  const opened = { ...calling('open_request', values, OPENED), held: true };
-  const { outcome, remaining, resetMs, retryAfterMs, firstId, exceeded } =
-    await database.one<RecordOf<typeof OPENED>>(opened);
-  const rate: Rate = { limit: input.requestsPerMinute, remaining, resetMs };
+}
+
+export function openedOf(row: OpenedRow, perMinute: number): Opened {
+  const { outcome, remaining, resetMs, retryAfterMs, firstId, exceeded } = row;
+  const rate: Rate = { limit: perMinute, remaining, resetMs };
   if (outcome === 'rate-limited') return { outcome, rate, retryAfterMs: retryAfterMs ?? 0 };
   if (outcome === 'repeated') return { outcome, rate, id: firstId ?? '' };
   return outcome === 'over-quota' ? { outcome, rate, exceeded: exceeded ?? 'request-count' } : { outcome, rate };
+}
+
+export async function openRequest(database: Database, input: OpenInput): Promise<Opened> {
+  const opened = { ...calling('open_request', openingValues(input), OPENED), held: true };
+  return openedOf(await database.one<OpenedRow>(opened), input.requestsPerMinute);
 }
 
 /** A look, for what costs much before its request is opened; opening it judges again. */
