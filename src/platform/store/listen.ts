@@ -1,6 +1,6 @@
 /**
- * Postgres notifications: changed tokens and users, which invalidate caches, and webhooks that became due. They use a
- * connection of their own, because LISTEN does not work through a pooler.
+ * Postgres notifications: changed tokens and users, which invalidate caches, webhooks that became due, and batches to
+ * be driven. They use a connection of their own, because LISTEN does not work through a pooler.
  */
 import type pg from 'pg';
 import { backoff, pause } from '../../base/retry.ts';
@@ -45,7 +45,7 @@ export interface Handlers {
 
 export function listen(
   settings: ConnectionSettings,
-  channel: 'py_tokens' | 'py_webhooks',
+  channel: 'py_tokens' | 'py_webhooks' | 'py_batches',
   { heard, missed }: Handlers,
   onError: (error: unknown) => void = () => {},
 ): Listener {

@@ -6,6 +6,8 @@ import * as apiTokens from './api_tokens.ts';
 import * as attempts from './attempts.ts';
 import * as audit from './audit.ts';
 import { backupState } from './backups.ts';
+import * as batches from './batches.ts';
+import * as batchItems from './batch_items.ts';
 import * as charges from './chargeback.ts';
 import { startClock, type StoreClock } from './clock.ts';
 import { openDatabase, type Database, type PoolSettings } from './connection.ts';
@@ -46,6 +48,8 @@ const CALLS = {
   ...apiTokens,
   ...attempts,
   ...audit,
+  ...batches,
+  ...batchItems,
   ...charges,
   ...identities,
   ...log,
@@ -154,7 +158,10 @@ export async function openStore(settings: StoreSettings) {
 
     /** Makes the calls in one transaction. `name` stands in errors. */
     together: <T>(name: string, work: (store: StoreCalls) => Promise<T>): Promise<T> =>
-      database.transaction(name, (within) => work(bound({ ...database, ...within }))),
+      database.transaction(name, (within) =>
+        // A call that makes a transaction of its own joins this one.
+        work(bound({ ...database, ...within, transaction: (_, joined) => joined(within) })),
+      ),
 
     /** The id and submission time of a new request, by the store's clock. The id contains the time. */
     newRequest(): { id: string; submittedAt: Date } {
@@ -168,6 +175,10 @@ export async function openStore(settings: StoreSettings) {
     /** Calls `onDue` when another webhook may be due. */
     listenWebhooks: (onDue: () => void): Listener =>
       stopped(listen(direct, 'py_webhooks', { heard: onDue, missed: onDue }, onError)),
+
+    /** Calls `onChange` when a batch was created, runs again or is to be cancelled. */
+    listenBatches: (onChange: () => void): Listener =>
+      stopped(listen(direct, 'py_batches', { heard: onChange, missed: onChange }, onError)),
 
     connections: () => database.idle(),
 

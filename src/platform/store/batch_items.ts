@@ -1,0 +1,232 @@
+/** Items of batches, each an ordinary request at a time: claimed, opened, settled with its request's end, listed. */
+import type { Outcome } from '../../media/policy/types.ts';
+import type { Reason } from '../kube/probe_job.ts';
+import type { ItemState } from './batches.ts';
+import type { Database } from './connection.ts';
+import { column, listed, type RecordOf } from './columns.ts';
+import { calling } from './named.ts';
+import type { Opened, OpenInput, RequestState } from './records.ts';
+import { OPENED, openedOf, type OpenedRow, openingValues } from './requests.ts';
+import { bigint, jsonb, smallint } from './storable.ts';
+import { timeOf } from './uuid.ts';
+
+const ITEM = {
+  n: column<number>(),
+  ref: column<string | null>(),
+  display: column<string>(),
+  state: column<ItemState>(),
+  /** Requests that were opened for it. */
+  tries: column<number>(),
+  /** The last of them. */
+  requestId: column<string | null>(),
+  submittedAt: column<Date | null>(),
+  /** Not tried again before. Null: never tried. */
+  notBefore: column<Date | null>(`nullif(not_before, '-infinity')`),
+  status: column<number | null>(),
+  reason: column<Reason | null>(),
+  code: column<string | null>(),
+  policyOutcome: column<Outcome | null>(),
+  /** Of all tries. */
+  ioBytes: column<number>('coalesce(io_bytes, 0)'),
+  endedAt: column<Date | null>(),
+};
+export type BatchItem = RecordOf<typeof ITEM>;
+
+/** An item that may be opened now. */
+export interface Claimed {
+  n: number;
+  /** Of the request to open: from 1. */
+  attempt: number;
+  host: bigint;
+  display: string;
+  ref: string | null;
+  sealed: Buffer;
+}
+
+export interface Claim {
+  batch: string;
+  /** Hosts at their limit. */
+  full: readonly bigint[];
+  /** Continues after this host; null: at the first one. */
+  after: bigint | null;
+  limit: number;
+}
+
+export interface ItemOpening {
+  /** Of the driver (takeDriver). */
+  epoch: number;
+  batch: string;
+  n: number;
+  attempt: number;
+  open: OpenInput;
+}
+/** `not-driver`: another replica drives. `not-running`: the batch. `not-waiting`: the item, or not for this attempt. */
+export type OpenedItem = Opened | { outcome: 'not-driver' | 'not-running' | 'not-waiting' };
+
+/** A running item, for a driver that takes over and for a cancellation. */
+export interface RunningItem {
+  batch: string;
+  n: number;
+  host: bigint;
+  requestId: string;
+  submittedAt: Date;
+}
+
+/** A running item whose request has ended. */
+export interface EndedItem {
+  batch: string;
+  n: number;
+  attempt: number;
+  requestId: string;
+  submittedAt: Date;
+  state: Exclude<RequestState, 'open'>;
+  reason: Reason;
+  code: string | null;
+  status: number;
+  policyOutcome: Outcome | null;
+  ioBytes: number;
+}
+
+/** What the driver decided: its end, or another try after this time. */
+export type Settled = EndedItem & { next: { to: 'end' } | { to: 'waiting'; afterMs: number } };
+
+export interface ItemsPage {
+  batch: string;
+  /** Of the last item of the page before; -1: the first page. */
+  after: number;
+  limit: number;
+  state?: ItemState | undefined;
+  /** As in batchErrors. */
+  code?: string | undefined;
+}
+
+/** Hosts that one claim looks at. */
+const MOST_HOSTS = 100;
+const MOST_RUNNING = 1_000;
+
+// The first items of hosts in turn. A host is found by one step in an index, however many of its items wait before.
+const CLAIM = `
+  with recursive hosts (host, at) as (
+    (select host, 1 from batch_items where batch_id = $1 and created_at = $2 and state = 'waiting'
+      and ($4::bigint is null or host > $4) order by host limit 1)
+    union all
+    select (select i.host from batch_items i where i.batch_id = $1 and i.created_at = $2 and i.state = 'waiting'
+      and i.host > h.host order by i.host limit 1), h.at + 1
+    from hosts h where h.host is not null and h.at < ${MOST_HOSTS}),
+  due as (
+    select h.host, i.*, row_number() over (partition by h.host order by i.not_before, i.n) turn
+    from hosts h cross join lateral (
+      select i.n, i.tries, i.display, i.ref, i.sealed, i.not_before from batch_items i
+      where i.batch_id = $1 and i.created_at = $2 and i.state = 'waiting' and i.host = h.host and i.not_before <= now()
+      order by i.not_before, i.n limit $5) i
+    where h.host <> all($3::bigint[]))
+  select looked.last, looked.hosts, first.* from (select max(host)::text as last, count(host) hosts from hosts) looked
+    left join lateral (
+      select due.host::text host, due.n, due.tries + 1 attempt, due.display, due.ref, due.sealed, due.turn from due
+        order by due.turn, due.host limit $5) first on true
+    order by first.turn, first.host::bigint`;
+
+interface ClaimedRow {
+  last: string | null;
+  hosts: number;
+  host: string;
+  n: number | null;
+  attempt: number;
+  display: string;
+  ref: string | null;
+  sealed: Buffer;
+  turn: number;
+}
+
+/** Reads what may be opened now: one item of each host, then the next of each. */
+export async function claimItems(
+  database: Database,
+  { batch, full, after, limit }: Claim,
+): Promise<{ items: Claimed[]; after: bigint | null }> {
+  const rows = await database.rows<ClaimedRow>({
+    name: 'claim_items',
+    text: CLAIM,
+    values: [batch, timeOf(batch), full.map(String), after === null ? null : String(after), limit],
+  });
+  const found = rows.filter(({ n }) => n !== null);
+  const items = found.map(({ n, attempt, host, display, ref, sealed }) => ({
+    n: n!,
+    attempt,
+    host: BigInt(host),
+    display,
+    ref,
+    sealed,
+  }));
+  const last = rows[0]?.last ?? null;
+  // More hosts than places: those after the last one are first next time.
+  if (items.length === limit && found.every(({ turn }) => turn === 1)) return { items, after: items.at(-1)!.host };
+  return { items, after: last === null || rows[0]!.hosts < MOST_HOSTS ? null : BigInt(last) };
+}
+
+/** The item runs and its request is open, both or neither. */
+export async function openItem(
+  database: Database,
+  { epoch, batch, n, attempt, open }: ItemOpening,
+): Promise<OpenedItem> {
+  const item = { epoch, batch, created_at: timeOf(batch), n, attempt };
+  const values = { ...item, ...openingValues(open) };
+  const row = await database.one<OpenedRow<OpenedItem['outcome']>>({ ...calling('open_item', values, OPENED) });
+  const { outcome } = row;
+  if (outcome === 'not-driver' || outcome === 'not-running' || outcome === 'not-waiting') return { outcome };
+  return openedOf({ ...row, outcome }, open.requestsPerMinute);
+}
+
+export async function runningItems(database: Database): Promise<RunningItem[]> {
+  const rows = await database.rows<Omit<RunningItem, 'host'> & { host: string }>({
+    name: 'running_items',
+    text: `select batch_id batch, n, host::text host, request_id "requestId", submitted_at "submittedAt"
+      from batch_items where state = 'running' order by submitted_at limit ${MOST_RUNNING}`,
+  });
+  return rows.map((row) => ({ ...row, host: BigInt(row.host) }));
+}
+
+/** The first to end first, of all batches. A request that is gone has ended with an error. */
+export function endedItems(database: Database, limit: number): Promise<EndedItem[]> {
+  return database.rows({
+    name: 'ended_items',
+    text: `select i.batch_id batch, i.n, i.tries attempt, i.request_id "requestId", i.submitted_at "submittedAt",
+        coalesce(r.state, 'error') state, coalesce(r.reason, 'InternalError') reason,
+        jsonb_path_query_first(r.tools, '$[*].code') #>> '{}' code, coalesce(r.status, 500) status,
+        r.policy_outcome "policyOutcome", coalesce(r.io_bytes, 0) "ioBytes"
+      from batch_items i left join requests r on r.id = i.request_id and r.submitted_at = i.submitted_at
+      where i.state = 'running' and (r.state <> 'open' or r.id is null) order by r.ended_at limit $1`,
+    values: [limit],
+  });
+}
+
+/** Records ends, and items that wait for another try. Twice is the same as once. Returns how many it changed. */
+export function settleItems(database: Database, items: readonly Settled[]): Promise<number> {
+  const rows = items.map(({ batch, n, requestId, state, status, reason, code, policyOutcome, ioBytes, next }) => ({
+    batch,
+    created_at: timeOf(batch),
+    n,
+    request_id: requestId,
+    state: next.to === 'end' ? state : 'waiting',
+    after_ms: next.to === 'end' ? null : bigint(next.afterMs),
+    status: smallint(status),
+    reason,
+    code,
+    policy_outcome: policyOutcome,
+    io_bytes: bigint(ioBytes),
+  }));
+  return database.value(calling('settle_items', { items: jsonb(rows) }));
+}
+
+export function itemsPage(database: Database, { batch, after, limit, state, code }: ItemsPage): Promise<BatchItem[]> {
+  const where = ['batch_id = $1', 'created_at = $2', 'n > $3'];
+  const values: unknown[] = [batch, timeOf(batch), after, limit];
+  if (state !== undefined) where.push(`state = $${values.push(state)}`);
+  // The list of states is that of the index.
+  if (code !== undefined)
+    where.push(`state in ('error', 'with-errors') and coalesce(code, reason) = $${values.push(code)}`);
+  return database.rows<BatchItem>({
+    name: `items_page${state === undefined ? '' : '_state'}${code === undefined ? '' : '_code'}`,
+    text: `select ${listed(ITEM)} from batch_items where ${where.join(' and ')} order by n limit $4`,
+    values,
+  });
+}

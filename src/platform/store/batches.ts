@@ -1,0 +1,353 @@
+/**
+ * Batches: many probes by one template. The driver, an API replica, opens their items as ordinary requests
+ * (batch_items.ts). Each item ends once, with the end of its last request.
+ */
+import type { Database, Queries } from './connection.ts';
+import { column, listed, type RecordOf } from './columns.ts';
+import { calling } from './named.ts';
+import { bigint, integer, jsonb } from './storable.ts';
+import { timeOf } from './uuid.ts';
+
+export type BatchState = 'running' | 'paused' | 'stopped' | 'cancelling' | 'ended';
+export type ItemState = 'waiting' | 'running' | 'success' | 'with-errors' | 'error' | 'skipped';
+export type ItemCounts = Record<ItemState, number>;
+
+/** What its creator decides. */
+export interface NewBatch {
+  /** UUIDv7: its time is the creation time by the store's clock. */
+  id: string;
+  tokenId: number;
+  userId: number;
+  name: string | null;
+  /** Checked fields of a probe with exact versions; no address and no secret. */
+  template: unknown;
+  /** The key of its addresses, sealed in the box. */
+  sealedKey: Buffer;
+  concurrency: number;
+  /** Items per minute. */
+  rate: number;
+  /** Items of one host at a time. */
+  perHost: number;
+  /** Requests per item. */
+  tries: number;
+  maxRequests: number | null;
+  maxBytes: number | null;
+  deadlineAt: Date | null;
+}
+
+export interface NewItem {
+  /** From 0, without gaps. */
+  n: number;
+  /** A hash of the authority of its address: signed, 64 bits. */
+  host: bigint;
+  /** Redacted address. */
+  display: string;
+  /** The caller's own name of it. */
+  ref: string | null;
+  sealed: Buffer;
+}
+
+/** Of all unfinished batches of an account. */
+export interface MostOfBatches {
+  rootUserId: number;
+  batches: number;
+  /** Items that have not ended. */
+  items: number;
+}
+
+export type CreatedBatch =
+  | { outcome: 'created' | 'repeated'; batch: Batch }
+  | { outcome: 'idempotency-conflict' | 'too-many-batches' | 'too-many-items' };
+
+export interface Budget {
+  maxRequests?: number | null;
+  maxBytes?: number | null;
+}
+
+const STORED = {
+  id: column<string>('b.id'),
+  createdAt: column<Date>('b.created_at'),
+  tokenId: column<number>('b.token_id'),
+  userId: column<number>('b.user_id'),
+  name: column<string | null>('b.name'),
+  state: column<BatchState>('b.state'),
+  /** Of Probeyard's reasons, or one that the driver gives. Null: it runs, or its owner paused it. */
+  reason: column<string | null>('b.reason'),
+  template: column<unknown>('b.template'),
+  items: column<number>('b.items'),
+  concurrency: column<number>('b.concurrency'),
+  rate: column<number>('b.rate'),
+  perHost: column<number>('b.per_host'),
+  tries: column<number>('b.tries'),
+  maxRequests: column<number | null>('b.max_requests'),
+  maxBytes: column<number | null>('b.max_bytes'),
+  deadlineAt: column<Date | null>('b.deadline_at'),
+  /** Ended requests of its items, with those that were tried again; and what they read. */
+  requests: column<number>('b.requests'),
+  ioBytes: column<number>('b.io_bytes'),
+  endedAt: column<Date | null>('b.ended_at'),
+};
+// What runs is few rows; what waits is the rest. A counter of either would lock the batch for each request.
+const COUNTED = {
+  running: column<number>(`(select count(*) from batch_items i
+    where i.batch_id = b.id and i.created_at = b.created_at and i.state = 'running')`),
+  success: column<number>('b.success'),
+  withErrors: column<number>('b.with_errors'),
+  error: column<number>('b.error'),
+  skipped: column<number>('b.skipped'),
+};
+const COLUMNS = { ...STORED, ...COUNTED };
+type Row = RecordOf<typeof COLUMNS>;
+export type Batch = RecordOf<typeof STORED> & { counts: ItemCounts };
+
+/** For the driver: a batch to open items of, or to cancel what runs of. */
+const DRIVEN = {
+  ...COLUMNS,
+  sealedKey: column<Buffer | null>('b.sealed_key'),
+  /** Null: its user is erased. */
+  rootUserId: column<number | null>('(select coalesce(u.root_id, u.id) from users u where u.id = b.user_id)'),
+};
+export type Driven = Batch & { sealedKey: Buffer | null; rootUserId: number | null };
+
+const READ = `select ${listed(COLUMNS)} from batches b`;
+/** Rows of one insert: 10,000 at once would hold the event loop for tens of milliseconds. */
+const ROWS_AT_ONCE = 500;
+const MOST_DRIVEN = 1_000;
+const MOST_CODES = 100;
+
+function shown<T extends Row>(row: T): Omit<T, keyof typeof COUNTED> & { counts: ItemCounts } {
+  const { running, success, withErrors, error, skipped, ...rest } = row;
+  const waiting = Math.max(0, row.items - running - success - withErrors - error - skipped);
+  return { ...rest, counts: { waiting, running, success, 'with-errors': withErrors, error, skipped } };
+}
+const shownOrNull = (row: Row | null): Batch | null => (row === null ? null : shown(row));
+
+type Idempotency = { key: string; bodySha256: Buffer } | null;
+
+/** What is there under the same id (the answer was lost) or the same key. */
+async function earlier(queries: Queries, batch: NewBatch, key: Idempotency): Promise<CreatedBatch | null> {
+  const same = await queries.first<Row>({ name: 'read_batch', text: `${READ} where b.id = $1`, values: [batch.id] });
+  if (same) return { outcome: 'created', batch: shown(same) };
+  if (key === null) return null;
+  await queries.rows({
+    name: 'forget_batch_key',
+    text: `update batches set idempotency_key = null
+      where token_id = $1 and idempotency_key = $2 and created_at < now() - interval '24 hours'`,
+    values: [batch.tokenId, key.key],
+  });
+  const first = await queries.first<Row & { same: boolean }>({
+    name: 'batch_of_key',
+    text: `select ${listed(COLUMNS)}, b.body_sha256 = $3 "same" from batches b
+      where b.token_id = $1 and b.idempotency_key = $2`,
+    values: [batch.tokenId, key.key, key.bodySha256],
+  });
+  if (first === null) return null;
+  const { same: isSame, ...row } = first;
+  return isSame ? { outcome: 'repeated', batch: shown(row) } : { outcome: 'idempotency-conflict' };
+}
+
+async function insertItems(queries: Queries, id: string, items: readonly NewItem[]): Promise<void> {
+  for (let from = 0; from < items.length; from += ROWS_AT_ONCE) {
+    const some = items.slice(from, from + ROWS_AT_ONCE);
+    await queries.rows({
+      name: 'insert_batch_items',
+      text: `insert into batch_items (batch_id, created_at, n, host, display, ref, sealed)
+        select $1, $2, * from unnest($3::integer[], $4::bigint[], $5::text[], $6::text[], $7::bytea[])`,
+      values: [
+        id,
+        timeOf(id),
+        some.map(({ n }) => n),
+        some.map(({ host }) => String(host)),
+        some.map(({ display }) => display),
+        some.map(({ ref }) => ref),
+        some.map(({ sealed }) => sealed),
+      ],
+    });
+  }
+}
+
+/** The batch with all of its items, or nothing. A key is remembered for a day, as those of requests are. */
+export function createBatch(
+  database: Database,
+  batch: NewBatch,
+  items: readonly NewItem[],
+  { most, idempotency }: { most: MostOfBatches; idempotency: Idempotency },
+): Promise<CreatedBatch> {
+  return database.transaction('create batch', async (queries) => {
+    // Of ten at once exactly those are created that still fit.
+    await queries.rows({
+      name: 'lock_batches',
+      text: `select pg_advisory_xact_lock(hashtext('probeyard.batches'), hashint8($1))`,
+      values: [most.rootUserId],
+    });
+    const known = await earlier(queries, batch, idempotency);
+    if (known) return known;
+    const held = await queries.one<{ batches: number; items: number }>({
+      name: 'unfinished_batches',
+      text: `select count(*) batches,
+          coalesce(sum(b.items - b.success - b.with_errors - b.error - b.skipped), 0)::bigint items
+        from batches b join users u on u.id = b.user_id
+        where b.state <> 'ended' and coalesce(u.root_id, u.id) = $1`,
+      values: [most.rootUserId],
+    });
+    if (held.batches >= most.batches) return { outcome: 'too-many-batches' };
+    if (held.items + items.length > most.items) return { outcome: 'too-many-items' };
+    const row = await queries.one<Row>({
+      name: 'insert_batch',
+      text: `with b as (insert into batches (id, created_at, token_id, user_id, name, template, sealed_key, items,
+          concurrency, rate, per_host, tries, max_requests, max_bytes, deadline_at, idempotency_key, body_sha256)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) returning *)
+        select ${listed(COLUMNS)} from b`,
+      values: [
+        batch.id,
+        timeOf(batch.id),
+        batch.tokenId,
+        batch.userId,
+        batch.name,
+        jsonb(batch.template),
+        batch.sealedKey,
+        items.length,
+        integer(batch.concurrency),
+        integer(batch.rate),
+        integer(batch.perHost),
+        integer(batch.tries),
+        batch.maxRequests,
+        batch.maxBytes,
+        batch.deadlineAt,
+        idempotency?.key ?? null,
+        idempotency?.bodySha256 ?? null,
+      ],
+    });
+    await insertItems(queries, batch.id, items);
+    return { outcome: 'created', batch: shown(row) };
+  });
+}
+
+export async function readBatch(database: Database, id: string): Promise<Batch | null> {
+  return shownOrNull(await database.first<Row>({ name: 'read_batch', text: `${READ} where b.id = $1`, values: [id] }));
+}
+
+/** The newest first. `before`: the last batch of the page before. */
+export async function listBatches(
+  database: Database,
+  { userId, before, limit }: { userId: number; before: string | null; limit: number },
+): Promise<Batch[]> {
+  const rows = await database.rows<Row>({
+    name: 'list_batches',
+    text: `${READ} where b.user_id = $1 and ($2::uuid is null or b.id < $2) order by b.id desc limit $3`,
+    values: [userId, before, limit],
+  });
+  return rows.map(shown);
+}
+
+/** Failed items by the code of their failure, or by the reason of their end if it has no code. The most frequent first. */
+export function batchErrors(database: Database, id: string): Promise<{ code: string; count: number }[]> {
+  return database.rows({
+    name: 'batch_errors',
+    text: `select coalesce(code, reason) code, count(*) from batch_items
+      where batch_id = $1 and created_at = $2 and state in ('error', 'with-errors') and coalesce(code, reason) is not null
+      group by 1 order by 2 desc, 1 limit ${MOST_CODES}`,
+    values: [id, timeOf(id)],
+  });
+}
+
+/** Null: it was in none of these states. An absent bound of the budget stays; null lifts it. */
+export async function moveBatch(
+  database: Database,
+  {
+    id,
+    from,
+    to,
+    reason,
+    raise = {},
+  }: {
+    id: string;
+    from: readonly BatchState[];
+    to: BatchState;
+    reason: string | null;
+    raise?: Budget;
+  },
+): Promise<Batch | null> {
+  const { maxRequests, maxBytes } = raise;
+  return shownOrNull(
+    await database.first<Row>({
+      name: 'move_batch',
+      text: `update batches b set state = $3, reason = $4,
+          max_requests = case when $5 then $6 else b.max_requests end,
+          max_bytes = case when $7 then $8 else b.max_bytes end,
+          ended_at = case when $3 = 'ended' then now() end,
+          sealed_key = case when $3 <> 'ended' then b.sealed_key end
+        where b.id = $1 and b.state = any($2) returning ${listed(COLUMNS)}`,
+      values: [
+        id,
+        from,
+        to,
+        reason,
+        maxRequests !== undefined,
+        maxRequests ?? null,
+        maxBytes !== undefined,
+        maxBytes == null ? null : bigint(maxBytes),
+      ],
+    }),
+  );
+}
+
+/** Cancels those whose deadline is over; returns their ids. */
+export function expireBatches(database: Database): Promise<string[]> {
+  return database.column({
+    name: 'expire_batches',
+    text: `update batches set state = 'cancelling', reason = 'DeadlineExceeded'
+      where state in ('running', 'paused', 'stopped') and deadline_at <= now() returning id`,
+  });
+}
+
+/** Ends those whose items have all ended. */
+export function endBatches(database: Database): Promise<{ id: string; reason: string | null }[]> {
+  return database.rows({
+    name: 'end_batches',
+    text: `update batches set state = 'ended', ended_at = now(), sealed_key = null,
+        reason = case when state = 'cancelling' then reason else 'Completed' end
+      where state <> 'ended' and success + with_errors + error + skipped = items returning id, reason`,
+  });
+}
+
+/**
+ * Becomes or stays the driver for some seconds. Returns the epoch, which each change of the driver raises; null: another
+ * one drives.
+ */
+export function takeDriver(
+  database: Database,
+  { holder, seconds }: { holder: string; seconds: number },
+): Promise<number | null> {
+  return database.valueOrNull({
+    name: 'take_driver',
+    text: `update batch_driver set until = clock_timestamp() + make_interval(secs => $2), holder = $1,
+        epoch = case when holder = $1 then epoch else epoch + 1 end
+      where holder = $1 or until <= clock_timestamp() returning epoch`,
+    values: [holder, seconds],
+  });
+}
+
+/** Another replica may drive at once. */
+export async function leaveDriver(database: Database, holder: string): Promise<void> {
+  await database.rows({
+    name: 'leave_driver',
+    text: 'update batch_driver set until = clock_timestamp() where holder = $1',
+    values: [holder],
+  });
+}
+
+/** What runs or is being cancelled, the oldest first. */
+export async function drivenBatches(database: Database): Promise<Driven[]> {
+  const rows = await database.rows<RecordOf<typeof DRIVEN>>({
+    name: 'driven_batches',
+    text: `select ${listed(DRIVEN)} from batches b where b.state in ('running', 'cancelling')
+      order by b.id limit ${MOST_DRIVEN}`,
+  });
+  return rows.map(shown);
+}
+
+/** Skips items of a cancelled batch that wait. Returns their number; 0: there are none. */
+export function skipItems(database: Database, { batch, limit }: { batch: string; limit: number }): Promise<number> {
+  return database.value(calling('skip_items', { batch, created_at: timeOf(batch), most: limit }));
+}
