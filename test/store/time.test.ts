@@ -141,7 +141,7 @@ describe('store: time and partitions in Postgres', function () {
     assert.equal(blocked, 0);
     await reader.query('commit');
     await reader.end();
-    assert.equal(await made(), 2 + 2 + 14);
+    assert.equal(await made(), 2 + 2 + 2 + 14);
   });
 
   it('a read by id touches one partition only', async () => {

@@ -286,7 +286,7 @@ export async function moveBatch(
         maxRequests !== undefined,
         maxRequests ?? null,
         maxBytes !== undefined,
-        maxBytes == null ? null : bigint(maxBytes),
+        maxBytes === undefined || maxBytes === null ? null : bigint(maxBytes),
       ],
     }),
   );

@@ -65,7 +65,7 @@ export const OPENED = {
   retryAfterMs: column<number | null>(),
   exceeded: column<keyof MonthlyLimits | null>(),
 };
-export type OpenedRow<Outcome = Opened['outcome']> = Omit<RecordOf<typeof OPENED>, 'outcome'> & { outcome: Outcome };
+export type OpenedRow<Of = Opened['outcome']> = Omit<RecordOf<typeof OPENED>, 'outcome'> & { outcome: Of };
 const RATE = {
   allowed: column<boolean>(),
   remaining: column<number>(),

@@ -62,6 +62,7 @@ export async function retain(
   let months = 0;
   for (const [table, age] of [
     ['requests', `${requestMonths} months`],
+    ['batch_items', `${requestMonths} months`],
     ['rollup_minute', `${minuteDays} days`],
   ]) {
     months += await database.value<number>({

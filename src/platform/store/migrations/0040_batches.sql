@@ -1,0 +1,378 @@
+-- Batches: many probes by one template. The driver, one API replica, opens their items as ordinary requests.
+
+-- No foreign keys, as for requests.
+create table batches (
+  -- UUIDv7: its time is created_at.
+  id uuid primary key,
+  created_at timestamptz not null,
+  token_id bigint not null,
+  user_id bigint not null,
+  name text,
+  state text not null default 'running' check (state in ('running', 'paused', 'stopped', 'cancelling', 'ended')),
+  reason text,
+  -- Checked fields and exact versions: no address, no secret.
+  template jsonb not null,
+  -- The key of its addresses, sealed in the box. Null: it ended.
+  sealed_key bytea,
+  items integer not null,
+  concurrency integer not null,
+  rate integer not null,
+  per_host integer not null,
+  tries integer not null,
+  max_requests bigint,
+  max_bytes bigint,
+  deadline_at timestamptz,
+  -- Of items that ended. What runs and waits is counted from items.
+  success integer not null default 0,
+  with_errors integer not null default 0,
+  error integer not null default 0,
+  skipped integer not null default 0,
+  -- Of all tries.
+  requests bigint not null default 0,
+  io_bytes bigint not null default 0,
+  idempotency_key text,
+  body_sha256 bytea,
+  ended_at timestamptz,
+  unique (token_id, idempotency_key)
+);
+create index batches_user on batches (user_id, id desc);
+create index batches_live on batches (id) where state <> 'ended';
+
+-- By month of their batch: load.ts knows parts by month and day alone, and thousands of small batches would be
+-- thousands of tables.
+create table batch_items (
+  batch_id uuid not null,
+  created_at timestamptz not null,
+  n integer not null,
+  -- A hash of the authority of its address.
+  host bigint not null,
+  display text not null,
+  ref text,
+  -- Its address, by the key of the batch. Null: it ended.
+  sealed bytea,
+  state text not null default 'waiting'
+    check (state in ('waiting', 'running', 'success', 'with-errors', 'error', 'skipped')),
+  tries smallint not null default 0,
+  not_before timestamptz not null default '-infinity',
+  -- Of the last try, as how it ended.
+  request_id uuid,
+  submitted_at timestamptz,
+  status smallint,
+  reason text,
+  code text,
+  policy_outcome text,
+  -- Of all tries.
+  io_bytes bigint,
+  ended_at timestamptz,
+  primary key (batch_id, n, created_at)
+) partition by range (created_at);
+alter table batch_items alter column sealed set storage external;
+-- The first of a host: those that were never tried, then those that are due again.
+create index batch_items_waiting on batch_items (batch_id, host, not_before, n) where state = 'waiting';
+create index batch_items_running on batch_items (batch_id, n) where state = 'running';
+create index batch_items_state on batch_items (batch_id, state, n);
+create index batch_items_code on batch_items (batch_id, coalesce(code, reason), n)
+  where state in ('error', 'with-errors');
+create index batch_items_request on batch_items (request_id) where request_id is not null;
+create table batch_items_default partition of batch_items default;
+
+-- One row. The lease is for speed alone: what is right is decided by the rows of batches and items.
+create table batch_driver (
+  only_one boolean primary key default true check (only_one),
+  holder text not null default '',
+  -- Raised with each change of the holder.
+  epoch bigint not null default 0,
+  until timestamptz not null default '-infinity'
+);
+insert into batch_driver default values;
+
+create function notify_batches() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('py_batches', '');
+  return null;
+end $$;
+create trigger batches_notify after insert or update of state on batches
+  for each row when (new.state in ('running', 'cancelling')) execute function notify_batches();
+
+-- Opens a request for an item that waits, both or neither. Who locks more than one of them takes the driver first, then
+-- the batch, then items. A repeat of the same id is `opened` again.
+create function open_item(
+  p_epoch bigint, p_batch uuid, p_created_at timestamptz, p_n integer, p_attempt integer,
+  p_id uuid, p_submitted_at timestamptz, p_token_id bigint, p_user_id bigint, p_kind text, p_display text,
+  p_scheme text, p_request jsonb, p_tools jsonb, p_queue_timeout_ms integer, p_timeout_ms integer, p_waiter text,
+  p_webhook_url text, p_key text, p_body_sha256 bytea, p_per_minute integer, p_quotas jsonb, p_root_id bigint,
+  out outcome text, out first_id uuid, out remaining integer, out reset_ms integer, out retry_after_ms integer,
+  out exceeded text)
+language plpgsql as $$
+declare
+  opened record;
+begin
+  remaining := 0; reset_ms := 0;
+  -- The answer was lost: nobody but this caller knows the id.
+  perform 1 from batch_items i
+    where i.batch_id = p_batch and i.created_at = p_created_at and i.n = p_n and i.request_id = p_id;
+  if found then outcome := 'opened'; return; end if;
+  perform 1 from batch_driver d where d.epoch = p_epoch for share;
+  if not found then outcome := 'not-driver'; return; end if;
+  perform 1 from batches b where b.id = p_batch and b.state = 'running' for share;
+  if not found then outcome := 'not-running'; return; end if;
+  perform 1 from batch_items i
+    where i.batch_id = p_batch and i.created_at = p_created_at and i.n = p_n
+      and i.state = 'waiting' and i.tries = p_attempt - 1
+    for update;
+  if not found then outcome := 'not-waiting'; return; end if;
+  select * into opened from open_request(p_id, p_submitted_at, p_token_id, p_user_id, p_kind, p_display, p_scheme,
+    p_request, p_tools, p_queue_timeout_ms, p_timeout_ms, p_waiter, p_webhook_url, p_key, p_body_sha256, p_per_minute,
+    p_quotas, p_root_id);
+  outcome := opened.outcome; first_id := opened.first_id; remaining := opened.remaining;
+  reset_ms := opened.reset_ms; retry_after_ms := opened.retry_after_ms; exceeded := opened.exceeded;
+  if outcome <> 'opened' then return; end if;
+  update batch_items i set state = 'running', tries = p_attempt, request_id = p_id, submitted_at = p_submitted_at
+    where i.batch_id = p_batch and i.created_at = p_created_at and i.n = p_n;
+end $$;
+
+-- Writes the ends of running items, or that they wait for another try, and counts them. An item with another request by
+-- now stays as it is. Returns how many changed.
+create function settle_items(p_items jsonb) returns integer language plpgsql as $$
+declare
+  settled integer;
+begin
+  perform 1 from batches b
+    where b.id in (select (one ->> 'batch')::uuid from jsonb_array_elements(p_items) one)
+    order by b.id for no key update;
+  with given as (
+    select * from jsonb_to_recordset(p_items) g (batch uuid, created_at timestamptz, n integer, request_id uuid,
+      state text, after_ms bigint, status smallint, reason text, code text, policy_outcome text, io_bytes bigint)),
+  changed as (
+    update batch_items i set state = g.state, status = g.status, reason = g.reason, code = g.code,
+        policy_outcome = g.policy_outcome, io_bytes = coalesce(i.io_bytes, 0) + g.io_bytes,
+        not_before = case when g.state = 'waiting' then now() + make_interval(secs => g.after_ms / 1000.0)
+          else i.not_before end,
+        sealed = case when g.state = 'waiting' then i.sealed end,
+        ended_at = case when g.state <> 'waiting' then now() end
+      from given g
+      where i.batch_id = g.batch and i.created_at = g.created_at and i.n = g.n
+        and i.state = 'running' and i.request_id = g.request_id
+      returning i.batch_id, i.state, g.io_bytes),
+  sums as (
+    select batch_id, count(*) requests, sum(io_bytes) io_bytes, count(*) filter (where state = 'success') success,
+      count(*) filter (where state = 'with-errors') with_errors, count(*) filter (where state = 'error') error
+    from changed group by batch_id),
+  counted as (
+    update batches b set requests = b.requests + s.requests, io_bytes = b.io_bytes + s.io_bytes,
+        success = b.success + s.success, with_errors = b.with_errors + s.with_errors, error = b.error + s.error
+      from sums s where b.id = s.batch_id)
+  select count(*) into settled from changed;
+  return settled;
+end $$;
+
+-- Items of a cancelled batch that wait, at most so many. Returns their number.
+create function skip_items(p_batch uuid, p_created_at timestamptz, p_most integer) returns integer
+language plpgsql as $$
+declare
+  why text;
+  gone integer;
+begin
+  select b.reason into why from batches b where b.id = p_batch and b.state = 'cancelling' for no key update;
+  if not found then return 0; end if;
+  update batch_items i set state = 'skipped', reason = why, code = null, status = null, sealed = null, ended_at = now()
+    where i.batch_id = p_batch and i.created_at = p_created_at and i.n = any(array(
+      select w.n from batch_items w
+        where w.batch_id = p_batch and w.created_at = p_created_at and w.state = 'waiting' limit p_most))
+      and i.state = 'waiting';
+  get diagnostics gone = row_count;
+  update batches b set skipped = b.skipped + gone where b.id = p_batch;
+  return gone;
+end $$;
+
+-- Batches and their items are complete from then on.
+insert into settings (key, value) values ('batch_items.since', to_jsonb('-infinity'::text));
+
+-- As in 0014_results_by_day.sql, and the parts of batch_items.
+create or replace function ensure_partitions(ahead integer default 2) returns integer language plpgsql as $$
+declare
+  divided record;
+  utc timestamp;
+  since timestamptz;
+  until timestamptz;
+  part text;
+  made integer := 0;
+begin
+  perform pg_advisory_xact_lock(hashtext('probeyard.partitions'));
+  set local lock_timeout = '250ms';
+  for divided in
+    select d.*, ('1 ' || d.unit)::interval width from (values
+      ('requests', 'submitted_at', 'month', '_YYYYMM', ahead, ''),
+      ('envelopes', 'submitted_at', 'day', '_YYYYMMDD', ahead * 7, ''),
+      ('rollup_minute', 'at', 'month', '_YYYYMM', ahead, ' with (fillfactor = 90)'),
+      ('batch_items', 'created_at', 'month', '_YYYYMM', ahead, ''))
+        d (parent, by_time, unit, suffix, steps, options)
+      join pg_class c on c.oid = to_regclass(d.parent) and c.relkind = 'p'
+  loop
+    -- The last one too: a request of 23:59:59 may be written after midnight.
+    for step in -1..divided.steps loop
+      utc := date_trunc(divided.unit, now() at time zone 'UTC') + step * divided.width;
+      since := utc at time zone 'UTC';
+      until := (utc + divided.width) at time zone 'UTC';
+      continue when exists (
+        select from time_parts(divided.parent::regclass) p where p.starts < until and p.ends > since);
+      part := divided.parent || to_char(utc, divided.suffix);
+      begin
+        execute format('lock table %I in access exclusive mode', divided.parent || '_default');
+        execute format('create table %I (like %I including all)%s', part, divided.parent, divided.options);
+        execute format('with moved as (delete from %1$I where %2$I >= %3$L and %2$I < %4$L returning *)
+          insert into %5$I select * from moved', divided.parent || '_default', divided.by_time, since, until, part);
+        execute format('alter table %I attach partition %I for values from (%L) to (%L)',
+          divided.parent, part, since, until);
+      exception when lock_not_available then
+        return made;
+      end;
+      made := made + 1;
+    end loop;
+  end loop;
+  return made;
+end $$;
+
+-- As in 0015_minutes_with_an_age.sql, and months of items with their batches.
+create or replace function drop_months(p_table text, p_before timestamptz) returns integer language plpgsql as $$
+declare
+  by_time text := case p_table when 'requests' then 'submitted_at' when 'rollup_minute' then 'at'
+    when 'batch_items' then 'created_at' end;
+  since timestamptz;
+  old record;
+  dropped integer := 0;
+begin
+  if by_time is null then raise 'no table with months is named %', p_table; end if;
+  if not pg_try_advisory_xact_lock(hashtext('probeyard.' || p_table)) then return 0; end if;
+  select (value #>> '{}')::timestamptz into since from settings where key = p_table || '.since';
+  for old in select part from time_parts(p_table::regclass) where ends <= since loop
+    if drop_partition(old.part) then dropped := dropped + 1; end if;
+  end loop;
+  execute format('delete from %1$I where ctid = any(array(select ctid from %1$I where %2$I < $1 limit 10000))',
+    p_table || '_default', by_time) using since;
+  p_before := date_trunc('month', p_before, 'UTC');
+  if since < p_before then
+    update settings set value = to_jsonb(p_before::text) where key = p_table || '.since';
+  end if;
+  -- A month of items is of the batches that were created in it.
+  if p_table = 'batch_items' then delete from batches where created_at < greatest(since, p_before); end if;
+  return dropped;
+end $$;
+
+-- As in 0018_labels.sql, and batches.
+create or replace function erase_step(p_user bigint, p_most integer default 1000)
+returns integer language plpgsql as $$
+declare
+  counters constant text[] := array['file_success', 'file_with_errors', 'file_error',
+    'msv_success', 'msv_with_errors', 'msv_error', 'c2pa_success', 'c2pa_with_errors', 'c2pa_error',
+    'compare_success', 'compare_with_errors', 'compare_error',
+    'hls', 'dash', 'http', 'https', 's3', 'ftp', 'rtmp', 'rtsp', 'srt',
+    'timed_out', 'processing_ms', 'io_bytes', 'queue_ms'];
+  names constant text := array_to_string(counters, ', ');
+  ids uuid[];
+  times timestamptz[];
+  grain text;
+  gone integer;
+  sums text;
+  kept text;
+  share bigint := coalesce((select share_id from erasures where user_id = p_user), 0);
+begin
+  if not pg_try_advisory_xact_lock(hashtext('probeyard.erase')) then return 0; end if;
+  -- First what would open more requests. Batches before items, as all who lock both.
+  update batches set state = 'ended', ended_at = now(), sealed_key = null
+    where user_id = p_user and state <> 'ended';
+  delete from batch_items i using (
+      select o.batch_id, o.created_at, o.n from batches b
+        join batch_items o on o.batch_id = b.id and o.created_at = b.created_at
+        where b.user_id = p_user limit p_most) x
+    where i.batch_id = x.batch_id and i.created_at = x.created_at and i.n = x.n;
+  get diagnostics gone = row_count;
+  if gone > 0 then return gone; end if;
+  delete from batches where user_id = p_user;
+  get diagnostics gone = row_count;
+  if gone > 0 then return gone; end if;
+  select array_agg(r.id), array_agg(r.submitted_at) into ids, times
+    from (select r.id, r.submitted_at from requests r where r.user_id = p_user limit p_most) r;
+  if ids is not null then
+    delete from envelopes e using unnest(ids, times) x (id, submitted_at)
+      where e.id = x.id and e.submitted_at = x.submitted_at;
+    delete from requests r using unnest(ids, times) x (id, submitted_at)
+      where r.id = x.id and r.submitted_at = x.submitted_at;
+    return cardinality(ids);
+  end if;
+  -- Nothing may fold what is being taken away.
+  perform pg_advisory_xact_lock(hashtext('probeyard.fold'));
+  delete from usage_minute where user_id = p_user;
+  get diagnostics gone = row_count;
+  if gone > 0 then return gone; end if;
+  select string_agg(format('%1$I = nullif(coalesce(r.%1$I, 0) - coalesce(o.%1$I, 0), 0)', c), ', ') into sums
+    from unnest(counters) c;
+  select format($q$, kept as (
+      insert into rollup_day as r (user_id, at, token_id, requests, %1$s, queue_max_ms, queue_histogram, other_kinds)
+        select -1, o.at, $3, o.requests, %1$s, o.queue_max_ms, o.queue_histogram, o.other_kinds from o
+          where o.at < date_trunc('month', now(), 'UTC')
+      on conflict (user_id, at, token_id) do update set requests = r.requests + excluded.requests, %2$s,
+        queue_max_ms = greatest(r.queue_max_ms, excluded.queue_max_ms),
+        queue_histogram = add_histogram(r.queue_histogram, excluded.queue_histogram),
+        other_kinds = add_counts(r.other_kinds, excluded.other_kinds, 1))$q$, names,
+      string_agg(format('%1$I = nullif(coalesce(r.%1$I, 0) + coalesce(excluded.%1$I, 0), 0)', c), ', '))
+    into kept from unnest(counters) c;
+  foreach grain in array array['minute', 'hour', 'day'] loop
+    -- One of the user's rows per moment and turn: an UPDATE changes a row of everybody's once.
+    execute format($q$
+      with o as (delete from rollup_%1$s where (user_id, at, token_id) in (
+          select distinct on (at) user_id, at, token_id from (
+            select user_id, at, token_id from rollup_%1$s where user_id = $1 order by at limit $2) s order by at)
+        returning *)%3$s
+      update rollup_%1$s r set requests = r.requests - o.requests, %2$s,
+          queue_histogram = subtract_histogram(r.queue_histogram, o.queue_histogram),
+          other_kinds = add_counts(r.other_kinds, o.other_kinds, -1)
+        from o where r.user_id = 0 and r.at = o.at and r.token_id = 0
+    $q$, grain, sums, case grain when 'day' then kept else '' end) using p_user, p_most, share;
+    get diagnostics gone = row_count;
+    if gone > 0 then return gone; end if;
+  end loop;
+  delete from webhook_outbox where user_id = p_user;
+  delete from idempotency where token_id = any((select token_ids from erasures where user_id = p_user)::bigint[]);
+  delete from rate_limits where (scope = 'user' and id = p_user)
+    or (scope = 'token' and id = any((select token_ids from erasures where user_id = p_user)::bigint[]));
+  delete from erasures where user_id = p_user and asked_at < now() - interval '1 day';
+  return 0;
+end $$;
+
+-- As in 0005_removal.sql, and the item that the request was opened for.
+create or replace function erase_request(p_id uuid, p_submitted_at timestamptz, p_users bigint[])
+returns text language plpgsql as $$
+declare
+  r record;
+begin
+  select q.submitted_at, q.token_id, q.state, q.erased_at into r from requests q
+    where q.id = p_id and (p_submitted_at is null or q.submitted_at = p_submitted_at)
+      and (p_users is null or q.user_id = any(p_users))
+    for update;
+  if not found or r.erased_at is not null then return 'none'; end if;
+  if r.state = 'open' then return 'open'; end if;
+  delete from envelopes e where e.id = p_id and e.submitted_at = r.submitted_at;
+  delete from webhook_outbox w where w.request_id = p_id;
+  delete from idempotency i where i.token_id = r.token_id and i.request_id = p_id;
+  update requests q set display = '', error = null, request = '{}', webhook_url = null, erased_at = now()
+    where q.id = p_id and q.submitted_at = r.submitted_at;
+  -- One that waits for another try needs its address.
+  update batch_items i set display = '', ref = null, sealed = null
+    where i.request_id = p_id and i.state not in ('waiting', 'running');
+  return 'erased';
+end $$;
+
+do $$
+declare
+  path text := (select string_agg(quote_ident(s), ', ') from unnest(current_schemas(false)) s) || ', pg_temp';
+  f text;
+begin
+  foreach f in array array['ensure_partitions(integer)', 'drop_months(text, timestamptz)',
+    'erase_step(bigint, integer)', 'erase_request(uuid, timestamptz, bigint[])'] loop
+    execute format('alter function %s security definer', f);
+    execute format('alter function %s set search_path = %s', f, path);
+  end loop;
+end $$;
+
+select ensure_partitions();
