@@ -103,12 +103,14 @@ export interface ItemsPage {
 /** Hosts that one claim looks at. */
 const MOST_HOSTS = 100;
 const MOST_RUNNING = 1_000;
+const FIRST_HOST = -(2n ** 63n);
+const LAST_HOST = 2n ** 63n - 1n;
 
 // The first items of hosts in turn. A host is found by one step in an index, however many of its items wait before.
 const CLAIM = `
   with recursive hosts (host, at) as (
     (select host, 1 from batch_items where batch_id = $1 and created_at = $2 and state = 'waiting'
-      and ($4::bigint is null or host > $4) order by host limit 1)
+      and host >= $4 order by host limit 1)
     union all
     select (select i.host from batch_items i where i.batch_id = $1 and i.created_at = $2 and i.state = 'waiting'
       and i.host > h.host order by i.host limit 1), h.at + 1
@@ -146,7 +148,7 @@ export async function claimItems(
   const rows = await database.rows<ClaimedRow>({
     name: 'claim_items',
     text: CLAIM,
-    values: [batch, timeOf(batch), full.map(String), after === null ? null : String(after), limit],
+    values: [batch, timeOf(batch), full.map(String), String(after === null ? FIRST_HOST : after + 1n), limit],
   });
   const found = rows.filter(({ n }) => n !== null);
   const items = found.map(({ n, attempt, host, display, ref, sealed }) => ({
@@ -157,10 +159,11 @@ export async function claimItems(
     ref,
     sealed,
   }));
-  const last = rows[0]?.last ?? null;
-  // More hosts than places: those after the last one are first next time.
-  if (items.length === limit && found.every(({ turn }) => turn === 1)) return { items, after: items.at(-1)!.host };
-  return { items, after: last === null || rows[0]!.hosts < MOST_HOSTS ? null : BigInt(last) };
+  const { last, hosts } = rows[0]!;
+  // With more hosts than places, those after the last one are first next time.
+  const isCut = items.length === limit && found.every(({ turn }) => turn === 1);
+  const reached = isCut ? items.at(-1)!.host : last === null || hosts < MOST_HOSTS ? LAST_HOST : BigInt(last);
+  return { items, after: reached === LAST_HOST ? null : reached };
 }
 
 /** The item runs and its request is open, both or neither. */

@@ -114,6 +114,7 @@ const READ = `select ${listed(COLUMNS)} from batches b`;
 const ROWS_AT_ONCE = 500;
 const MOST_DRIVEN = 1_000;
 const MOST_CODES = 100;
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 function shown<T extends Row>(row: T): Omit<T, keyof typeof COUNTED> & { counts: ItemCounts } {
   const { running, success, withErrors, error, skipped, ...rest } = row;
@@ -234,8 +235,8 @@ export async function listBatches(
 ): Promise<Batch[]> {
   const rows = await database.rows<Row>({
     name: 'list_batches',
-    text: `${READ} where b.user_id = $1 and ($2::uuid is null or b.id < $2) order by b.id desc limit $3`,
-    values: [userId, before, limit],
+    text: `${READ} where b.user_id = $1 and b.id < $2 order by b.id desc limit $3`,
+    values: [userId, before ?? LAST_ID, limit],
   });
   return rows.map(shown);
 }
