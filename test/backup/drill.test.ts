@@ -22,6 +22,7 @@ import { migrate } from '../../src/platform/store/migrate.ts';
 import { openStore } from '../../src/platform/store/store.ts';
 import { tokenSha256 } from '../../src/platform/store/token_text.ts';
 import { uuidv7 } from '../../src/platform/store/uuid.ts';
+import { aBatch, someItems } from '../store/batch_fixture.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from '../store/fixture.ts';
 import { allOf, newKeys, packed, scratch } from './fixture.ts';
 
@@ -29,6 +30,8 @@ const DAY = 86_400_000;
 const ROLES = { api: 'py_api', controller: 'py_controller' };
 
 const pair = await newKeyPair();
+/** Created forty days before. */
+const BATCH = uuidv7(Date.now() - 40 * DAY);
 
 describe('backup: the drill', function () {
   this.timeout(240_000);
@@ -80,6 +83,10 @@ describe('backup: the drill', function () {
       await fixture.store.closeRequest(aCloseInput(open, { body: randomBytes(index === 0 ? 1_500_000 : 300) }));
     }
     await fixture.store.openRequest(anOpenInput(fixture.store, { userId: users[1]! }));
+    await fixture.store.createBatch(aBatch(fixture.store, { id: BATCH, userId: users[1]! }), someItems(3), {
+      most: { rootUserId: users[1]!, batches: 1, items: 3 },
+      idempotency: null,
+    });
     await fixture.store.foldUsage({ restSeconds: 0 });
     await fixture.store.addSigningKey({
       kid: 'k',
@@ -187,6 +194,11 @@ describe('backup: the drill', function () {
         assert.ok(figures.length > 0);
         assert.deepEqual(await store.usageFigures(statistic, owners, period, 'monthly'), figures);
       }
+      const { items } = await store.claimItems({ batch: BATCH, full: [], after: null, limit: 9 });
+      assert.deepEqual(
+        items.map(({ n, sealed }) => [n, sealed.toString()]),
+        [0, 1, 2].map((n) => [n, `sealed ${n}`]),
+      );
       // A number is never given twice.
       const [next] = await target.sql<{ id: string }>(
         `insert into users (email) values ('new@example.org') returning id`,
@@ -201,11 +213,12 @@ describe('backup: the drill', function () {
     for (const [part, from, to] of [
       ['requests_202511', '2025-11-01', '2025-12-01'],
       ['requests_202512', '2025-12-01', '2026-01-01'],
+      ['batch_items_202512', '2025-12-01', '2026-01-01'],
       ['envelopes_20251230', '2025-12-30', '2025-12-31'],
       ['envelopes_20251231', '2025-12-31', '2026-01-01'],
     ])
       await fixture.sql(
-        `create table ${part} partition of ${part!.split('_')[0]} for values from ('${from}Z') to ('${to}Z')`,
+        `create table ${part} partition of ${part!.replace(/_\d+$/, '')} for values from ('${from}Z') to ('${to}Z')`,
       );
     const made = await makeBackup({
       database: { url: fixture.urls.owner },
@@ -217,7 +230,7 @@ describe('backup: the drill', function () {
     const parts = (sql: StoreFixture['sql']) =>
       sql(
         `select part::text, nullif(starts, min(starts) over (partition by t)) starts, ends from
-          (values ('requests'), ('envelopes'), ('rollup_minute')) t (t), time_parts(t::regclass) order by t, ends`,
+          (values ('requests'), ('envelopes'), ('rollup_minute'), ('batch_items')) t (t), time_parts(t::regclass) order by t, ends`,
       );
     const expected = await parts(fixture.sql);
     assert.ok(expected.length > 20);
