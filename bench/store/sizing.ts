@@ -34,6 +34,19 @@ const OPEN = `
 const CLOSE = `
   select count(c.closed) from (${REQUEST}) r, lateral close_request(r.id, r.at, 'success', 200, 'Completed', null, 1,
     r.at, '${TOOLS}', 'success', 'success', 'success', 75, 2000000, null, gen_random_uuid(), 20000, null) c`;
+/** A batch, whose items are written three times each: when it is created, when they run, when they end. */
+const ITEMS = `
+  insert into batch_items (batch_id, created_at, n, host, display, ref, sealed)
+    select $1::uuid, $2::timestamptz, n, n % 50, 'https://media.example.org/assets/' || md5(n::text) || '/clip.mp4',
+      'asset-' || n, decode(repeat(md5(n::text), 7), 'hex') from generate_series(1, $3::integer) n`;
+const RUN_ITEMS = `
+  update batch_items set state = 'running', tries = 1, request_id = gen_random_uuid(), submitted_at = now()
+    where batch_id = $1 and created_at = $2 and n between $3 and $4`;
+const END_ITEMS = `
+  update batch_items set state = case when n % 20 = 0 then 'error' else 'success' end, status = 200,
+      reason = 'Completed', code = case when n % 20 = 0 then 'http-404' end, io_bytes = 2000000, sealed = null,
+      ended_at = now()
+    where batch_id = $1 and created_at = $2 and n between $3 and $4`;
 const SIZES = `
   select coalesce(sum(pg_table_size(c.oid)), 0)::float8 rows, coalesce(sum(pg_indexes_size(c.oid)), 0)::float8 indexes
     from pg_class c where c.relkind = 'r' and c.oid in (
@@ -73,6 +86,17 @@ async function measured(client: pg.Client): Promise<void> {
     `insert into erased (kind, id) select 'request', gen_random_uuid()::text from generate_series(1, 100000)`,
   );
   await row('`erased`', 'erased');
+  await row('`batch_items`', 'batch_items');
+}
+
+async function makeItems(client: pg.Client): Promise<void> {
+  const batch = ['01900000-0000-7000-8000-000000000000', new Date()];
+  const most = Math.min(ROWS, 200_000);
+  await client.query(ITEMS, [...batch, most]);
+  for (let from = 1; from <= most; from += BATCH) {
+    for (const text of [RUN_ITEMS, END_ITEMS]) await client.query(text, [...batch, from, from + BATCH - 1]);
+    if (Math.floor(from / BATCH) % 50 === 49) await client.query('vacuum batch_items');
+  }
 }
 
 const server = await startPostgres({ settings: { shared_buffers: '256MB', max_wal_size: '4GB' } });
@@ -90,6 +114,7 @@ try {
     if (Math.floor(from / BATCH) % 50 === 49) await client.query('vacuum requests, usage_minute');
     while ((await client.query<{ n: number }>(`select fold_usage('0 s') n`)).rows[0]!.n > 0);
   }
+  await makeItems(client);
   await measured(client);
   await client.end();
 } finally {
