@@ -230,7 +230,8 @@ describe('backup: the drill', function () {
     const parts = (sql: StoreFixture['sql']) =>
       sql(
         `select part::text, nullif(starts, min(starts) over (partition by t)) starts, ends from
-          (values ('requests'), ('envelopes'), ('rollup_minute'), ('batch_items')) t (t), time_parts(t::regclass) order by t, ends`,
+          (values ('requests'), ('envelopes'), ('rollup_minute'), ('batch_items')) t (t), time_parts(t::regclass)
+          order by t, ends`,
       );
     const expected = await parts(fixture.sql);
     assert.ok(expected.length > 20);

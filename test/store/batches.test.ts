@@ -602,7 +602,8 @@ describe('store: batches', function () {
       assert.deepEqual((await store.openItem(opening(gone, 20))).outcome, 'not-running');
       assert.deepEqual(
         await fixture.sql(
-          `select count(*)::integer n, (select sealed_key from batches where id = $1) from batch_items where batch_id = $1`,
+          `select count(*)::integer n, (select sealed_key from batches where id = $1)
+            from batch_items where batch_id = $1`,
           [gone.id],
         ),
         [{ n: 23, sealed_key: null }],

@@ -241,12 +241,13 @@ export async function listBatches(
   return rows.map(shown);
 }
 
-/** Failed items by the code of their failure, or by the reason of their end if it has no code. The most frequent first. */
+/** Failed items by the code of their failure, or the reason of their end if it has no code: the most frequent first. */
 export function batchErrors(database: Database, id: string): Promise<{ code: string; count: number }[]> {
   return database.rows({
     name: 'batch_errors',
     text: `select coalesce(code, reason) code, count(*) from batch_items
-      where batch_id = $1 and created_at = $2 and state in ('error', 'with-errors') and coalesce(code, reason) is not null
+      where batch_id = $1 and created_at = $2 and state in ('error', 'with-errors')
+        and coalesce(code, reason) is not null
       group by 1 order by 2 desc, 1 limit ${MOST_CODES}`,
     values: [id, timeOf(id)],
   });
@@ -313,8 +314,8 @@ export function endBatches(database: Database): Promise<{ id: string; reason: st
 }
 
 /**
- * Becomes or stays the driver for some seconds. Returns the epoch, which each change of the driver raises; null: another
- * one drives.
+ * Becomes or stays the driver for some seconds. Returns the epoch, which each change of the driver raises; null:
+ * another one drives.
  */
 export function takeDriver(
   database: Database,
