@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import pg from 'pg';
 import type { ItemOpening } from '../../src/platform/store/batch_items.ts';
 import type { Batch, NewBatch, NewItem } from '../../src/platform/store/batches.ts';
 import type { CloseInput, OpenInput } from '../../src/platform/store/records.ts';
@@ -268,32 +267,43 @@ describe('store: batches', function () {
       assert.equal((await store.openItem(opening({ id: uuidv7(1) }, 0))).outcome, 'not-running');
     });
 
+    const isWaitedFor = (what: string, statement: string) =>
+      until(`${what} waits for the open that is under way`, async () => {
+        const text = `select from pg_stat_activity where wait_event_type = 'Lock' and query like $1`;
+        return (await fixture.sql(text, [`${statement}%`])).length > 0;
+      });
+
     it('before a pause or after it, never beside it', async () => {
       const batch = await create(2);
-      const client = new pg.Client({ connectionString: fixture.urls.api });
-      await client.connect();
-      try {
-        await client.query('begin');
-        await client.query('select from batches where id = $1 for share', [batch.id]);
-        let paused = false;
-        const pausing = store
-          .moveBatch({ id: batch.id, from: ['running'], to: 'paused', reason: null })
-          .then((moved) => {
-            paused = true;
-            return moved;
-          });
-        await until('the pause waits for the open that is under way', async () => {
-          const text = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%update batches%'`;
-          return (await fixture.sql(text)).length > 0;
+      let isPaused = false;
+      const pausing = await store.together('open', async (calls) => {
+        assert.equal((await calls.openItem(opening(batch, 0))).outcome, 'opened');
+        const moved = other.moveBatch({ id: batch.id, from: ['running'], to: 'paused', reason: null }).then((after) => {
+          isPaused = true;
+          return after;
         });
-        assert.equal(paused, false);
-        await client.query('commit');
-        assert.equal((await pausing)?.state, 'paused');
-      } finally {
-        await client.end();
-      }
-      assert.deepEqual(await store.openItem(opening(batch, 0)), { outcome: 'not-running' });
-      assert.deepEqual(await counts(batch), { ...NONE, waiting: 2 });
+        await isWaitedFor('the pause', 'update batches');
+        assert.equal(isPaused, false);
+        return { moved };
+      });
+      const paused = await pausing.moved;
+      assert.deepEqual([paused?.state, await counts(batch)], ['paused', { ...NONE, running: 1, waiting: 1 }]);
+      assert.deepEqual(await store.openItem(opening(batch, 1)), { outcome: 'not-running' });
+    });
+
+    it('before another replica drives or not at all', async () => {
+      const batch = await create(2);
+      await store.leaveDriver('api-1');
+      const taking = await store.together('open', async (calls) => {
+        assert.equal((await calls.openItem(opening(batch, 0))).outcome, 'opened');
+        const taken = other.takeDriver({ holder: 'api-2', seconds: 600 });
+        await isWaitedFor('the other replica', 'update batch_driver');
+        return { taken };
+      });
+      assert.equal(await taking.taken, epoch + 1);
+      assert.deepEqual(await store.openItem(opening(batch, 1)), { outcome: 'not-driver' });
+      await other.leaveDriver('api-2');
+      epoch = (await store.takeDriver({ holder: 'api-1', seconds: 600 }))!;
     });
   });
 
