@@ -282,7 +282,7 @@ describe('store: batches', function () {
           isPaused = true;
           return after;
         });
-        await isWaitedFor('the pause', 'update batches');
+        await isWaitedFor('the pause', 'select pg_advisory_xact_lock');
         assert.equal(isPaused, false);
         return { moved };
       });
@@ -297,7 +297,7 @@ describe('store: batches', function () {
       const taking = await store.together('open', async (calls) => {
         assert.equal((await calls.openItem(opening(batch, 0))).outcome, 'opened');
         const taken = other.takeDriver({ holder: 'api-2', seconds: 600 });
-        await isWaitedFor('the other replica', 'update batch_driver');
+        await isWaitedFor('the other replica', 'select * from take_driver');
         return { taken };
       });
       assert.equal(await taking.taken, epoch + 1);

@@ -254,7 +254,7 @@ export function batchErrors(database: Database, id: string): Promise<{ code: str
 }
 
 /** Null: it was in none of these states. An absent bound of the budget stays; null lifts it. */
-export async function moveBatch(
+export function moveBatch(
   database: Database,
   {
     id,
@@ -271,27 +271,35 @@ export async function moveBatch(
   },
 ): Promise<Batch | null> {
   const { maxRequests, maxBytes } = raise;
-  return shownOrNull(
-    await database.first<Row>({
-      name: 'move_batch',
-      text: `update batches b set state = $3, reason = $4,
-          max_requests = case when $5 then $6 else b.max_requests end,
-          max_bytes = case when $7 then $8 else b.max_bytes end,
-          ended_at = case when $3 = 'ended' then now() end,
-          sealed_key = case when $3 <> 'ended' then b.sealed_key end
-        where b.id = $1 and b.state = any($2) returning ${listed(COLUMNS)}`,
-      values: [
-        id,
-        from,
-        to,
-        reason,
-        maxRequests !== undefined,
-        maxRequests ?? null,
-        maxBytes !== undefined,
-        maxBytes === undefined || maxBytes === null ? null : bigint(maxBytes),
-      ],
-    }),
-  );
+  return database.transaction('move batch', async (queries) => {
+    // After items that are being opened, which open_item does under the shared lock.
+    await queries.rows({
+      name: 'lock_batch',
+      text: `select pg_advisory_xact_lock(hashtext('probeyard.batch'), hashtext($1::uuid::text))`,
+      values: [id],
+    });
+    return shownOrNull(
+      await queries.first<Row>({
+        name: 'move_batch',
+        text: `update batches b set state = $3, reason = $4,
+            max_requests = case when $5 then $6 else b.max_requests end,
+            max_bytes = case when $7 then $8 else b.max_bytes end,
+            ended_at = case when $3 = 'ended' then now() end,
+            sealed_key = case when $3 <> 'ended' then b.sealed_key end
+          where b.id = $1 and b.state = any($2) returning ${listed(COLUMNS)}`,
+        values: [
+          id,
+          from,
+          to,
+          reason,
+          maxRequests !== undefined,
+          maxRequests ?? null,
+          maxBytes !== undefined,
+          maxBytes === undefined || maxBytes === null ? null : bigint(maxBytes),
+        ],
+      }),
+    );
+  });
 }
 
 /** Cancels those whose deadline is over; returns their ids. */
@@ -321,13 +329,7 @@ export function takeDriver(
   database: Database,
   { holder, seconds }: { holder: string; seconds: number },
 ): Promise<number | null> {
-  return database.valueOrNull({
-    name: 'take_driver',
-    text: `update batch_driver set until = clock_timestamp() + make_interval(secs => $2), holder = $1,
-        epoch = case when holder = $1 then epoch else epoch + 1 end
-      where holder = $1 or until <= clock_timestamp() returning epoch`,
-    values: [holder, seconds],
-  });
+  return database.value(calling('take_driver', { holder, seconds: integer(seconds) }));
 }
 
 /** Another replica may drive at once. */

@@ -94,8 +94,28 @@ end $$;
 create trigger batches_notify after insert or update of state on batches
   for each row when (new.state in ('running', 'cancelling')) execute function notify_batches();
 
--- Opens a request for an item that waits, both or neither. Who locks more than one of them takes the driver first, then
--- the batch, then items. A repeat of the same id is `opened` again.
+-- Becomes or stays the driver. Null: another one drives. A new one waits until what the one before opens is done; who
+-- stays it waits for nothing.
+create function take_driver(p_holder text, p_seconds integer) returns bigint language plpgsql as $$
+declare
+  taken bigint;
+begin
+  update batch_driver set until = clock_timestamp() + make_interval(secs => p_seconds)
+    where holder = p_holder returning epoch into taken;
+  if found then return taken; end if;
+  perform 1 from batch_driver where until <= clock_timestamp();
+  if not found then return null; end if;
+  perform pg_advisory_xact_lock(hashtext('probeyard.batch-driver'));
+  update batch_driver set until = clock_timestamp() + make_interval(secs => p_seconds), holder = p_holder,
+      epoch = epoch + 1
+    where until <= clock_timestamp() returning epoch into taken;
+  return taken;
+end $$;
+
+-- Opens a request for an item that waits, both or neither. Opens share the locks that a new driver and a pause take
+-- alone. Locks of rows would hold these up for as long as opens overlap: 2.4 s beside 16 of 20 ms; these locks, 35 ms.
+-- Who takes more than one takes that of the driver first, then the batch, then items. A repeat of the same id is
+-- `opened` again.
 create function open_item(
   p_epoch bigint, p_batch uuid, p_created_at timestamptz, p_n integer, p_attempt integer,
   p_id uuid, p_submitted_at timestamptz, p_token_id bigint, p_user_id bigint, p_kind text, p_display text,
@@ -112,9 +132,11 @@ begin
   perform 1 from batch_items i
     where i.batch_id = p_batch and i.created_at = p_created_at and i.n = p_n and i.request_id = p_id;
   if found then outcome := 'opened'; return; end if;
-  perform 1 from batch_driver d where d.epoch = p_epoch for share;
+  perform pg_advisory_xact_lock_shared(hashtext('probeyard.batch-driver'));
+  perform 1 from batch_driver d where d.epoch = p_epoch;
   if not found then outcome := 'not-driver'; return; end if;
-  perform 1 from batches b where b.id = p_batch and b.state = 'running' for share;
+  perform pg_advisory_xact_lock_shared(hashtext('probeyard.batch'), hashtext(p_batch::text));
+  perform 1 from batches b where b.id = p_batch and b.state = 'running';
   if not found then outcome := 'not-running'; return; end if;
   perform 1 from batch_items i
     where i.batch_id = p_batch and i.created_at = p_created_at and i.n = p_n
