@@ -15,6 +15,7 @@ import {
   PROVEN,
   type Given,
 } from '../controller/snapshot_view.ts';
+import { pageUntil } from '../browser/page_until.ts';
 import { until } from '../until.ts';
 import { consoleTest, during, type ConsoleFixture, type Visit } from './fixture.ts';
 
@@ -283,6 +284,53 @@ consoleTest('console: cluster and users', (c) => {
         'the token of the suspended user is refused',
         async () => (await c.m.call('GET', 'user/current', { token: boss.token })).status === 403,
       );
+    }));
+
+  it('users: labels of an account are added, changed and removed with the keyboard alone', () =>
+    visit({ expected: /\b400\b/ }, async (v) => {
+      const { page } = v;
+      const payer = await c.m.person('payer');
+      const below = await c.m.person('payer.below', { parent: payer });
+      const path = `user/${payer.id}/labels`;
+      const labels = async () => (await c.m.call('GET', path, { token: c.m.root.token })).json['labels'];
+      const dialog = page.getByRole('dialog', { name: 'Add a label' });
+      const add = async (name: string, value: string) => {
+        await page.getByRole('button', { name: 'Add a label' }).focus();
+        await page.keyboard.press('Enter');
+        await dialog.getByLabel('Name').fill(name);
+        await dialog.getByLabel('Value').fill(value);
+        await page.keyboard.press('Enter');
+      };
+      await signedIn(v);
+      await v.open(`/all-users/${payer.id}`, 'User');
+      await add('cost-centre', '4711');
+      await page.getByLabel('cost-centre').waitFor();
+      await add('not a name', 'x');
+      await dialog.getByRole('alert').getByText('labels: a name must be that of a label of Kubernetes').waitFor();
+      assert.equal(await dialog.getByLabel('Name').getAttribute('aria-invalid'), 'true');
+      await v.accessible('user label refused');
+      await dialog.getByLabel('Name').fill('team');
+      await page.keyboard.press('Enter');
+      await page.getByLabel('team').waitFor();
+      await v.accessible('user labels');
+      assert.deepEqual(await labels(), { 'cost-centre': '4711', team: 'x' });
+
+      // What another administrator sets meanwhile stays.
+      await c.m.call('PUT', path, { token: c.m.root.token, body: { labels: { project: 'p' } } });
+      await page.getByLabel('team').fill('not a value');
+      await page.keyboard.press('Enter');
+      await page.getByRole('alert').getByText('labels.team: ').waitFor();
+      await pageUntil(page, 'document.activeElement.name === "labels.team"');
+      await page.getByLabel('team').fill('archive');
+      await page.getByLabel('cost-centre').fill('');
+      await page.keyboard.press('Enter');
+      await page.getByLabel('project').waitFor();
+      assert.equal(await page.getByLabel('cost-centre').count(), 0);
+      assert.deepEqual(await labels(), { team: 'archive', project: 'p' });
+
+      await v.open(`/all-users/${below.id}`, 'User');
+      await page.getByText('project=p, team=archive').waitFor();
+      assert.equal(await page.getByRole('button', { name: 'Add a label' }).count(), 0);
     }));
 
   it('users: nobody fits, and one user on a phone in the dark', () =>

@@ -1,9 +1,9 @@
-/** Accounts below the caller's, for an administrator everybody's; and one user with limits, head-room and status. */
+/** Accounts below the caller's, for an administrator everybody's; and one user: limits, head-room, labels, status. */
 import { call } from '../api/client.ts';
-import type { ListedUser, User, UserLimits } from '../../api_types.ts';
+import type { AccountLabels, ListedUser, User, UserLimits } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { AskFirst } from '../parts/dialog.tsx';
-import { Field, textsIn, Form, numberIn } from '../parts/form.tsx';
+import { Field, textsIn, Form, numberIn, textIn } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Stranger, Status, Time } from '../parts/values.tsx';
 import { type Column, Table, useListing, statusColumn, strangerColumn, timeColumn, Facts } from '../parts/table.tsx';
@@ -83,7 +83,7 @@ function Users({ all }: { all: boolean }) {
 export const SubUsers = () => <Users all={false} />;
 export const AllUsers = () => <Users all />;
 
-// One user, for administrators: limits and head-room, and whether they may do anything at all.
+// One user, for administrators: limits, head-room and labels, and whether they may do anything at all.
 
 const UserLink = ({ id, email }: { id: number; email?: string }) => (
   <a href={hrefOf(`/all-users/${id}`)}>{email === undefined ? id : <Stranger text={email} />}</a>
@@ -193,6 +193,81 @@ function LimitsForm({ user, limits, done }: { user: User; limits: UserLimits; do
   );
 }
 
+type Labels = AccountLabels['labels'];
+
+const LONGEST_VALUE = 63;
+
+const pairsOf = (labels: Labels): string =>
+  Object.entries(labels)
+    .map((pair) => pair.join('='))
+    .toSorted()
+    .join(', ');
+
+/** What differs from the labels as they were read: what others changed meanwhile stays. */
+const changedIn = (values: FormData, labels: Labels): Record<string, string | null> =>
+  Object.fromEntries(
+    Object.entries(labels).flatMap(([name, before]) => {
+      const value = textIn(values, `labels.${name}`).trim();
+      return value === before ? [] : [[name, value === '' ? null : value]];
+    }),
+  );
+
+interface LabelsFormProps {
+  labels: Labels;
+  change: (labels: Record<string, string | null>) => Promise<void>;
+}
+
+function LabelsForm({ labels, change }: LabelsFormProps) {
+  const names = Object.keys(labels).toSorted();
+  return (
+    <>
+      {names.length > 0 && (
+        <Form submit="Save the labels" done="Saved" work={(values) => change(changedIn(values, labels))}>
+          <p class="help">For whom the account is charged. Empty: the label is removed.</p>
+          {names.map((name) => (
+            <Field key={name} name={`labels.${name}`} label={name} value={labels[name]} maxLength={LONGEST_VALUE} />
+          ))}
+        </Form>
+      )}
+      <p class="actions">
+        <AskFirst
+          button="Add a label"
+          title="Add a label"
+          work={(values) => change({ [textIn(values, 'labels').trim()]: textIn(values, 'value').trim() })}
+        >
+          <p>Labels outlive the account in the chargeback: they must not name a person.</p>
+          <Field name="labels" label="Name" placeholder="cost-centre" required />
+          <Field name="value" label="Value" placeholder="4711" maxLength={LONGEST_VALUE} required />
+        </AskFirst>
+      </p>
+    </>
+  );
+}
+
+/** Of the account: the page of its root user is where they are changed. */
+function LabelsOfUser({ user, mayChange }: { user: User; mayChange: boolean }) {
+  const params = { id: user['root-user-id'] };
+  const asked = useCall('GET user/:id/labels', { params });
+  const change: LabelsFormProps['change'] = async (labels) => {
+    await call('PUT user/:id/labels', { params, body: { labels } });
+    asked.again();
+  };
+  return (
+    <section>
+      <h2>Labels of the account</h2>
+      <Await asked={asked} what="the labels">
+        {({ labels }) =>
+          mayChange && params.id === user.id ? (
+            <LabelsForm labels={labels} change={change} />
+          ) : (
+            <p>{pairsOf(labels) || 'It has none.'}</p>
+          )
+        }
+      </Await>
+    </section>
+  );
+}
+
 export function UserPage({ params }: { params: Record<string, string> }) {
   const viewer = useUser();
   const given = { params: { id: params['id']! } };
@@ -217,6 +292,7 @@ export function UserPage({ params }: { params: Record<string, string> }) {
               </>
             )}
           </Await>
+          <LabelsOfUser user={shown} mayChange={mayChange} />
         </>
       )}
     </Await>
