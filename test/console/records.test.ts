@@ -1,5 +1,6 @@
 /** Requests, deliveries, the audit log and usage in the console, over a real record. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
 import { aCloseInput, anOpenInput } from '../store/fixture.ts';
@@ -272,6 +273,31 @@ consoleTest('console: requests, deliveries, audit log and usage', (c) => {
         assert.equal(await sum('Requests').innerText(), '30', step);
       }
       await rowsOf(v, 'By outcome').filter({ hasText: 'error' }).first().waitFor();
+    }));
+
+  it('usage: an administrator downloads what each account used in a month, and nobody else is offered it', () =>
+    visit({}, async (v) => {
+      const { page } = v;
+      const download = page.getByRole('link', { name: 'Download as CSV' });
+      await signedIn(v, '/usage', 'Usage');
+      await page.getByRole('table', { name: 'By outcome' }).waitFor();
+      assert.equal(await download.count(), 0);
+      await v.context.clearCookies();
+      const { email } = await c.m.person('controlling', { role: 'admin' });
+      await v.open('/usage', 'Sign in');
+      await v.signIn(email);
+      const month = new Date().toISOString().slice(0, 7);
+      await page.getByLabel('Month').selectOption(month);
+      await page.waitForURL(/[?&]month=/);
+      await v.accessible('usage chargeback');
+      const [file] = await Promise.all([page.waitForEvent('download'), download.click()]);
+      assert.equal(file.suggestedFilename(), `chargeback-${month}.csv`);
+      const [head, ...rows] = (await readFile(await file.path(), 'utf8')).trimEnd().split('\n');
+      assert.match(head!, /^month,account-id,labels,request-count,success,with-errors,error,/);
+      assert.deepEqual(
+        rows.map((row) => row.split(',').slice(0, 7).join()),
+        [`${month},${ann.id},"",30,20,0,10`],
+      );
     }));
 
   it('usage: near a limit is told in words, on a phone', () =>

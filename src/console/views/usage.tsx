@@ -1,10 +1,14 @@
-/** What was used: figures of a time, in steps, how near the limits are, and for administrators who uses most. */
+/**
+ * What was used: figures of a time, in steps, and how near the limits are; for administrators who uses most, and the
+ * month of each account to download.
+ */
 import { useMemo } from 'preact/hooks';
+import { targetOf } from '../../api_calls.ts';
 import { useAsked } from '../api/use_call.ts';
 import { Chart } from '../parts/chart.tsx';
 import type { ChartData } from '../parts/chart_data.ts';
 import { amountColumn, countColumn, strangerColumn, timeColumn, Sums, Table, type Column } from '../parts/table.tsx';
-import { FilterChoice, FilterText, type Range, RangeFilter, rangeIn } from '../parts/filters.tsx';
+import { FilterChoice, FilterText, oneOf, type Range, RangeFilter, rangeIn } from '../parts/filters.tsx';
 import { bytes, count, milliseconds, said } from '../parts/figures.ts';
 import { tokenChoices, usersBy, useTokenNames } from '../parts/names.ts';
 import { Await, Empty } from '../parts/states.tsx';
@@ -206,7 +210,12 @@ export function Usage() {
           )
         }
       </Await>
-      {may(user, 'read:admin') && by === '' && token === 0 && <UsageByUser date={date} />}
+      {may(user, 'read:admin') && by === '' && token === 0 && (
+        <>
+          <UsageByUser date={date} />
+          <Chargeback />
+        </>
+      )}
     </>
   );
 }
@@ -263,6 +272,55 @@ function UsageByUser({ date }: { date: Range }) {
           </>
         )}
       </Await>
+    </section>
+  );
+}
+
+// What each account used in a month, with its labels.
+
+const MONTHS = 24;
+
+/** In UTC, the last one first. */
+const monthsTo = (now: Date): string[] =>
+  Array.from({ length: MONTHS }, (_, back) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back)).toISOString().slice(0, 7),
+  );
+
+const FORMATS = [
+  ['csv', 'Download as CSV'],
+  ['ndjson', 'Download as lines of JSON'],
+] as const;
+
+function Chargeback() {
+  const { query } = usePlace();
+  const [current = '', last = '', ...before] = monthsTo(new Date());
+  const month = oneOf(query.get('month'), [current, ...before])[0] ?? last;
+  const { path } = targetOf('GET statistics/chargeback');
+  return (
+    <section>
+      <h2>Chargeback</h2>
+      <p class="help">
+        What each account used in a month, in UTC, with the labels of its page.{' '}
+        <a href="/docs/operating/chargeback">What the columns say</a>
+      </p>
+      <div class="filters">
+        <FilterChoice
+          name="month"
+          label="Month"
+          values={[['', last], [current, `${current}, so far`], ...before.map((name) => [name, name] as const)]}
+        />
+      </div>
+      <p class="actions">
+        {FORMATS.map(([format, title]) => (
+          <a
+            key={format}
+            href={`${path}?${new URLSearchParams({ month, format }).toString()}`}
+            download={`chargeback-${month}.${format}`}
+          >
+            {title}
+          </a>
+        ))}
+      </p>
     </section>
   );
 }
