@@ -320,7 +320,10 @@ describe('single sign-on in a browser', function () {
 
   it('what an issuer refuses is told; what a stranger made up is not shown', async () => {
     one.denies = true;
-    assertRefused(await signIn(one, 'ada', ada), 400, /One: access was denied there/);
+    assertRefused(await signIn(one, 'ada', ada), 400, /one: access was denied there/);
+    const asked = await begin(one, `?ret-url=${encodeURIComponent('/app/usage?from=1')}`);
+    const { text } = await come(await one.visit(asked.url, 'ada'), asked.cookie);
+    assert.match(text, /href="[^"]+\/sso\/one\?ret-url=%2Fapp%2Fusage%3Ffrom%3D1"/);
     for (const error of ['<script>alert(1)</script>', 'constructor', 'x'.repeat(500)]) {
       const { url, cookie } = await begin(one);
       const { searchParams } = new URL(url);
@@ -343,7 +346,7 @@ describe('single sign-on in a browser', function () {
     const { url, cookie } = await begin(one);
     const back = await one.visit(url, 'ada');
     one.away = 502;
-    assertRefused(await come(back, cookie), 503, /One cannot be reached/);
+    assertRefused(await come(back, cookie), 503, /one cannot be reached/);
     one.away = null;
     assert.equal((await come(back, cookie)).status, 303);
   });

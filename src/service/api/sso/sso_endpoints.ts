@@ -37,6 +37,11 @@ const WaysAnswer = component('SignInWays', {
 
 const pathOf = (name: string): string => `${BASE}/auth/sso/${name}`;
 
+function addressOf(name: string, query: Record<string, string>): string {
+  const text = new URLSearchParams(query).toString();
+  return `${pathOf(name)}${text === '' ? '' : `?${text}`}`;
+}
+
 export const ways = endpoint(
   'GET auth/sso',
   {
@@ -61,17 +66,23 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   unavailable: 'Nothing is wrong with your account. Try again in a minute.',
 };
 
-const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+/** The name of an issuer stays as it is. */
+const sentence = (text: string, name: string): string =>
+  text.startsWith(name) ? `${text}.` : `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 
-function showError(ctx: Context, name: string, error: ApiError): void {
-  const again = pathOf(name);
+const HOME = '/app/';
+
+/** `to`: where they wanted to go. */
+function showError(ctx: Context, name: string, to: string, error: ApiError): void {
+  const query = to === HOME ? {} : { 'ret-url': to };
+  const again = addressOf(name, query);
   const page = html`<main>
     <h1>You are not signed in</h1>
-    <p>${sentence(error.message)}</p>
+    <p>${sentence(error.message, name)}</p>
     <p>${ADVICE[error.code] ?? 'Begin the sign-in once more. If this comes again, tell the operator.'}</p>
     <ul>
       <li><a href="${again}">Sign in with ${name} again</a></li>
-      <li><a href="${again}?choose-account=true">Choose another account</a></li>
+      <li><a href="${addressOf(name, { ...query, 'choose-account': 'true' })}">Choose another account</a></li>
       <li><a href="/app/sign-in">Other ways to sign in</a></li>
     </ul>
     <p class="quiet">For the operator: ${ctx.state.requestId}</p>
@@ -101,7 +112,6 @@ interface KeptFlow extends Flow {
 }
 
 const FLOW_MS = 600_000;
-const HOME = '/app/';
 
 async function keptFlow({ accounts, store }: Deps, ctx: Context, name: string): Promise<KeptFlow | null> {
   const cookie = flowCookie(ctx, { accounts });
@@ -132,10 +142,12 @@ export const beginSso = endpoint(
     const { accounts, store } = deps;
     const issuer = issuerOf(deps, ctx);
     const { name } = issuer.settings;
-    ctx.state.errorPage = (error) => showError(ctx, name, error);
+    let to = HOME;
+    ctx.state.errorPage = (error) => showError(ctx, name, to, error);
     const asked = checkedBy(BeginQuery, ctx);
+    to = safeRetUrl(asked['ret-url']) ?? HOME;
     const { url, flow } = await issuer.begin(asked['choose-account']);
-    const kept: KeptFlow = { ...flow, to: safeRetUrl(asked['ret-url']) ?? HOME, until: store.clock.now() + FLOW_MS };
+    const kept: KeptFlow = { ...flow, to, until: store.clock.now() + FLOW_MS };
     const sealed = await accounts.box.seal(JSON.stringify(kept), 'sso', name);
     setFlowCookie(ctx, deps, sealed.toString('latin1'), FLOW_MS);
     redirect(ctx, url);
@@ -146,7 +158,8 @@ async function comeBack(deps: Deps, ctx: Context): Promise<void> {
   const { attempts, settings } = deps.accounts;
   const issuer = issuerOf(deps, ctx);
   const { name } = issuer.settings;
-  ctx.state.errorPage = (error) => showError(ctx, name, error);
+  let to = HOME;
+  ctx.state.errorPage = (error) => showError(ctx, name, to, error);
   // A HEAD must not use up what a GET comes with.
   if (ctx.method !== 'GET') throw new ApiError('method-not-allowed', { headers: { Allow: 'GET' } });
   const flow = await keptFlow(deps, ctx, name);
@@ -155,6 +168,7 @@ async function comeBack(deps: Deps, ctx: Context): Promise<void> {
     throw new ApiError('sso-failed', {
       text: 'this sign-in was begun in another browser, or more than ten minutes ago, or is used already',
     });
+  to = flow.to;
   const address = { address: remoteIp(ctx, settings.trustedHops) };
   await attempts.take('code:address', address);
   const person = await issuer.redeem(ctx.querystring, flow);
@@ -163,7 +177,7 @@ async function comeBack(deps: Deps, ctx: Context): Promise<void> {
   );
   await attempts.giveBack('code:address', address);
   await handOver(deps, ctx, session);
-  redirect(ctx, flow.to);
+  redirect(ctx, to);
 }
 
 export const endSso = endpoint(
