@@ -17,7 +17,7 @@ export const SLOW_ALONE: Part = [
   [
     'a browser (115)',
     'test/console/{account,answer,cluster,hand_on,playground,policies,raw,records,start,states}.test.ts',
-    'test/console/{tasks,timeline,tour,verdict}.test.ts',
+    'test/console/{sso,tasks,timeline,tour,verdict}.test.ts',
     'test/docs/browser.test.ts',
     'test/api/docs/reference.test.ts',
     'test/api/report_page/browser.test.ts',

@@ -37,9 +37,11 @@ export interface Look {
   timezone?: string;
   /** Statuses whose errors the browser writes into its console, and which the test causes on purpose. */
   expected?: RegExp;
+  /** Beside the console's own address: where its pages lead people to, and what is asked for there. */
+  alsoAt?: readonly string[];
 }
 
-interface Pages {
+export interface Pages {
   url: string;
   visit(look?: Look): Promise<Visit>;
   stop(): Promise<void>;
@@ -89,7 +91,7 @@ const WITHOUT_TLS =
   /^The Cross-Origin-Opener-Policy header has been ignored, because the URL's origin was untrustworthy/;
 
 export async function startVisit(browser: Browser, url: string, axe: string, look: Look): Promise<Visit> {
-  const { width = 1280, scale = 1, theme = 'light', timezone = 'Asia/Kathmandu', expected } = look;
+  const { width = 1280, scale = 1, theme = 'light', timezone = 'Asia/Kathmandu', expected, alsoAt = [] } = look;
   const context = await browser.newContext({
     viewport: { width, height: 900 },
     deviceScaleFactor: scale,
@@ -97,13 +99,17 @@ export async function startVisit(browser: Browser, url: string, axe: string, loo
     locale: 'en-GB',
     timezoneId: timezone,
     reducedMotion: 'reduce',
+    // Certificates of tests are trusted by nobody.
+    ignoreHTTPSErrors: true,
   });
   context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const elsewhere: string[] = [];
   const errors: string[] = [];
   context.on('request', (request) => {
-    if (!request.url().startsWith(`${url}/`) && !request.url().startsWith('blob:')) elsewhere.push(request.url());
+    const address = request.url();
+    const isOwn = [url, ...alsoAt].some((origin) => address.startsWith(`${origin}/`));
+    if (!isOwn && !address.startsWith('blob:')) elsewhere.push(address);
   });
   page.on('console', (message) => {
     if (message.type() !== 'error' && message.type() !== 'warning') return;
@@ -142,7 +148,7 @@ interface Served {
 }
 
 /** Undefined: there is no browser on this machine. */
-async function startPages<T>(serve: (folder: string) => Promise<Served & T>): Promise<(Pages & T) | undefined> {
+export async function startPages<T>(serve: (folder: string) => Promise<Served & T>): Promise<(Pages & T) | undefined> {
   const browser = await openBrowser();
   if (!browser) return undefined;
   const [axe, folder] = await Promise.all([axeSource(), oncePerRun('console', bundleConsole)]);
@@ -187,7 +193,11 @@ const startProbingConsole = (
   });
 
 /** Tests of a started console, which `c` is from the first of them on. Without a browser they are skipped. */
-function suite<T extends Pages>(name: string, start: () => Promise<T | undefined>, define: (c: T) => void): void {
+export function suite<T extends Pages>(
+  name: string,
+  start: () => Promise<T | undefined>,
+  define: (c: T) => void,
+): void {
   describe(name, function () {
     this.timeout(600_000);
     const c = {} as T;

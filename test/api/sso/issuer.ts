@@ -1,6 +1,6 @@
 /**
- * oidc-provider as a real issuer, over TLS. Whoever comes to it is signed in at once as the one that the test names.
- * What it signs can be changed on its way out, and its keys can be exchanged.
+ * oidc-provider as a real issuer, over TLS. Whoever comes to it is signed in at once as the one that the test names, or
+ * by its own pages in a browser. What it signs can be changed on its way out, and its keys can be exchanged.
  */
 import { once } from 'node:events';
 import { createServer, request } from 'node:https';
@@ -54,12 +54,20 @@ export async function newKey(): Promise<JWK> {
 type Certificate = Awaited<ReturnType<typeof makeCertificate>>;
 let shared: Promise<Certificate> | undefined;
 /** Of all issuers, so that one authority is trusted. */
-const certificate = (): Promise<Certificate> => (shared ??= makeCertificate({ ip: ['127.0.0.1'] }));
+export const certificate = (): Promise<Certificate> =>
+  (shared ??= makeCertificate({ ip: ['127.0.0.1'], dns: ['localhost'] }));
 
 export const toIssuers = async (): Promise<IssuerFetch> =>
   issuerFetch({ ca: (await certificate()).cert, denyCidrs: [], allow: [{ cidr: '127.0.0.0/8' }] });
 
-function makeProvider(issuer: TestIssuer, keys: JWK[]): Provider {
+interface HowItIsMet {
+  /** Of the installation that it sends people back to. */
+  publicUrl?: string;
+  /** People sign in on its pages, and may cancel there. */
+  hasPages?: boolean;
+}
+
+function makeProvider(issuer: TestIssuer, keys: JWK[], { publicUrl = PUBLIC, hasPages = false }: HowItIsMet): Provider {
   const provider = new Provider(issuer.url, {
     jwks: { keys } as never,
     clients: [
@@ -69,13 +77,13 @@ function makeProvider(issuer: TestIssuer, keys: JWK[]): Provider {
         token_endpoint_auth_method: 'client_secret_post',
         grant_types: ['authorization_code', DEVICE],
         response_types: ['code'],
-        redirect_uris: [`${PUBLIC}/frontend/api/v1/auth/sso/${issuer.settings.name}/callback`],
+        redirect_uris: [`${publicUrl}/frontend/api/v1/auth/sso/${issuer.settings.name}/callback`],
       },
     ],
     claims: { openid: ['sub', 'email', 'email_verified', 'groups', 'given_name', 'family_name'] },
     cookies: { keys: ['for tests'] },
-    features: { devInteractions: { enabled: false }, deviceFlow: { enabled: true } },
-    interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
+    features: { devInteractions: { enabled: hasPages }, deviceFlow: { enabled: true } },
+    ...(hasPages ? {} : { interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` } }),
     findAccount: (_ctx, sub) => ({
       accountId: sub,
       claims: async () => ({ sub, ...issuer.people.get(sub) }),
@@ -109,7 +117,11 @@ async function ask(address: string, cookie: string, ca: string): Promise<Answer>
 
 const MOST_STEPS = 10;
 
-export async function startIssuer(name: string, change: Partial<IssuerSettings> = {}): Promise<TestIssuer> {
+export async function startIssuer(
+  name: string,
+  change: Partial<IssuerSettings> = {},
+  met: HowItIsMet = {},
+): Promise<TestIssuer> {
   const { cert, key } = await certificate();
   let keys = [await newKey()];
   let provider: Provider;
@@ -136,9 +148,9 @@ export async function startIssuer(name: string, change: Partial<IssuerSettings> 
   }
 
   function start(): void {
-    provider = makeProvider(issuer, keys);
+    provider = makeProvider(issuer, keys, met);
     provider.use(async (ctx, next) => {
-      if (ctx.path.startsWith('/interaction/')) {
+      if (!met.hasPages && ctx.path.startsWith('/interaction/')) {
         const result = issuer.denies ? { error: 'access_denied' } : { login: { accountId: visitor } };
         const options = { mergeWithLastSubmission: false };
         ctx.redirect(await provider.interactionResult(ctx.req, ctx.res, result, options));
