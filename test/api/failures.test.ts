@@ -171,8 +171,8 @@ describe('a waiting request', function () {
     drain.end();
     const told = await cut;
     assert.deepEqual(
-      [told.status, await told.json()],
-      [500, { error: `this server is shutting down; read the result at /v1/probe/${cutJob.metadata.name}` }],
+      [told.status, told.headers.get('retry-after'), await told.json()],
+      [503, '1', { error: `this server is shutting down; read the result at /v1/probe/${cutJob.metadata.name}` }],
     );
     await closing;
     for (const host of ['cut.test', 'left.test']) {

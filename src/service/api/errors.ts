@@ -12,6 +12,7 @@ interface ErrorKind {
   /** For management callers: of the status, if it is not given. */
   number?: number;
   text: string;
+  retryAfterS?: number;
 }
 
 export const numberOf = ({ status, number = status * 100 }: ErrorKind): number => number;
@@ -61,7 +62,8 @@ export const ERRORS = {
   'hung-up': { status: 499, text: 'the caller disconnected' },
   internal: { status: 500, text: INTERNAL },
   'tool-unavailable': { status: 500, text: 'no version of the tool is ready in this cluster' },
-  draining: { status: 500, text: 'this server is shutting down' },
+  /** The next call comes to another replica. */
+  draining: { status: 503, text: 'this server is shutting down; try again', retryAfterS: 1 },
   /** The end of a request, with its recorded status and text. */
   ended: { status: 500, text: INTERNAL },
   overloaded: { status: 503, text: 'this server is overloaded; try again in a few seconds, with fewer calls at once' },
@@ -98,7 +100,8 @@ export class ApiError extends Error {
 
   constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
     const kind: ErrorKind = ERRORS[code];
-    const { text = kind.text, status = kind.status, field, retryAfterS, headers = {}, detail, cause } = options;
+    const { text = kind.text, status = kind.status, field, headers = {}, detail, cause } = options;
+    const { retryAfterS = kind.retryAfterS } = options;
     super(text, cause === undefined ? undefined : { cause });
     this.name = 'ApiError';
     this.code = code;
