@@ -160,7 +160,10 @@ describe('a probe request', function () {
     }
   });
 
-  it('gets a large envelope in pieces, complete and with its length', async () => {
+  it('gets a large envelope in pieces, complete and with its length, without a warning of Node', async () => {
+    const warnings: string[] = [];
+    const warned = (warning: Error) => warnings.push(warning.message);
+    process.on('warning', warned);
     const frames = JSON.stringify({
       frames: Array.from({ length: 60_000 }, (_, index) => ({ index, 'p"ts': `é\n${index * 512}` })),
     });
@@ -184,6 +187,8 @@ describe('a probe request', function () {
       if (expected === undefined) assert.deepEqual(JSON.parse(text).ffprobe.response, JSON.parse(frames));
       else assert.ok(text === expected);
     }
+    process.off('warning', warned);
+    assert.deepEqual(warnings, []);
   });
 
   it('gets its end at once when NATS is back, although the notice was lost', async () => {

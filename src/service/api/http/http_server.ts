@@ -176,6 +176,9 @@ function boundConnections(server: Server, { most, byAddress, onRefused }: Connec
   });
 }
 
+/** Node's `pipeline` of a body that is a stream adds 7 of `close`, and this server up to 5: its log, trace and bounds. */
+const LISTENERS = 16;
+
 interface ListenOptions extends SlowSocketOptions {
   connections?: ConnectionBounds;
 }
@@ -187,6 +190,7 @@ export async function listen(
   { connections, ...slow }: ListenOptions = {},
 ) {
   const respond = (request: IncomingMessage, response: ServerResponse): void => {
+    response.setMaxListeners(LISTENERS);
     bodyDeadline(request, () => {
       const error = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
       if (response.headersSent) request.socket.destroy();
