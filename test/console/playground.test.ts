@@ -88,7 +88,10 @@ describe('console: a request as form, body and copies', () => {
     ['https://me:p@w@a.test/b', true, 'https://a.test/b'],
     ['https://a.test/b?X-Sig=abc&v=1', true, 'https://a.test/b?X-Sig=REDACTED&v=REDACTED'],
     ['https://a.test/b?sig=a=b#frag', true, 'https://a.test/b?sig=REDACTED'],
-    ['https://a.test/b?flag', false, 'https://a.test/b?flag'],
+    ['https://a.test/b?c2lnbmF0dXJl', true, 'https://a.test/b?REDACTED'],
+    ['https://a.test/b?v=1&c2lnbmF0dXJl', true, 'https://a.test/b?v=REDACTED&REDACTED'],
+    ['https://a.test/b?', false, 'https://a.test/b?'],
+    ['https://a.test/a&b=c#?d', false, 'https://a.test/a&b=c'],
   ];
   for (const [url, secrets, shown] of ADDRESSES)
     it(`secrets of ${url}`, () => {

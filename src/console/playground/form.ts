@@ -2,6 +2,7 @@
  * The form of the playground as the query of its address, and as the body that is sent: pure. `ffprobe.version=7.1`
  * is a member of a section. What has its default is in neither.
  */
+import { HIDDEN, hideQuery } from '../../base/hide_query.ts';
 import { isObject } from '../../base/is_object.ts';
 import {
   REPORT_READERS,
@@ -71,19 +72,21 @@ export function bodyOf(url: string, query: URLSearchParams, tools: readonly Avai
 /** A secret may have slashes, as those of S3 do. What looks like a port and a path is none. */
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)(?:[^/?#]*@|(?:(?<=^s3:\/\/)|(?![^/?#:]*:\d{1,5}\/))[^/?#:]*:[^?#]*@)/i;
 
+/** What a query has but names without a value: `a=1`, and a value without a name. */
+const isSecret = (pair: string): boolean => !/^([^=]*=)?$/.test(pair);
+
 /** User info, or values in its query: those may be signatures. */
-export const hasSecrets = (url: string): boolean => USER_INFO.test(url.trim()) || /[?&][^=&#]*=[^&#]/.test(url);
+export function hasSecrets(url: string): boolean {
+  const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(url.trim()) ?? [];
+  return USER_INFO.test(url.trim()) || query.split('&').some(isSecret);
+}
 
 /** As the log shows it: for links. */
 export const withoutSecrets = (url: string): string =>
-  url
-    .trim()
-    .replace(USER_INFO, '$1')
-    .replace(/#.*$/s, '')
-    .replaceAll(/([?&][^=&]*=)[^&]*/g, '$1REDACTED');
+  hideQuery(url.trim().replace(USER_INFO, '$1').replace(/#.*$/s, ''));
 
 /** It came from a link or the log: what is missing must be entered again. */
-export const isRedacted = (url: string): boolean => /[?&][^=&]*=REDACTED(?:&|$)/.test(url);
+export const isRedacted = (url: string): boolean => new RegExp(`[?&](?:[^=&]*=)?${HIDDEN}(?:&|$)`).test(url);
 
 /** What reads the source in the name of its owner: held by the page alone, in no address and no copy. */
 export interface Secrets {
