@@ -12,6 +12,7 @@ interface ErrorKind {
   /** For management callers: of the status, if it is not given. */
   number?: number;
   text: string;
+  /** If a throw names no other time. */
   retryAfterS?: number;
 }
 
@@ -66,8 +67,13 @@ export const ERRORS = {
   draining: { status: 503, text: 'this server is shutting down; try again', retryAfterS: 1 },
   /** The end of a request, with its recorded status and text. */
   ended: { status: 500, text: INTERNAL },
-  overloaded: { status: 503, text: 'this server is overloaded; try again in a few seconds, with fewer calls at once' },
-  unavailable: { status: 503, text: UNAVAILABLE },
+  overloaded: {
+    status: 503,
+    text: 'this server is overloaded; try again in a few seconds, with fewer calls at once',
+    retryAfterS: 5,
+  },
+  /** A failover of Postgres or of the API server takes a few seconds. */
+  unavailable: { status: 503, text: UNAVAILABLE, retryAfterS: 5 },
 } as const satisfies Record<string, ErrorKind>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -31,8 +31,6 @@ import { wire } from './wire.ts';
 
 // Answers of a replica that does not yet have its connections: alive, not ready, and 503 for callers.
 
-const RETRY_AFTER_S = 5;
-
 /** By this process' clock: the clock of the record is not known yet. */
 const provisionalId = (): string => uuidv7(Date.now());
 
@@ -44,7 +42,7 @@ const HEALTH: Readonly<Record<string, [status: number, body: object]>> = {
 function answerWhileStarting(request: IncomingMessage, response: ServerResponse): void {
   const path = (request.url ?? '').split('?')[0] ?? '';
   const id = provisionalId();
-  const error = new ApiError('unavailable', { retryAfterS: RETRY_AFTER_S });
+  const error = new ApiError('unavailable');
   const health = HEALTH[path];
   const [status, body] = health ?? [error.status, isManagement(path) ? errorBody(error, id) : { error: error.message }];
   response.writeHead(status, {

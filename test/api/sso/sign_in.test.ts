@@ -346,7 +346,9 @@ describe('single sign-on in a browser', function () {
     const { url, cookie } = await begin(one);
     const back = await one.visit(url, 'ada');
     one.away = 502;
-    assertRefused(await come(back, cookie), 503, /one cannot be reached/);
+    const refused = await come(back, cookie);
+    assertRefused(refused, 503, /one cannot be reached/);
+    assert.equal(refused.headers.get('Retry-After'), '5');
     one.away = null;
     assert.equal((await come(back, cookie)).status, 303);
   });

@@ -144,9 +144,6 @@ export function errorBody(error: Pick<ApiError, 'status' | 'number' | 'message' 
   };
 }
 
-/** A failover of Postgres or of the API server takes a few seconds. */
-const RETRY_AFTER_S = 5;
-
 const BUS_AWAY: readonly BusError['code'][] = ['no-responders', 'timeout', 'disconnected', 'no-stream'];
 
 /** The dependency that was unreachable, after all retries. */
@@ -182,7 +179,7 @@ function apiErrorOf(error: unknown): ApiError {
     return new ApiError('too-many-attempts', { retryAfterS: error.retryAfterMs / 1000 });
   const message = error instanceof Error ? error.message : String(error);
   const reason = away(error);
-  if (reason) return new ApiError('unavailable', { retryAfterS: RETRY_AFTER_S, detail: message, cause: error, reason });
+  if (reason) return new ApiError('unavailable', { detail: message, cause: error, reason });
   return frameworkError(error) ?? inside(message, error);
 }
 

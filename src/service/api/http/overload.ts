@@ -11,7 +11,6 @@ import { payerOf, type Handler } from './request_context.ts';
 const SAMPLE_MS = 100;
 const LATE_MS = 250;
 const VERY_LATE_MS = 1_000;
-const RETRY_AFTER_S = 5;
 
 /**
  * By how much timers are late. The smaller of two samples counts: one long turn, such as a collection of garbage, is
@@ -56,7 +55,7 @@ export function makeOverload(paceOf: PaceOf, onRefused: (by: 'account' | 'replic
       const by = refusedBy({ lateMs: loop.lateMs(), debtMs: paceOf.debtOf(payer), open, averageOpen });
       if (by !== undefined) {
         onRefused(by);
-        throw new ApiError('overloaded', { retryAfterS: RETRY_AFTER_S });
+        throw new ApiError('overloaded');
       }
       calls.add(payer);
       return () => calls.add(payer, -1);

@@ -45,7 +45,7 @@ interface Waiting {
 
 const ACCOUNT_FULL = 'too much work of this account is waiting; try again later';
 const accountFull = () => new ApiError('rate-limited', { text: ACCOUNT_FULL, retryAfterS: RETRY_AFTER_S });
-const allFull = () => new ApiError('unavailable', { retryAfterS: RETRY_AFTER_S, reason: 'work' });
+const allFull = () => new ApiError('unavailable', { reason: 'work' });
 
 function refusalOf(error: unknown, what: string, deadlineMs: number): unknown {
   if (!(error instanceof ThreadError)) return error;
