@@ -102,6 +102,10 @@ export class Job {
   /** Aborts the reads but not the job: its tools still get responses. */
   readonly #reads = new AbortController();
   readonly #files = new Map<string, OriginFile>();
+  /** Of the source, each time that it was opened; undefined: without a strong validator. */
+  readonly #identities = new Set<string | undefined>();
+  /** Something else than the source was read. */
+  #readsOthers = false;
   readonly #record: JobRecord;
 
   constructor(options: JobOptions, settings: JobSettings) {
@@ -263,12 +267,18 @@ export class Job {
     const meter = this.meter(tool);
     const file = this.#file(url, meter, { verify: true, anonymous, recorded });
     try {
-      return { file, head: await file.open(meter) };
+      return { file, head: this.#identified(url, await file.open(meter)) };
     } catch (error) {
       if (this.#verify[tool] !== false || !isSourceError(error) || error.reason !== 'certificate') throw error;
       const trusting = this.#file(url, meter, { verify: false, anonymous, recorded });
-      return { file: trusting, head: await trusting.open(meter) };
+      return { file: trusting, head: this.#identified(url, await trusting.open(meter)) };
     }
+  }
+
+  #identified(url: string, head: Head): Head {
+    // Two are enough to tell that it changed.
+    if (url === this.main && this.#identities.size < 2) this.#identities.add(head.identity);
+    return head;
   }
 
   /** The source turned out to be a playlist, regardless of its name: its parts are read with its credentials. */
@@ -283,6 +293,12 @@ export class Job {
       if (beginning !== undefined) return beginning;
     }
     return undefined;
+  }
+
+  /** Undefined: the source is more than one file, or changed, or its host does not say which file it is. */
+  get identity(): string | undefined {
+    if (this.source.class !== 'file' || this.#isPlaylist || this.#readsOthers) return undefined;
+    return this.#identities.size === 1 ? [...this.#identities][0] : undefined;
   }
 
   /** A live playlist is fetched again each time. */
@@ -356,6 +372,7 @@ export class Job {
 
   #file(url: string, meter: Meter, { verify, anonymous: unsigned, recorded = false }: Opened): OriginFile {
     if (this.closed) throw sourceClosed();
+    if (url !== this.main) this.#readsOthers = true;
     // Otherwise a tool compromised by a file could read the caller's other files with the caller's credentials.
     const anonymous = unsigned || (url !== this.main && !this.#hasParts);
     const key = `${verify ? 'v' : 'u'}${anonymous ? 'a' : 'c'}${recorded ? 'r' : 'o'} ${url}`;

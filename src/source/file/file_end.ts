@@ -4,7 +4,8 @@
  */
 import type { OriginAnswer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { contentRange, markOf } from '../http/head.ts';
+import { contentRange } from '../http/head.ts';
+import { markOf } from '../http/identity.ts';
 import type { Transport } from '../http/transport.ts';
 import { PAGE_SIZE } from './page_memory.ts';
 import type { Run } from './read_ahead.ts';

@@ -3,6 +3,7 @@ import type { OriginAnswer } from './answer.ts';
 import { cut } from '../error.ts';
 import { refusedStatus } from '../failures.ts';
 import { drop } from './exchange.ts';
+import { identityOf } from './identity.ts';
 
 /** The origin's metadata of the file. */
 export interface Head {
@@ -12,6 +13,8 @@ export interface Head {
   ranged: boolean;
   headers: Record<string, string>;
   type: string;
+  /** Only of a file that is read in ranges: their validators are compared. */
+  identity?: string | undefined;
 }
 
 /** Response headers that tools may display. */
@@ -28,7 +31,7 @@ export function readHead(response: OriginAnswer, url: string): Head {
   };
   if (status === 416 && (given?.size ?? 0) === 0) return { ...common, headers: {}, size: 0, ranged: true };
   if (status === 206 && given?.from === 0 && given.size !== undefined)
-    return { ...common, size: given.size, ranged: true };
+    return { ...common, size: given.size, ranged: true, identity: identityOf(headers, given.size) };
   if (status === 200) {
     const length = headers['content-length'];
     return { ...common, size: length === undefined ? undefined : Number(length), ranged: false };
@@ -47,12 +50,6 @@ function keptHeaders(response: OriginAnswer): Record<string, string> {
       result[name] = value;
   }
   return result;
-}
-
-/** The validator that must stay the same between parts. */
-export function markOf(response: OriginAnswer): string {
-  const { etag, 'last-modified': modified } = response.headers;
-  return etag ?? modified ?? '';
 }
 
 export function contentRange(response: OriginAnswer): { from?: number; size?: number } | undefined {
