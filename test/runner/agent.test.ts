@@ -8,6 +8,7 @@ import type { FailureCode } from '../../src/platform/bus/result_body.ts';
 import { outcome } from '../../src/service/controller/collect/outcome.ts';
 import { sampleWav } from '../../src/service/runner/verify_sample.ts';
 import type { Source } from '../../src/source/source.ts';
+import { identityOf } from '../../src/source/http/identity.ts';
 import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';
 import { processesWith } from './found.ts';
@@ -28,6 +29,7 @@ describe('agent', function () {
       response.writeHead(range ? 206 : 200, {
         'accept-ranges': 'bytes',
         'content-length': to - from + 1,
+        etag: '"wav"',
         ...(range ? { 'content-range': `bytes ${from}-${to}/${wav.length}` } : {}),
       });
       response.end(request.method === 'HEAD' ? undefined : wav.subarray(from, to + 1));
@@ -64,6 +66,7 @@ describe('agent', function () {
     assert.equal(ffprobe.format.filename, `${rig.originUrl}/a.wav?token=REDACTED`);
     assert.equal(mediainfo.media['@ref'], `${rig.originUrl}/a.wav?token=REDACTED`);
     assert.ok(body.ioUsage > 0 && body.ioUsage <= wav.length * 1.5, String(body.ioUsage));
+    assert.equal(body.identity, identityOf({ etag: '"wav"' }, wav.length));
     assert.ok(
       !JSON.stringify(body).includes('verysecret') && !JSON.stringify(body).includes('127.0.0.1:' + rig.proxy.port),
     );

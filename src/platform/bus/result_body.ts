@@ -8,6 +8,7 @@ import { CAUSE_PATTERN } from '../../base/causes.ts';
 import { eitherOrNull as orNull, oneOf } from '../../base/schema_parts.ts';
 import { PolicyResultSchema, type PolicyResult } from '../../media/policy/schema.ts';
 import { RESULTS, TOOLS, type ToolName } from '../../media/tools/table.ts';
+import { IDENTITY_PATTERN } from '../../source/http/identity.ts';
 import { SIDES } from './messages.ts';
 
 const milliseconds = Type.Number({ minimum: 0, maximum: 1e10 });
@@ -133,6 +134,8 @@ export const ResultBody = Type.Object({
   timeline: Type.Optional(TimelineResult),
   policy: Type.Optional(Verdict),
   ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
+  /** Of a source that is one file (src/source/http/identity.ts); absent if its host does not tell which file it is. */
+  identity: Type.Optional(Type.String({ pattern: IDENTITY_PATTERN })),
   /** By tool; the bytes add up to `ioUsage`. Absent in ends that the leader records. */
   origin: Type.Optional(OriginUses),
   /** The source proxy's view of the origin, which decides between 400, 404 and 200. */

@@ -46,9 +46,11 @@ export async function runJob(running: Running): Promise<RawBody> {
   const { assignment, source } = running;
   const made = assignment.kind === 'compare' ? await compare(running) : await runAtOnce(running);
   const { decisive: _, ...failure } = source.failure() ?? {};
+  const identity = source.identity();
   return {
     ...made,
     ioUsage: source.ioUsage(),
+    ...(identity === undefined ? {} : { identity }),
     origin: rounded(source.origin()),
     ...('failure' in failure ? { source: failure as SourceFailure } : {}),
   };
@@ -92,7 +94,11 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
  * output: up to `mostPrinted` bytes.
  */
 function runsAfter(running: Running, begun: number, mostPrinted: number) {
-  const remaining = (): number => running.remainingMs - (performance.now() - begun);
+  const remaining = (): number => {
+    const left = running.remainingMs - (performance.now() - begun);
+    if (left < 1) running.source.cutShort = true;
+    return left;
+  };
   const printing = { ...running.settings, outputBytes: mostPrinted };
   const run: QcRun['run'] = (tool, onOutput, streams) => {
     const settings = onOutput ? printing : running.settings;
@@ -198,6 +204,16 @@ function limitsOf(wallMs: number, command: readonly string[], { outputBytes, mem
 }
 
 async function runTool(
+  asked: AssignedTool,
+  running: Running,
+  onOutput?: (bytes: Buffer) => void,
+): Promise<RawToolResult> {
+  const result = await runOnce(asked, running, onOutput);
+  if (!result.success) running.source.cutShort = true;
+  return result;
+}
+
+async function runOnce(
   asked: AssignedTool,
   running: Running,
   onOutput?: (bytes: Buffer) => void,

@@ -46,6 +46,8 @@ export class JobSource {
   readonly #strike: readonly ((text: string) => string)[];
   /** Those opened so far; the last is the current one. */
   readonly #opened: Opened[];
+  /** A run failed or had no time left: an equal request may get more. */
+  cutShort = false;
 
   /** Never throws: if the address is invalid, the tools fail with that error and the request ends like any other. */
   constructor(proxy: SourceProxy, assignment: Assignment) {
@@ -123,6 +125,13 @@ export class JobSource {
   content(): Content | undefined {
     const read = this.#job?.beginning(CONTENT_BYTES);
     return read && contentOf(read.bytes, read);
+  }
+
+  /**
+   * What tells the file from every other one; undefined if there are two, it is not known, or the result is cut short.
+   */
+  identity(): string | undefined {
+    return this.#sources.length === 1 && !this.cutShort ? this.#job?.identity : undefined;
   }
 
   /** What each tool cost the origins. */
