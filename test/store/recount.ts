@@ -17,6 +17,7 @@ const RECOUNT: Record<Statistic, string> = {
     `kind = 'msv'`,
     `kind = 'c2pa'`,
     `kind = 'compare'`,
+    `kind = 'cached'`,
     `state = 'success'`,
     `state = 'with-errors'`,
     `state = 'error'`,

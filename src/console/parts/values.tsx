@@ -24,7 +24,7 @@ const SIGNS: readonly (readonly [sign: string, kind: string, words: readonly str
 ];
 
 /** Kinds of requests, as the navigation and the tabs call them. */
-export const KIND_NAMES = { file: 'file', msv: 'HLS', c2pa: 'C2PA', compare: 'comparison' } as const;
+export const KIND_NAMES = { file: 'file', msv: 'HLS', c2pa: 'C2PA', compare: 'comparison', cached: 'cached' } as const;
 
 /** `name` stands in place of the word, which is still read out. */
 export function Status({ of, name }: { of: string; name?: string }) {

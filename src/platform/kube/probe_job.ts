@@ -29,6 +29,11 @@ import {
 export type Kind = 'file' | EndpointTool | 'compare';
 export const KINDS: readonly Kind[] = ['file', ...ENDPOINT_TOOLS, 'compare'];
 
+/** The kind, in the record, of a request that was answered from the cache: it had no job. */
+export const CACHED = 'cached';
+export type RecordedKind = Kind | typeof CACHED;
+export const RECORDED_KINDS: readonly RecordedKind[] = [...KINDS, CACHED];
+
 /** Maximum number of tools of a job; for a comparison, of runs. */
 export const MOST_TOOLS = 8;
 

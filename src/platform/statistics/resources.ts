@@ -1,11 +1,11 @@
 /** Statistics in the form of the API: by name, in its order. */
-import { KINDS } from '../kube/probe_job.ts';
+import { RECORDED_KINDS } from '../kube/probe_job.ts';
 import { SOURCE_GROUPS } from '../../source/source.ts';
 
 export const NAMES = {
   usage: ['request-count', 'processing-time', 'data-processed', 'queue-time'],
   queue: ['request-count', 'queue-time-average', 'queue-time-p95', 'queue-time-maximum', 'timed-out'],
-  requests: [...KINDS, 'success', 'with-errors', 'error'],
+  requests: [...RECORDED_KINDS, 'success', 'with-errors', 'error'],
   sources: SOURCE_GROUPS,
 } as const;
 export type Statistic = keyof typeof NAMES;

@@ -3,7 +3,7 @@
  * its few rows are read. If only owners, kinds and ends are filtered, the rollups give the total and the position of a
  * page: one out of two years is read from the one or two days that hold it.
  */
-import type { Kind } from '../kube/probe_job.ts';
+import type { RecordedKind } from '../kube/probe_job.ts';
 import { cover, SIZE, type Range } from '../statistics/cover.ts';
 import type { Database, Query } from './connection.ts';
 import { crossed } from './measures.ts';
@@ -25,7 +25,7 @@ export interface LogFilter {
   /** Half-open: `from` is included, `to` is not. */
   period: { from: Date; to: Date };
   /** Empty: all kinds. The same holds for the lists below. */
-  kinds: readonly Kind[];
+  kinds: readonly RecordedKind[];
   states: readonly LogState[];
   ffprobe: readonly ToolState[];
   mediainfo: readonly ToolState[];
@@ -59,7 +59,7 @@ export type LogTotal = 'exact' | 'at-least';
 export interface LogRow {
   id: string;
   submittedAt: Date;
-  kind: Kind;
+  kind: RecordedKind;
   state: LogState;
   ffprobe: ToolState;
   mediainfo: ToolState;

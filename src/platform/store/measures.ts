@@ -2,7 +2,7 @@
  * What a statistic counts, as an expression for each place that holds usage: the rollups, the usage not yet folded, and
  * the requests themselves.
  */
-import { KINDS, type Kind } from '../kube/probe_job.ts';
+import { RECORDED_KINDS, type RecordedKind } from '../kube/probe_job.ts';
 import type { Statistic } from '../statistics/resources.ts';
 
 export interface Measure {
@@ -33,11 +33,11 @@ const ENDS = [
 ] as const;
 
 /** Kinds with a column for each end; the counts of others are in `other_kinds`. */
-const WITH_COLUMNS: readonly Kind[] = ['file', 'msv', 'c2pa', 'compare'];
-const countOf = (name: Kind, end: string): string =>
+const WITH_COLUMNS: readonly RecordedKind[] = ['file', 'msv', 'c2pa', 'compare'];
+const countOf = (name: RecordedKind, end: string): string =>
   WITH_COLUMNS.includes(name) ? `${name}_${end}` : `(other_kinds->>'${name}_${end}')::integer`;
 
-const kind = (name: Kind): Measure =>
+const kind = (name: RecordedKind): Measure =>
   sum(
     name,
     added(ENDS.map(([, column]) => countOf(name, column))),
@@ -45,7 +45,7 @@ const kind = (name: Kind): Measure =>
     `(kind = '${name}')::integer`,
   );
 const end = ([state, column, live]: (typeof ENDS)[number]): Measure =>
-  sum(state, added(KINDS.map((name) => countOf(name, column))), live, `(state = '${state}')::integer`);
+  sum(state, added(RECORDED_KINDS.map((name) => countOf(name, column))), live, `(state = '${state}')::integer`);
 const scheme = (name: string, also: string[] = []): Measure => {
   const these = `scheme in (${[name, ...also].map((one) => `'${one}'`).join(', ')})`;
   return sum(name, name, `case when ${these} then requests else 0 end`, `(${these})::integer`);
@@ -75,7 +75,7 @@ export const MEASURES = {
       raw: '((queue_bucket(queue_time_ms)::bigint << 32) | 1)::text',
     },
   ],
-  requests: [...KINDS.map(kind), ...ENDS.map(end)],
+  requests: [...RECORDED_KINDS.map(kind), ...ENDS.map(end)],
   sources: [
     scheme('hls'),
     scheme('dash'),
@@ -90,8 +90,8 @@ export const MEASURES = {
 } as const satisfies Record<Statistic, readonly Measure[]>;
 
 /** Counts of one end, of these kinds (empty: all), for the log's totals. */
-export const crossed = (kinds: readonly Kind[], state: (typeof ENDS)[number][0]): Measure => {
-  const wanted = KINDS.filter((name) => kinds.length === 0 || kinds.includes(name));
+export const crossed = (kinds: readonly RecordedKind[], state: (typeof ENDS)[number][0]): Measure => {
+  const wanted = RECORDED_KINDS.filter((name) => kinds.length === 0 || kinds.includes(name));
   const [, column, live] = ENDS.find(([name]) => name === state)!;
   const isWanted = `kind in (${wanted.map((name) => `'${name}'`).join(', ')})`;
   return sum(

@@ -1,5 +1,5 @@
 /** What the record stores of a request in addition to its address. */
-import type { Kind } from '../../platform/kube/probe_job.ts';
+import { CACHED, type RecordedKind } from '../../platform/kube/probe_job.ts';
 import { FILE_TOOLS, TOOL_TABLE } from '../../media/tools/table.ts';
 import { COMPARED, type ResponseForm } from './answer.ts';
 import type { NamedPolicy } from './verdict.ts';
@@ -31,9 +31,9 @@ export function keptRequest(options: object, form: ResponseForm): KeptRequest & 
 }
 
 /** Everything is shown. */
-function wholeForm(kind: Kind): ResponseForm {
+function wholeForm(kind: RecordedKind): ResponseForm {
   if (kind === 'compare') return COMPARED;
-  if (kind === 'file') return { injectOutput: false, shown: FILE_TOOLS, injectJson: false };
+  if (kind === 'file' || kind === CACHED) return { injectOutput: false, shown: FILE_TOOLS, injectJson: false };
   return {
     injectOutput: false,
     injectJson: TOOL_TABLE[kind]?.endpoint?.injectJson ?? false,
@@ -43,7 +43,7 @@ function wholeForm(kind: Kind): ResponseForm {
 }
 
 /** A request that was not opened by the API (kubectl) has no form. */
-export function readKeptRequest({ kind, request }: { kind: Kind; request: unknown }): KeptRequest {
+export function readKeptRequest({ kind, request }: { kind: RecordedKind; request: unknown }): KeptRequest {
   const { options = {}, response = wholeForm(kind), policy } = (request ?? {}) as Partial<KeptRequest> & WithPolicy;
   return { options, response: policy ? { ...response, policy } : response };
 }

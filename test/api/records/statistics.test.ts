@@ -179,7 +179,7 @@ describe('management: statistics', function () {
         );
         assert.deepEqual(
           await of('requests'),
-          one({ file: 3, msv: 1, c2pa: 0, compare: 0, success: 2, 'with-errors': 1, error: 1 }),
+          one({ file: 3, msv: 1, c2pa: 0, compare: 0, cached: 0, success: 2, 'with-errors': 1, error: 1 }),
         );
         assert.deepEqual(
           await of('sources'),

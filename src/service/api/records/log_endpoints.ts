@@ -8,7 +8,7 @@ import { FILE_ROWS, RESULTS, TOOL_TABLE, type ResultName } from '../../../media/
 import { SIDES } from '../../../platform/bus/messages.ts';
 import { outputsOf } from '../../../platform/bus/packing.ts';
 import type { Output, ResultBody, ReportResult } from '../../../platform/bus/result_body.ts';
-import { KINDS, type Kind } from '../../../platform/kube/probe_job.ts';
+import { RECORDED_KINDS, type RecordedKind } from '../../../platform/kube/probe_job.ts';
 import type { LogRow, LogState, LogTotal, PolicyState, ToolState } from '../../../platform/store/log.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import { comparisonOf, JSON_TYPE, runOf } from '../../result/answer.ts';
@@ -69,7 +69,7 @@ const LogPagination = options(
 );
 
 const ListQuery = closed({
-  type: anyOf<Kind>(KINDS, 'Requests of these kinds.'),
+  type: anyOf<RecordedKind>(RECORDED_KINDS, 'Requests of these kinds. cached: answered from the cache.'),
   status: anyOf<LogState>(STATES, 'Requests with this outcome. with-errors: some of the tools failed.'),
   'status-ffprobe': anyOf<ToolState>(
     TOOL_STATES,
@@ -102,7 +102,7 @@ const toolState = oneOf(TOOL_STATES, { title: 'ToolState' });
 const LOG_ROW = {
   id: Type.String({ format: 'uuid' }),
   send: time(),
-  type: oneOf(KINDS, { title: 'Kind' }),
+  type: oneOf(RECORDED_KINDS, { title: 'Kind' }),
   status: oneOf(STATES, { title: 'LogState' }),
   'status-ffprobe': toolState,
   'status-mediainfo': toolState,

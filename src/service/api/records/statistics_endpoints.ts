@@ -1,6 +1,6 @@
 /** Statistics: figures by user and bucket, and a month or a year of each user in one list. */
 import Type from 'typebox';
-import { KINDS } from '../../../platform/kube/probe_job.ts';
+import { RECORDED_KINDS } from '../../../platform/kube/probe_job.ts';
 import { AGGREGATIONS, periodOf, rangeProblem, summaryPeriod } from '../../../platform/statistics/aggregation.ts';
 import { NAMES, type Statistic, summaryOf, usersUsage } from '../../../platform/statistics/resources.ts';
 import { callerOf, type Context } from '../http/request_context.ts';
@@ -89,7 +89,8 @@ export const statisticsQueue = statistics(
 export const statisticsRequests = statistics(
   'requests',
   'Requests by kind and outcome',
-  `By kind ${KINDS.map((kind) => `\`${kind}\``).join(', ')}; by outcome \`success\`, \`with-errors\`, \`error\`.`,
+  `By kind ${RECORDED_KINDS.map((kind) => `\`${kind}\``).join(', ')}; by outcome \`success\`, ` +
+    '`with-errors`, `error`.',
 );
 export const statisticsSources = statistics(
   'sources',
