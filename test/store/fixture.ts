@@ -93,6 +93,7 @@ const OF_CONTROLLERS: ReadonlySet<string> = new Set<keyof Store>([
   'eraseMore',
   'foldUsage',
   'forgetAudit',
+  'forgetCached',
   'forgetExpired',
   'forgetPolicyDocuments',
   'forgetWebhooks',

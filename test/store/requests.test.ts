@@ -46,6 +46,8 @@ describe('store: requests', function () {
         hasBody: false,
         policyOutcome: null,
         inflatedBytes: null,
+        cachedFrom: null,
+        cacheAgeS: null,
       });
       assert.ok(
         (await store.openRows(new Date(store.clock.now() + 1000), 1000)).some(
@@ -247,6 +249,9 @@ describe('store: requests', function () {
           code: null,
           queueTimeMs: answer.queueTimeMs,
           hasBody: false,
+          ioBytes: 1000,
+          cachedFrom: null,
+          cacheAgeS: null,
           policyName: null,
           policyRevision: null,
           policyOutcome: null,

@@ -114,4 +114,6 @@ export interface CloseInput {
   body: Buffer | null;
   /** Size of the inflated body, if known. */
   inflatedBytes?: number | undefined;
+  /** Of the file that was read, if it is known: the result may answer later requests. */
+  identity?: string | undefined;
 }

@@ -1,6 +1,6 @@
 /** The life cycle of a request in the record: opened, closed once, read back. */
 import { randomUUID } from 'node:crypto';
-import type { Kind, Reason } from '../kube/probe_job.ts';
+import { CACHED, type Kind, type Reason } from '../kube/probe_job.ts';
 import type { Outcome } from '../../media/policy/types.ts';
 import type { Database } from './connection.ts';
 import { column, listed, type RecordOf } from './columns.ts';
@@ -15,7 +15,8 @@ const RECORD = {
   submittedAt: column<Date>(),
   tokenId: column<number>(),
   userId: column<number>(),
-  kind: column<Kind>(),
+  // Those that were answered from the cache are read as what they were asked as.
+  kind: column<Kind>(`case kind when '${CACHED}' then 'file' else kind end`),
   display: column<string>(),
   state: column<RequestState>(),
   status: column<number | null>(),
@@ -32,6 +33,10 @@ const RECORD = {
   endedAt: column<Date | null>(),
   /** Null: no policy was requested, or the request has not ended. */
   policyOutcome: column<Outcome | null>(),
+  /** The request whose result answered this one; null: its own did, or its user may not read that request. */
+  cachedFrom: column<string | null>('case when cache_named then cached_from end'),
+  /** How long before the file was read, in seconds. Null: its own result answered it. */
+  cacheAgeS: column<number | null>(),
 };
 export type RequestRecord = RecordOf<typeof RECORD>;
 
@@ -47,6 +52,9 @@ const END = {
   queueTimeMs: column<number>('coalesce(queue_time_ms, 0)'),
   hasBody: RECORD.hasBody,
   inflatedBytes: RECORD.inflatedBytes,
+  ioBytes: RECORD.ioBytes,
+  cachedFrom: RECORD.cachedFrom,
+  cacheAgeS: RECORD.cacheAgeS,
   policyName: column<string | null>(),
   policyRevision: column<number | null>(),
   policyOutcome: RECORD.policyOutcome,
@@ -185,11 +193,11 @@ export async function takeRate(
  * it does not exist (both empty).
  */
 export function closeRequest(database: Database, input: CloseInput): Promise<CloseResult> {
-  const { report, timeline, tools, usedMs = 0 } = input;
+  const { report, timeline, tools, identity, usedMs = 0 } = input;
   const beside = (report?.usageMs ?? 0) + (timeline?.usageMs ?? 0) + usedMs;
   return database.one<CloseResult>(
     calling(
-      'close_request',
+      identity === undefined ? 'close_request' : 'close_identified',
       {
         id: input.id,
         submitted_at: input.submittedAt,
@@ -209,6 +217,7 @@ export function closeRequest(database: Database, input: CloseInput): Promise<Clo
         closer: randomUUID(),
         inflated_bytes: input.inflatedBytes === undefined ? null : integer(input.inflatedBytes),
         policy_outcome: input.policy ?? null,
+        ...(identity === undefined ? {} : { identity }),
       },
       CLOSED,
     ),
@@ -232,14 +241,43 @@ export function readRequest(
   });
 }
 
-/** The stored ResultBody, zstd-compressed, as the runner sent it. */
-export function readBody(database: Database, id: string, submittedAt: Date): Promise<Buffer | null> {
-  return database.valueOrNull<Buffer>({
+interface Place {
+  id: string;
+  submittedAt: Date;
+}
+
+/** The request that has the body of one that was answered from the cache; null: none other has it. */
+async function bodyElsewhere(database: Database, { id, submittedAt }: Place): Promise<Place | null> {
+  const from = await database.valueOrNull<string>({
+    name: 'cached_from',
+    text: 'select cached_from from requests where id = $1 and submitted_at = $2 and erased_at is null',
+    values: [id, submittedAt],
+  });
+  const time = from === null ? null : timeOf(from);
+  return from === null || time === null ? null : { id: from, submittedAt: time };
+}
+
+const bodyAt = (database: Database, { id, submittedAt }: Place): Promise<Buffer | null> =>
+  database.valueOrNull<Buffer>({
     name: 'read_body',
     text: 'select body from envelopes where id = $1 and submitted_at = $2',
     values: [id, submittedAt],
   });
+
+/** The stored ResultBody, zstd-compressed, as the runner sent it. */
+export async function readBody(database: Database, id: string, submittedAt: Date): Promise<Buffer | null> {
+  const own = await bodyAt(database, { id, submittedAt });
+  if (own) return own;
+  const other = await bodyElsewhere(database, { id, submittedAt });
+  return other && bodyAt(database, other);
 }
+
+const sliceAt = (database: Database, { id, submittedAt }: Place, from: number): Promise<Buffer | null> =>
+  database.valueOrNull<Buffer>({
+    name: 'read_body_slice',
+    text: 'select substr(body, $3, $4) from envelopes where id = $1 and submitted_at = $2',
+    values: [id, submittedAt, from, BODY_SLICE],
+  });
 
 /** The same in slices: pg briefly holds five times the size of what it reads. Throws if the body was deleted. */
 export async function* readBodySlices(
@@ -247,12 +285,13 @@ export async function* readBodySlices(
   id: string,
   submittedAt: Date,
 ): AsyncGenerator<Buffer, void, undefined> {
+  let place: Place = { id, submittedAt };
   for (let from = 1; ; from += BODY_SLICE) {
-    const slice = await database.valueOrNull<Buffer>({
-      name: 'read_body_slice',
-      text: 'select substr(body, $3, $4) from envelopes where id = $1 and submitted_at = $2',
-      values: [id, submittedAt, from, BODY_SLICE],
-    });
+    let slice = await sliceAt(database, place, from);
+    if (!slice && from === 1) {
+      place = (await bodyElsewhere(database, place)) ?? place;
+      slice = await sliceAt(database, place, from);
+    }
     if (!slice) throw new StoreError('not-ready', `read_body_slice: the body of ${id} is gone`);
     if (slice.length > 0) yield slice;
     if (slice.length < BODY_SLICE) return;

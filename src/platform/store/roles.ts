@@ -43,6 +43,7 @@ export const RIGHTS: Record<Part, Rights> = {
       // delete: the call that opens a request over its quota removes it again.
       requests: ALL,
       envelopes: ['select', 'insert'],
+      cached_results: WRITE,
       usage_minute: WRITE,
       rollup_minute: READ,
       rollup_hour: READ,
@@ -67,6 +68,7 @@ export const RIGHTS: Record<Part, Rights> = {
       idempotency: ALL,
       requests: ALL,
       envelopes: ['select', 'insert'],
+      cached_results: ALL,
       usage_minute: ALL,
       rollup_minute: WRITE,
       rollup_hour: WRITE,

@@ -8,6 +8,7 @@ import * as audit from './audit.ts';
 import { backupState } from './backups.ts';
 import * as batches from './batches.ts';
 import * as batchItems from './batch_items.ts';
+import * as cachedResults from './cached_results.ts';
 import * as charges from './chargeback.ts';
 import { startClock, type StoreClock } from './clock.ts';
 import { openDatabase, type Database, type PoolSettings } from './connection.ts';
@@ -50,6 +51,7 @@ const CALLS = {
   ...audit,
   ...batches,
   ...batchItems,
+  ...cachedResults,
   ...charges,
   ...identities,
   ...log,

@@ -39,6 +39,7 @@ export function startUpkeep({ store, log, keep }: UpkeepParts) {
   const hourly = async (): Promise<void> => {
     await attempt('partitions', () => store.ensurePartitions());
     await attempt('what has served', () => store.forgetExpired());
+    await attempt('cached results', () => store.forgetCached());
     await attempt('policies', () => store.forgetPolicyDocuments());
     await attempt('webhooks', () => store.forgetWebhooks(retention.envelopeDays));
     await attempt('audit log', () => store.forgetAudit(keep.keepAuditDays));

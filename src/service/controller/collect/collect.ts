@@ -216,6 +216,7 @@ function endOf(
     ioBytes: Math.round(body.ioUsage),
     body: packed,
     inflatedBytes: size,
+    ...(body.identity === undefined ? {} : { identity: body.identity }),
   };
 }
 
