@@ -23,20 +23,11 @@ import type { AskedPolicy } from '../policies/asked_policy.ts';
 import type { Upload } from '../http/upload_form.ts';
 import { uploadSource } from '../../../source/protocols/upload/upload.ts';
 import type { SourceHeader } from '../../../source/headers.ts';
+import { canonical } from './canonical.ts';
 
 // `Idempotency-Key`: the same key and body return the first request's result, the same key with another body is 400.
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
-
-/** A canonical form of a request, independent of the order of members and of the encoding. */
-function canonical(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`;
-}
 
 export function idempotencyOf(
   ctx: Pick<Context, 'method' | 'get'>,
