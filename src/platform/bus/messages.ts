@@ -252,6 +252,16 @@ export interface Ended {
   error?: string;
   /** Beside it: why the first tool failed (src/base/causes.ts). */
   code?: string;
+  /** Set if it was answered from the cache. */
+  cache?: FromCache;
+}
+
+/** The request that a result is from, how long before the file was read, and what asking its host took. */
+export interface FromCache {
+  /** Absent: the caller may not read that request. */
+  requestId?: string;
+  ageS: number;
+  ioBytes: number;
 }
 
 export interface Closed {

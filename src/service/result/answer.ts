@@ -20,7 +20,7 @@ import {
   type ResultName,
   type SectionName,
 } from '../../media/tools/table.ts';
-import { SIDES, sideText } from '../../platform/bus/messages.ts';
+import { SIDES, sideText, type FromCache } from '../../platform/bus/messages.ts';
 import type { Output, ResultBody, TimelineResult, ToolResult } from '../../platform/bus/result_body.ts';
 import { shapeOf } from './outputs.ts';
 import { joined, partOf, quoted, wholeOf, type Piece } from './pieces.ts';
@@ -74,12 +74,15 @@ export interface Recorded {
   requestId: string;
   queueTimeMs: number;
   error: string | null;
+  cache?: FromCache | undefined;
 }
 
-function metadataOf(
-  { ioUsage, origin }: ResultBody,
-  { requestId, queueTimeMs }: Pick<Recorded, 'requestId' | 'queueTimeMs'>,
-) {
+function metadataOf({ ioUsage, origin }: ResultBody, { requestId, queueTimeMs, cache }: Omit<Recorded, 'error'>) {
+  // What was read for the result was read by another request.
+  if (cache) {
+    const from = { ...(cache.requestId === undefined ? {} : { request_id: cache.requestId }), age: cache.ageS };
+    return { request_id: requestId, queue_time: Math.round(queueTimeMs), io_usage: cache.ioBytes, cache: from };
+  }
   const metadata = { request_id: requestId, queue_time: Math.round(queueTimeMs), io_usage: ioUsage };
   // Absent in ends that the leader records.
   if (!origin) return metadata;

@@ -4,6 +4,7 @@
  */
 import type { RequestRecord } from '../../platform/store/requests.ts';
 import type { Packed } from '../result/inflate.ts';
+import { fromCache } from '../result/ended_notice.ts';
 import { bytesOf, lengthOf } from '../result/pieces.ts';
 import { textOf } from '../result/texts.ts';
 import { gathered, unpackResult } from '../result/unpack.ts';
@@ -25,7 +26,8 @@ export const MAX_BODY_BYTES = 1_000_000;
 export type EndedRequest = Pick<
   RequestRecord,
   'id' | 'submittedAt' | 'queueTimeMs' | 'ioBytes' | 'endedAt' | 'reason' | 'error' | 'code'
->;
+> &
+  Partial<Pick<RequestRecord, 'cachedFrom' | 'cacheAgeS'>>;
 
 function withoutEnvelope({ id, queueTimeMs, ioBytes, reason, error, code }: EndedRequest, timestamp: string): Buffer {
   return Buffer.from(
@@ -63,7 +65,7 @@ export interface Stored {
 export async function webhookBody(ended: EndedRequest, stored: Stored | null, form: ResponseForm): Promise<Buffer> {
   const timestamp = (ended.endedAt ?? ended.submittedAt).toISOString();
   if (!stored) return withoutEnvelope(ended, timestamp);
-  const about = { requestId: ended.id, queueTimeMs: ended.queueTimeMs ?? 0, error: ended.error };
+  const about = { requestId: ended.id, queueTimeMs: ended.queueTimeMs ?? 0, error: ended.error, ...fromCache(ended) };
   // A larger result is never assembled. A comparison shows no output, and is small.
   const tooLarge = stored.inflatedBytes !== null && stored.inflatedBytes > MAX_BODY_BYTES;
   const unpacked = await unpackResult(stored.packed);

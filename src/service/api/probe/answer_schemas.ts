@@ -64,6 +64,18 @@ export const MetadataSchema = component('Metadata', {
   queue_time: whole('Milliseconds in the queue.'),
   io_usage: whole('Bytes that all tools together read from the origin.'),
   origin: OriginSchema,
+  cache: Type.Optional(
+    component(
+      'FromCache',
+      {
+        request_id: Type.Optional(
+          Type.String({ format: 'uuid', description: 'The request that read the file, if the caller may read it.' }),
+        ),
+        age: whole('Seconds since the file was read.'),
+      },
+      { description: 'Only of a result that was answered from the cache. `io_usage` is what asking the host took.' },
+    ),
+  ),
 });
 
 export const CAUSE_TEXT = 'See `Cause` for the codes; more may be added.';

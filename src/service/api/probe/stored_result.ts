@@ -215,14 +215,14 @@ export async function answer(
 ): Promise<void> {
   if (!hasEnvelope(end)) throw endError(end);
   const began = performance.now();
-  const { id, inflatedBytes = null, body, queueTimeMs, error = null } = end;
+  const { id, inflatedBytes = null, body, queueTimeMs, error = null, cache } = end;
   const inline = body === undefined ? undefined : Buffer.from(body, 'base64');
   const opened = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes, inline }, unpackResult);
   if (!opened) throw expired();
   const { packed, value: unpacked } = opened;
   const verdict = verdictOf(unpacked.result, form.policy);
   if (verdict) ctx.set('X-Policy-Outcome', verdict.outcome);
-  const made = answerOf(unpacked, { requestId: id, queueTimeMs, error }, form);
+  const made = answerOf(unpacked, { requestId: id, queueTimeMs, error, cache }, form);
   nameIgnored(ctx, skippedSections(unpacked.result, form));
   ctx.status = 200;
   // HTML and XML contain data of the media: no browser may execute it on our origin.
