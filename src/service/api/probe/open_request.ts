@@ -98,7 +98,11 @@ export async function openRequest(
     kind,
     display: joinedAddresses(sources.map(({ url }) => hideQuery(url))),
     scheme: groupOf(sources[0]),
-    request: { ...keptRequest(request.options, request.response), ...(trace ? { trace } : {}) },
+    request: {
+      ...keptRequest(request.options, request.response),
+      ...(request.cache ? { cacheKey: request.cache.key.toString('hex') } : {}),
+      ...(trace ? { trace } : {}),
+    },
     tools: tools.map(({ name, version }) => ({ name, version })),
     ...limits,
     webhookUrl,

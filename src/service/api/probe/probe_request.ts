@@ -23,6 +23,7 @@ import type { AskedPolicy } from '../policies/asked_policy.ts';
 import type { Upload } from '../http/upload_form.ts';
 import { uploadSource } from '../../../source/protocols/upload/upload.ts';
 import type { SourceHeader } from '../../../source/headers.ts';
+import type { CacheAsked } from './cache_key.ts';
 import { canonical } from './canonical.ts';
 
 // `Idempotency-Key`: the same key and body return the first request's result, the same key with another body is 400.
@@ -98,6 +99,8 @@ export interface ProbeRequest {
   report: NonNullable<ProbeJobSpec['report']>;
   limits: { queueTimeoutMs: number; timeoutMs: number };
   timeline?: boolean;
+  /** Set if a result of an equal request may answer it. */
+  cache?: CacheAsked | undefined;
   response: ResponseForm;
   policy?: AskedPolicy | null | undefined;
   /** The file that came with it, until its end. */

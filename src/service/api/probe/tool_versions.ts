@@ -21,11 +21,18 @@ export interface ToolVersion {
   options: ReadonlySet<string> | null;
   /** The first line that the binary prints of its version. */
   reported?: string;
+  /**
+   * What of it a result depends on: image, command, and the proof, which names the image of the runners. Undefined: the
+   * image has no digest, and may be another one tomorrow.
+   */
+  exact?: string;
   /** Of known vulnerabilities, where the operator wants it. */
   warning?: string;
 }
 
 export type Catalog = ReturnType<typeof catalogOf>;
+
+const PINNED = /@sha256:[0-9a-f]{64}$/;
 
 /** Available, and not being deleted. */
 const isOffered = (tool: ProbeTool): boolean => tool.metadata.deletionTimestamp === undefined && isAvailable(tool);
@@ -49,17 +56,19 @@ export function catalogOf(tools: readonly ProbeTool[]) {
   // Built in.
   byTool.set('msv', {
     latest: HLS_VERSION,
-    versions: new Map([[HLS_VERSION, { version: HLS_VERSION, options: null }]]),
+    versions: new Map([[HLS_VERSION, { version: HLS_VERSION, options: null, exact: HLS_VERSION }]]),
   });
   for (const tool of tools.filter(isOffered).sort((a, b) => byNewest(a.spec.version, b.spec.version))) {
     const entry = byTool.get(tool.spec.tool) ?? { latest: undefined, versions: new Map() };
     byTool.set(tool.spec.tool, entry);
-    const { warning, reported } = tool.status ?? {};
+    const { warning, reported, proof } = tool.status ?? {};
+    const { image, command } = tool.spec;
     entry.versions.set(tool.spec.version, {
       version: tool.spec.version,
       options: optionsOf(tool),
       ...(reported === undefined ? {} : { reported }),
       ...(warning === undefined ? {} : { warning }),
+      ...(PINNED.test(image) ? { exact: JSON.stringify([image, command, proof]) } : {}),
     });
     if (tool.spec.latest === true) entry.latest ??= tool.spec.version;
   }
@@ -67,6 +76,8 @@ export function catalogOf(tools: readonly ProbeTool[]) {
 
   return {
     versions,
+    /** `exact` of a version by its exact name. */
+    exactly: (tool: ToolName, version: string): string | undefined => byTool.get(tool)?.versions.get(version)?.exact,
     /** The exact version for `latest`, `6.1`, or `6` (the newest 6.x); throws an error for the caller. */
     resolve(tool: ToolName, version: string): ToolVersion {
       const known = byTool.get(tool);
