@@ -278,6 +278,8 @@ const api = {
   maxConnections: integer('PY_MAX_CONNECTIONS', 10, 1_000_000, 4_000),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
   finishedMax,
+  /** Whether results may answer later requests: hosts are then asked from here whether a file has changed. */
+  cacheEnabled: flag('PY_CACHE', true),
   memoryBudgetBytes: integer('PY_MEMORY_BUDGET_BYTES', 20_000_000, 1_000_000_000_000, 160_000_000),
   ...limits,
   onlyReturnsRaw: flag('PY_ONLY_RETURNS_RAW', false),

@@ -5,11 +5,13 @@ export const DEFAULTS = {
   onlyReturnsRaw: false,
   maxQueued: 10_000,
   finishedMax: 5_000,
+  cacheEnabled: true,
   memoryBudgetBytes: 160_000_000,
   consoleFolder: null,
   siteFolder: null,
   clientFolder: null,
   samplesUrl: null,
   mcpAnswerMs: 45_000,
+  cacheSeenMs: 5_000,
   graceMs: 60_000,
 };

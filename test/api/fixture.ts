@@ -68,6 +68,17 @@ const TOOLS: [ToolName, string, { latest?: boolean; options?: string[] }][] = [
   ['mediainfo', '24.06', { latest: true }],
 ];
 
+/** As an operator does who names images by digest. */
+export async function pinTools({ kube, namespace, wired }: Pick<ApiFixture, 'kube' | 'namespace' | 'wired'>) {
+  for (const [name, version] of TOOLS) {
+    const image = `tools/${name}@sha256:${sha256(`${name} ${version}`).toString('hex')}`;
+    await kube.mergePatch(PROBE_TOOLS, `${name}-${version}`, { spec: { image } }, { namespace });
+  }
+  await until('the API knows the digests', () =>
+    TOOLS.every(([name, version]) => wired.deps.catalog().exactly(name, version) !== undefined),
+  );
+}
+
 export interface ApiFixture {
   url: string;
   token: string;

@@ -6,6 +6,13 @@ import type { WorkOutcome } from './work/pool.ts';
 import { processMetrics } from '../../platform/metrics/process.ts';
 import { readOne } from '../../platform/metrics/read_at_scrape.ts';
 
+/**
+ * How a look into the cache of results ended. absent: there is no result of an equal request; changed, unknown: the
+ * host named another file, or none; busy: the account asks too many hosts already; ended: the request, meanwhile.
+ */
+const CACHE_OUTCOMES = ['hit', 'absent', 'changed', 'unknown', 'busy', 'ended', 'failed'] as const;
+export type CacheOutcome = (typeof CACHE_OUTCOMES)[number];
+
 const SECONDS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 660];
 
 function countersOf(registry: Registry) {
@@ -39,6 +46,11 @@ function countersOf(registry: Registry) {
       ['job', 'outcome'],
     ),
     workSeconds: histogram('probeyard_api_work_seconds', 'Time of a piece of work in its thread', 'job'),
+    cache: counter(
+      'probeyard_api_cache_looks_total',
+      `Looks for a cached result of an equal request, by how they ended: ${CACHE_OUTCOMES.join(', ')}`,
+      ['outcome'],
+    ),
     overload: counter(
       'probeyard_api_overload_refused_total',
       'Calls that were answered 503 because the event loop was late: of accounts that use most, or of everybody',
@@ -93,6 +105,7 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
       count.work.inc({ job, outcome });
       if (outcome !== 'full' && outcome !== 'account-full') count.workSeconds.observe({ job }, ms / 1000);
     },
+    cacheAsked: (outcome: CacheOutcome): void => count.cache.inc({ outcome }),
     slowSocketClosed: (): void => count.slow.inc(),
     step: (name: 'open' | 'create' | 'answer', ms: number): void => count.steps.observe({ step: name }, ms / 1000),
   };

@@ -15,6 +15,7 @@ import type { Drain } from './health_routes.ts';
 import type { Issuers } from './sso/issuers.ts';
 import type { makeAccountRates } from './http/rate.ts';
 import type { makeHandOver } from './probe/job.ts';
+import type { ResultCache } from './probe/result_cache.ts';
 import type { makeObjectRoom, makeQueueRoom } from './probe/room.ts';
 import type { Metrics } from './api_metrics.ts';
 import type { TokenCache } from './http/token_cache.ts';
@@ -36,6 +37,7 @@ type OfApi = Pick<
   | 'onlyReturnsRaw'
   | 'maxQueued'
   | 'finishedMax'
+  | 'cacheEnabled'
   | 'memoryBudgetBytes'
 >;
 
@@ -50,6 +52,8 @@ export interface Settings extends OfApi {
   samplesUrl: string | null;
   /** How long a call of `/mcp` waits for the end of a request. Null: no `/mcp`. */
   mcpAnswerMs: number | null;
+  /** What an origin said of a file is taken for true for as long. */
+  cacheSeenMs: number;
   /** Additional time to wait for a request beyond queue and analysis: lost runners, failover, collecting. */
   graceMs: number;
 }
@@ -78,6 +82,8 @@ export interface Deps {
   standing: StandingOf;
   cluster: ReturnType<typeof newestSnapshot>;
   drain: Drain;
+  /** Results of equal requests. */
+  cache: ResultCache;
   handOver: ReturnType<typeof makeHandOver>;
   queueRoom: ReturnType<typeof makeQueueRoom>;
   objectRoom: ReturnType<typeof makeObjectRoom>;

@@ -158,6 +158,7 @@ const connect = (config: Config<'api'>, log: Logger, onConnected: () => void): P
 
 const MCP_ANSWER_MS = 45_000;
 const GRACE_MS = 60_000;
+const CACHE_SEEN_MS = 5_000;
 
 const wiringOf = (config: Config<'api'>, log: Logger, uploads: Uploads | undefined) => ({
   uploads,
@@ -175,6 +176,7 @@ const wiringOf = (config: Config<'api'>, log: Logger, uploads: Uploads | undefin
     ...foldersOf(config),
     samplesUrl: config.samplesUrl || null,
     mcpAnswerMs: config.mcp ? MCP_ANSWER_MS : null,
+    cacheSeenMs: CACHE_SEEN_MS,
     graceMs: GRACE_MS,
   },
 });

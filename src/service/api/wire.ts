@@ -7,6 +7,7 @@ import { SUBJECT, type Ended } from '../../platform/bus/messages.ts';
 import { PROBE_TOOLS, type KubeClient } from '../../platform/kube/client.ts';
 import type { ProbeJob } from '../../platform/kube/probe_job.ts';
 import { startReflector } from '../../platform/kube/reflector.ts';
+import { boxKeyBytes } from '../../platform/seal/box.ts';
 import { endedNotice } from '../result/ended_notice.ts';
 import { MemoryBudget } from '../result/memory_budget.ts';
 import { makePaces } from '../result/pace.ts';
@@ -21,11 +22,17 @@ import { connectionMetrics } from '../../platform/metrics/connections.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
 import { newestSnapshot } from './cluster/cluster_endpoint.ts';
 import { catalogOf, type Catalog } from './probe/tool_versions.ts';
+import type { CacheAsked } from './probe/cache_key.ts';
 import type { Deps, Settings, Uploads } from './deps.ts';
 import { makeDrain, type ReadyChecks } from './health_routes.ts';
 import { makeAccountRates } from './http/rate.ts';
 import { makeOverload } from './http/overload.ts';
+import { trustedContext } from '../../source/http/connect.ts';
+import { egressRoute } from '../../source/http/egress.ts';
+import { makeGuard } from '../../source/address/guard.ts';
+import { askIdentity } from '../../source/http/ask_identity.ts';
 import { announceTo, makeHandOver } from './probe/job.ts';
+import { type CacheDeps, ResultCache } from './probe/result_cache.ts';
 import { makeObjectRoom, makeQueueRoom, usualObjects } from './probe/room.ts';
 import { makeStanding } from './probe/standing.ts';
 import { makeMetrics } from './api_metrics.ts';
@@ -48,6 +55,43 @@ export interface Connections {
   uploads?: Uploads | undefined;
   processMetrics?: boolean;
 }
+
+const ASK_MS = 2_000;
+
+/** Asks hosts by the same rules as runners read from them, and on the same way out. */
+function askerOf({ allowSources, denyCidrs }: Settings, { egress, ca, lookup }: NonNullable<Connections['webhooks']>) {
+  const connect = {
+    verify: true,
+    context: trustedContext(ca),
+    egress: egress && egressRoute(egress),
+    timeoutMs: ASK_MS,
+    alpn: ['http/1.1'],
+  };
+  return ({ source, allow }: CacheAsked) => {
+    const guard = makeGuard({
+      allow: [...allowSources, ...allow],
+      denyExtra: denyCidrs,
+      ...(lookup ? { lookup } : {}),
+    });
+    return askIdentity(source, { ...connect, guard }, AbortSignal.timeout(ASK_MS));
+  };
+}
+
+const cacheOf = (
+  parts: Pick<CacheDeps, 'store' | 'waiting' | 'metrics' | 'log'>,
+  settings: Settings,
+  { webhooks = {}, accounts }: Pick<Connections, 'webhooks' | 'accounts'>,
+): ResultCache =>
+  new ResultCache({
+    ...parts,
+    seenMs: settings.cacheSeenMs,
+    ask: askerOf(settings, webhooks),
+    secret: () => (settings.cacheEnabled ? boxKeyBytes(accounts.boxKeys()).at(-1) : undefined),
+  });
+
+/** Issuers of single sign-on are reached like receivers of webhooks. */
+const fetchOf = ({ denyCidrs }: Settings, { webhooks = {}, accounts }: Pick<Connections, 'webhooks' | 'accounts'>) =>
+  issuerFetch({ ...webhooks, denyCidrs, allow: accounts.issuers.map(placeOfIssuer) });
 
 export type Wired = ReturnType<typeof wire>;
 
@@ -120,11 +164,10 @@ export function wire({
     },
   });
 
-  const toIssuers = { ...webhooks, denyCidrs: settings.denyCidrs, allow: accountSettings.issuers.map(placeOfIssuer) };
   const deps: Deps = {
     store,
     accounts,
-    issuers: makeIssuers(accountSettings, { fetch: issuerFetch(toIssuers), log }),
+    issuers: makeIssuers(accountSettings, { fetch: fetchOf(settings, { webhooks, accounts: accountSettings }), log }),
     kube,
     tokens,
     waiting,
@@ -141,6 +184,7 @@ export function wire({
     uploads,
     cluster: newestSnapshot({ bus, store, log }),
     drain: makeDrain(),
+    cache: cacheOf({ store, waiting, metrics, log }, settings, { webhooks, accounts: accountSettings }),
     catalog: () => (catalog ??= catalogOf(tools.list())),
     announce,
     handOver,

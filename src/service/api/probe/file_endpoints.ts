@@ -27,8 +27,8 @@ const answered: Response = {
   headers: {
     [IGNORED_HEADER]: {
       description:
-        'Fields that were accepted and ignored: unknown members of `mediastreamvalidator`, and ' +
-        '`mediastreamvalidator` itself if the source is not an HLS playlist.',
+        'Fields that were accepted and ignored: unknown members of `mediastreamvalidator`, ' +
+        '`mediastreamvalidator` itself if the source is not an HLS playlist, and `cache` where it has no effect.',
       schema: Type.String(),
     },
     ...POLICY_OUTCOME,
@@ -85,7 +85,9 @@ const FILE = byQueryAndBody({
 async function probe(deps: Deps, ctx: Context): Promise<void> {
   const fields = checkedBy(ProbeFileSchema, ctx);
   nameIgnored(ctx, takeIgnored(fields));
-  await runProbe(deps, ctx, await fileRequest(deps, ctx, fields));
+  const request = await fileRequest(deps, ctx, fields);
+  if (fields.cache.max_age !== null && !request.cache) nameIgnored(ctx, ['cache']);
+  await runProbe(deps, ctx, request);
 }
 
 export const fileByQuery = endpoint('GET /v1/probe/file', FILE.byQuery, probe);

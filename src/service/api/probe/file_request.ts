@@ -3,7 +3,7 @@
  * tools that it runs and that its response shows, and the `ProbeRequest` made of it.
  */
 import Type, { type Static } from 'typebox';
-import { MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
+import { MAX_TIMEOUT_MS, MOST_CACHE_AGE_S, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
 import { checksOf } from '../../../media/policy/needs.ts';
 import type { Policy } from '../../../media/policy/schema.ts';
 import { ffprobe } from '../../../media/tools/ffprobe.ts';
@@ -14,7 +14,7 @@ import { SCHEMES } from '../../../source/protocols/table.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid } from '../errors.ts';
 import { DESCRIBED_AS, FORM } from '../http/input/read_fields.ts';
-import type { Asker } from '../http/request_context.ts';
+import { type Asker, tokenOf } from '../http/request_context.ts';
 import {
   choice,
   closed,
@@ -23,8 +23,10 @@ import {
   nonEmpty,
   optionalChoice,
   optionalText,
+  optionalWhole,
   options,
 } from '../http/request_fields.ts';
+import { cacheAsked } from './cache_key.ts';
 import { probeRequest, type ProbeRequest } from './probe_request.ts';
 import { MAX_ADDRESS, SOURCE_FIELDS, timeFields } from './request_source.ts';
 import { askedPolicy, PolicyField } from '../policies/asked_policy.ts';
@@ -109,6 +111,19 @@ export const ProbeFileSchema = closed({
     },
     'The timeline.',
   ),
+  cache: options(
+    {
+      max_age: optionalWhole(
+        1,
+        MOST_CACHE_AGE_S,
+        'Answer with the result of an equal request of this account that read the same file at most so many seconds ' +
+          'ago; its host is asked whether the file has changed. Default: null, the file is read.',
+      ),
+    },
+    'Whether a result of an equal request may answer this one. Without effect, and named in `X-Ignored-Fields`, with ' +
+      'a sent file, `headers`, `cookies`, `credential`, keys of a bucket, playlists, streams, and addresses that ' +
+      'are not `http` or `https`.',
+  ),
   policy: PolicyField,
   webhook_url: optionalText(8192, 'POST only: the response is 202 at once, and the envelope is sent to this address.'),
   ...sections,
@@ -190,11 +205,12 @@ function bareType(fields: ProbeFile): { bareType?: string } {
   return only && formats ? { bareType: formats.mediaType(formats.of(fields[sectionOf(only)])) } : {};
 }
 
-/** A request without a timeline or content checks is the same as before there were any, to an idempotency key, too. */
-function asSent(fields: ProbeFile, tools: ProbeRequest['tools']): Omit<ProbeFile, 'timeline' | 'qc'> {
-  const { timeline, qc: checks, ...others } = fields;
+/** A request without one of these is the same as before there were any, to an idempotency key, too. */
+function asSent(fields: ProbeFile, tools: ProbeRequest['tools']): Omit<ProbeFile, 'timeline' | 'qc' | 'cache'> {
+  const { timeline, qc: checks, cache, ...others } = fields;
   return {
     ...others,
+    ...(cache.max_age === null ? {} : { cache }),
     ...(timeline.enabled ? { timeline } : {}),
     ...(tools.some(({ name }) => name === qc.name) ? { qc: checks } : {}),
   };
@@ -212,5 +228,9 @@ export async function fileRequest(deps: Deps, by: Asker, fields: ProbeFile): Pro
     ...bareType(fields),
   };
   const own = { kind: 'file', tools, report, response, policy, timeline: fields.timeline.enabled } as const;
-  return probeRequest(deps, by, asSent(fields, tools), own);
+  const request = probeRequest(deps, by, asSent(fields, tools), own);
+  const { max_age: maxAge } = fields.cache;
+  const secret = maxAge === null ? undefined : deps.cache.secret();
+  if (maxAge === null || secret === undefined) return request;
+  return { ...request, cache: cacheAsked(request, maxAge, { token: tokenOf(by), catalog: deps.catalog(), secret }) };
 }

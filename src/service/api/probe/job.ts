@@ -152,17 +152,21 @@ export async function announceTo(
 }
 
 /**
- * Has the job created. If that fails permanently, the row gets its end here, because no controller will ever see the
- * request.
+ * Has the job created, unless `cached` has an end for the request. If that fails permanently, the row gets its end
+ * here, because no controller will ever see the request.
  */
 export async function createOrEnd(
   deps: CreateDeps,
   request: { id: string; submittedAt: Date },
   job: ProbeJob,
   limits: { withinMs: number; signal: AbortSignal },
+  cached?: (signal: AbortSignal) => Promise<Ended | null>,
 ): Promise<Ended | null> {
-  const began = performance.now();
   try {
+    const end = await cached?.(limits.signal);
+    if (end) return end;
+    limits.signal.throwIfAborted();
+    const began = performance.now();
     if (!(await deps.announce(job))) {
       limits.signal.throwIfAborted();
       await createJob(deps.kube, job, limits);
@@ -192,8 +196,13 @@ export function makeHandOver(deps: CreateDeps) {
 
   return {
     /** Resolves when the job is created, or after a moment while it is still being retried. Never rejects. */
-    async start(request: { id: string; submittedAt: Date }, job: ProbeJob, withinMs: number): Promise<void> {
-      const creating: Promise<void> = createOrEnd(deps, request, job, { withinMs, signal: stopping.signal })
+    async start(
+      request: { id: string; submittedAt: Date },
+      job: ProbeJob,
+      withinMs: number,
+      cached?: (signal: AbortSignal) => Promise<Ended | null>,
+    ): Promise<void> {
+      const creating: Promise<void> = createOrEnd(deps, request, job, { withinMs, signal: stopping.signal }, cached)
         .then(
           () => {},
           (error: unknown) => {

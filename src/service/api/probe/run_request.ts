@@ -53,7 +53,7 @@ async function follow(
   deps: Deps,
   ctx: Context,
   request: OpenedRequest,
-  limits: ProbeRequest['limits'],
+  { limits, cache }: ProbeRequest,
 ): Promise<Ended> {
   const { drain, waiting, settings } = deps;
   const stop = new AbortController();
@@ -79,7 +79,8 @@ async function follow(
       void waiting.lookNow();
       return await end;
     }
-    creating = createOrEnd(deps, request, request.job, { withinMs: limits.queueTimeoutMs, signal: stop.signal });
+    const within = { withinMs: limits.queueTimeoutMs, signal: stop.signal };
+    creating = createOrEnd(deps, request, request.job, within, fromCache(deps, request, { limits, cache }));
     // A create without a response may still have created the job: then the job's end counts.
     return await Promise.race([end, creating.then((own) => own ?? end)]);
   } catch (error) {
@@ -91,6 +92,20 @@ async function follow(
     drain.over.removeEventListener('abort', drained);
   }
 }
+
+/** What is tried before the job is created; undefined if the cache has no part in the request. */
+const fromCache = (
+  { cache: results, settings }: Pick<Deps, 'cache' | 'settings'>,
+  request: OpenedRequest,
+  { limits, cache }: Pick<ProbeRequest, 'limits' | 'cache'>,
+) =>
+  cache &&
+  ((signal: AbortSignal): Promise<Ended | null> =>
+    results.endOf(request, cache, {
+      signal,
+      queueMs: limits.queueTimeoutMs,
+      endsWithinMs: limits.queueTimeoutMs + limits.timeoutMs + settings.graceMs,
+    }));
 
 async function stopped(deps: Deps, request: OpenedRequest, why: Why, creating: Promise<unknown>): Promise<Ended> {
   const mine = request.job !== null;
@@ -130,13 +145,14 @@ const isNoResult = ({ hasBody, status }: Pick<Ended, 'hasBody' | 'status'>): boo
  * Responds immediately. Returns an end that is not a result, for a repeat under the same key; null: the request is
  * accepted.
  */
-async function accept(deps: Deps, opened: OpenedRequest, { limits, upload }: ProbeRequest): Promise<Ended | null> {
+async function accept(deps: Deps, opened: OpenedRequest, request: ProbeRequest): Promise<Ended | null> {
+  const { limits, upload } = request;
   if (opened.job) {
     if (upload) {
       upload.kept = true;
       keepUpload(deps, opened.id, upload, limits);
     }
-    await deps.handOver.start(opened, opened.job, limits.queueTimeoutMs);
+    await deps.handOver.start(opened, opened.job, limits.queueTimeoutMs, fromCache(deps, opened, request));
     return null;
   }
   const [end] = await deps.store.endsFor([opened.id]);
@@ -192,7 +208,7 @@ export async function runProbe(deps: Deps, ctx: Context, request: ProbeRequest):
     const opened = await openRequest(deps, ctx, request, { ...named, waiter, idempotency });
     setRequestId(ctx, opened.id);
     if (opened.job) deps.queueRoom.opened(rootUserId);
-    const end = waits ? await follow(deps, ctx, opened, request.limits) : await accept(deps, opened, request);
+    const end = waits ? await follow(deps, ctx, opened, request) : await accept(deps, opened, request);
     if (end && idempotency && !opened.job && tries < TRIES && isNoResult(end)) {
       await deps.store.releaseKey(tokenOf(ctx).id, idempotency.key, opened.id);
       continue;
