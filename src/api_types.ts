@@ -171,7 +171,7 @@ export interface ClusterTerm {
 
 export interface ClusterPool {
   name: string;
-  kinds: Array<Kind>;
+  kinds: Array<'file' | 'msv' | 'c2pa' | 'compare'>;
   ready: number;
   untouched: number;
   busy: number;
@@ -365,6 +365,11 @@ export interface OriginUse {
   ms: number;
 }
 
+export interface FromCache {
+  request_id?: string;
+  age: number;
+}
+
 export interface Metadata {
   request_id: string;
   queue_time: number;
@@ -376,6 +381,7 @@ export interface Metadata {
     c2pa?: OriginUse;
     qc?: OriginUse;
   };
+  cache?: FromCache;
 }
 
 export interface ToolResult {
@@ -956,6 +962,7 @@ export interface SingleMetadata {
     c2pa?: OriginUse;
     qc?: OriginUse;
   };
+  cache?: FromCache;
   duration: number;
   usage: number;
 }
@@ -1296,7 +1303,7 @@ export interface PolicyEvaluation {
   }>;
 }
 
-export type Kind = 'file' | 'msv' | 'c2pa' | 'compare';
+export type Kind = 'file' | 'msv' | 'c2pa' | 'compare' | 'cached';
 
 export type LogState = 'success' | 'error' | 'with-errors';
 
@@ -1816,6 +1823,9 @@ export interface Calls {
       inject_json?: boolean;
       timeline?: {
         enabled?: boolean;
+      };
+      cache?: {
+        max_age?: number | null;
       };
       policy?: string | Record<string, unknown> | null;
       webhook_url?: string | null;
@@ -2341,6 +2351,7 @@ export interface Calls {
             msv: number;
             c2pa: number;
             compare: number;
+            cached: number;
             success: number;
             'with-errors': number;
             error: number;
@@ -2388,6 +2399,7 @@ export const KINDS = [
   'msv',
   'c2pa',
   'compare',
+  'cached',
 ] as const satisfies readonly Kind[];
 
 export const LOG_STATES = [
