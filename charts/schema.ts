@@ -215,6 +215,7 @@ const VALUES: TSchema = object({
     'maxBytes',
     'roomBytes',
   ]),
+  cache: object({ enabled: flag }),
   api: object(
     {
       ...deployment,

@@ -103,6 +103,7 @@ describe("product with the chart's settings", function () {
     const plain = loadConfig('api', environmentOf(container(render({}), 'api')));
     assert.deepEqual([plain.onlyReturnsRaw, limitsOf(plain)], [false, DEFAULT_LIMITS]);
     assert.deepEqual([api.console, plain.console], [false, true]);
+    assert.deepEqual([api.cacheEnabled, plain.cacheEnabled], [false, true]);
     assert.deepEqual(
       [
         [api.mostSubUsers, api.mostTokens],

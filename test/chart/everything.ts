@@ -17,6 +17,7 @@ export const EVERYTHING = {
     extraEnv: [{ name: 'A', value: 'b' }],
     service: { type: 'NodePort', nodePort: 30_080, annotations: { e: 'f' } },
   },
+  cache: { enabled: false },
   controller: { priorityClassName: 'high', extraEnv: [{ name: 'A', value: 'b' }], nodeSelector: { disk: 'ssd' } },
   accounts: {
     maxSubUsers: 20,

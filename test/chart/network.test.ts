@@ -312,10 +312,13 @@ describe('chart: egress of the API', function () {
       [true, false, false],
     );
   });
-  it('and that of runners do not allow what the other may reach', () => {
+  it('has the origins of runners while results are cached, and that of runners no receivers', () => {
     const place = { allow: [{ cidr: '10.88.0.1/32' }] };
     for (const [name, values, open] of [
-      ['probeyard-api', { sources: place }, false],
+      ['probeyard-api', { sources: place, cache: { enabled: false } }, false],
+      ['probeyard-api', { sources: place, cache: null }, false],
+      // It asks origins whether a file has changed.
+      ['probeyard-api', { sources: place }, true],
       ['probeyard-runner', { webhooks: place }, false],
       ['probeyard-runner', { sources: place }, true],
     ] as const)

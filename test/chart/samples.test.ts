@@ -55,7 +55,7 @@ describe('chart: samples', function () {
     assert.deepEqual(config.noProxy, [...EVERYTHING.sources.noProxy, HOST]);
   });
 
-  it('runners may reach their pod, and nothing but runners may', () => {
+  it('runners and the API may reach their pod, and nothing else may', () => {
     const objects = render(SAMPLES);
     const labels = { 'app.kubernetes.io/component': 'samples', 'app.kubernetes.io/instance': 'probeyard' };
     const egress = only(objects, 'NetworkPolicy', 'probeyard-runner')['spec'].egress as {
@@ -84,6 +84,15 @@ describe('chart: samples', function () {
               {
                 namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'probeyard-runners' } },
                 podSelector: { matchLabels: { 'app.kubernetes.io/component': 'runner' } },
+              },
+              {
+                podSelector: {
+                  matchLabels: {
+                    'app.kubernetes.io/component': 'api',
+                    'app.kubernetes.io/instance': 'probeyard',
+                    'app.kubernetes.io/name': 'probeyard',
+                  },
+                },
               },
             ],
           },
