@@ -316,6 +316,33 @@ describe('probeyard', function () {
     assert.match(await printed(0, 'result', id!), /BIT RATE OVER TIME/);
   });
 
+  it('probe: --cache reads a file once, and again once it has changed', async () => {
+    const place = mkdtempSync(join(folder, 'cached-'));
+    copyFileSync(join(fixtures, 'tiny.mp4'), join(place, 'film.mp4'));
+    const { url, requests } = await here.origin(place);
+    const probe = (...more: string[]) => json('probe', `${url}/film.mp4`, '--cache', '1h', ...more);
+    const first = await probe();
+    assert.deepEqual([first.success, first.metadata.cache], [true, undefined]);
+    const read = requests.length;
+    const second = await probe();
+    assert.equal(second.metadata.cache.request_id, first.metadata.request_id);
+    assert.deepEqual(second.probe_report, first.probe_report);
+    assert.ok(requests.slice(read).every(({ range }) => range === 'bytes=0-0'));
+    assert.match(
+      await printed(0, 'probe', `${url}/film.mp4`, '--cache', '7d'),
+      /^request \S+, from the cache, read \d+s ago, read /m,
+    );
+    const policed = await probe('-p', file('cached.yaml', H264));
+    assert.deepEqual([policed.policy.outcome, policed.metadata.cache], ['pass', undefined]);
+    const again = await probe('-p', file('cached.yaml', H264));
+    assert.deepEqual([again.policy, again.metadata.cache.request_id], [policed.policy, policed.metadata.request_id]);
+    assert.ok(JSON.stringify(await json('log', '--type', 'cached')).includes(second.metadata.request_id));
+    writeFileSync(join(place, 'film.mp4'), readFileSync(join(fixtures, 'tiny.mp4')));
+    // What its host said moments ago is taken for true.
+    await until('the file is read again', async () => (await probe()).metadata.cache === undefined);
+    assert.match(await fails(2, 'probe', film, '--cache', '31d'), /--cache: must be from 1s to 30d/);
+  });
+
   it('timeline: of a source, and of a request on record', async () => {
     const head = /^STREAM +TYPE +CODEC +TIME +MEAN +HIGHEST +KEY FRAMES +BIT RATE OVER TIME$/m;
     assert.match(await printed(0, 'timeline', film), head);

@@ -3,6 +3,7 @@
  * runs beside it as a process of its own.
  */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -133,7 +134,7 @@ async function unpackTools(wanted: Awaited<ReturnType<typeof imagesOf>>, directo
       return {
         tool,
         version,
-        image: `tools/${tool}:${version}`,
+        image: `tools/${tool}@sha256:${createHash('sha256').update(version).digest('hex')}`,
         latest,
         command: entry.command.map((part) => part.replaceAll('{root}', place)),
       };

@@ -3,7 +3,7 @@ import type { Command, Option } from '../command.ts';
 import { DOCTOR } from '../kubectl/kubectl_commands.ts';
 import { KINDS, LOG_STATES, POLICY_STATES, SECTIONS } from '../../api_types.ts';
 import { REPORT } from '../output/for_ci.ts';
-import { oneOf, PARALLEL, SET, TIMES, VERSIONS } from './request_options.ts';
+import { CACHE, oneOf, PARALLEL, SET, TIMES, VERSIONS } from './request_options.ts';
 
 const ADDRESSES = 'address of a file, playlist or stream: https, s3, ftp, rtmp, rtsp, srt …';
 const URL_ = { name: 'URL', help: ADDRESSES } as const;
@@ -62,6 +62,7 @@ export const COMMANDS: readonly Command[] = [
       POLICY,
       { name: 'timeline', help: 'also read bit rate, key frames and gaps over time: reads the whole file' },
       { name: 'qc', help: 'also decode pictures and sound, and check them: reads the whole file' },
+      CACHE,
       SET,
       ...TIMES,
       PARALLEL,
@@ -86,6 +87,10 @@ export const COMMANDS: readonly Command[] = [
         line: 'probeyard probe film.mp4 --only qc --timeout 10m',
       },
       {
+        does: 'without reading a file again that has not changed within a day',
+        line: 'xargs probeyard probe --cache 1d -o json < addresses.txt',
+      },
+      {
         does: 'every frame of the first video stream',
         line:
           'probeyard probe https://media.example.com/film.mp4 --only ffprobe --set ffprobe.show_frames=true ' +
@@ -107,6 +112,7 @@ export const COMMANDS: readonly Command[] = [
       { name: 'fail-on', value: 'LEVEL', values: ['fail', 'warn'], help: 'warn: warnings fail, too; default: fail' },
       REPORT,
       ...VERSIONS,
+      CACHE,
       SET,
       ...TIMES,
       PARALLEL,

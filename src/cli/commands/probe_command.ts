@@ -10,7 +10,7 @@ import { submit, type Fields } from '../follow_request.ts';
 import { givenSource, type GivenSource, givenSources, memberOf } from '../given_source.ts';
 import { writeAnswer, writeReport, yamlText } from '../output/write_answer.ts';
 import { envelopeText } from '../output/envelope_text.ts';
-import { times, versions, withFields } from './request_options.ts';
+import { cached, times, versions, withFields } from './request_options.ts';
 import { inOrder, worst, type Outcome } from './several.ts';
 
 // What `--policy` names: a saved policy, or a file that holds one.
@@ -51,6 +51,7 @@ export async function fileRequest(invocation: Invocation): Promise<Fields> {
     {
       ...times(invocation),
       ...versions(invocation),
+      ...cached(invocation),
       ...(only === undefined ? {} : { only }),
       ...(invocation.has('timeline') ? { timeline: { enabled: true } } : {}),
       ...(invocation.has('qc') ? { qc: { enabled: true } } : {}),

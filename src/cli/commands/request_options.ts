@@ -58,6 +58,22 @@ function valueOf(text: string): unknown {
   }
 }
 
+export const CACHE: Option = {
+  name: 'cache',
+  value: 'TIME',
+  help: 'take the result of an equal request that read the same file at most so long ago: 10m, 1h, 7d',
+};
+const DAY_MS = 86_400_000;
+
+/** How old the result may be, in seconds. */
+export function cached({ text }: Given): { cache?: { max_age: number } } {
+  const age = text('cache');
+  if (age === undefined) return {};
+  const ms = milliseconds('cache', age);
+  if (ms < 1_000 || ms > 30 * DAY_MS) throw usage('--cache: must be from 1s to 30d');
+  return { cache: { max_age: Math.floor(ms / 1_000) } };
+}
+
 /** The fields of `--set`, over those that other options gave. */
 export function withFields(fields: Record<string, unknown>, { texts }: Given): Record<string, unknown> {
   const made = new Map(Object.entries(fields));

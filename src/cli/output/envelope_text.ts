@@ -6,7 +6,7 @@ import { reasonText } from '../exits.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { bytes } from '../../base/scaled.ts';
 import { qcText } from './qc_text.ts';
-import { type Colour, duration, paint, several, tableText } from './text_table.ts';
+import { ageOf, type Colour, duration, paint, several, tableText } from './text_table.ts';
 
 // The verdict of a policy, for people.
 
@@ -84,7 +84,8 @@ export function envelopeText(terminal: Terminal, source: string, envelope: Envel
   if (envelope.timeline?.success === false)
     parts.push(`${paint(terminal, 'red', 'failed')} timeline: ${oneLine(reasonText(envelope.timeline))}\n`);
   if (envelope.policy) parts.push(verdictText(terminal, envelope.policy));
-  const { request_id: id, queue_time: queued, io_usage: read } = envelope.metadata;
-  parts.push(paint(terminal, 'dim', `request ${id}, queued ${duration(queued)}, read ${bytes(read)}`), '\n');
+  const { request_id: id, queue_time: queued, io_usage: read, cache } = envelope.metadata;
+  const how = cache ? `from the cache, read ${ageOf(cache.age)} ago` : `queued ${duration(queued)}`;
+  parts.push(paint(terminal, 'dim', `request ${id}, ${how}, read ${bytes(read)}`), '\n');
   return parts.join('');
 }

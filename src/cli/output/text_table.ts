@@ -6,7 +6,10 @@ export { bitRate, duration, several } from '../../base/scaled.ts';
 /** How long ago, as kubectl says it. */
 export function age(since: string, now = Date.now()): string {
   const seconds = Math.max(0, Math.round((now - Date.parse(since)) / 1_000));
-  if (Number.isNaN(seconds)) return '';
+  return Number.isNaN(seconds) ? '' : ageOf(seconds);
+}
+
+export function ageOf(seconds: number): string {
   if (seconds < 120) return `${seconds}s`;
   if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`;
   return seconds < 172_800 ? `${Math.floor(seconds / 3_600)}h` : `${Math.floor(seconds / 86_400)}d`;
