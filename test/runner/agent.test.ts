@@ -75,6 +75,16 @@ describe('agent', function () {
     assert.deepEqual([rig.beats.at(-1)?.jobsDone, rig.beats.at(-1)?.tenant], [1, 'account/1']);
   });
 
+  it('names no identity of a file of which a run failed', async () => {
+    for (const [end, named] of [
+      ["echo '{}'", true],
+      ['exit 1', false],
+    ] as const) {
+      const { body } = await rig.run(rig.go([rig.script(`/usr/bin/curl -s -o /dev/null "$address"; ${end}`)]));
+      assert.equal(body.identity !== undefined, named, end);
+    }
+  });
+
   it('prepares a source before the go order, and reads nothing twice', async () => {
     let requests = 0;
     const serve = rig.serve;
