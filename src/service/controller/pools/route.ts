@@ -8,7 +8,8 @@ import type { ProbePool, ProbePoolSpec } from '../../../platform/kube/probe_pool
 /** What a pool is chosen by. */
 export interface Routed {
   kind: Kind;
-  account: number;
+  /** Undefined: of any account. */
+  account: number | undefined;
   /** Of the ProbeJob. */
   labels: Readonly<Record<string, string>> | undefined;
 }
@@ -19,26 +20,13 @@ export const inOrder = (pools: Iterable<ProbePool>): ProbePool[] =>
       (other.spec.priority ?? 0) - (one.spec.priority ?? 0) || (one.metadata.name < other.metadata.name ? -1 : 1),
   );
 
-type Serves = ProbePoolSpec['serves'];
-
-const serves = ({ kinds, accounts, labels = {} }: Serves, job: Routed): boolean =>
+const serves = ({ kinds, accounts, labels = {} }: ProbePoolSpec['serves'], job: Routed): boolean =>
   kinds.includes(job.kind) &&
-  (accounts?.includes(job.account) ?? true) &&
+  (accounts === undefined || (job.account !== undefined && accounts.includes(job.account))) &&
   Object.entries(labels).every(([name, value]) => job.labels?.[name] === value);
 
 export const routeOf = (pools: readonly ProbePool[], job: Routed): ProbePool | undefined =>
   pools.find(({ spec }) => serves(spec.serves, job));
-
-/** Whether a pool serves each job of this kind and account that has these labels; undefined: of any account. */
-const servesAll = (
-  { kinds, accounts, labels = {} }: Serves,
-  kind: Kind,
-  account: number | undefined,
-  given: Readonly<Record<string, string>>,
-): boolean =>
-  kinds.includes(kind) &&
-  (accounts === undefined || (account !== undefined && accounts.includes(account))) &&
-  Object.entries(labels).every(([name, value]) => given[name] === value);
 
 /** The pools that take every job of this one before it; undefined if a job can reach it. */
 export function shadowsOf(pools: readonly ProbePool[], { metadata, spec }: ProbePool): string[] | undefined {
@@ -48,7 +36,7 @@ export function shadowsOf(pools: readonly ProbePool[], { metadata, spec }: Probe
   );
   const { kinds, accounts = [undefined], labels = {} } = spec.serves;
   const takers = kinds.flatMap((kind) =>
-    accounts.map((account) => before.find((one) => servesAll(one.spec.serves, kind, account, labels))?.metadata.name),
+    accounts.map((account) => routeOf(before, { kind, account, labels })?.metadata.name),
   );
   const names = takers.filter((name) => name !== undefined);
   return names.length === takers.length ? [...new Set(names)] : undefined;
