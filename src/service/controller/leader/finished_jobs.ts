@@ -6,6 +6,7 @@
  */
 import { keyOf, PROBE_JOBS, type KubeClient } from '../../../platform/kube/client.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import { getOrMake } from '../../../base/get_or_make.ts';
 import type { Logger } from '../../../base/log.ts';
 import { isBeingDeleted } from './job_status.ts';
 
@@ -106,12 +107,10 @@ export class FinishedJobs {
     const kept = `${namespace}/${suffix}`;
     for (const [one, { jobs, since }] of this.#open)
       if (jobs === BATCH_JOBS || performance.now() - since > BATCH_MS) this.#open.delete(one);
-    let open = this.#open.get(kept);
-    if (!open) {
+    const open = getOrMake(this.#open, kept, () => {
       this.#number += 1;
-      open = { id: `${this.#deps.epoch}-${this.#number}${suffix}`, jobs: 0, since: performance.now() };
-      this.#open.set(kept, open);
-    }
+      return { id: `${this.#deps.epoch}-${this.#number}${suffix}`, jobs: 0, since: performance.now() };
+    });
     open.jobs += 1;
     return open.id;
   }
@@ -124,13 +123,11 @@ export class FinishedJobs {
     const id = status?.batch;
     if (id === undefined) return;
     if (this.#batchOf.get(key) !== this.#batches.get(id)) this.#forget(key);
-    let batch = this.#batches.get(id);
-    if (!batch) {
+    const batch = getOrMake(this.#batches, id, () => {
       // The one before is complete.
       this.#deleteDue();
-      batch = { id, namespace: metadata.namespace ?? '', jobs: new Set(), completedAt: 0, tryAt: 0 };
-      this.#batches.set(id, batch);
-    }
+      return { id, namespace: metadata.namespace ?? '', jobs: new Set<string>(), completedAt: 0, tryAt: 0 };
+    });
     batch.jobs.add(key);
     batch.completedAt = Math.max(batch.completedAt, Date.parse(status?.completedAt ?? '') || this.#deps.now());
     this.#batchOf.set(key, batch);

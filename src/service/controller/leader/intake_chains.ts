@@ -3,6 +3,7 @@
  * Postgres or the API server holds up nobody else's. Jobs created by hand in the release's namespace are a chain of
  * their own.
  */
+import { getOrMake } from '../../../base/get_or_make.ts';
 import { makeTurns } from '../../../base/turns.ts';
 
 /** Jobs in intake at once, one of each chain. They share the connections to Postgres with the results. */
@@ -25,14 +26,10 @@ export class IntakeChains {
    * begins; neither may fail.
    */
   add(token: number | string, account: number | undefined, open: () => Promise<void>, work: () => Promise<void>): void {
-    const of = this.#tokens.get(token) ?? {
-      chain: account === undefined ? `token ${token}` : `account ${account}`,
-      jobs: 0,
-    };
-    this.#tokens.set(token, of);
+    const chain = account === undefined ? `token ${token}` : `account ${account}`;
+    const of = getOrMake(this.#tokens, token, () => ({ chain, jobs: 0 }));
     of.jobs += 1;
-    const ends = this.#ends.get(of.chain) ?? [];
-    this.#ends.set(of.chain, ends);
+    const ends = getOrMake(this.#ends, of.chain, () => []);
     const before = ends.at(-1) ?? Promise.resolve();
     const room = (ends.length < AHEAD ? undefined : ends.shift()) ?? Promise.resolve();
     const opened = room.then(open);

@@ -10,6 +10,7 @@ import type { ProbeJob, ProbeJobStatus, Reason, WaitingCause } from '../../../pl
 import type { ToolName } from '../../../media/tools/table.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
 import { Fifo } from '../../../base/fifo.ts';
+import { getOrMake } from '../../../base/get_or_make.ts';
 import { nameOf, type JobKey } from '../served_namespaces.ts';
 
 const changeOf =
@@ -197,9 +198,7 @@ class WaitingCalls {
   size = 0;
 
   push(account: number | undefined, start: () => void): void {
-    let calls = this.#byAccount.get(account);
-    if (!calls) this.#byAccount.set(account, (calls = new Fifo()));
-    calls.push(start);
+    getOrMake(this.#byAccount, account, () => new Fifo()).push(start);
     this.size++;
   }
 

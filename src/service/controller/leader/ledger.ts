@@ -8,6 +8,8 @@
  * behind it. Slots are counted over all pools.
  */
 import { Fifo } from '../../../base/fifo.ts';
+import { getOrMake } from '../../../base/get_or_make.ts';
+import { Tally } from '../../../base/tally.ts';
 import type { JobKey } from '../served_namespaces.ts';
 
 export interface Entry {
@@ -58,21 +60,17 @@ export class Ledger<E extends Entry> {
    */
   #turns = new Map<string, Set<number>>();
   #waiting = new Map<string, E>();
-  #waitingByPool = new Map<string, number>();
+  #waitingByPool = new Tally<string>();
   #holders = new Map<string, Entry>();
   #isWaiting = (entry: E): boolean => this.#waiting.get(entry.key) === entry;
 
   #account(id: number): Account {
-    let account = this.#accounts.get(id);
-    if (!account) this.#accounts.set(id, (account = { id, ...NO_JOBS, turns: new Map(), served: new Set() }));
-    return account;
+    return getOrMake(this.#accounts, id, () => ({ id, ...NO_JOBS, turns: new Map(), served: new Set() }));
   }
 
   #token(id: number, accountId: number): Token<E> {
-    let token = this.#tokens.get(id);
-    if (!token)
-      this.#tokens.set(id, (token = { id, ...NO_JOBS, account: this.#account(accountId), queues: new Map() }));
-    return token;
+    const account = this.#account(accountId);
+    return getOrMake(this.#tokens, id, () => ({ id, ...NO_JOBS, account, queues: new Map() }));
   }
 
   #forgetIfIdle(token: Token<E>): void {
@@ -84,7 +82,7 @@ export class Ledger<E extends Entry> {
   #countWaiting(token: Token<E>, pool: string, by: 1 | -1): void {
     token.waiting += by;
     token.account.waiting += by;
-    this.#waitingByPool.set(pool, this.waitingIn(pool) + by);
+    this.#waitingByPool.add(pool, by);
   }
 
   #countHeld(token: Token<E>, by: 1 | -1): void {
@@ -99,16 +97,12 @@ export class Ledger<E extends Entry> {
   #intoTurn(token: Token<E>, pool: string): void {
     const { account } = token;
     if (token.held >= token.limit || (token.queues.get(pool)?.size ?? 0) === 0) return;
-    let within = account.turns.get(pool);
-    if (!within) account.turns.set(pool, (within = new Set()));
-    within.add(token.id);
+    getOrMake(account.turns, pool, () => new Set()).add(token.id);
     if (account.held < account.limit) this.#accountIntoTurn(account, pool);
   }
 
   #accountIntoTurn(account: Account, pool: string): void {
-    let turn = this.#turns.get(pool);
-    if (!turn) this.#turns.set(pool, (turn = new Set()));
-    turn.add(account.id);
+    getOrMake(this.#turns, pool, () => new Set()).add(account.id);
   }
 
   /** A slot became free or a limit was raised: entries that left the turns at a limit return at the end. */
@@ -129,7 +123,7 @@ export class Ledger<E extends Entry> {
     return this.#holders.size;
   }
   waitingIn(pool: string): number {
-    return this.#waitingByPool.get(pool) ?? 0;
+    return this.#waitingByPool.of(pool);
   }
   isWaiting(key: string): boolean {
     return this.#waiting.has(key);
@@ -159,9 +153,7 @@ export class Ledger<E extends Entry> {
   enqueue(entry: E, limits: SlotLimits): void {
     if (this.#waiting.has(entry.key) || this.#holders.has(entry.key)) return;
     const token = this.#token(entry.token, entry.account);
-    let queue = token.queues.get(entry.pool);
-    if (!queue) token.queues.set(entry.pool, (queue = new Fifo()));
-    queue.push(entry);
+    getOrMake(token.queues, entry.pool, () => new Fifo()).push(entry);
     this.#countWaiting(token, entry.pool, 1);
     this.#waiting.set(entry.key, entry);
     this.setLimits(entry.token, limits);
@@ -307,8 +299,8 @@ export class Ledger<E extends Entry> {
   }
 
   /** Accounts that have jobs. */
-  *accounts(): Iterable<{ id: number; waiting: number; held: number; limit: number }> {
-    for (const { id, waiting, held, limit } of this.#accounts.values()) yield { id, waiting, held, limit };
+  accounts(): Iterable<Readonly<Counts & { id: number }>> {
+    return this.#accounts.values();
   }
 
   /** The first job of each queue, whether it may start or not. The oldest waiting job is one of them. */
@@ -321,7 +313,7 @@ export class Ledger<E extends Entry> {
   }
 
   /** All waiting jobs, oldest first, for conditions and for the demand by tenant. */
-  *waitingEntries(): Iterable<E> {
-    yield* this.#waiting.values();
+  waitingEntries(): Iterable<E> {
+    return this.#waiting.values();
   }
 }

@@ -7,6 +7,7 @@ import type { NamedCredential } from '../../../base/source_settings.ts';
 import type { Identities } from '../../../platform/identity/identities.ts';
 import type { EventRecorder } from '../../../platform/kube/events.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import { getOrMake } from '../../../base/get_or_make.ts';
 import { requestFields } from '../../../base/log.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import { fullBucket, refill, take as takeOne, type Bucket } from '../../../base/token_bucket.ts';
@@ -195,8 +196,7 @@ export class TermState {
     if (!this.ready) return true;
     const { byHandPerMinute } = this.deps.config;
     const pace = { perSecond: byHandPerMinute / 60, burst: byHandPerMinute };
-    const rate = this.#byHandRates.get(namespace) ?? fullBucket(pace, now());
-    this.#byHandRates.set(namespace, rate);
+    const rate = getOrMake(this.#byHandRates, namespace, () => fullBucket(pace, now()));
     refill(rate, pace, now());
     return takeOne(rate);
   }

@@ -7,6 +7,7 @@
  * slower. Where starts take long, for whatever reason, fewer begin at once.
  */
 import { HEARTBEAT_MS, RUNNER_PROTOCOL } from '../../../platform/bus/messages.ts';
+import { Tally } from '../../../base/tally.ts';
 import { MAX_LIFE } from '../../../platform/bus/runner_id.ts';
 import type { ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
 import { holderOf, isReturning, lifeBegan, type Holder, type Runner } from './runners.ts';
@@ -238,11 +239,9 @@ export class Shares {
   readonly jobs: ReadonlyMap<Holder, number>;
   /** Whether every waiting account already holds runners. */
   readonly isGrowing: boolean;
-  /** Runners held by any account. */
-  bound = 0;
   readonly #draft: Draft;
   readonly #tenants: ReadonlySet<string>;
-  readonly #held = new Map<Holder, number>();
+  readonly #held = new Tally<Holder>();
   /** Number of waiting accounts by how many runners they hold: 2,000 of them are not searched for each other. */
   readonly #waitingWith: number[];
 
@@ -265,21 +264,25 @@ export class Shares {
 
   count(holder: Holder | undefined, by: 1 | -1): void {
     if (holder === undefined) return;
-    const had = this.#held.get(holder) ?? 0;
-    this.#held.set(holder, had + by);
-    this.bound += by;
+    const had = this.#held.of(holder);
+    this.#held.add(holder, by);
     if (!this.jobs.has(holder)) return;
     this.#waitingWith[had]! -= 1;
     this.#waitingWith[had + by] = (this.#waitingWith[had + by] ?? 0) + 1;
   }
 
   heldBy(holder: Holder | undefined): number {
-    return holder === undefined ? 0 : (this.#held.get(holder) ?? 0);
+    return holder === undefined ? 0 : this.#held.of(holder);
+  }
+
+  /** Runners held by any account. */
+  get bound(): number {
+    return this.#held.total;
   }
 
   /** Whether several accounts hold runners. */
   get isShared(): boolean {
-    return [...this.#held.values()].filter((held) => held > 0).length > 1;
+    return this.#held.size > 1;
   }
 
   /** The fewest runners that another waiting account holds. */

@@ -13,6 +13,7 @@ import {
 import { RUNNER_PHASES, type RunnerState } from '../../../platform/bus/runner_phase.ts';
 import { conditionOf, isAvailable, isDegraded, stamp } from '../../../platform/kube/conditions.ts';
 import type { LeaseTerm } from '../../../platform/kube/lease_record.ts';
+import { getOrMake } from '../../../base/get_or_make.ts';
 import { printable } from '../../../base/printable.ts';
 import { byNewest } from '../../../base/version_order.ts';
 import type { ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
@@ -62,8 +63,7 @@ const NOBODY: Counts = { starting: 0, idle: 0, busy: 0, draining: 0, ending: 0, 
 function countRunners(runners: Iterable<Runner>): Map<string, Counts> {
   const byPool = new Map<string, Counts>();
   for (const runner of runners) {
-    let counts = byPool.get(runner.pool);
-    if (!counts) byPool.set(runner.pool, (counts = { ...NOBODY }));
+    const counts = getOrMake(byPool, runner.pool, () => ({ ...NOBODY }));
     const state = runnerState(runner);
     counts[state] += 1;
     if (state === 'idle' && runner.tenant === undefined) counts.untouched += 1;
@@ -158,7 +158,7 @@ export function stateOfTool(tool: ProbeTool): SnapshotTool['state'] {
 /** Versions that need attention first. */
 const byNeed = (a: ProbeTool, b: ProbeTool): number =>
   TOOL_STATES.indexOf(stateOfTool(b)) - TOOL_STATES.indexOf(stateOfTool(a)) ||
-  (a.spec.tool < b.spec.tool ? -1 : a.spec.tool > b.spec.tool ? 1 : 0) ||
+  byText(a.spec.tool, b.spec.tool) ||
   byNewest(a.spec.version, b.spec.version);
 
 function shownTool(tool: ProbeTool): SnapshotTool {

@@ -3,7 +3,9 @@ import type { SnapshotDependency, SnapshotEvent } from '../../../platform/bus/cl
 import { PROBE_JOBS, PROBE_TOOLS } from '../../../platform/kube/client.ts';
 import { stamp } from '../../../platform/kube/conditions.ts';
 import type { EventRecorder } from '../../../platform/kube/events.ts';
+import { getOrMake } from '../../../base/get_or_make.ts';
 import { printable } from '../../../base/printable.ts';
+import { Tally } from '../../../base/tally.ts';
 import type { Reason } from '../../../platform/kube/probe_job.ts';
 
 const MOST_EVENTS = 100;
@@ -20,7 +22,7 @@ export type Recent = ReturnType<typeof makeRecent>;
 export function makeRecent(now: () => number) {
   /** Ordered by last occurrence. */
   const kept = new Map<string, SnapshotEvent>();
-  const endedPods = new Map<string, Map<string, number>>();
+  const endedPods = new Map<string, Tally<string>>();
   const states = new Map<SnapshotDependency['name'], SnapshotDependency>();
 
   function note(kind: string, object: string, reason: string, message: string): void {
@@ -36,8 +38,8 @@ export function makeRecent(now: () => number) {
    * Of the most frequent kind, so that an account whose jobs all fail cannot displace the events of pools and tools.
    */
   function forgetOne(): void {
-    const counts = new Map<string, number>();
-    for (const { kind } of kept.values()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    const counts = new Tally<string>();
+    for (const { kind } of kept.values()) counts.add(kind);
     const [most] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
     for (const [key, { kind }] of kept)
       if (kind === most) {
@@ -77,9 +79,7 @@ export function makeRecent(now: () => number) {
       if (LOST.has(reason)) recent.jobsLost += 1;
     },
     podEnded(pool: string, pod: string, why: string): void {
-      const counts = endedPods.get(pool) ?? new Map<string, number>();
-      endedPods.set(pool, counts);
-      counts.set(why, (counts.get(why) ?? 0) + 1);
+      getOrMake(endedPods, pool, () => new Tally()).add(why);
       if (FAILED_PODS.has(why)) note('Pod', pod, 'Ended', `runner of pool ${pool} ended: ${why}`);
     },
     /** Records whether each dependency responded just now. */
