@@ -6,6 +6,7 @@
 import { RUNNER_PROTOCOL, type Heartbeat } from '../../src/platform/bus/messages.ts';
 import { planPool, type PoolView } from '../../src/service/controller/pools/plan.ts';
 import { Runners, type Runner } from '../../src/service/controller/pools/runners.ts';
+import { facts } from '../../test/controller/runner_fixture.ts';
 import { inWords, undisturbed } from '../undisturbed.ts';
 
 const runs = Number(process.argv[2] ?? 40);
@@ -48,10 +49,7 @@ function poolOf({ runners, holders }: Size): Runners {
   const pool = new Runners();
   for (let index = 0; index < runners; index++) {
     const uid = `u${index}`;
-    pool.pod(
-      { uid, pod: `p${index}`, pool: POOL, generation: 'g', deleting: false, ended: false, node: 'n' },
-      NOW - 9_000,
-    );
+    pool.pod(facts(uid, { pod: `p${index}`, pool: POOL, generation: 'g', node: 'n' }), NOW - 9_000);
     pool.bind(uid, `a:${index % holders}`, index % holders);
     pool.heartbeat(beat(index, index % 10 === 0 ? 'idle' : 'running', 3), NOW - 500);
   }

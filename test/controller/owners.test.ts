@@ -5,6 +5,7 @@ import { Runners } from '../../src/service/controller/pools/runners.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import type { ReuseScope } from '../../src/platform/kube/probe_pool.ts';
 import type { TokenRecord } from '../../src/platform/store/records.ts';
+import { facts } from './runner_fixture.ts';
 
 const record = (id: number) => ({ id, rootUserId: id * 10 }) as TokenRecord;
 const job = (uid: string | undefined, token: number) =>
@@ -25,7 +26,7 @@ describe('owners of runner pods', () => {
   ] as [string, ProbeJob, ReuseScope, string | undefined][]) {
     it(`${what}: ${expected ?? 'no owner'}`, () => {
       const runners = new Runners();
-      runners.pod({ uid: 'a', pod: 'p', pool: 'short', generation: 'g', deleting: false, ended: false, node: 'n' }, 0);
+      runners.pod(facts('a'), 0);
       const owners = new RunnerOwners(runners);
       owners.note(noted);
       owners.bind(
@@ -54,8 +55,7 @@ describe('owners of runner pods', () => {
 
   it('lists each token once, and none of a deleted pod', () => {
     const runners = new Runners();
-    for (const uid of ['a', 'b'])
-      runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false, node: 'n' }, 0);
+    for (const uid of ['a', 'b']) runners.pod(facts(uid), 0);
     const owners = new RunnerOwners(runners);
     for (const one of [job('a', 3), job('a', 3), job('gone', 4), job('b', 5)]) owners.note(one);
     assert.deepEqual(owners.tokens(), [3, 5]);

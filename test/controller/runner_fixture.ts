@@ -3,13 +3,18 @@ import { type Heartbeat, RUNNER_PROTOCOL } from '../../src/platform/bus/messages
 import { podOf } from '../../src/platform/bus/runner_id.ts';
 import { newRunner, type WatchedPod, type Runner } from '../../src/service/controller/pools/runners.ts';
 
-export const facts = (uid: string, more: Partial<WatchedPod> = {}): WatchedPod => ({
-  uid,
-  pod: `pod-${uid}`,
+export const facts = (podUid: string, more: Partial<WatchedPod> = {}): WatchedPod => ({
+  podUid,
+  life: 0,
+  tenant: undefined,
+  version: undefined,
+  ageMs: 0,
+  pod: `pod-${podUid}`,
   pool: 'short',
   generation: 'g1',
   deleting: false,
   ended: false,
+  userNamespace: false,
   node: 'node-0',
   ...more,
 });

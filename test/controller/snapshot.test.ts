@@ -9,6 +9,7 @@ import { PROBE_JOBS, PROBE_POOLS, PROBE_TOOLS } from '../../src/platform/kube/cl
 import type { EventRecorder } from '../../src/platform/kube/events.ts';
 import { conformsTo } from '../conforms.ts';
 import { AT, aPool, aRunner, aTool, aView, busyRunner, condition, PROVEN } from './snapshot_view.ts';
+import { facts } from './runner_fixture.ts';
 
 const isSnapshot = conformsTo(ClusterSnapshot);
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
@@ -326,7 +327,7 @@ describe('snapshot: limits and hostile input', () => {
 
   it('values from a compromised runner are cut, cleaned or omitted', () => {
     const runners = new Runners();
-    runners.pod({ uid: 'u', pod: 'p', pool: 'short', generation: 'g', deleting: false, ended: false, node: 'n' }, 0);
+    runners.pod(facts('u', { pod: 'p', node: 'n' }), 0);
     runners.heartbeat(
       {
         protocol: 3,

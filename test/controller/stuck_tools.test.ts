@@ -15,6 +15,7 @@ import { WorkQueue } from '../../src/platform/kube/queue.ts';
 import type { ProbeTool } from '../../src/platform/kube/probe_tool.ts';
 import { until } from '../until.ts';
 import { RUNNER_IMAGE, TOOLS, startCluster, type Cluster } from './cluster_parts.ts';
+import { facts } from './runner_fixture.ts';
 
 const waits = (reason: string, message: string) => ({
   phase: 'Pending',
@@ -72,8 +73,7 @@ describe('tools that keep runners from starting', () => {
     { after = STUCK_PATIENCE_MS, of = tools, otherReadyAt = undefined as number | undefined } = {},
   ): string[] => {
     const runners = new Runners();
-    for (const uid of ['u', 'v'])
-      runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false, node: 'n' }, 0);
+    for (const uid of ['u', 'v']) runners.pod(facts(uid), 0);
     if (otherReadyAt !== undefined) runners.heartbeat({ uid: 'v', phase: 'idle', jobsDone: 0 } as never, otherReadyAt);
     const stuck = stuckTools(runners);
     stuck.seen({ metadata: { name: 'u' }, status } as Pod, 'u', 1_000);
@@ -118,7 +118,7 @@ describe('tools that keep runners from starting', () => {
 
   it('stuck tools: nothing once the pod has started or is gone', () => {
     const runners = new Runners();
-    runners.pod({ uid: 'u', pod: 'u', pool: 'short', generation: 'g', deleting: false, ended: false, node: 'n' }, 0);
+    runners.pod(facts('u'), 0);
     const stuck = stuckTools(runners);
     const seen = (status: object, at: number) => stuck.seen({ metadata: { name: 'u' }, status } as Pod, 'u', at);
     seen(waits('ImagePullBackOff', BACK_OFF), 0);

@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import type { PoolsState, PoolState } from '../../src/service/controller/pools/state.ts';
 import { Runners } from '../../src/service/controller/pools/runners.ts';
 import { noUserNamespace, wantsUserNamespace } from '../../src/service/controller/pools/pods.ts';
+import { facts } from './runner_fixture.ts';
 
 const HALF_AN_HOUR_MS = 30 * 60_000;
 
@@ -19,20 +20,7 @@ describe('user namespaces of a pool', () => {
     pools = { deps: { runners, events, log: pino({ level: 'silent' }) } } as unknown as PoolsState;
     state = { pool: { metadata: { name: 'short' }, spec: {} }, without: undefined } as unknown as PoolState;
   });
-  const startingRunner = (): void =>
-    void runners.pod(
-      {
-        uid: 'u1',
-        pod: 'p1',
-        pool: 'short',
-        generation: 'g',
-        deleting: false,
-        ended: false,
-        node: 'n',
-        userNamespace: true,
-      },
-      performance.now(),
-    );
+  const startingRunner = (): void => void runners.pod(facts('u1', { userNamespace: true }), performance.now());
 
   it('are not requested for half an hour after a node reported that it has none', () => {
     assert.equal(wantsUserNamespace(pools, state), true);

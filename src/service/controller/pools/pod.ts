@@ -408,7 +408,7 @@ function tenantOfPod({ metadata }: Pod): string | undefined {
 
 /** `at`: the time of now. */
 export const watchedPod = (pod: Pod, at: number): WatchedPod => ({
-  uid: pod.metadata.uid ?? '',
+  podUid: pod.metadata.uid ?? '',
   life: lifeOfPod(pod),
   tenant: tenantOfPod(pod),
   version: pod.metadata.resourceVersion,

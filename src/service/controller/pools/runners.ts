@@ -6,6 +6,8 @@
 import { type Attempt, type Heartbeat, RUNNER_PROTOCOL, type Walls } from '../../../platform/bus/messages.ts';
 import type { RunnerPhase, RunnerState } from '../../../platform/bus/runner_phase.ts';
 import { WALLS, type Wall } from '../../../platform/kube/probe_pool.ts';
+import { getOrMake } from '../../../base/get_or_make.ts';
+import { Tally } from '../../../base/tally.ts';
 import { shunMs } from '../retry_policy.ts';
 import { accountIn, isForOneJob } from './share.ts';
 import { makeRunnerId } from '../../../platform/bus/runner_id.ts';
@@ -69,23 +71,13 @@ export interface LostTask extends Attempt {
   uid: string;
 }
 
-export interface WatchedPod {
-  /** Of the pod. */
-  uid: string;
-  life?: number;
-  /** Of this life from its start; undefined if it begins untouched. */
-  tenant?: string | undefined;
-  version?: string | undefined;
+type OfPod = 'podUid' | 'life' | 'version' | 'pod' | 'pool' | 'generation' | 'deleting' | 'userNamespace' | 'node';
+
+/** What the watch shows of a pod. Its tenant is that of this life from its start; undefined if it begins untouched. */
+export interface WatchedPod extends Pick<Runner, OfPod | 'tenant'> {
   /** How long ago it was created. */
-  ageMs?: number;
-  pod: string;
-  pool: string;
-  generation: string;
-  deleting: boolean;
+  ageMs: number;
   ended: boolean;
-  userNamespace?: boolean;
-  /** Undefined while the pod waits for one. */
-  node: string | undefined;
 }
 
 /** An account, or the tenant of a runner whose account this leader does not know. */
@@ -137,9 +129,8 @@ export class Runners {
   #free = new Map<string, Map<string, Set<Runner>>>();
   /** Tenants of runners, from the jobs that they are known to have run. */
   #owners = new Map<string, { tenant: string; account: number | undefined }>();
-  /** Number of runners held by each account, by pool; `#bound`: by all accounts together. */
-  #held = new Map<string, Map<Holder, number>>();
-  #bound = new Map<string, number>();
+  /** Number of runners held by each account, by pool. */
+  #held = new Map<string, Tally<Holder>>();
 
   get size(): number {
     return this.#all.size;
@@ -159,11 +150,11 @@ export class Runners {
 
   /** Number of runners of the pool that count against this account's share. */
   held(pool: string, holder: Holder): number {
-    return this.#held.get(pool)?.get(holder) ?? 0;
+    return this.#held.get(pool)?.of(holder) ?? 0;
   }
   /** Number of runners of the pool held by any account. */
   bound(pool: string): number {
-    return this.#bound.get(pool) ?? 0;
+    return this.#held.get(pool)?.total ?? 0;
   }
 
   /** Number of ready, untouched runners of the pool. */
@@ -173,21 +164,12 @@ export class Runners {
 
   #count({ pool }: Runner, holder: Holder | undefined, by: 1 | -1): void {
     if (holder === undefined) return;
-    let held = this.#held.get(pool);
-    if (!held) this.#held.set(pool, (held = new Map()));
-    const count = (held.get(holder) ?? 0) + by;
-    if (count > 0) held.set(holder, count);
-    else held.delete(holder);
-    this.#bound.set(pool, this.bound(pool) + by);
+    getOrMake(this.#held, pool, () => new Tally()).add(holder, by);
   }
 
   #index(runner: Runner): void {
-    let pool = this.#free.get(runner.pool);
-    if (!pool) this.#free.set(runner.pool, (pool = new Map()));
-    const key = runner.tenant ?? '';
-    let set = pool.get(key);
-    if (!set) pool.set(key, (set = new Set()));
-    set.add(runner);
+    const byTenant = getOrMake(this.#free, runner.pool, () => new Map<string, Set<Runner>>());
+    getOrMake(byTenant, runner.tenant ?? '', () => new Set()).add(runner);
   }
 
   #unindex(runner: Runner): void {
@@ -206,14 +188,21 @@ export class Runners {
     if (isFree(runner)) this.#index(runner);
   }
 
+  /** Undefined: there is no such runner. */
+  #changed(uid: string, change: (runner: Runner) => void): Runner | undefined {
+    const runner = this.#all.get(uid);
+    if (runner) this.#change(runner, () => change(runner));
+    return runner;
+  }
+
   /**
    * From the pod watch, or the answer to a write. Returns the runner's lost task if the pod was deleted, is ending, or
    * began another life.
    */
   pod(facts: WatchedPod, now: number): { lost?: LostTask } {
-    const { life = 0 } = facts;
-    const known = this.#byPod.get(facts.uid);
-    if (facts.ended) return this.gone(facts.uid);
+    const { life, podUid } = facts;
+    const known = this.#byPod.get(podUid);
+    if (facts.ended) return this.gone(podUid);
     if (!known) {
       this.#add(facts, now);
       return {};
@@ -221,7 +210,7 @@ export class Runners {
     // The watch is behind the leader's own write.
     if (life < known.life) return {};
     if (life > known.life) {
-      const former = this.gone(facts.uid);
+      const former = this.gone(podUid);
       this.#add(facts, now, known);
       return former;
     }
@@ -263,9 +252,7 @@ export class Runners {
    */
   bind(uid: string, tenant: string, account?: number): void {
     this.#owners.set(uid, { tenant, account });
-    const runner = this.#all.get(uid);
-    if (!runner) return;
-    this.#change(runner, () => {
+    this.#changed(uid, (runner) => {
       runner.account = account;
       // Before its first heartbeat it may still report itself as used up, and that is accepted.
       if (runner.seenAt !== undefined && !isForOneJob(runner.tenant)) runner.tenant = tenant;
@@ -369,13 +356,11 @@ export class Runners {
    * refusals.
    */
   refused(uid: string, now: number): number {
-    const runner = this.#all.get(uid);
-    if (!runner) return 0;
-    this.#change(runner, () => {
+    const refusing = this.#changed(uid, (runner) => {
       runner.refusals += 1;
       runner.shunnedUntil = now + shunMs(runner.refusals);
     });
-    return runner.refusals;
+    return refusing?.refusals ?? 0;
   }
 
   /** None can be heard now: their silence counts from here, and each gets no job until its next heartbeat. */
@@ -396,18 +381,14 @@ export class Runners {
 
   /** Stops the assignment of jobs to this runner. */
   retire(uid: string): void {
-    const runner = this.#all.get(uid);
-    if (!runner) return;
-    this.#change(runner, () => {
+    this.#changed(uid, (runner) => {
       runner.deleting = true;
     });
   }
 
   /** Stops the assignment of jobs to this runner: its pod is to begin another life, for its tenant or for others. */
   renew(uid: string, keepsTenant: boolean): void {
-    const runner = this.#all.get(uid);
-    if (!runner) return;
-    this.#change(runner, () => {
+    this.#changed(uid, (runner) => {
       runner.renewing = true;
       runner.keepsTenant = keepsTenant;
     });
@@ -432,34 +413,28 @@ export const lifeBegan = ({ life, scheduledAt, createdAt }: Pick<Runner, 'life' 
   life > 0 ? (scheduledAt ?? createdAt) : createdAt;
 
 /** A runner as it is before its first heartbeat. */
-export const newRunner = (facts: WatchedPod, now: number, former?: FormerLife): Runner => ({
-  uid: makeRunnerId({ podUid: facts.uid, life: facts.life ?? 0 }),
-  podUid: facts.uid,
-  life: facts.life ?? 0,
-  version: facts.version,
-  pod: facts.pod,
-  pool: facts.pool,
-  generation: facts.generation,
-  phase: 'starting',
-  tenant: facts.tenant,
-  account: facts.tenant === undefined ? undefined : (former?.account ?? accountIn(facts.tenant)),
-  task: undefined,
-  jobsDone: former?.jobsDone ?? 0,
-  jobsBefore: facts.life ? former?.jobsDone : 0,
-  createdAt: former?.createdAt ?? now,
-  podCreatedAt: former?.podCreatedAt ?? now - (facts.ageMs ?? 0),
-  // A pod that was renewed has had a node.
-  scheduledAt: facts.node === undefined && !facts.life ? undefined : now,
-  node: facts.node,
-  readyAt: undefined,
-  idleSince: now,
-  protocol: undefined,
-  seenAt: undefined,
-  deleting: facts.deleting,
-  renewing: false,
-  keepsTenant: false,
-  userNamespace: facts.userNamespace ?? false,
-  walls: former?.walls,
-  refusals: 0,
-  shunnedUntil: 0,
-});
+export function newRunner(facts: WatchedPod, now: number, former?: FormerLife): Runner {
+  const { ageMs, ended: _, ...pod } = facts;
+  return {
+    ...pod,
+    uid: makeRunnerId(pod),
+    phase: 'starting',
+    account: pod.tenant === undefined ? undefined : (former?.account ?? accountIn(pod.tenant)),
+    task: undefined,
+    jobsDone: former?.jobsDone ?? 0,
+    jobsBefore: pod.life > 0 ? former?.jobsDone : 0,
+    createdAt: former?.createdAt ?? now,
+    podCreatedAt: former?.podCreatedAt ?? now - ageMs,
+    // A pod that was renewed has had a node.
+    scheduledAt: pod.node === undefined && pod.life === 0 ? undefined : now,
+    readyAt: undefined,
+    idleSince: now,
+    protocol: undefined,
+    seenAt: undefined,
+    renewing: false,
+    keepsTenant: false,
+    walls: former?.walls,
+    refusals: 0,
+    shunnedUntil: 0,
+  };
+}
