@@ -89,8 +89,16 @@ export async function within<T>(
   }
 }
 
-/** One run at a time: while a server is unreachable each run waits, and they would pile up. */
-export function every(ms: number, work: () => Promise<unknown>, failed: (error: unknown) => void): { stop(): void } {
+/**
+ * One run at a time: while a server is unreachable each run waits, and they would pile up. `atOnce`: the first run
+ * begins now.
+ */
+export function every(
+  ms: number,
+  work: () => Promise<unknown>,
+  failed: (error: unknown) => void,
+  { atOnce = false } = {},
+): { stop(): void } {
   let under = false;
   const once = async (): Promise<void> => {
     if (under) return;
@@ -103,6 +111,7 @@ export function every(ms: number, work: () => Promise<unknown>, failed: (error: 
       under = false;
     }
   };
+  if (atOnce) void once();
   const timer = setInterval(() => void once(), ms);
   return { stop: () => clearInterval(timer) };
 }

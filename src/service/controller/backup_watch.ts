@@ -1,5 +1,6 @@
 /** Metrics of the backups: their jobs end before anything could scrape them, so the record keeps what came of them. */
 import { Gauge, type Registry } from 'prom-client';
+import { every } from '../../base/retry.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Store } from '../../platform/store/store.ts';
 
@@ -25,15 +26,9 @@ export type BackupMetrics = ReturnType<typeof backupMetrics>;
 
 export function watchBackups(store: Store, metrics: BackupMetrics, log: Logger): { stop(): void } {
   const look = async (): Promise<void> => {
-    try {
-      const state = await store.backupState();
-      for (const [name, gauge] of Object.entries(metrics) as [keyof BackupMetrics, Gauge][])
-        gauge.set(state[name] ?? 0);
-    } catch (error) {
-      log.warn({ err: error }, 'cannot read what came of the backups');
-    }
+    const state = await store.backupState();
+    for (const [name, gauge] of Object.entries(metrics) as [keyof BackupMetrics, Gauge][]) gauge.set(state[name] ?? 0);
   };
-  void look();
-  const timer = setInterval(() => void look(), LOOK_MS);
-  return { stop: () => clearInterval(timer) };
+  const failed = (error: unknown) => log.warn({ err: error }, 'cannot read what came of the backups');
+  return every(LOOK_MS, look, failed, { atOnce: true });
 }

@@ -6,6 +6,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { presentedCertificate, reloadServer, type Presented } from '../../platform/bus/certificate.ts';
+import { every } from '../../base/retry.ts';
 import type { Logger } from '../../base/log.ts';
 import type { ControllerMetrics } from './metrics.ts';
 
@@ -89,12 +90,7 @@ export async function lookAtCertificates(settings: CertificateSettings, rotating
 export function watchCertificate(settings: CertificateSettings): { stop(): void } {
   const { log, stageFiles = [], now } = settings;
   const changed = changes(stageFiles, now);
-  const look = (): void => {
-    changed()
-      .then((rotating) => lookAtCertificates(settings, rotating))
-      .catch((error: unknown) => log.warn({ err: error }, 'cannot read the certificate of NATS'));
-  };
-  look();
-  const timer = setInterval(look, LOOK_MS);
-  return { stop: () => clearInterval(timer) };
+  const look = async (): Promise<void> => lookAtCertificates(settings, await changed());
+  const failed = (error: unknown) => log.warn({ err: error }, 'cannot read the certificate of NATS');
+  return every(LOOK_MS, look, failed, { atOnce: true });
 }
