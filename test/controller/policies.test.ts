@@ -1,7 +1,7 @@
 /** Policies on their way through a controller: shared ones into the record, documents to runners, verdicts to jobs. */
 import assert from 'node:assert/strict';
 import type { Go } from '../../src/platform/bus/messages.ts';
-import { policyLine, policyStatus, wrongPolicy } from '../../src/service/controller/collect/collect.ts';
+import { judgedStatus, policyLine, wrongPolicy } from '../../src/service/controller/collect/collect.ts';
 import { PolicyDocuments } from '../../src/service/controller/leader/policies.ts';
 import { PROBE_JOBS, PROBE_POLICIES } from '../../src/platform/kube/client.ts';
 import { conditionOf } from '../../src/platform/kube/conditions.ts';
@@ -286,7 +286,7 @@ describe('verdict in a result', () => {
 
   it('with very many failed rules is summarised by the first of them', () => {
     const rules = Array.from({ length: 50 }, (_, index) => ({ ...named.rules[0]!, name: `rule\n${index}` }));
-    const status = policyStatus({ name: 'web' }, body({ ...named, rules }))!;
+    const status = judgedStatus({ name: 'web' }, body({ ...named, rules }))!;
     assert.equal(status.failed?.length, 20);
     assert.equal(policyLine(status), 'policy web revision 2: fail (rule 0, rule 1, rule 2 and 17 more)');
   });

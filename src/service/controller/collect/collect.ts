@@ -31,6 +31,7 @@ import { isFinished } from '../../../platform/kube/conditions.ts';
 import { recordedEnd } from '../leader/ends.ts';
 import { idOf, submittedAtOf } from '../leader/job.ts';
 import { mergedTools } from '../leader/job_status.ts';
+import { policyStatus } from '../leader/policies.ts';
 import type { ControllerDeps } from '../clients.ts';
 import { nameOf, type JobKey, type ServedNamespaces } from '../served_namespaces.ts';
 import { readResult } from './read_result.ts';
@@ -139,7 +140,7 @@ async function take(deps: CollectDeps, result: Result): Promise<void> {
   if (closed) {
     for (const tool of end.tools) metrics.toolRan(tool);
     trace(deps, job, end, collectedMs);
-    notify(deps, job, key, policyStatus(job.spec.policy, read.body), outcome.summary, recorded);
+    notify(deps, job, key, judgedStatus(job.spec.policy, read.body), outcome.summary, recorded);
     log.info(
       {
         ...frequentIf(end.state === 'success' && attempt === 1 && !refused),
@@ -298,21 +299,17 @@ export function wrongPolicy(
 }
 
 /** Without a verdict the outcome is unknown: the runner does not support policies. */
-export function policyStatus(
+export function judgedStatus(
   asked: PolicyRequest | undefined,
   { policy: told }: Pick<ResultBody, 'policy'>,
 ): PolicyStatus | undefined {
   if (!asked) return undefined;
-  const { name } = asked;
-  const revision = told?.revision ?? asked.revision;
   const failed = (told?.rules ?? [])
     .filter(({ outcome }) => outcome === 'fail' || outcome === 'warn' || outcome === 'unknown')
     .map((rule) => printable(rule.name, 100))
     .slice(0, MOST_FAILED);
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(revision === undefined ? {} : { revision }),
-    outcome: told?.outcome ?? 'unknown',
+    ...policyStatus(asked.name ?? null, told?.revision ?? asked.revision ?? null, told?.outcome ?? 'unknown'),
     ...(failed.length > 0 ? { failed } : {}),
   };
 }

@@ -27,7 +27,7 @@ import {
 } from './job.ts';
 import { type JobEnd, finishedStatus, readLive, writeStatus, type StatusTarget } from './job_status.ts';
 import { later, leaseSafe } from './lease_guard.ts';
-import { unjudged } from './policies.ts';
+import { policyStatus } from './policies.ts';
 import type { TermState, TermStateDeps } from './term_state.ts';
 import { explain, whyWaiting } from './waiting.ts';
 import { packBody, type PackedBody } from '../../../platform/bus/packing.ts';
@@ -114,7 +114,7 @@ async function usedBefore(cancelled: Promise<Said> | undefined): Promise<RunnerU
  */
 export async function writeEnd(state: TermState, job: Job, { end }: { end: JobEnd }): Promise<void> {
   await job.stopped;
-  const policy = end.policy ?? (job.policy && unjudged(job.policy));
+  const policy = end.policy ?? (job.policy && policyStatus(job.policy.name, job.policy.revision, 'unknown'));
   // A deleted object has no status to write, and another object may exist under its name.
   const done = job.gone
     ? undefined
@@ -221,13 +221,7 @@ export const recordedEnd = (end: RecordedEnd): JobEnd => ({
   tools: [],
   ...(end.policyOutcome === null
     ? {}
-    : {
-        policy: {
-          ...(end.policyName === null ? {} : { name: end.policyName }),
-          ...(end.policyRevision === null ? {} : { revision: end.policyRevision }),
-          outcome: end.policyOutcome,
-        },
-      }),
+    : { policy: policyStatus(end.policyName, end.policyRevision, end.policyOutcome) }),
 });
 
 /** The result body for tools that timed out. */

@@ -91,12 +91,12 @@ export async function policyOf(
   return found;
 }
 
-/** The policy status of a job that ends without a result. */
-export const unjudged = ({ name, revision }: JobPolicy): PolicyStatus => ({
-  ...(name === null ? {} : { name }),
-  ...(revision === null ? {} : { revision }),
-  outcome: 'unknown',
-});
+/** `unknown`: the job ended without a result. */
+export const policyStatus = (
+  name: string | null,
+  revision: number | null,
+  outcome: PolicyStatus['outcome'],
+): PolicyStatus => ({ ...(name === null ? {} : { name }), ...(revision === null ? {} : { revision }), outcome });
 
 /** The policy in the form that the runner gets. */
 export async function assignedPolicy(
