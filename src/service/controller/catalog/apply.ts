@@ -26,7 +26,7 @@ import { PROBE_POLICY, type ProbePolicy, type ProbePolicySpec } from '../../../p
 import { PROBE_POOL, type ProbePool, type ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
 import { PROBE_TOOL, type ProbeTool, type ProbeToolSpec } from '../../../platform/kube/probe_tool.ts';
 import type { Logger } from '../../../base/log.ts';
-import type { OwnerReference } from '../pools/pod.ts';
+import { ownedBy, type OwnerReference } from '../pools/pod.ts';
 import { ensureLeading, type Term } from '../leader/lease_guard.ts';
 import { READ, VULNERABILITIES, type Known } from '../../../media/tools/vulnerabilities.ts';
 
@@ -253,9 +253,7 @@ async function read<Spec>(
   entriesIn: (map: ConfigMap) => Entry<Spec>[],
 ): Promise<Part<Spec>> {
   const map = await kube.get(CONFIG_MAPS, `${config.chartName}-${file}`);
-  const { name, uid = '' } = map.metadata;
-  // Without blockOwnerDeletion, which would require a permission on the owner's finalizers.
-  return { entries: entriesIn(map), owner: { apiVersion: 'v1', kind: 'ConfigMap', name, uid, controller: true } };
+  return { entries: entriesIn(map), owner: ownedBy(map.metadata) };
 }
 
 async function applyCatalog(deps: ChartDeps): Promise<Done> {

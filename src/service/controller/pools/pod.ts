@@ -27,6 +27,15 @@ type Settings = Config<'controller'>;
 
 export type OwnerReference = NonNullable<Meta['ownerReferences']>[number];
 
+/** By a ConfigMap. Without blockOwnerDeletion, which would require a permission on the owner's finalizers. */
+export const ownedBy = ({ name, uid = '' }: Meta): OwnerReference => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  name,
+  uid,
+  controller: true,
+});
+
 export type PodTool = Pick<ProbeToolSpec, 'tool' | 'version' | 'image' | 'command'>;
 
 /** Created by the controller in the runner namespace, from the CA of its own NATS connection. */

@@ -8,7 +8,7 @@ import { CONFIG_MAPS, isKubeError, type KubeClient } from '../../../platform/kub
 import { readFile } from 'node:fs/promises';
 import type { Logger } from '../../../base/log.ts';
 import { every } from '../../../base/retry.ts';
-import { NATS_CA, type OwnerReference } from './pod.ts';
+import { NATS_CA, ownedBy, type OwnerReference } from './pod.ts';
 
 /**
  * A reinstallation creates the owner with another uid, and pods that refer to the old one would be garbage-collected at
@@ -31,11 +31,7 @@ export function ownerOf(
     if (known && performance.now() - known.at < FRESH_MS) return known.reference;
     try {
       const { metadata } = await kube.get(CONFIG_MAPS, name, { namespace });
-      // Without blockOwnerDeletion, which would require a permission on the owner's finalizers.
-      known = {
-        at: performance.now(),
-        reference: { apiVersion: 'v1', kind: 'ConfigMap', name, uid: metadata.uid ?? '', controller: true },
-      };
+      known = { at: performance.now(), reference: ownedBy(metadata) };
       return known.reference;
     } catch (error) {
       if (!isKubeError(error, 'not-found')) throw error;
