@@ -70,8 +70,6 @@ export interface Job extends Entry {
   absences: number;
   /** Reserved for it while admitting, and responsible for it while running. */
   runner: { pod: string; uid: string } | undefined;
-  /** A `prepare` order was sent for this attempt. */
-  prepared: boolean;
   /** Running: monotonic time of the last `go` order. */
   goAt: number;
   /** Ending: the answer of its runner to the order that took the job away. */
@@ -92,7 +90,6 @@ export const noState = () => ({
   refusals: 0,
   absences: 0,
   runner: undefined,
-  prepared: false,
   goAt: 0,
   stopped: undefined,
   gone: false,

@@ -13,7 +13,6 @@ export function reserve(state: TermState, job: Job): boolean {
   if (!runner) return false;
   runners.reserve(runner, job.key, job.attempt + 1, job.tenant, job.account);
   job.runner = { pod: runner.pod, uid: runner.uid };
-  job.prepared = false;
   return true;
 }
 
@@ -43,19 +42,15 @@ function leastHolding(state: TermState, pool: string): { account: number; held: 
 
 /**
  * Releases the job's runner and notifies it, so that neither side has to wait for a time-out. Returns the runner's
- * answer, if it had an order.
+ * answer, if there is one.
  */
 export function letGo(state: TermState, job: Job, why: Cancel['why'], attempt: number): Promise<Said> | undefined {
-  const { runner, prepared } = job;
+  const { runner } = job;
   if (!runner) return undefined;
   const { bus, runners, term } = state.deps;
-  const said =
-    prepared || attempt === job.attempt
-      ? sendCancel(bus, runner.uid, { epoch: term.epoch, job: job.key, attempt, why })
-      : undefined;
+  const said = sendCancel(bus, runner.uid, { epoch: term.epoch, job: job.key, attempt, why });
   runners.release(runner.uid, job.key, now());
   job.runner = undefined;
-  job.prepared = false;
   state.schedule(job.pool);
   return said;
 }
@@ -74,7 +69,5 @@ export function orderFor(state: TermState, job: Job) {
 
 /** The answer decides nothing: a runner that refuses will also refuse the `go`. */
 export function prepare(state: TermState, job: Job): void {
-  if (!job.runner || job.prepared) return;
-  job.prepared = true;
-  void sendPrepare(state.deps.bus, job.runner.uid, orderFor(state, job));
+  if (job.runner) void sendPrepare(state.deps.bus, job.runner.uid, orderFor(state, job));
 }
