@@ -45,7 +45,7 @@ process.once('message', (given: Given) => {
     const { term } = await startController({ kube, bus, store, ...given, quiet: true });
     process.on('message', () => {
       const { user, system } = process.cpuUsage();
-      const { waiting, running } = term.leader.figures;
+      const { waiting, held: running } = term.leader.ledger;
       process.send?.({
         cpuMs: (user + system) / 1000,
         rssMb: status('VmRSS'),

@@ -85,7 +85,7 @@ describe('jobs of inactive tokens', function () {
       await stored.sql(sql, [token]);
       const { term } = await controller({ epoch: 2 });
       assert.equal((await ended(waiting.id))[0]?.reason, 'TokenInactive');
-      await until('the next leader knows only the running job', () => term.leader.figures.jobs === 1);
+      await until('the next leader knows only the running job', () => [...term.leader.jobs.allTaken()].length === 1);
       assert.equal(cluster.reason(running.id), 'Running');
       await runners.of(running.id)?.finish();
       assert.equal((await ended(running.id))[0]?.state, 'success');
@@ -185,7 +185,7 @@ describe('jobs of inactive tokens', function () {
         await until('the second has ended', () => reason('two') === 'TokenInactive');
         await first.stop();
         const { term } = await controller({ epoch: 2 });
-        await until('the next leader knows the job', () => term.leader.figures.jobs === 1);
+        await until('the next leader knows the job', () => [...term.leader.jobs.allTaken()].length === 1);
         assert.equal(reason('one'), 'Running');
         await runners.of('one')?.finish();
         await until('it has ended', () => reason('one') === 'Completed');
@@ -220,7 +220,7 @@ describe('jobs of inactive tokens', function () {
         );
         await first.stop();
         const { term } = await controller({ epoch: 2 });
-        await until('the next leader knows the job', () => term.leader.figures.jobs === 1);
+        await until('the next leader knows the job', () => [...term.leader.jobs.allTaken()].length === 1);
         await runners.of('within')?.finish();
         await until('it has ended', () => reason('within') === 'Completed');
         assert.equal(job('within')?.status?.attempts, 1);

@@ -141,7 +141,7 @@ describe('leader: intake of jobs created with kubectl', function () {
     await first.stop();
     for (const name of ['three', 'four', 'five']) made.push(await createByHand(name));
     const { term } = await controller({ epoch: 2, env: { PY_BY_HAND_PER_MINUTE: '2' } });
-    await until('the new leader has taken in all', () => term.leader.figures.jobs === 5);
+    await until('the new leader has taken in all', () => [...term.leader.jobs.allTaken()].length === 5);
     runners.behaviour.go = () => ({ ms: 1 });
     for (const name of ['one', 'two']) await runners.of(name)!.finish();
     await ended(...made.filter(({ metadata }) => metadata.name !== 'beyond').map(({ metadata }) => metadata.uid ?? ''));
@@ -162,8 +162,8 @@ describe('leader: intake of jobs created with kubectl', function () {
     await kube.delete(PROBE_JOBS, 'twice', { namespace });
     await createByHand('later', '0.1');
     await until('the leader has seen what came after', () => reason('later') === 'ToolUnavailable');
-    assert.equal(term.leader.figures.running, 1);
-    await until('the slot is free', () => term.leader.figures.running === 0, 5_000);
+    assert.equal(term.leader.ledger.held, 1);
+    await until('the slot is free', () => term.leader.ledger.held === 0, 5_000);
   });
 
   it('a job that is created under the name of one that was deleted during its intake runs', async () => {

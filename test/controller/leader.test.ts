@@ -61,7 +61,7 @@ describe('leader', function () {
     for (let i = 0; i < 10; i++) many.push(await submit({ token: busy }));
     await until('the first runs', () => runners.of(many[0]!.id));
     const single = await submit({ token: quiet });
-    await until('ten wait', () => term.leader.figures.waiting === 10);
+    await until('ten wait', () => term.leader.ledger.waiting === 10);
     runners.behaviour.go = () => ({ ms: 1 });
     await runners.of(many[0]!.id)!.finish();
     await ended(single.id, ...many.map(({ id }) => id));
@@ -79,7 +79,7 @@ describe('leader', function () {
     const kinds = new Map<string, string>();
     for (const kind of ['file', 'file', 'file', 'msv', 'msv', 'msv'] as const)
       kinds.set((await submit({ token, kind })).id, kind);
-    await until('one runs, five wait', () => term.leader.figures.waiting === 5 && runners.began.length === 1);
+    await until('one runs, five wait', () => term.leader.ledger.waiting === 5 && runners.began.length === 1);
     for (let i = 0; i < 6; i++) {
       const { job } = await until(`number ${i + 1} runs`, () => runners.began[i]);
       await runners.of(job)!.finish();
@@ -109,7 +109,7 @@ describe('leader', function () {
       const jobs: Submitted[] = [];
       for (let i = 0; i < 6; i++) jobs.push(await submit({ token }));
       await until('three run, three wait', () => {
-        const { running, waiting } = term.leader.figures;
+        const { held: running, waiting } = term.leader.ledger;
         return running === 3 && waiting === 3 && runners.began.length === 3;
       });
       try {
@@ -125,7 +125,7 @@ describe('leader', function () {
           () =>
             jobs.some(({ id }) =>
               cluster.job(id)?.status?.conditions?.some(({ message }) => /runs 3 of at most 1 jobs/.test(message)),
-            ) || term.leader.figures.waiting < 3,
+            ) || term.leader.ledger.waiting < 3,
           5_000,
         );
         let most = 0;
@@ -134,7 +134,7 @@ describe('leader', function () {
           await runners.of(id)!.finish();
           await ended(id);
           await until('its slot is free', () => cluster.reason(id) === 'Completed');
-          if (jobs.findIndex((job) => job.id === id) >= 2) most = Math.max(most, term.leader.figures.running);
+          if (jobs.findIndex((job) => job.id === id) >= 2) most = Math.max(most, term.leader.ledger.held);
         }
         assert.equal(most, 1);
       } finally {
@@ -276,7 +276,7 @@ describe('leader', function () {
     const running = await submit({ token: tokens[0]! });
     await until('it runs', () => runners.of(running.id));
     for (const token of tokens) await submit({ token });
-    await until('two wait', () => term.leader.figures.waiting === 2);
+    await until('two wait', () => term.leader.ledger.waiting === 2);
     const beyond = await submit({ token: tokens[1]! });
     const [record] = await ended(beyond.id);
     assert.deepEqual(
@@ -292,7 +292,7 @@ describe('leader', function () {
     const theirs = await submit({ token });
     await until('the other account runs', () => runners.of(theirs.id));
     await submit({ token });
-    await until('its second job waits', () => term.leader.figures.waiting === 3);
+    await until('its second job waits', () => term.leader.ledger.waiting === 3);
   });
 
   it('a job created with kubectl runs on the default token and is recorded under its uid', async () => {

@@ -113,7 +113,7 @@ describe('lost runners and results', function () {
     await nats.kill();
     await until('the connection is lost', () => !bus.connected());
     const { id } = await submit();
-    await until('the leader has it', () => term.leader.figures.waiting === 1);
+    await until('the leader has it', () => term.leader.ledger.waiting === 1);
     await nats.restart();
     const [record] = await ended(id);
     assert.equal(record?.state, 'success');

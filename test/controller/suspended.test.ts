@@ -31,7 +31,7 @@ describe('leader: jobs made with kubectl', function () {
     await ready(2);
     const { metadata } = await create('later', { suspend: true, queueTimeoutMs: 1_000 });
     await shown('later');
-    assert.deepEqual([first.term.leader.figures.waiting, first.term.leader.figures.jobs], [0, 0]);
+    assert.deepEqual([first.term.leader.ledger.waiting, [...first.term.leader.jobs.allTaken()].length], [0, 0]);
     assert.equal(await servers.stored.store.readRequest(metadata.uid ?? ''), null);
     await first.stop();
     await controller({ epoch: 2 });

@@ -132,8 +132,8 @@ describe("leader: jobs in tenants' namespaces", function () {
     await has(teamB, 'two', 'Running');
     await first.stop();
     const next = await start({ epoch: 2 });
-    await until('the new leader has all', () => next.term.leader.figures.jobs === 3);
-    assert.equal(next.term.leader.figures.running, 2);
+    await until('the new leader has all', () => [...next.term.leader.jobs.allTaken()].length === 3);
+    assert.equal(next.term.leader.ledger.held, 2);
     const tenants = [runners.of(`${teamA}/one`), runners.of(`${teamB}/two`)].map((runner) => runner?.uid);
     assert.equal(new Set(tenants).size, 2);
     assert.equal(stateOf(await read(teamA, 'two')), 'TokenAtLimit');

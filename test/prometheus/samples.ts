@@ -6,7 +6,7 @@ import { Registry } from 'prom-client';
 import { makeMetrics } from '../../src/service/api/api_metrics.ts';
 import type { Bus } from '../../src/platform/bus/connect.ts';
 import { controllerMetrics, leaseMetrics } from '../../src/service/controller/metrics.ts';
-import { termFigures, termMetrics } from '../../src/service/controller/term_figures.ts';
+import { termMetrics } from '../../src/service/controller/term_figures.ts';
 import { connectionMetrics } from '../../src/platform/metrics/connections.ts';
 import { webhookMetrics } from '../../src/service/webhooks/metrics.ts';
 import { ended } from '../controller/ended_job.ts';
@@ -38,27 +38,25 @@ export function controllerSample(): Registry {
   const { registry } = metrics;
   leaseMetrics(registry, () => 500);
   const pools = [aPool()];
-  termMetrics(registry, () =>
-    termFigures({
-      queue: {
-        accounts: () => [{ id: 1, waiting: 3, held: 10, limit: 40 }],
-        fronts: () => [{ account: 1, pool: 'short', submittedAt: new Date(AT - 2_000) }],
-      },
-      pools,
-      tools: [aTool('9.0', PROVEN)],
-      now: AT,
-      since: AT - 60_000,
-      fenceMissing: false,
-      jobs: [ended('a', AT)],
-      finishedMax: 5_000,
-    }),
-  );
+  termMetrics(registry, () => ({
+    queue: {
+      waiting: 3,
+      held: 10,
+      accounts: () => [{ id: 1, waiting: 3, held: 10, limit: 40 }],
+      fronts: () => [{ account: 1, pool: 'short', submittedAt: new Date(AT - 2_000) }],
+    },
+    pools,
+    tools: [aTool('9.0', PROVEN)],
+    now: AT,
+    since: AT - 60_000,
+    fenceMissing: false,
+    jobs: [ended('a', AT)],
+    finishedMax: 5_000,
+  }));
   connectionMetrics(registry, CONNECTIONS);
   metrics.lead(7);
   metrics.pods('short', 'busy', 3);
   metrics.pods('short', 'ready', 2);
-  metrics.jobs('waiting', 3);
-  metrics.jobs('running', 10);
   metrics.admitted('short', 12);
   metrics.waited('NoRunner');
   metrics.finished('short', 'Succeeded');

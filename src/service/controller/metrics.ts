@@ -58,7 +58,6 @@ function countersOf(registry: Registry) {
     ),
     leading: gauge('probeyard_leading', '1 on the replica that leads'),
     epoch: gauge('probeyard_leader_epoch', 'Epoch of the term, 0 when not leading'),
-    jobs: gauge('probeyard_jobs', 'Unfinished jobs', 'state'),
     pods: gauge('probeyard_runner_pods', 'Runner pods', 'pool', 'state'),
     isolation: gauge(
       'probeyard_pool_isolation',
@@ -145,13 +144,12 @@ export function controllerMetrics(options: { defaults?: boolean } = {}) {
     },
     /** The next leader reports them. */
     termEnded: () => {
-      for (const gauge of [count.jobs, count.pods, count.isolation]) gauge.reset();
+      for (const gauge of [count.pods, count.isolation]) gauge.reset();
     },
     lead: (value: number | undefined) => {
       count.leading.set(value === undefined ? 0 : 1);
       count.epoch.set(value ?? 0);
     },
-    jobs: (state: 'waiting' | 'running', number: number) => count.jobs.set({ state }, number),
     pods: (pool: string, state: 'ready' | 'busy' | 'starting', number: number) => {
       begin(pool);
       count.pods.set({ pool, state }, number);

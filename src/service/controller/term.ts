@@ -32,7 +32,7 @@ import { watchSharedPolicies } from './catalog/shared_policies.ts';
 import { buildSnapshot } from './snapshot/build.ts';
 import { serveSnapshots } from './snapshot/serve.ts';
 import { makeRecent, type Recent } from './snapshot/recent.ts';
-import { termFigures, type TermFigures } from './term_figures.ts';
+import type { TermFigures } from './term_figures.ts';
 import { isProofPod, isRunnerPod, noProofs, proveTool, type ProofDeps } from './catalog/prove.ts';
 import { runnerFields } from '../../base/log.ts';
 import { every } from '../../base/retry.ts';
@@ -205,7 +205,7 @@ export class RunningTerm {
   }
 
   figures(): TermFigures {
-    return termFigures({
+    return {
       queue: this.leader.ledger,
       pools: this.pools.facts(),
       tools: this.tools.list(),
@@ -214,7 +214,7 @@ export class RunningTerm {
       fenceMissing: this.fence.missing(),
       jobs: this.deps.jobs.list(),
       finishedMax: this.deps.config.finishedMax,
-    });
+    };
   }
 
   snapshot(): ClusterSnapshot {
@@ -270,7 +270,7 @@ const uidOf = (heartbeatSubject: string): string => heartbeatSubject.slice(SUBJE
 
 /** What is done again and again: checks of running jobs, the sweep of open requests, the check of the fence. */
 function repeat({ deps, leader, late, fence, stillLeading, term }: RunningTerm): Stoppable[] {
-  const { log, metrics, jobs } = deps;
+  const { log, jobs } = deps;
   const sweepOnce = async (): Promise<void> => {
     if (!stillLeading()) return;
     const knows = (id: string): boolean => leader.knows(id);
@@ -279,12 +279,7 @@ function repeat({ deps, leader, late, fence, stillLeading, term }: RunningTerm):
     const count = await sweep({ ...deps, knows, cached, behind }, term.signal);
     if (count > 0) log.warn({ count }, 'ended open requests without a ProbeJob');
   };
-  const gauges = setInterval(() => {
-    metrics.jobs('waiting', leader.figures.waiting);
-    metrics.jobs('running', leader.figures.running);
-  }, TICK_MS);
   return [
-    { stop: () => clearInterval(gauges) },
     every(
       TICK_MS,
       () => tick(leader),

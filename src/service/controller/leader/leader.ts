@@ -6,6 +6,8 @@
  * safely held. The write is guarded by resourceVersion, carries the epoch and has a server-side time-out, so no write
  * of this term can land in the next.
  */
+import { getOrMake } from '../../../base/get_or_make.ts';
+import { makeTurns } from '../../../base/turns.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import type { Waiting } from '../pools/plan.ts';
 import { create, noteObject } from './create.ts';
@@ -134,15 +136,10 @@ export class Leader extends TermState {
   demand(pool: string): Waiting[] {
     const waiting = new Map<string, Waiting>();
     const clock = this.deps.store.clock.now();
-    const count = (job: Job) => {
-      const key = `${job.account} ${job.tenant}`;
-      const waitMs = clock - job.submittedAt.getTime();
-      const known = waiting.get(key);
-      if (!known) waiting.set(key, { tenant: job.tenant, account: job.account, jobs: 1, waitMs });
-      else {
-        known.jobs += 1;
-        known.waitMs = Math.max(known.waitMs, waitMs);
-      }
+    const count = ({ tenant, account, submittedAt }: Job) => {
+      const of = getOrMake(waiting, `${account} ${tenant}`, () => ({ tenant, account, jobs: 0, waitMs: -Infinity }));
+      of.jobs += 1;
+      of.waitMs = Math.max(of.waitMs, clock - submittedAt.getTime());
     };
     for (const job of this.jobs.retrying()) if (job.pool === pool) count(job);
     for (const job of this.ledger.nextUp(pool)) count(job);
@@ -153,17 +150,6 @@ export class Leader extends TermState {
   knows(id: string): boolean {
     const record = this.jobs.get(id);
     return record !== undefined && record.state !== 'creating';
-  }
-
-  get figures(): { waiting: number; running: number; jobs: number } {
-    const { ledger, jobs } = this;
-    return {
-      waiting: ledger.waiting,
-      running: ledger.held,
-      get jobs() {
-        return [...jobs.allTaken()].length;
-      },
-    };
   }
 }
 
@@ -180,15 +166,12 @@ function endWaiting(state: TermState, tokens: readonly number[]): void {
     }),
   );
   if (refusals.size === 0) return;
-  const jobs = Array.from(state.ledger.waitingEntries())
-    .filter(({ token }) => refusals.has(token))
-    .values();
-  const endNext = async (): Promise<void> => {
-    for (const job of jobs) {
-      const refusal = refusals.get(job.token);
-      if (state.live && refusal && stateOf(job) === 'waiting')
-        await state.move(job, { is: 'ended', end: endOf(refusal) });
-    }
-  };
-  for (let at = 0; at < ENDED_AT_ONCE; at++) void endNext();
+  const turns = makeTurns(ENDED_AT_ONCE);
+  for (const job of state.ledger.waitingEntries()) {
+    const refusal = refusals.get(job.token);
+    if (refusal)
+      void turns.run(async () => {
+        if (state.live && stateOf(job) === 'waiting') await state.move(job, { is: 'ended', end: endOf(refusal) });
+      });
+  }
 }
