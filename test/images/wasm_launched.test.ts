@@ -46,12 +46,12 @@ describe('MediaInfo as WebAssembly, under the launcher', function () {
 
   forEachWasmTool(({ version }, _run, command) => {
     const start = async (args: readonly string[], limits: Partial<Limits>, ports: number[] = []) => {
-      const { exit, stdout, stderr } = await launcher.start({
+      const { exit, stdout, stderr } = await launcher.run({
         argv: [...command, ...args],
         env: { HOME: '/tmp', LC_ALL: 'C.UTF-8' },
         limits: { ...LIMITS, ...limits },
         ports,
-      }).finished;
+      });
       return { code: exit.code, stdout: stdout.toString(), stderr: stderr.toString() };
     };
 

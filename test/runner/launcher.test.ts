@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { type Launcher, LauncherError, type Limits, openLauncher } from '../../src/service/runner/launcher.ts';
+import { type Launcher, type Limits, openLauncher } from '../../src/service/runner/launcher.ts';
 import { until } from '../until.ts';
 import { type LauncherProcess, LIMITS, startLauncher } from './built_launcher.ts';
 import { commandOf, odd, processesWith } from './found.ts';
@@ -22,7 +22,7 @@ for (const init of [false, true]) {
       argv: string[],
       limits: Partial<Limits> = {},
       env: Record<string, string> = { PATH: '/usr/bin:/bin' },
-    ) => launcher.start({ argv, env, limits: { ...LIMITS, ...limits } });
+    ) => launcher.run({ argv, env, limits: { ...LIMITS, ...limits } });
     const sh = (script: string, limits: Partial<Limits> = {}) => run(['/bin/sh', '-c', script], limits);
 
     before(async function () {
@@ -39,57 +39,45 @@ for (const init of [false, true]) {
       await server?.stop();
     });
 
-    it('returns both outputs, the exit code and the resource usage', async () => {
-      const { exit, stdout, stderr } = await sh('printf out; printf err >&2; exit 3').finished;
+    it('returns both outputs, the exit code and the time that it took', async () => {
+      const { exit, stdout, stderr } = await sh('printf out; printf err >&2; exit 3');
       assert.equal(stdout.toString(), 'out');
       assert.equal(stderr.toString(), 'err');
-      assert.deepEqual(
-        { ...exit, userUs: 0, systemUs: 0, maxRssKb: 0, wallUs: 0 },
-        {
-          code: 3,
-          signal: null,
-          timedOut: false,
-          capped: false,
-          killed: false,
-          userUs: 0,
-          systemUs: 0,
-          maxRssKb: 0,
-          wallUs: 0,
-        },
-      );
-      assert.ok(exit.maxRssKb > 100 && exit.wallUs > 100);
+      const { wallUs, ...others } = exit;
+      assert.deepEqual(others, { code: 3, signal: null, timedOut: false, capped: false, killed: false });
+      assert.ok(wallUs > 100);
     });
 
     it('passes arguments unchanged, without a shell', async () => {
       const strange = ['$(id)', '; rm -rf /', '', '-x', 'a b', '"', '\u{1f3ac}', '%s\n'];
-      const { stdout } = await run(['/usr/bin/printf', '%s|', ...strange]).finished;
+      const { stdout } = await run(['/usr/bin/printf', '%s|', ...strange]);
       assert.equal(stdout.toString(), strange.map((text) => `${text}|`).join(''));
     });
 
     it('gives a clean environment, an empty stdin, no other file descriptor and a new session', async () => {
-      const { stdout } = await run(['/usr/bin/env'], {}, { HOME: '/tmp', LC_ALL: 'C.UTF-8' }).finished;
+      const { stdout } = await run(['/usr/bin/env'], {}, { HOME: '/tmp', LC_ALL: 'C.UTF-8' });
       assert.equal(stdout.toString(), 'HOME=/tmp\nLC_ALL=C.UTF-8\n');
-      const fds = await run(['/bin/ls', '/proc/self/fd']).finished;
+      const fds = await run(['/bin/ls', '/proc/self/fd']);
       assert.equal(fds.stdout.toString(), '0\n1\n2\n3\n'); // 3 is the directory that ls reads
-      assert.equal((await run(['/bin/cat']).finished).stdout.length, 0);
-      const status = (await run(['/bin/cat', '/proc/self/status']).finished).stdout.toString();
+      assert.equal((await run(['/bin/cat'])).stdout.length, 0);
+      const status = (await run(['/bin/cat', '/proc/self/status'])).stdout.toString();
       assert.match(status, /^NoNewPrivs:\t1$/m);
       assert.match(status, /^SigBlk:\t0+$/m);
-      const stat = (await run(['/bin/cat', '/proc/self/stat']).finished).stdout.toString().split(' ');
+      const stat = (await run(['/bin/cat', '/proc/self/stat'])).stdout.toString().split(' ');
       assert.equal(stat[5], stat[0], 'it leads a session');
     });
 
     it('starts tools in the directory that is emptied', async () => {
-      assert.equal((await run(['/bin/pwd']).finished).stdout.toString().trim(), server.tmp);
+      assert.equal((await run(['/bin/pwd'])).stdout.toString().trim(), server.tmp);
     });
 
-    const refused: [string, () => string, LauncherError['code']][] = [
-      ['a missing program', () => '/nonexistent/tool', 'exec-missing'],
-      ['a path through a file', () => '/etc/hostname/tool', 'exec-missing'],
-      ['a file that is not executable', () => file('plain', 'x', 0o644), 'exec-refused'],
-      ['a directory', () => server.tmp, 'exec-refused'],
-      ['a file of no known format', () => file('odd', 'no program', 0o755), 'exec-format'],
-      ['a script whose interpreter is missing', () => file('script', '#!/nonexistent/loader\n', 0o755), 'exec-missing'],
+    const refused: [string, () => string, string][] = [
+      ['a missing program', () => '/nonexistent/tool', 'ENOENT'],
+      ['a path through a file', () => '/etc/hostname/tool', 'ENOTDIR'],
+      ['a file that is not executable', () => file('plain', 'x', 0o644), 'EACCES'],
+      ['a directory', () => server.tmp, 'EACCES'],
+      ['a file of no known format', () => file('odd', 'no program', 0o755), 'ENOEXEC'],
+      ['a script whose interpreter is missing', () => file('script', '#!/nonexistent/loader\n', 0o755), 'ENOENT'],
     ];
     const file = (name: string, text: string, mode: number) => {
       const path = join(server.tmp, name);
@@ -97,48 +85,45 @@ for (const init of [false, true]) {
       chmodSync(path, mode);
       return path;
     };
-    for (const [what, path, code] of refused) {
-      it(`reports ${what} as ${code}`, async () => {
-        await assert.rejects(run([path()]).finished, (error) => error instanceof LauncherError && error.code === code);
-      });
+    for (const [what, path, name] of refused) {
+      it(`reports ${what} as ${name}`, () =>
+        assert.rejects(run([path()]), { code: 'exec-failed', message: `cannot execute the program: ${name}` }));
     }
 
     it('ends a tool at its wall time limit, and reports it', async () => {
-      const { exit } = await sh('printf x; sleep 100', { wallMs: 150 }).finished;
+      const { exit } = await sh('printf x; sleep 100', { wallMs: 150 });
       assert.equal(exit.timedOut, true);
       assert.equal(exit.signal, 9);
       assert.ok(exit.wallUs >= 150_000 && exit.wallUs < 5_000_000);
     });
 
     it('limits CPU time, data, file size and open files of a tool', async () => {
-      const cpu = await sh('while :; do :; done', { cpuSeconds: 1 }).finished;
+      const cpu = await sh('while :; do :; done', { cpuSeconds: 1 });
       assert.equal(cpu.exit.signal, 24, 'SIGXCPU');
-      const data = await run(['/usr/bin/head', '-c', '200m', '/dev/zero'], { dataBytes: 64 << 20 }).finished;
+      const data = await run(['/usr/bin/head', '-c', '200m', '/dev/zero'], { dataBytes: 64 << 20 });
       assert.equal(data.exit.capped, true, 'a small program is not hit');
-      const hungry = await sh('x=a; while :; do x=$x$x; done', { dataBytes: 64 << 20 }).finished;
-      assert.ok(hungry.exit.code !== 0 && hungry.exit.maxRssKb < 100_000, JSON.stringify(hungry.exit));
-      const size = await run(['/bin/dd', 'if=/dev/zero', 'of=big', 'bs=1M', 'count=4'], { fileBytes: 1 << 20 })
-        .finished;
+      const hungry = await sh('x=a; while :; do x=$x$x; done', { dataBytes: 64 << 20 });
+      assert.ok(hungry.exit.code !== 0, JSON.stringify(hungry.exit));
+      const size = await run(['/bin/dd', 'if=/dev/zero', 'of=big', 'bs=1M', 'count=4'], { fileBytes: 1 << 20 });
       assert.equal(size.exit.signal, 25, 'SIGXFSZ');
-      assert.equal((await sh('ulimit -n; ulimit -c', { files: 77 }).finished).stdout.toString(), '77\n0\n');
+      assert.equal((await sh('ulimit -n; ulimit -c', { files: 77 })).stdout.toString(), '77\n0\n');
     });
 
     it('ends a tool that prints more than its cap, and passes on exactly the cap', async () => {
-      const { exit, stdout } = await run(['/usr/bin/yes'], { stdoutBytes: 300_001 }).finished;
+      const { exit, stdout } = await run(['/usr/bin/yes'], { stdoutBytes: 300_001 });
       assert.equal(stdout.length, 300_001);
       assert.equal(exit.capped, true);
       assert.equal(exit.signal, 9);
     });
 
     it('lets a tool print exactly its cap', async () => {
-      const { exit, stdout } = await run(['/usr/bin/head', '-c', '300001', '/dev/zero'], { stdoutBytes: 300_001 })
-        .finished;
+      const { exit, stdout } = await run(['/usr/bin/head', '-c', '300001', '/dev/zero'], { stdoutBytes: 300_001 });
       assert.equal(stdout.length, 300_001);
       assert.deepEqual([exit.capped, exit.code], [false, 0]);
     });
 
     it('drops stderr over its cap without ending the tool', async () => {
-      const { exit, stderr, stdout } = await sh('head -c 100000 /dev/zero >&2; echo done').finished;
+      const { exit, stderr, stdout } = await sh('head -c 100000 /dev/zero >&2; echo done');
       assert.equal(stderr.length, 4096);
       assert.equal(stdout.toString(), 'done\n');
       assert.equal(exit.code, 0);
@@ -148,7 +133,7 @@ for (const init of [false, true]) {
       const sum = (bytes: Buffer) => execFileSync('cksum', { input: bytes }).toString().split(' ')[0];
       const limits = { stdoutBytes: 64 << 20 };
       const script = 'i=0; while [ $i -lt 400 ]; do printf "%0100000d" $i; i=$((i+1)); done';
-      const outputs = await Promise.all([sh(script, limits).finished, sh(script, limits).finished]);
+      const outputs = await Promise.all([sh(script, limits), sh(script, limits)]);
       const expected = sum(
         Buffer.from(Array.from({ length: 400 }, (_, index) => String(index).padStart(100_000, '0')).join('')),
       );
@@ -156,21 +141,19 @@ for (const init of [false, true]) {
     });
 
     it('reports the end of a tool even if a process outside its group holds the pipe', async () => {
-      const { exit, stdout } = await sh('setsid sleep 300 & echo told').finished;
+      const { exit, stdout } = await sh('setsid sleep 300 & echo told');
       assert.equal(stdout.toString(), 'told\n');
       assert.equal(exit.code, 0);
       assert.equal(await launcher.killAll(), true);
     });
 
-    it('kills one tool at once, and not the other', async () => {
-      const [one, other] = [run(['/bin/sleep', '100']), sh('sleep 0.3; echo alive')];
-      await one.started;
-      const begun = performance.now();
-      one.kill();
-      const { exit } = await one.finished;
-      assert.ok(performance.now() - begun < 20_000, 'not at its own end, which is after 100 s');
-      assert.deepEqual([exit.signal, exit.killed], [9, true]);
-      assert.equal((await other.finished).stdout.toString(), 'alive\n');
+    it('ends one tool at its limit, and not the other', async () => {
+      const [one, other] = await Promise.all([
+        run(['/bin/sleep', '100'], { wallMs: 100 }),
+        sh('sleep 0.3; echo alive'),
+      ]);
+      assert.deepEqual([one.exit.signal, one.exit.timedOut, one.exit.killed], [9, true, false]);
+      assert.equal(other.stdout.toString(), 'alive\n');
     });
 
     it('ends daemons and their children outside the process group, and empties the directory', async () => {
@@ -179,14 +162,13 @@ for (const init of [false, true]) {
           `setsid sh -c "setsid sleep ${odd(301)} & setsid sleep ${odd(302)} & sleep ` +
           `${odd(303)}" & sleep ${odd(304)} & echo $$; sleep ${odd(305)}`,
       );
-      await tool.started;
       const sleeping = () =>
         [301, 302, 303, 304, 305]
           .map((time) => `sleep\0${odd(time)}\0`)
           .flatMap((command) => processesWith(command).filter((pid) => commandOf(pid) === command)).length;
       await until('five sleepers', () => sleeping() === 5);
       assert.equal(await launcher.killAll(), true);
-      assert.equal((await tool.finished).exit.killed, true);
+      assert.equal((await tool).exit.killed, true);
       assert.equal(sleeping(), 0);
       assert.deepEqual(readdirSync(server.tmp), []);
       assert.ok(existsSync('/etc/passwd'), 'a link is removed, not followed');
@@ -202,30 +184,29 @@ for (const init of [false, true]) {
 
     it('runs sixteen tools at once and refuses the next', async () => {
       const many = Array.from({ length: 16 }, () => run(['/bin/sleep', '60']));
-      await Promise.all(many.map(({ started }) => started));
-      await assert.rejects(run(['/bin/true']).finished, (error) => (error as LauncherError).code === 'exec-failed');
+      await assert.rejects(run(['/bin/true']), { code: 'exec-failed', message: /^cannot create a process/ });
       await launcher.killAll();
-      for (const { finished } of many) assert.equal((await finished).exit.killed, true);
-      assert.equal((await run(['/bin/true']).finished).exit.code, 0);
+      for (const tool of many) assert.equal((await tool).exit.killed, true);
+      assert.equal((await run(['/bin/true'])).exit.code, 0);
     });
 
     it('ends everything when the agent disconnects, and serves the next agent', async () => {
-      const { pid } = await run(['/bin/sleep', odd(400)]).started;
-      const hostPid = init ? await until('the tool is seen', () => findByCommand(`sleep\0${odd(400)}\0`)) : pid;
-      assert.ok(alive(hostPid));
+      const lost = assert.rejects(run(['/bin/sleep', odd(400)]), { code: 'lost' });
+      const pid = await until('the tool is seen', () => findByCommand(`sleep\0${odd(400)}\0`));
       launcher.close();
-      await until('the process of the tool ended', () => !alive(hostPid));
+      await lost;
+      await until('the process of the tool ended', () => !alive(pid));
       launcher = openLauncher(server.socket);
       await launcher.whenConnected(5_000);
-      assert.equal((await run(['/bin/echo', 'again']).finished).stdout.toString(), 'again\n');
+      assert.equal((await run(['/bin/echo', 'again'])).stdout.toString(), 'again\n');
     });
 
     it('serves one agent at a time', async () => {
-      const second = openLauncher(server.socket, { answerMs: 150 });
+      const second = openLauncher(server.socket, { cleanMs: 150 });
       await second.whenConnected(5_000); // in the backlog of the socket, not served
-      await assert.rejects(second.ping(), (error) => (error as LauncherError).code === 'late');
-      await launcher.ping();
+      assert.equal(await second.killAll(), false);
       second.close();
+      assert.equal(await launcher.killAll(), true);
     });
 
     it('disconnects an agent that violates the protocol', async () => {
@@ -244,7 +225,7 @@ for (const init of [false, true]) {
       }
       launcher = openLauncher(server.socket);
       await launcher.whenConnected(5_000);
-      await launcher.ping();
+      assert.equal(await launcher.killAll(), true);
     });
 
     it('stops reading a tool while the agent does not read', async () => {
@@ -286,12 +267,12 @@ for (const init of [false, true]) {
     const rssPid = () => (init ? findByCommand(`${server.socket}\x00`) : server.pid) ?? server.pid;
 
     it('reports a running tool as lost when the container dies, and reconnects to the next launcher', async () => {
-      const { finished, started } = run(['/bin/sleep', odd(401)]);
-      await started;
+      const lost = assert.rejects(run(['/bin/sleep', odd(401)]), { code: 'lost' });
+      await until('the tool is seen', () => findByCommand(`sleep\0${odd(401)}\0`));
       await server.restart();
-      await assert.rejects(finished, (error) => (error as LauncherError).code === 'lost');
+      await lost;
       await launcher.whenConnected(5_000);
-      assert.equal((await run(['/bin/echo', 'back']).finished).stdout.toString(), 'back\n');
+      assert.equal((await run(['/bin/echo', 'back'])).stdout.toString(), 'back\n');
       await until(
         'the process of the previous launcher ended',
         () => findByCommand(`sleep\0${odd(401)}\0`) === undefined,
@@ -299,21 +280,15 @@ for (const init of [false, true]) {
     });
 
     it('barely grows, and starts a tool in about a millisecond', async () => {
-      const spawnUs: number[] = [];
       const roundMs: number[] = [];
       for (let index = 0; index < 100; index++) {
         const begun = performance.now();
-        const tool = run(['/bin/true']);
-        spawnUs.push((await tool.started).spawnUs);
+        await run(['/bin/true']);
         roundMs.push(performance.now() - begun);
-        await tool.finished;
       }
       const middle = (numbers: number[]) => numbers.sort((a, b) => a - b)[numbers.length >> 1] as number;
       const rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${rssPid()}/status`, 'utf8'))?.[1]);
-      console.log(
-        `      request to exec p50 ${middle(spawnUs)} us, start() to STARTED ` +
-          `p50 ${middle(roundMs).toFixed(2)} ms, RSS ${rss} KB`,
-      );
+      console.log(`      from request to end p50 ${middle(roundMs).toFixed(2)} ms, RSS ${rss} KB`);
       assert.ok(rss < 3_000, `${rss} KB`);
     });
   });
@@ -329,11 +304,8 @@ describe('launcher that is killed', function () {
       for (let round = 0; round < 40; round++) {
         const launcher = openLauncher(server.socket);
         await launcher.whenConnected(5_000);
-        for (let tool = 0; tool < 4; tool++) {
-          const { started, finished } = launcher.start({ argv: ['/bin/sleep', odd(306)], env: {}, limits: LIMITS });
-          started.catch(() => {});
-          finished.catch(() => {});
-        }
+        for (let tool = 0; tool < 4; tool++)
+          launcher.run({ argv: ['/bin/sleep', odd(306)], env: {}, limits: LIMITS }).catch(() => {});
         // The length differs, so that it is killed at different points of the four starts.
         const killAt = performance.now() + (round % 8) / 2;
         await new Promise((resolve) => setImmediate(resolve));
@@ -375,22 +347,20 @@ describe('launcher with a process limit', function () {
       { mode: 0o755 },
     );
     chmodSync('/tmp/probeyard-bomb.sh', 0o755);
-    const bomb = launcher.start({
+    const bomb = launcher.run({
       argv: ['/tmp/probeyard-bomb.sh'],
       env: { PATH: '/bin:/usr/bin' },
       limits: { ...LIMITS, processes: 60 },
     });
-    await bomb.started;
     const count = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name) && uidOf(name) === 64_123).length - 1;
     // A process that cannot fork exits, so the number varies below the limit.
     await until('20 processes run', () => count() >= 20);
     assert.ok(count() <= 61);
-    await launcher.ping();
     assert.equal(await launcher.killAll(), true);
+    await bomb;
     assert.equal(lost, 0);
     assert.equal(count(), 0);
-    const { exit } = await launcher.start({ argv: ['/bin/true'], env: {}, limits: { ...LIMITS, processes: 60 } })
-      .finished;
+    const { exit } = await launcher.run({ argv: ['/bin/true'], env: {}, limits: { ...LIMITS, processes: 60 } });
     assert.equal(exit.code, 0);
     launcher.close();
     await server.stop();
@@ -401,15 +371,15 @@ describe('launcher with a process limit', function () {
     const server = await startLauncher();
     const launcher = openLauncher(server.socket);
     await launcher.whenConnected(5_000);
-    await launcher.ping();
-    const tool = launcher.start({
-      argv: ['/bin/sh', '-c', 'sleep 0.3; echo finished'],
+    assert.equal(await launcher.killAll(), true);
+    const tool = launcher.run({
+      argv: ['/bin/sh', '-c', 'echo > begun; sleep 0.3; echo finished'],
       env: { PATH: '/bin' },
       limits: LIMITS,
     });
-    await tool.started;
+    await until('the tool runs', () => existsSync(join(server.tmp, 'begun')));
     server.process.kill('SIGTERM');
-    assert.equal((await tool.finished).stdout.toString(), 'finished\n');
+    assert.equal((await tool).stdout.toString(), 'finished\n');
     launcher.close();
     await until('it ends', () => server.process.exitCode === 0);
     await server.stop();

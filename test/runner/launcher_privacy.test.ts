@@ -14,7 +14,7 @@ describe('launcher', function () {
     try {
       await launcher.whenConnected(5_000);
       const look = (what: string) =>
-        launcher.start({ argv: ['/bin/sh', '-c', what], env: { PATH: '/usr/bin:/bin' }, limits: LIMITS }).finished;
+        launcher.run({ argv: ['/bin/sh', '-c', what], env: { PATH: '/usr/bin:/bin' }, limits: LIMITS });
       for (const file of ['environ', 'maps', 'mem', 'fd']) {
         const { stderr } = await look(
           `if [ -d /proc/${server.pid}/${file} ]; then ls ` +
@@ -41,11 +41,11 @@ describe('launcher', function () {
     try {
       await launcher.whenConnected(5_000);
       const forty = (processes: number) =>
-        launcher.start({
+        launcher.run({
           argv: ['/bin/sh', '-c', 'i=0; while [ $i -lt 40 ]; do sleep 20 & i=$((i+1)); done; echo all'],
           env: { PATH: '/usr/bin:/bin' },
           limits: { ...LIMITS, processes },
-        }).finished;
+        });
       assert.equal((await forty(100)).stdout.toString(), 'all\n');
       assert.equal(await launcher.killAll(), true);
       const { stdout, stderr } = await forty(20);

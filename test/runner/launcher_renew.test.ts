@@ -1,11 +1,12 @@
 /** Between two tenants the launcher becomes a new process: its memory held what tools printed. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, readSync, readdirSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, readdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Launcher, openLauncher } from '../../src/service/runner/launcher.ts';
-import { encodeNumber, type Event, frameReader, TYPE } from '../../src/service/runner/launcher_frames.ts';
+import { type Event, frameReader, TYPE } from '../../src/service/runner/launcher_frames.ts';
+import { until } from '../until.ts';
 import { LIMITS, type LauncherProcess, startLauncher } from './built_launcher.ts';
 
 /** Twelve bytes that are nowhere else. */
@@ -58,7 +59,7 @@ describe('launcher: a new process between two tenants', function () {
 
   const print = async (text: string): Promise<string> => {
     const argv = ['/bin/sh', '-c', `printf '%s-%s' "$MADE" out`];
-    const { stdout } = await launcher.start({ argv, env: { MADE: text }, limits: LIMITS }).finished;
+    const { stdout } = await launcher.run({ argv, env: { MADE: text }, limits: LIMITS });
     return stdout.toString();
   };
 
@@ -89,13 +90,14 @@ describe('launcher: a new process between two tenants', function () {
 
   it('ends processes and removes files before it', async () => {
     const kept = join(started.tmp, 'kept');
-    const argv = ['/bin/sh', '-c', `setsid sleep 1000 & echo kept > ${kept}; wait`];
-    const { started: running } = launcher.start({ argv, env: {}, limits: LIMITS });
-    const { pid } = await running;
+    const argv = ['/bin/sh', '-c', `setsid sleep 1000 & echo $$ > ${kept}; wait`];
+    const tool = launcher.run({ argv, env: {}, limits: LIMITS });
+    const pid = Number(await until('the tool runs', () => existsSync(kept) && readFileSync(kept, 'utf8').trim()));
     writeFileSync(join(started.tmp, 'other'), '');
     assert.equal(await launcher.renew(), true);
     assert.deepEqual(readdirSync(started.tmp), []);
     assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+    assert.equal((await tool).exit.killed, true);
     await launcher.whenConnected(5_000);
   });
 
@@ -131,7 +133,7 @@ describe('launcher: a new process between two tenants', function () {
       'data',
       frameReader((event) => events.push(event)),
     );
-    socket.write(encodeNumber(TYPE.renew, 1));
+    socket.write(Buffer.from([0, 0, 0, 5, TYPE.renew, 0, 0, 0, 1]));
     await once(socket, 'close');
     assert.deepEqual(events, []);
     await own.stop();

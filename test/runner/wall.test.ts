@@ -28,13 +28,12 @@ describe('wall around a tool', function () {
 
   const attack = async (...attempts: [name: string, what: string][]): Promise<Record<string, string>> => {
     plan = planOf(attempts.map(([name, what]) => ({ name, do: what })));
-    const tool = launcher.start({
+    const { exit, stdout, stderr } = await launcher.run({
       argv: [program, '-i', `http://127.0.0.1:${port}/${secret}/ffprobe/plan`],
       env: { PATH: '/bin' },
       limits: LIMITS,
       ports: [port],
     });
-    const { exit, stdout, stderr } = await tool.finished;
     assert.equal(exit.code, 0, `${JSON.stringify(exit)} ${stderr.toString()}`);
     const { got } = JSON.parse(stdout.toString()) as { got: Record<string, string> };
     assert.equal(got['its own source'], 'read');
@@ -165,7 +164,7 @@ describe('wall around a tool', function () {
     launcher.close();
     launcher = openLauncher(server.socket);
     await launcher.whenConnected(5_000);
-    await launcher.ping();
+    assert.equal(await launcher.killAll(), true);
     assert.equal(server.process.exitCode, null);
   });
 

@@ -14,23 +14,18 @@
  *                      u64 stdout cap, u64 stderr cap, u16 port, u16 another, u32 argc, u32 envc, then argc + envc
  *                      strings, each ended by NUL. A limit of 0 is left as it is. It connects to these ports of
  *                      127.0.0.1 only. argv[0] is the path: there is no shell and no search.
- *           2 KILL     u32 id
  *           3 KILLALL  -           ends everything but the launcher, empties the directories, then answers CLEAN
- *           4 PING     u32 any     answered at once
  *           8 RENEW    -           as KILLALL; when nothing is left it becomes a new process after the answer, and the
  *                      agent connects again
  *
- *   event  16 STARTED  u32 id, u32 pid, u32 microseconds from the request to the exec
- *          17 OUT      u32 id, bytes of stdout
+ *   event  17 OUT      u32 id, bytes of stdout
  *          18 ERR      u32 id, bytes of stderr (past its cap they are dropped)
- *          19 EXIT     u32 id, i32 code (-1: by a signal), u32 signal, u32 flags, u64 user us, u64 system us,
- *                      u64 max RSS KB, u64 wall us. The last of an id. Flags: 1 wall time was up, 2 stdout cap was hit,
- *                      4 killed on request.
+ *          19 EXIT     u32 id, i32 code (-1: by a signal), u32 signal, u32 flags, u64 wall us. The last of an id.
+ *                      Flags: 1 wall time was up, 2 stdout cap was hit, 4 killed on request.
  *          20 FAILED   u32 id, u32 errno, u32 stage (0 could not fork, 1 could not exec). The last of an id.
  *          21 CLEAN    u32 1 when nothing is left, 0 when something could not be ended: then the pod must not be used
  *                      again; u32 what holds the tools: 1 nothing, 2 a filter of system calls, 3 the filter and watched
- *                      connections; u32 0, unused; u32 1: knows RENEW
- *          22 PONG     u32 the same
+ *                      connections
  *
  * When the socket is not writable the pipes are not read, so a slow agent slows the tool and costs no memory here.
  * When the agent goes away everything is ended, and the next agent is accepted. SIGTERM ends the launcher when no agent
@@ -58,8 +53,8 @@
 #include <unistd.h>
 #include "wall.h"
 
-enum { START = 1, KILL, KILLALL, PING, RENEW = 8 };
-enum { STARTED = 16, OUT, ERR, EXIT, FAILED, CLEAN, PONG };
+enum { START = 1, KILLALL = 3, RENEW = 8 };
+enum { OUT = 17, ERR, EXIT, FAILED, CLEAN };
 enum { TIMED_OUT = 1, CAPPED = 2, KILLED = 4 };
 
 #define MAX_TOOLS 16
@@ -83,7 +78,6 @@ struct tool {
   uint32_t flags;
   int64_t deadline_us, started_us, ended_us;
   int status;
-  struct rusage usage;
 };
 
 static struct tool tools[MAX_TOOLS];
@@ -186,14 +180,11 @@ static void finish(struct tool *tool) {
   close_pipe(&tool->err);
   close_pipe(&tool->asks); /* what it left behind connects no more */
   int by_signal = WIFSIGNALED(tool->status);
-  if (begin(EXIT, 48)) {
+  if (begin(EXIT, 24)) {
     put32(tool->id);
     put32(by_signal ? (uint32_t)-1 : (uint32_t)WEXITSTATUS(tool->status));
     put32(by_signal ? (uint32_t)WTERMSIG(tool->status) : 0);
     put32(tool->flags);
-    put64((uint64_t)tool->usage.ru_utime.tv_sec * 1000000 + (uint64_t)tool->usage.ru_utime.tv_usec);
-    put64((uint64_t)tool->usage.ru_stime.tv_sec * 1000000 + (uint64_t)tool->usage.ru_stime.tv_usec);
-    put64((uint64_t)tool->usage.ru_maxrss);
     put64((uint64_t)(tool->ended_us - tool->started_us));
   }
   tool->pid = 0;
@@ -209,10 +200,8 @@ static void reap(void) {
     struct tool *tool = find_pid(info.si_pid);
     if (tool) kill(-info.si_pid, SIGKILL);
     int status;
-    struct rusage usage;
-    if (wait4(info.si_pid, &status, WNOHANG, &usage) != info.si_pid || !tool) continue;
+    if (waitpid(info.si_pid, &status, WNOHANG) != info.si_pid || !tool) continue;
     tool->status = status;
-    tool->usage = usage;
     tool->ended_us = now_us();
     tool->pid = -1;
   }
@@ -330,7 +319,6 @@ static int start(uint8_t *at, size_t length) {
     if (pid > 0) waitpid(pid, NULL, 0);
     return failed(id, error, pid > 0), 1;
   }
-  int64_t running = now_us();
   first_victim(pid);
   *tool = (struct tool){.id = id,
                         .pid = pid,
@@ -342,11 +330,6 @@ static int start(uint8_t *at, size_t length) {
                         .err_left = err_cap,
                         .started_us = begun,
                         .deadline_us = wall_ms ? begun + (int64_t)wall_ms * 1000 : INT64_MAX};
-  if (begin(STARTED, 12)) {
-    put32(id);
-    put32((uint32_t)pid);
-    put32((uint32_t)(running - begun));
-  }
   return 1;
 }
 
@@ -512,11 +495,9 @@ static void disconnect(void) {
 
 static int clean_up(void) {
   int clean = kill_all();
-  if (begin(CLEAN, 16)) {
+  if (begin(CLEAN, 8)) {
     put32((uint32_t)clean);
     put32(wall_kind());
-    put32(0);
-    put32(1);
   }
   return clean;
 }
@@ -535,23 +516,14 @@ static int renew(void) {
 }
 
 static int handle(uint8_t type, uint8_t *at, size_t length) {
-  struct tool *tool;
   switch (type) {
     case START:
       return start(at, length);
-    case KILL:
-      if (length != 4) return 0;
-      if ((tool = find_id(get32(at)))) kill_tool(tool, KILLED);
-      return 1;
     case KILLALL:
       clean_up();
       return 1;
     case RENEW:
       return length == 0 && renew();
-    case PING:
-      if (length != 4) return 0;
-      if (begin(PONG, 4)) put32(get32(at));
-      return 1;
     default:
       return 0;
   }

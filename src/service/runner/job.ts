@@ -256,7 +256,7 @@ async function runOnce(
   if (running.signal.aborted) return fail('failed', 'the job was dropped');
   const environment = { HOME: '/tmp', LC_ALL: 'C.UTF-8', ...source.environment(asked.name) };
   try {
-    const finished = await launcher.start(
+    const finished = await launcher.run(
       {
         argv,
         env: environment,
@@ -264,7 +264,7 @@ async function runOnce(
         ports: portsOf(address, environment),
       },
       onOutput,
-    ).finished;
+    );
     return judge({ ...finished, asked, tool, source, wallMs, fail, end });
   } catch (error) {
     if (!(error instanceof LauncherError)) throw error;

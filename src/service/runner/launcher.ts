@@ -8,7 +8,7 @@ import { backoff, within } from '../../base/retry.ts';
 import {
   type Event,
   type Exit,
-  encodeNumber,
+  encodeRequest,
   encodeStart,
   frameReader,
   type Spawn,
@@ -19,8 +19,8 @@ import {
 export type { Exit, Limits, Spawn } from './launcher_frames.ts';
 
 export class LauncherError extends Error {
-  /** lost: the tools container died. late: no answer in time. exec-*: the tool cannot be started. */
-  readonly code: 'lost' | 'late' | 'not-connected' | 'exec-missing' | 'exec-refused' | 'exec-format' | 'exec-failed';
+  /** lost: the tools container died. late: no answer in time. exec-failed: the tool cannot be started. */
+  readonly code: 'lost' | 'late' | 'not-connected' | 'exec-failed';
   constructor(code: LauncherError['code'], message: string) {
     super(message);
     this.name = 'LauncherError';
@@ -33,15 +33,8 @@ export interface Finished {
   stdout: Buffer;
   stderr: Buffer;
 }
-export interface Running {
-  started: Promise<{ pid: number; spawnUs: number }>;
-  /** Rejects with a LauncherError if no exit was reported. */
-  finished: Promise<Finished>;
-  kill(): void;
-}
 
 export interface LauncherOptions {
-  answerMs?: number;
   cleanMs?: number;
   onConnect?: () => void;
   onLost?: () => void;
@@ -51,7 +44,6 @@ interface Tool {
   onOutput: (bytes: Buffer) => void;
   stdout: Buffer[];
   stderr: Buffer[];
-  started: PromiseWithResolvers<{ pid: number; spawnUs: number }>;
   finished: PromiseWithResolvers<Finished>;
   timer: NodeJS.Timeout;
 }
@@ -78,15 +70,13 @@ export class Launcher {
   #closed = false;
   readonly #wait = backoff(RECONNECT);
   #retry: NodeJS.Timeout | undefined;
-  /** The last id of a tool or ping. */
+  /** The last id of a tool. */
   #last = 0;
   /** What the launcher said of itself with its last clean-up. */
   #wall: Wall | undefined;
-  #renews = false;
 
   // Who waits for an answer.
   readonly #tools = new Map<number, Tool>();
-  readonly #pings = new Map<number, () => void>();
   #connecting: PromiseWithResolvers<void>[] = [];
   #cleaning: Cleaning[] = [];
 
@@ -112,14 +102,14 @@ export class Launcher {
     await within(deadlineMs, connecting.promise, notConnected);
   }
 
-  /** `onOutput` gets what is printed in place of `stdout`, which then stays empty. */
-  start(spawn: Spawn, onOutput?: (bytes: Buffer) => void): Running {
-    const id = this.#nextId();
-    const started = Promise.withResolvers<{ pid: number; spawnUs: number }>();
+  /**
+   * Rejects with a LauncherError if no exit was reported. `onOutput` gets what is printed in place of `stdout`, which
+   * then stays empty.
+   */
+  run(spawn: Spawn, onOutput?: (bytes: Buffer) => void): Promise<Finished> {
+    this.#last = (this.#last + 1) % 0x7fff_ffff;
+    const id = this.#last;
     const finished = Promise.withResolvers<Finished>();
-    // Callers may await either promise without the other.
-    started.promise.catch(() => {});
-    finished.promise.catch(() => {});
     // After this the launcher itself hangs. It kills everything when its connection closes.
     const timer = setTimeout(() => {
       this.#fail(id, new LauncherError('late', 'the launcher did not report the end of the tool'));
@@ -127,14 +117,10 @@ export class Launcher {
     }, spawn.limits.wallMs + GRACE_MS);
     const stdout: Buffer[] = [];
     const keep = (bytes: Buffer): void => void stdout.push(bytes);
-    this.#tools.set(id, { onOutput: onOutput ?? keep, stdout, stderr: [], started, finished, timer });
+    this.#tools.set(id, { onOutput: onOutput ?? keep, stdout, stderr: [], finished, timer });
     if (!this.#socket || !this.#ready) this.#fail(id, notConnected());
     else this.#socket.write(encodeStart(id, spawn));
-    return {
-      started: started.promise,
-      finished: finished.promise,
-      kill: () => this.#send(encodeNumber(TYPE.kill, id)),
-    };
+    return finished.promise;
   }
 
   /**
@@ -145,23 +131,9 @@ export class Launcher {
     return this.#clean(false);
   }
 
-  /**
-   * Like killAll, and the launcher becomes a new process: its memory held pieces of what the tools printed. False also
-   * if the launcher is of an older image.
-   */
+  /** Like killAll, and the launcher becomes a new process: its memory held pieces of what the tools printed. */
   async renew(): Promise<boolean> {
-    return this.#ready && this.#renews ? this.#clean(true) : false;
-  }
-
-  async ping(): Promise<void> {
-    if (!this.#socket || !this.#ready) throw notConnected();
-    const { answerMs = 5_000 } = this.#options;
-    const id = this.#nextId();
-    const pong = Promise.withResolvers<void>();
-    this.#pings.set(id, pong.resolve);
-    this.#socket.write(encodeNumber(TYPE.ping, id));
-    const isLate = () => new LauncherError('late', 'the launcher does not answer');
-    await within(answerMs, pong.promise, isLate).finally(() => this.#pings.delete(id));
+    return this.#ready ? this.#clean(true) : false;
   }
 
   close(): void {
@@ -194,7 +166,7 @@ export class Launcher {
     for (const connecting of this.#connecting) connecting.resolve();
     this.#connecting = [];
     // Requested before the connection broke: the current launcher answers for what is left.
-    for (const _ of this.#cleaning) dialled.write(encodeNumber(TYPE.killAll));
+    for (const _ of this.#cleaning) dialled.write(encodeRequest(TYPE.killAll));
     this.#options.onConnect?.();
   }
 
@@ -211,32 +183,20 @@ export class Launcher {
     this.#retry = setTimeout(() => this.#dial(), this.#wait.next());
   }
 
-  #send(frame: Buffer): void {
-    if (this.#ready) this.#socket?.write(frame);
-  }
-
-  #nextId(): number {
-    this.#last = (this.#last + 1) % 0x7fff_ffff;
-    return this.#last;
-  }
-
   // The answers.
 
   #onEvent(event: Event): void {
     if (event.type === 'clean') {
-      this.#wall = event.wall ?? this.#wall;
-      this.#renews = event.renews;
+      this.#wall = event.wall;
       this.#cleaning.shift()?.resolve(event.clean);
-    } else if (event.type === 'pong') this.#pings.get(event.id)?.();
-    else {
+    } else {
       const tool = this.#tools.get(event.id);
       if (tool) this.#onToolEvent(tool, event);
     }
   }
 
   #onToolEvent(tool: Tool, event: ToolEvent): void {
-    if (event.type === 'started') tool.started.resolve({ pid: event.pid, spawnUs: event.spawnUs });
-    else if (event.type === 'out') tool.onOutput(event.bytes);
+    if (event.type === 'out') tool.onOutput(event.bytes);
     else if (event.type === 'err') tool.stderr.push(event.bytes);
     else if (event.type === 'failed') this.#fail(event.id, execError(event.errno, event.stage));
     else
@@ -255,9 +215,7 @@ export class Launcher {
   }
 
   #fail(id: number, error: LauncherError): void {
-    const tool = this.#end(id);
-    tool?.started.reject(error);
-    tool?.finished.reject(error);
+    this.#end(id)?.finished.reject(error);
   }
 
   async #clean(renews: boolean): Promise<boolean> {
@@ -265,7 +223,7 @@ export class Launcher {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const asked: Cleaning = { resolve, renews };
     this.#cleaning.push(asked);
-    this.#send(encodeNumber(renews ? TYPE.renew : TYPE.killAll));
+    if (this.#ready) this.#socket?.write(encodeRequest(renews ? TYPE.renew : TYPE.killAll));
     return within(cleanMs, promise, () => new LauncherError('late', 'the launcher did not clean up')).catch(() => {
       this.#cleaning = this.#cleaning.filter((one) => one !== asked);
       this.#socket?.destroy();
@@ -274,18 +232,12 @@ export class Launcher {
   }
 }
 
-type ToolEvent = Exclude<Event, { type: 'clean' | 'pong' }>;
+type ToolEvent = Exclude<Event, { type: 'clean' }>;
 
-/** The message is for the log: callers only see that the tool is unavailable. */
 function execError(errno: number, stage: number): LauncherError {
-  const { ENOENT, ENOTDIR, EACCES, EPERM, ENOEXEC } = constants.errno;
   const name = Object.entries(constants.errno).find(([, value]) => value === errno)?.[0] ?? `errno ${errno}`;
-  if (stage === 0) return new LauncherError('exec-failed', `cannot create a process: ${name}`);
-  if (errno === ENOENT || errno === ENOTDIR)
-    return new LauncherError('exec-missing', `the program or its loader is missing: ${name}`);
-  if (errno === EACCES || errno === EPERM)
-    return new LauncherError('exec-refused', `the program is not executable: ${name}`);
-  if (errno === ENOEXEC)
-    return new LauncherError('exec-format', `the program is of another format or architecture: ${name}`);
-  return new LauncherError('exec-failed', `cannot execute the program: ${name}`);
+  return new LauncherError(
+    'exec-failed',
+    `cannot ${stage === 0 ? 'create a process' : 'execute the program'}: ${name}`,
+  );
 }

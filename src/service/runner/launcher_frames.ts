@@ -2,17 +2,13 @@
 
 export const TYPE = {
   start: 1,
-  kill: 2,
   killAll: 3,
-  ping: 4,
   renew: 8,
-  started: 16,
   out: 17,
   err: 18,
   exit: 19,
   failed: 20,
   clean: 21,
-  pong: 22,
 } as const;
 const FLAG = { timedOut: 1, capped: 2, killed: 4 } as const;
 
@@ -43,9 +39,6 @@ export interface Exit {
   timedOut: boolean;
   capped: boolean;
   killed: boolean;
-  userUs: number;
-  systemUs: number;
-  maxRssKb: number;
   wallUs: number;
 }
 
@@ -54,24 +47,17 @@ export type Wall = (typeof WALLS)[number];
 const WALLS = ['none', 'filtered', 'watched'] as const;
 
 export type Event =
-  | { type: 'started'; id: number; pid: number; spawnUs: number }
   | { type: 'out'; id: number; bytes: Buffer }
   | { type: 'err'; id: number; bytes: Buffer }
   | { type: 'exit'; id: number; exit: Exit }
   | { type: 'failed'; id: number; errno: number; stage: number }
-  | { type: 'clean'; clean: boolean; wall?: Wall; renews: boolean }
-  | { type: 'pong'; id: number };
+  | { type: 'clean'; clean: boolean; wall: Wall };
 
 const MAX_OUTPUT = 64 * 1024 + 5;
 const MAX_EVENT = 256;
 
-export function encodeNumber(type: number, ...numbers: number[]): Buffer {
-  const frame = Buffer.allocUnsafe(5 + 4 * numbers.length);
-  frame.writeUInt32BE(1 + 4 * numbers.length, 0);
-  frame[4] = type;
-  numbers.forEach((number, index) => frame.writeUInt32BE(number, 5 + 4 * index));
-  return frame;
-}
+/** A request of its type alone. */
+export const encodeRequest = (type: number): Buffer => Buffer.from([0, 0, 0, 1, type]);
 
 /** Rejects strings with NUL: in C they would end early and shift the arguments after them. */
 export function encodeStart(id: number, { argv, env, limits, ports = [] }: Spawn): Buffer {
@@ -107,12 +93,9 @@ export function encodeStart(id: number, { argv, env, limits, ports = [] }: Spawn
 function decode(type: number, body: Buffer): Event {
   const id = body.readUInt32BE(0);
   switch (type) {
-    case TYPE.started:
-      return { type: 'started', id, pid: body.readUInt32BE(4), spawnUs: body.readUInt32BE(8) };
     case TYPE.exit: {
       const code = body.readInt32BE(4);
       const flags = body.readUInt32BE(12);
-      const u64 = (at: number) => Number(body.readBigUInt64BE(at));
       return {
         type: 'exit',
         id,
@@ -122,23 +105,14 @@ function decode(type: number, body: Buffer): Event {
           timedOut: (flags & FLAG.timedOut) !== 0,
           capped: (flags & FLAG.capped) !== 0,
           killed: (flags & FLAG.killed) !== 0,
-          userUs: u64(16),
-          systemUs: u64(24),
-          maxRssKb: u64(32),
-          wallUs: u64(40),
+          wallUs: Number(body.readBigUInt64BE(16)),
         },
       };
     }
     case TYPE.failed:
       return { type: 'failed', id, errno: body.readUInt32BE(4), stage: body.readUInt32BE(8) };
-    case TYPE.clean: {
-      // A launcher of an older image, as in a separate bundle, does not report this.
-      const wall = body.length >= 8 ? WALLS[body.readUInt32BE(4) - 1] : undefined;
-      const renews = body.length >= 16 && body.readUInt32BE(12) === 1;
-      return { type: 'clean', clean: id === 1, ...(wall ? { wall } : {}), renews };
-    }
-    case TYPE.pong:
-      return { type: 'pong', id };
+    case TYPE.clean:
+      return { type: 'clean', clean: id === 1, wall: WALLS[body.readUInt32BE(4) - 1] ?? 'none' };
     default:
       throw new RangeError(`unknown event type: ${type}`);
   }

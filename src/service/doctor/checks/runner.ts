@@ -6,7 +6,7 @@ import { release } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { encodeNumber, frameReader, TYPE, type Wall } from '../../runner/launcher_frames.ts';
+import { encodeRequest, frameReader, TYPE, type Wall } from '../../runner/launcher_frames.ts';
 import type { Probe, Verdict } from '../finding.ts';
 import { shownTarget, type Target } from '../settings.ts';
 
@@ -81,15 +81,14 @@ const WALLS: Record<Wall, string> = {
 
 /** What the launcher says of its walls; undefined: it does not listen yet. */
 function wallOf(socketPath: string): Promise<Wall | undefined> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const socket = connect(socketPath);
     const read = frameReader((event) => {
       if (event.type !== 'clean') return;
       socket.destroy();
-      if (event.wall === undefined) reject(new Error('the launcher does not say what it filters'));
-      else resolve(event.wall);
+      resolve(event.wall);
     });
-    socket.once('connect', () => socket.write(encodeNumber(TYPE.killAll)));
+    socket.once('connect', () => socket.write(encodeRequest(TYPE.killAll)));
     socket.once('error', () => resolve(undefined));
     socket.on('data', read);
   });
