@@ -36,15 +36,9 @@ const WORDS: Readonly<Record<number, string>> = { 116: 'true', 102: 'false', 110
 const isSpace = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9;
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 const isHex = (code: number): boolean => isDigit(code) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70);
-const isEscape = (code: number): boolean =>
-  code === 34 ||
-  code === 92 ||
-  code === 47 ||
-  code === 98 ||
-  code === 102 ||
-  code === 110 ||
-  code === 114 ||
-  code === 116;
+const ESCAPES = Uint8Array.from({ length: 256 }, (_, code) =>
+  '"\\/bfnrt'.includes(String.fromCharCode(code)) ? 1 : 0,
+);
 
 /** The next state within a number; undefined if the number has ended. */
 function nextDigits(state: Digits, code: number): Digits | undefined {
@@ -217,7 +211,7 @@ export function jsonScanner(wanted: readonly string[] = []) {
           else if (code < 32) valid = false;
         } else if (within === Within.Escape) {
           if (code === 117) [within, hexLeft] = [Within.Hex, 4];
-          else if (isEscape(code)) within = Within.Text;
+          else if (ESCAPES[code] === 1) within = Within.Text;
           else valid = false;
         } else {
           if (!isHex(code)) valid = false;
