@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { RunnerOwners } from '../../src/service/controller/leader/recover.ts';
+import { runnerOwners } from '../../src/service/controller/leader/recover.ts';
 import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
 import { Runners } from '../../src/service/controller/pools/runners.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
@@ -27,7 +27,7 @@ describe('owners of runner pods', () => {
     it(`${what}: ${expected ?? 'no owner'}`, () => {
       const runners = new Runners();
       runners.pod(facts('a'), 0);
-      const owners = new RunnerOwners(runners);
+      const owners = runnerOwners(runners);
       owners.note(noted);
       owners.bind(
         (id) => (id === 3 ? record(id) : undefined),
@@ -56,7 +56,7 @@ describe('owners of runner pods', () => {
   it('lists each token once, and none of a deleted pod', () => {
     const runners = new Runners();
     for (const uid of ['a', 'b']) runners.pod(facts(uid), 0);
-    const owners = new RunnerOwners(runners);
+    const owners = runnerOwners(runners);
     for (const one of [job('a', 3), job('a', 3), job('gone', 4), job('b', 5)]) owners.note(one);
     assert.deepEqual(owners.tokens(), [3, 5]);
   });

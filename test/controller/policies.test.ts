@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Go } from '../../src/platform/bus/messages.ts';
 import { judgedStatus, policyLine, wrongPolicy } from '../../src/service/controller/collect/collect.ts';
-import { PolicyDocuments } from '../../src/service/controller/leader/policies.ts';
+import { policyDocuments } from '../../src/service/controller/leader/policies.ts';
 import { PROBE_JOBS, PROBE_POLICIES } from '../../src/platform/kube/client.ts';
 import { conditionOf } from '../../src/platform/kube/conditions.ts';
 import type { PolicyRequest, ProbeJob, ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
@@ -238,7 +238,7 @@ describe('cache of policy documents', () => {
 
   it('is bounded in bytes, and evicts the least recently used', async () => {
     const read: string[] = [];
-    const documents = new PolicyDocuments(
+    const documents = policyDocuments(
       {
         policyDocument: async (_, digest) => {
           read.push(digest);
@@ -249,13 +249,13 @@ describe('cache of policy documents', () => {
     );
     for (const digest of ['1', '2', '3', '1', '4', '1']) await documents.of({ account: 1, digest });
     assert.deepEqual(read, ['1', '2', '3', '4']);
-    assert.ok(documents.bytes <= 3_200);
+    assert.ok(documents.bytes() <= 3_200);
     await documents.of({ account: 1, digest: '2' });
     assert.equal(read.at(-1), '2');
   });
 
   it('is separate for each account', async () => {
-    const documents = new PolicyDocuments({
+    const documents = policyDocuments({
       policyDocument: async (account) => (account === 1 ? document(1) : null),
     });
     assert.notEqual(await documents.of({ account: 1, digest: 'a' }), undefined);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Bus } from '../../src/platform/bus/connect.ts';
 import { endRequest } from '../../src/service/controller/leader/ends.ts';
-import { PolicyDocuments } from '../../src/service/controller/leader/policies.ts';
+import { policyDocuments } from '../../src/service/controller/leader/policies.ts';
 import { ServedNamespaces } from '../../src/service/controller/served_namespaces.ts';
 import { takeIn } from '../../src/service/controller/leader/resolve_job.ts';
 import { Refusal } from '../../src/service/controller/leader/job.ts';
@@ -76,7 +76,7 @@ describe('the end of a request with a value that Postgres refuses', function () 
       spec: { kind: 'file', tools: [{ name: 'ffprobe', version: 'latest' }], ...spec },
     }) as unknown as ProbeJob;
   const state = () => ({
-    documents: new PolicyDocuments(fixture.store),
+    documents: policyDocuments(fixture.store),
     tokens: { of: async () => undefined, byHand: () => fixture.store.defaultToken() },
     served: new ServedNamespaces({ namespace: 'probeyard', tenantNamespaces: [] }),
     takeByHand: () => true,

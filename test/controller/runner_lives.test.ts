@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { watchedPod, lifeOfPod, lifePatch, ANNOTATION } from '../../src/service/controller/pools/pod.ts';
 import { holderOf, runnerState, Runners } from '../../src/service/controller/pools/runners.ts';
-import { RunnerOwners } from '../../src/service/controller/leader/recover.ts';
+import { runnerOwners } from '../../src/service/controller/leader/recover.ts';
 import type { Pod } from '../../src/platform/kube/kinds.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import type { TokenRecord } from '../../src/platform/store/records.ts';
@@ -147,7 +147,7 @@ describe('lives of a runner pod', () => {
     const job = (uid: string, token: number) =>
       ({ spec: {}, status: { runner: { pod: 'pod-p', uid }, admittedBy: { token } } }) as unknown as ProbeJob;
     const bound = (runners: Runners, jobs: ProbeJob[]) => {
-      const owners = new RunnerOwners(runners);
+      const owners = runnerOwners(runners);
       for (const one of jobs) owners.note(one);
       owners.bind(
         (id) => ({ id, rootUserId: id }) as TokenRecord,

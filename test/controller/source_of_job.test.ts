@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWK } from 'jose';
 import { openSources, takeIn, type IntakeState } from '../../src/service/controller/leader/resolve_job.ts';
-import { PolicyDocuments } from '../../src/service/controller/leader/policies.ts';
+import { policyDocuments } from '../../src/service/controller/leader/policies.ts';
 import { ServedNamespaces } from '../../src/service/controller/served_namespaces.ts';
 import { Refusal, type Job } from '../../src/service/controller/leader/job.ts';
 import { SECRETS } from '../../src/platform/kube/client.ts';
@@ -36,7 +36,7 @@ describe('source of a job', function () {
   });
 
   const intake = (keys: () => JSONWebKeySet): IntakeState => ({
-    documents: new PolicyDocuments(fixture.store),
+    documents: policyDocuments(fixture.store),
     tokens: {
       of: async () => (await fixture.store.defaultToken()) ?? undefined,
       byHand: () => fixture.store.defaultToken(),

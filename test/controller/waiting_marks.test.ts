@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { WriteTurns } from '../../src/service/controller/leader/job_status.ts';
 import type { Job } from '../../src/service/controller/leader/job.ts';
-import { WaitingMarks } from '../../src/service/controller/leader/waiting.ts';
+import { waitingMarks, type WaitingMarks } from '../../src/service/controller/leader/waiting.ts';
 import { KubeError, makeClient, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
 import { testApiServer } from '../kube/apiserver.ts';
 import { until } from '../until.ts';
@@ -22,7 +22,7 @@ describe('marks of waiting jobs', function () {
   beforeEach(() => {
     writes = new WriteTurns();
     waited = [];
-    marks = new WaitingMarks({
+    marks = waitingMarks({
       kube,
       writes,
       store: { clock: { now: () => Date.now() } } as never,

@@ -13,47 +13,41 @@ type PolicyStore = Pick<Store, 'policyDocument' | 'usePolicy' | 'latestPolicies'
 /** Cache size, in bytes of canonical JSON. Most installations use a handful of policies. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
+export type PolicyDocuments = ReturnType<typeof policyDocuments>;
+
 /** A cache without invalidation, because documents are immutable. */
-export class PolicyDocuments {
-  readonly #store: Pick<PolicyStore, 'policyDocument'>;
-  readonly #mostBytes: number;
-  readonly #kept = new Map<string, { policy: Policy; bytes: number }>();
-  #bytes = 0;
+export function policyDocuments(store: Pick<PolicyStore, 'policyDocument'>, mostBytes = MOST_BYTES) {
+  const kept = new Map<string, { policy: Policy; bytes: number }>();
+  let all = 0;
 
-  constructor(store: Pick<PolicyStore, 'policyDocument'>, mostBytes = MOST_BYTES) {
-    this.#store = store;
-    this.#mostBytes = mostBytes;
-  }
-
-  /** Undefined: the document is not in the record. */
-  async of({ account, digest }: Pick<JobPolicy, 'account' | 'digest'>): Promise<Policy | undefined> {
-    const key = `${account}/${digest}`;
-    const known = this.#kept.get(key);
-    if (known) {
-      this.#kept.delete(key);
-      this.#kept.set(key, known);
-      return known.policy;
-    }
-    const document = await this.#store.policyDocument(account, digest);
-    if (document === null) return undefined;
-    const policy = JSON.parse(document) as Policy;
-    this.#keep(key, { policy, bytes: Buffer.byteLength(document) });
-    return policy;
-  }
-
-  #keep(key: string, one: { policy: Policy; bytes: number }): void {
-    this.#bytes += one.bytes - (this.#kept.get(key)?.bytes ?? 0);
-    this.#kept.set(key, one);
-    for (const [oldest, { bytes }] of this.#kept) {
-      if (this.#bytes <= this.#mostBytes) return;
-      this.#kept.delete(oldest);
-      this.#bytes -= bytes;
+  function keep(key: string, one: { policy: Policy; bytes: number }): void {
+    all += one.bytes - (kept.get(key)?.bytes ?? 0);
+    kept.set(key, one);
+    for (const [oldest, { bytes }] of kept) {
+      if (all <= mostBytes) return;
+      kept.delete(oldest);
+      all -= bytes;
     }
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
+  return {
+    bytes: (): number => all,
+    /** Undefined: the document is not in the record. */
+    async of({ account, digest }: Pick<JobPolicy, 'account' | 'digest'>): Promise<Policy | undefined> {
+      const key = `${account}/${digest}`;
+      const known = kept.get(key);
+      if (known) {
+        kept.delete(key);
+        kept.set(key, known);
+        return known.policy;
+      }
+      const document = await store.policyDocument(account, digest);
+      if (document === null) return undefined;
+      const policy = JSON.parse(document) as Policy;
+      keep(key, { policy, bytes: Buffer.byteLength(document) });
+      return policy;
+    },
+  };
 }
 
 async function sharedPolicy(store: PolicyStore, asked: string, revision: number | undefined): Promise<JobPolicy> {

@@ -28,7 +28,7 @@ const PATIENCE_MS = 60_000;
  */
 export async function recover(state: TermState): Promise<void> {
   const { kube, finishedJobs, store, bus, log, runners, term } = state.deps;
-  const owners = new RunnerOwners(runners);
+  const owners = runnerOwners(runners);
   const unfinished = await patiently(state, 'list the jobs', () =>
     listUnfinished(kube, state.served, (job) => {
       finishedJobs.add(job);
@@ -81,17 +81,14 @@ function patiently<T>(state: TermState, what: string, read: () => Promise<T>): P
   );
 }
 
-async function bindRunners(state: TermState, owners: RunnerOwners): Promise<void> {
+async function bindRunners(state: TermState, owners: ReturnType<typeof runnerOwners>): Promise<void> {
   const { pools, log } = state.deps;
   try {
-    await state.tokens.load([...new Set(owners.tokens())].filter((id) => !state.tokens.known(id)));
+    await state.tokens.load(owners.tokens().filter((id) => !state.tokens.known(id)));
   } catch (error) {
     log.warn({ err: error }, 'cannot load runner owners, replacing runners of unknown tokens');
   }
-  owners.bind(
-    (token) => state.tokens.known(token),
-    (pool) => pools.scopeOf(pool),
-  );
+  owners.bind(state.tokens.known, (pool) => pools.scopeOf(pool));
 }
 
 /** Lists in pages and drops unused fields: 10,000 raw objects are 60 MB. */
@@ -127,45 +124,31 @@ async function listUnfinished(
   return found.sort((a, b) => submittedAtOf(a).getTime() - submittedAtOf(b).getTime());
 }
 
-export class RunnerOwners {
-  readonly #runners: Runners;
+export function runnerOwners(runners: Runners) {
   /** Token ids by runner: all jobs of one life of a pod belong to one tenant. */
-  readonly #tokens = new Map<string, number>();
-
-  constructor(runners: Runners) {
-    this.#runners = runners;
-  }
-
-  /**
-   * Notes the runner of a finished or unfinished job. Most such pods no longer exist, or are in another life. A life
-   * that the watch has not shown yet counts: the pod may have been renewed just before.
-   */
-  note({ status }: ProbeJob): void {
-    const uid = status?.runner?.uid;
-    const runner = uid === undefined ? undefined : this.#runners.ofPod(podOf(uid));
-    // Zero: no token has this id.
-    if (uid !== undefined && runner && lifeOf(uid) >= runner.life)
-      this.#tokens.set(uid, status?.admittedBy?.token ?? 0);
-  }
-
-  tokens(): number[] {
-    return [...this.#tokens.values()];
-  }
-
-  /** A runner of an unknown token (revoked, or not readable now) gets no more jobs. */
-  bind(known: (token: number) => TokenRecord | undefined, scopeOf: (pool: string) => ReuseScope): void {
-    for (const [uid, id] of this.#tokens) {
-      const runner = this.#runners.ofPod(podOf(uid));
-      const token = known(id);
-      const tenant =
-        runner &&
-        tenantOf(scopeOf(runner.pool), {
-          id: uid,
-          token: token?.id ?? id,
-          account: token?.rootUserId ?? 0,
-          credentials: !token,
-        });
-      if (tenant !== undefined) this.#runners.bind(uid, tenant, token?.rootUserId);
-    }
-  }
+  const tokens = new Map<string, number>();
+  return {
+    /**
+     * Notes the runner of a finished or unfinished job. Most such pods no longer exist, or are in another life. A life
+     * that the watch has not shown yet counts: the pod may have been renewed just before.
+     */
+    note({ status }: ProbeJob): void {
+      const uid = status?.runner?.uid;
+      const runner = uid === undefined ? undefined : runners.ofPod(podOf(uid));
+      // Zero: no token has this id.
+      if (uid !== undefined && runner && lifeOf(uid) >= runner.life) tokens.set(uid, status?.admittedBy?.token ?? 0);
+    },
+    tokens: (): number[] => [...new Set(tokens.values())],
+    /** A runner of an unknown token (revoked, or not readable now) gets no more jobs. */
+    bind(known: (token: number) => TokenRecord | undefined, scopeOf: (pool: string) => ReuseScope): void {
+      for (const [uid, id] of tokens) {
+        const runner = runners.ofPod(podOf(uid));
+        if (!runner) continue;
+        const token = known(id);
+        const { id: of, rootUserId: account } = token ?? { id, rootUserId: 0 };
+        const tenant = tenantOf(scopeOf(runner.pool), { id: uid, token: of, account, credentials: !token });
+        runners.bind(uid, tenant, token?.rootUserId);
+      }
+    },
+  };
 }

@@ -18,7 +18,7 @@ import type { Runners } from '../pools/runners.ts';
 import { ServedNamespaces, type JobKey } from '../served_namespaces.ts';
 import { hadCredentials, tenantOf } from '../pools/share.ts';
 import type { Recent } from '../snapshot/recent.ts';
-import { whyWaiting, WaitingMarks } from './waiting.ts';
+import { waitingMarks, whyWaiting, type WaitingMarks } from './waiting.ts';
 import { IntakeChains } from './intake_chains.ts';
 import {
   isResolved,
@@ -32,9 +32,9 @@ import {
 } from './job.ts';
 import { Ledger, type SlotLimits } from './ledger.ts';
 import type { Term } from './lease_guard.ts';
-import { PolicyDocuments } from './policies.ts';
+import { policyDocuments, type PolicyDocuments } from './policies.ts';
 import type { FinishedJobs } from './finished_jobs.ts';
-import { TokenRecords } from './token_records.ts';
+import { tokenRecords, type TokenRecords } from './token_records.ts';
 import { WriteTurns } from './job_status.ts';
 
 /** How sources are opened. */
@@ -157,9 +157,9 @@ export class TermState {
     this.#effects = effects;
     this.#admit = admit;
     this.served = new ServedNamespaces(deps.config);
-    this.tokens = new TokenRecords(deps.store, deps.tokensFresh);
-    this.documents = new PolicyDocuments(deps.store);
-    this.marks = new WaitingMarks({
+    this.tokens = tokenRecords(deps.store, deps.tokensFresh);
+    this.documents = policyDocuments(deps.store);
+    this.marks = waitingMarks({
       kube: deps.kube,
       writes: this.deps.writes,
       store: deps.store,

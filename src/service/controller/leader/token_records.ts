@@ -8,63 +8,58 @@ const UNTOLD_MS = 1_000;
 
 type TokenStore = Pick<Store, 'tokenLimits' | 'defaultToken' | 'tokenOfAccount'>;
 
-export class TokenRecords {
-  readonly #store: TokenStore;
-  readonly #records = new Map<number, { record: TokenRecord | undefined; at: number }>();
-  readonly #fresh: () => boolean;
+export type TokenRecords = ReturnType<typeof tokenRecords>;
+
+/** `fresh`: whether change notifications arrive. */
+export function tokenRecords(store: TokenStore, fresh: () => boolean) {
+  const records = new Map<number, { record: TokenRecord | undefined; at: number }>();
   /** By the namespace of a tenant; empty: the release's. */
-  readonly #byHand = new Map<string, { record: Promise<TokenRecord | null>; at: number }>();
+  const ofHand = new Map<string, { record: Promise<TokenRecord | null>; at: number }>();
 
-  /** `fresh`: whether change notifications arrive. */
-  constructor(store: TokenStore, fresh: () => boolean) {
-    this.#store = store;
-    this.#fresh = fresh;
-  }
+  const known = (id: number): TokenRecord | undefined => records.get(id)?.record;
 
-  async load(ids: number[]): Promise<void> {
+  async function load(ids: number[]): Promise<void> {
     const askedAt = performance.now();
-    const records = await this.#store.tokenLimits(ids);
+    const read = await store.tokenLimits(ids);
     // Concurrent reads may finish out of order: the one that started later wins.
     for (const id of ids)
-      if ((this.#records.get(id)?.at ?? 0) <= askedAt) this.#records.set(id, { record: records.get(id), at: askedAt });
+      if ((records.get(id)?.at ?? 0) <= askedAt) records.set(id, { record: read.get(id), at: askedAt });
   }
 
-  async of(id: number): Promise<TokenRecord | undefined> {
-    const cached = this.#records.get(id);
-    if (cached && (this.#fresh() || performance.now() - cached.at < UNTOLD_MS)) return cached.record;
-    await this.load([id]);
-    return this.known(id);
+  async function of(id: number): Promise<TokenRecord | undefined> {
+    const cached = records.get(id);
+    if (cached && (fresh() || performance.now() - cached.at < UNTOLD_MS)) return cached.record;
+    await load([id]);
+    return known(id);
   }
 
   /**
    * The token of jobs created by hand, read at most once a second: hundreds of them may arrive at once. Whether it
    * still may be used is decided by `of`.
    */
-  byHand(binding: NamespaceBinding | undefined): Promise<TokenRecord | null> {
+  function byHand(binding: NamespaceBinding | undefined): Promise<TokenRecord | null> {
     const now = performance.now();
-    const of = binding?.name ?? '';
-    const known = this.#byHand.get(of);
-    if (known && now - known.at < UNTOLD_MS) return known.record;
+    const name = binding?.name ?? '';
+    const before = ofHand.get(name);
+    if (before && now - before.at < UNTOLD_MS) return before.record;
     const { account, token = null } = binding ?? {};
-    const record = account === undefined ? this.#store.defaultToken() : this.#store.tokenOfAccount(account, token);
+    const record = account === undefined ? store.defaultToken() : store.tokenOfAccount(account, token);
     const read = { record, at: now };
-    this.#byHand.set(of, read);
+    ofHand.set(name, read);
     record.catch(() => {
-      if (this.#byHand.get(of) === read) this.#byHand.delete(of);
+      if (ofHand.get(name) === read) ofHand.delete(name);
     });
     return record;
   }
 
-  known(id: number): TokenRecord | undefined {
-    return this.#records.get(id)?.record;
-  }
-
-  /** The named tokens that are cached. */
-  among(which: number[] | 'all'): number[] {
-    return which === 'all' ? [...this.#records.keys()] : which.filter((id) => this.#records.has(id));
-  }
-
-  forget(id: number): void {
-    this.#records.delete(id);
-  }
+  return {
+    load,
+    of,
+    byHand,
+    known,
+    /** The named tokens that are cached. */
+    among: (which: number[] | 'all'): number[] =>
+      which === 'all' ? [...records.keys()] : which.filter((id) => records.has(id)),
+    forget: (id: number): boolean => records.delete(id),
+  };
 }

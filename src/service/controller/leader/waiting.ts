@@ -1,4 +1,5 @@
 /** Explains why a job waits and why it ended, for `kubectl get pj` and `describe pj`. */
+import { makeTurns } from '../../../base/turns.ts';
 import { PROBE_JOBS, type KubeClient } from '../../../platform/kube/client.ts';
 import type { EventRecorder } from '../../../platform/kube/events.ts';
 import type { Pools } from '../pools/pools.ts';
@@ -59,46 +60,25 @@ export interface WaitingMarksDeps {
   signal: AbortSignal;
 }
 
+export type WaitingMarks = ReturnType<typeof waitingMarks>;
+
 /**
  * Writes the reason why a job waits into its status. Concurrency is bounded, and a mark is left out while half of the
  * calls that the API server answers in time are under way: ten thousand waiting jobs must not keep it from admissions.
  * `GET cluster` and the metric have the reasons of those that are left out.
  */
-export class WaitingMarks {
-  readonly #deps: WaitingMarksDeps;
-  readonly #due: Job[] = [];
-  #writing = 0;
+export function waitingMarks({ kube, writes, why, waited, store, signal }: WaitingMarksDeps) {
+  const turns = makeTurns(AT_ONCE);
 
-  constructor(deps: WaitingMarksDeps) {
-    this.#deps = deps;
-  }
-
-  add(job: Job): void {
-    this.#due.push(job);
-    while (this.#writing < AT_ONCE && this.#due.length > 0) {
-      const next = this.#due.shift();
-      if (!next || next.state !== 'waiting' || this.#deps.signal.aborted) continue;
-      this.#writing++;
-      void this.#write(next).finally(() => {
-        this.#writing--;
-        const following = this.#due.shift();
-        if (following) this.add(following);
-      });
-    }
-  }
-
-  async #write(job: Job): Promise<void> {
-    const { kube, writes, why, waited, store } = this.#deps;
+  async function write(job: Job): Promise<void> {
+    if (job.state !== 'waiting' || signal.aborted) return;
     const { reason, message } = why(job);
     waited(reason);
     if (writes.running * 2 > writes.bound) return;
     try {
       const version = job.resourceVersion;
-      const updated = await writeStatus(
-        kube,
-        job,
-        waitingStatus(job.status, reason, message, stamp(store.clock.now())),
-      );
+      const status = waitingStatus(job.status, reason, message, stamp(store.clock.now()));
+      const updated = await writeStatus(kube, job, status);
       if (job.resourceVersion === version) {
         job.resourceVersion = updated.metadata.resourceVersion ?? version;
         job.status = updated.status;
@@ -107,4 +87,6 @@ export class WaitingMarks {
       // The mark is only informative: losing it to an admission or a busy API server is no error.
     }
   }
+
+  return { add: (job: Job): void => void turns.run(() => write(job)) };
 }
