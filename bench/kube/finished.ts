@@ -4,7 +4,7 @@
  * Run: npm exec -- node bench/kube/finished.ts [seconds] [jobs.finished.max] [backlog]
  */
 import { randomUUID } from 'node:crypto';
-import { FinishedJobs } from '../../src/service/controller/leader/finished_jobs.ts';
+import { makeFinishedJobs, type FinishedJobs } from '../../src/service/controller/leader/finished_jobs.ts';
 import { makeClient, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { isFinished } from '../../src/platform/kube/conditions.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
@@ -29,7 +29,7 @@ const cpuOf = (name: string): number =>
     .reduce((sum, pid) => sum + cpuOfProcess(pid), 0) / 1e6;
 
 const makeFinished = (max: number): FinishedJobs =>
-  new FinishedJobs({
+  makeFinishedJobs({
     kube,
     epoch: 1,
     limits: { finishedSeconds: 600, finishedMax: max, finishedByHandSeconds: 0 },
@@ -86,11 +86,11 @@ try {
   finished = makeFinished(0);
   const goal = made + backlog;
   await writeAll(() => made < goal);
-  await until('all are known', () => finished.size >= backlog, 60_000);
-  const [count, began] = [finished.size, performance.now()];
+  await until('all are known', () => finished.size() >= backlog, 60_000);
+  const [count, began] = [finished.size(), performance.now()];
   const [server0, etcd0, own0] = [cpuOf('kube-apiserver'), cpuOf('etcd'), process.cpuUsage()];
   finished.start();
-  await until('the backlog is deleted', () => finished.size === 0, 600_000);
+  await until('the backlog is deleted', () => finished.size() === 0, 600_000);
   const own = process.cpuUsage(own0);
   const each = (ms: number): string => (ms / count).toFixed(2);
   console.log(

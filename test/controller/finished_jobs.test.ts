@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   dueBatches,
-  FinishedJobs,
+  makeFinishedJobs,
+  type FinishedJobs,
   type Batch,
   type FinishedJobsDeps,
 } from '../../src/service/controller/leader/finished_jobs.ts';
@@ -86,7 +87,7 @@ describe('deletion of finished jobs', function () {
   });
 
   const start = async (by: KubeClient = kube, change: Partial<FinishedJobsDeps> = {}): Promise<void> => {
-    finished = new FinishedJobs({
+    finished = makeFinishedJobs({
       kube: {
         ...by,
         deleteAll: (type, selector, ...given) => {
@@ -124,13 +125,13 @@ describe('deletion of finished jobs', function () {
   const left = async (): Promise<string[]> =>
     (await kube.listAll(PROBE_JOBS)).items.map(({ metadata }) => metadata.name).toSorted();
   const untilDeleted = (ms?: number): Promise<unknown> =>
-    until('no finished job is left', () => finished.size === 0, ms);
+    until('no finished job is left', () => finished.size() === 0, ms);
 
   it('a batch goes by one call, and no job that is unfinished or of another batch', async () => {
     await endMany(30, '1-1');
     const [kept, unfinished] = [await end('1-2'), await create()];
     await start(kube, { limits: { ...LIMITS, finishedMax: 1 } });
-    await until('one batch is left', () => finished.size === 1);
+    await until('one batch is left', () => finished.size() === 1);
     assert.deepEqual(await left(), [kept, unfinished.metadata.name].toSorted());
     assert.deepEqual(calls, ['status.batch=1-1']);
   });
@@ -143,7 +144,7 @@ describe('deletion of finished jobs', function () {
     await untilDeleted();
     assert.deepEqual(await left(), [held]);
     await end('1-2');
-    await until('the next batch is deleted', async () => (await left()).length === 1 && finished.size === 0);
+    await until('the next batch is deleted', async () => (await left()).length === 1 && finished.size() === 0);
     assert.deepEqual(calls, ['status.batch=1-1', 'status.batch=1-2']);
     await kube.mergePatch(PROBE_JOBS, held, { metadata: { finalizers: null } });
   });
@@ -177,7 +178,7 @@ describe('deletion of finished jobs', function () {
         kube.deleteAll(type, /-(19|20)$/.test(selector) ? selector : 'status.none=1', options),
     };
     await start(refusing);
-    await until('two are deleted', () => finished.size === 18);
+    await until('two are deleted', () => finished.size() === 18);
     assert.equal((await left()).length, 18);
     assert.equal(new Set(calls).size, calls.length, 'none was tried twice');
   });
@@ -189,7 +190,7 @@ describe('deletion of finished jobs', function () {
       deleteAll: async (...given) => {
         if (calls.length > 1) return kube.deleteAll(...given);
         await kube.delete(PROBE_JOBS, first!);
-        await until('the watch has it', () => finished.size === 1);
+        await until('the watch has it', () => finished.size() === 1);
         throw new Error('the call took too long');
       },
     };
@@ -234,7 +235,7 @@ describe('deletion of finished jobs while the API server is away', function () {
     const server = await testApiServer({ alone: true });
     const namespace = await server.namespace('finished');
     const kube = await makeClient({ kubeconfig: server.kubeconfig, namespace });
-    const finished = new FinishedJobs({
+    const finished = makeFinishedJobs({
       kube,
       epoch: 1,
       limits: { ...LIMITS, finishedMax: 0 },
@@ -256,7 +257,7 @@ describe('deletion of finished jobs while the API server is away', function () {
         ),
       );
       server.resumeEtcd();
-      await until('it is deleted', () => finished.size === 0, 90_000);
+      await until('it is deleted', () => finished.size() === 0, 90_000);
       assert.deepEqual((await kube.listAll(PROBE_JOBS)).items, []);
     } finally {
       finished.stop();
@@ -281,7 +282,7 @@ describe('finished jobs at 500 a second', function () {
         }
       },
     };
-    const finished = new FinishedJobs({
+    const finished = makeFinishedJobs({
       kube: played as unknown as KubeClient,
       epoch: 1,
       limits: { ...LIMITS, finishedMax: 500 },

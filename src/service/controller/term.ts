@@ -25,7 +25,7 @@ import { heartbeat, podGone as jobLost, tick } from './leader/losses.ts';
 import type { LeaderDeps } from './leader/term_state.ts';
 import { ownerOf, keepNatsCa } from './pools/runner_namespace.ts';
 import { Pools } from './pools/pools.ts';
-import { FinishedJobs } from './leader/finished_jobs.ts';
+import { makeFinishedJobs, type FinishedJobs } from './leader/finished_jobs.ts';
 import { Runners } from './pools/runners.ts';
 import { ensureLeading, whileLeading, type Term } from './leader/lease_guard.ts';
 import { watchSharedPolicies } from './catalog/shared_policies.ts';
@@ -98,7 +98,7 @@ export class RunningTerm {
     this.term = { holder, epoch, stillLeading, signal: over.signal };
     const { term, runners, stillLeading: isLeading, now } = this;
     this.since = now();
-    this.finishedJobs = new FinishedJobs({ ...deps, epoch, limits: config, now, stillLeading: isLeading });
+    this.finishedJobs = makeFinishedJobs({ ...deps, epoch, limits: config, now, stillLeading: isLeading });
     this.recent = makeRecent(now);
     this.events = this.recent.following(
       eventRecorder({

@@ -87,92 +87,26 @@ export interface FinishedJobsDeps {
   stillLeading: () => boolean;
 }
 
-export class FinishedJobs {
-  readonly #batches = new Map<string, Batch>();
-  readonly #batchOf = new Map<string, Batch>();
-  readonly #deps: FinishedJobsDeps;
+export type FinishedJobs = ReturnType<typeof makeFinishedJobs>;
+
+export function makeFinishedJobs({ kube, epoch, limits, log, now, stillLeading }: FinishedJobsDeps) {
+  const batches = new Map<string, Batch>();
+  const batchOf = new Map<string, Batch>();
   /** Batches that get further jobs, by namespace and the end of their ids. */
-  readonly #open = new Map<string, { id: string; jobs: number; since: number }>();
-  #number = 0;
-  #calls = 0;
-  #timer: NodeJS.Timeout | undefined;
+  const open = new Map<string, { id: string; jobs: number; since: number }>();
+  let number = 0;
+  let calls = 0;
+  let timer: NodeJS.Timeout | undefined;
 
-  constructor(deps: FinishedJobsDeps) {
-    this.#deps = deps;
-  }
-
-  /** The batch of a job whose end is about to be written. */
-  nextBatch(namespace: string, retained: Retained = { byHand: false, ttlSeconds: undefined }): string {
-    const suffix = suffixOf(retained);
-    const kept = `${namespace}/${suffix}`;
-    for (const [one, { jobs, since }] of this.#open)
-      if (jobs === BATCH_JOBS || performance.now() - since > BATCH_MS) this.#open.delete(one);
-    const open = getOrMake(this.#open, kept, () => {
-      this.#number += 1;
-      return { id: `${this.#deps.epoch}-${this.#number}${suffix}`, jobs: 0, since: performance.now() };
-    });
-    open.jobs += 1;
-    return open.id;
-  }
-
-  add(job: ProbeJob): void {
-    const { metadata, status } = job;
-    const key = keyOf(job);
-    // Already deleted, but kept by a foreign finalizer.
-    if (isBeingDeleted(job)) return this.#forget(key);
-    const id = status?.batch;
-    if (id === undefined) return;
-    if (this.#batchOf.get(key) !== this.#batches.get(id)) this.#forget(key);
-    const batch = getOrMake(this.#batches, id, () => {
-      // The one before is complete.
-      this.#deleteDue();
-      return { id, namespace: metadata.namespace ?? '', jobs: new Set<string>(), completedAt: 0, tryAt: 0 };
-    });
-    batch.jobs.add(key);
-    batch.completedAt = Math.max(batch.completedAt, Date.parse(status?.completedAt ?? '') || this.#deps.now());
-    this.#batchOf.set(key, batch);
-  }
-
-  forget(job: Pick<ProbeJob, 'metadata'>): void {
-    this.#forget(keyOf(job));
-  }
-
-  #forget(key: string): void {
-    const batch = this.#batchOf.get(key);
+  function forget(key: string): void {
+    const batch = batchOf.get(key);
     if (!batch) return;
-    this.#batchOf.delete(key);
+    batchOf.delete(key);
     batch.jobs.delete(key);
-    if (batch.jobs.size === 0) this.#batches.delete(batch.id);
+    if (batch.jobs.size === 0) batches.delete(batch.id);
   }
 
-  get size(): number {
-    return this.#batchOf.size;
-  }
-
-  start(): void {
-    this.#timer = setInterval(() => this.#deleteDue(), TICK_MS);
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #deleteDue(): void {
-    const { limits, now, stillLeading } = this.#deps;
-    if (this.#timer === undefined || !stillLeading()) return;
-    const due = dueBatches(this.#batches.values(), limits, { now: now(), monotonic: performance.now() });
-    for (const batch of due.slice(0, AT_ONCE - this.#calls)) {
-      this.#calls += 1;
-      void this.#delete(batch).then((deleted) => {
-        this.#calls -= 1;
-        if (deleted) this.#deleteDue();
-      });
-    }
-  }
-
-  async #delete(batch: Batch): Promise<boolean> {
-    const { kube, log } = this.#deps;
+  async function deleteBatch(batch: Batch): Promise<boolean> {
     const { namespace } = batch;
     const keys = [...batch.jobs];
     batch.tryAt = Infinity;
@@ -185,7 +119,61 @@ export class FinishedJobs {
       return false;
     }
     batch.tryAt = 0;
-    for (const key of keys) this.#forget(key);
+    for (const key of keys) forget(key);
     return true;
   }
+
+  function deleteDue(): void {
+    if (timer === undefined || !stillLeading()) return;
+    const due = dueBatches(batches.values(), limits, { now: now(), monotonic: performance.now() });
+    for (const batch of due.slice(0, AT_ONCE - calls)) {
+      calls += 1;
+      void deleteBatch(batch).then((deleted) => {
+        calls -= 1;
+        if (deleted) deleteDue();
+      });
+    }
+  }
+
+  return {
+    /** The batch of a job whose end is about to be written. */
+    nextBatch(namespace: string, retained: Retained = { byHand: false, ttlSeconds: undefined }): string {
+      const suffix = suffixOf(retained);
+      for (const [one, { jobs, since }] of open)
+        if (jobs === BATCH_JOBS || performance.now() - since > BATCH_MS) open.delete(one);
+      const batch = getOrMake(open, `${namespace}/${suffix}`, () => ({
+        id: `${epoch}-${++number}${suffix}`,
+        jobs: 0,
+        since: performance.now(),
+      }));
+      batch.jobs += 1;
+      return batch.id;
+    },
+    add(job: ProbeJob): void {
+      const { metadata, status } = job;
+      const key = keyOf(job);
+      // Already deleted, but kept by a foreign finalizer.
+      if (isBeingDeleted(job)) return forget(key);
+      const id = status?.batch;
+      if (id === undefined) return;
+      if (batchOf.get(key) !== batches.get(id)) forget(key);
+      const batch = getOrMake(batches, id, () => {
+        // The one before is complete.
+        deleteDue();
+        return { id, namespace: metadata.namespace ?? '', jobs: new Set<string>(), completedAt: 0, tryAt: 0 };
+      });
+      batch.jobs.add(key);
+      batch.completedAt = Math.max(batch.completedAt, Date.parse(status?.completedAt ?? '') || now());
+      batchOf.set(key, batch);
+    },
+    forget: (job: Pick<ProbeJob, 'metadata'>): void => forget(keyOf(job)),
+    size: (): number => batchOf.size,
+    start(): void {
+      timer = setInterval(deleteDue, TICK_MS);
+    },
+    stop(): void {
+      clearInterval(timer);
+      timer = undefined;
+    },
+  };
 }
