@@ -7,10 +7,11 @@ import { INBOX } from '../../platform/bus/permissions.ts';
 import { connectionName, makeRunnerId } from '../../platform/bus/runner_id.ts';
 import { loadConfig } from '../../base/config.ts';
 import { makeLog } from '../../base/log.ts';
+import { signals } from '../../base/signals.ts';
 import { startProxy } from '../../source/proxy.ts';
-import { startAgent } from './agent.ts';
+import { Agent } from './agent.ts';
 import { serveHealth } from '../../base/health.ts';
-import { openLauncher } from './launcher.ts';
+import { Launcher } from './launcher.ts';
 import { beginLife } from './renewal.ts';
 import { watchWalls } from './walls.ts';
 
@@ -24,19 +25,10 @@ export async function run(): Promise<void> {
   const uid = makeRunnerId({ podUid, life });
   const { caFile, ...sources } = settings.sources;
   const log = makeLog('agent', { podName, logLevel: settings.logLevel });
-  const asked = Promise.withResolvers<string>();
-  let isAsked = false;
-  // Before the agent is up there is nothing to drain.
-  let starting = true;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.on(signal, () => {
-      if (starting) process.exit(0);
-      isAsked = true;
-      asked.resolve(signal);
-    });
+  const stopping = signals();
   // Readiness is reported to the leader only by heartbeats.
   const health = await serveHealth({ host: podIp || undefined, port: settings.healthPort }, {});
-  const launcher = openLauncher(settings.launcherSocket, {
+  const launcher = new Launcher(settings.launcherSocket, {
     onConnect: () => log.info('launcher connected'),
     onLost: () => log.warn('launcher lost'),
   });
@@ -55,7 +47,7 @@ export async function run(): Promise<void> {
   if (!(await launcher.killAll())) throw new Error('the tools container could not be cleaned');
 
   const walls = watchWalls({ toolWall: () => launcher.wall(), networkEnforced: config.networkEnforced ?? undefined });
-  const agent = startAgent({
+  const agent = new Agent({
     bus,
     launcher,
     proxy,
@@ -80,9 +72,11 @@ export async function run(): Promise<void> {
   });
   log.info({ pool: settings.pool, generation: settings.generation, life }, 'ready');
 
-  starting = false;
+  const asked = stopping.serving();
+  let isAsked = false;
+  void asked.then(() => (isAsked = true));
   const ended = Promise.race([agent.ended, agent.renewed]);
-  const why = await Promise.race([asked.promise, ended.then(() => '')]);
+  const why = await Promise.race([asked, ended.then(() => '')]);
   // A job that takes longer than the drain is retried on another runner.
   if (why) await Promise.race([agent.drain(why), delay(settings.drainMs)]);
   log.info('stopping');

@@ -32,9 +32,6 @@ export interface SourceFailure {
 export const waitsForKind = ({ name }: Pick<AssignedTool, 'name'>, beside: readonly unknown[]): boolean =>
   beside.length > 1 && TOOL_TABLE[name]?.file?.onlyFor !== undefined;
 
-/** Port 9 (discard): no tool gets anything from it. */
-const NOWHERE = 'http://127.0.0.1:9/';
-
 /** One of the sources: what the proxy serves, or an error in the address itself. */
 type Opened = Job | SourceFailure;
 const isJob = (opened: Opened | undefined): opened is Job => opened !== undefined && !('failure' in opened);
@@ -63,7 +60,7 @@ export class JobSource {
     return isJob(opened) ? opened : undefined;
   }
 
-  /** An error in the address itself: no tool needs to be started. */
+  /** An error in the address itself: no tool is started, and none has an address. */
   get unreadable(): SourceFailure | undefined {
     const opened = this.#opened.at(-1)!;
     return isJob(opened) ? undefined : opened;
@@ -71,12 +68,12 @@ export class JobSource {
 
   /** The address on 127.0.0.1 that this tool reads the source from. */
   address(tool: ToolName): string {
-    return this.#job?.address(tool) ?? NOWHERE;
+    return this.#job!.address(tool);
   }
 
   /** Variables that make the guard the HTTP proxy, for other addresses that the tool opens. */
   environment(tool: ToolName): Record<string, string> {
-    return this.#job?.environment(tool) ?? {};
+    return this.#job!.environment(tool);
   }
 
   /** Resolves, connects, and reads what every tool needs first. Never rejects: a failure recurs when the tool reads. */
