@@ -25,8 +25,8 @@ import { INBOX } from '../../src/platform/bus/permissions.ts';
 import { KINDS } from '../../src/platform/kube/probe_job.ts';
 import type { ProbeToolSpec } from '../../src/platform/kube/probe_tool.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
-import { startAgent, type Agent } from '../../src/service/runner/agent.ts';
-import { openLauncher, type Launcher } from '../../src/service/runner/launcher.ts';
+import { Agent } from '../../src/service/runner/agent.ts';
+import { Launcher } from '../../src/service/runner/launcher.ts';
 import { startProxy, type ProxyOptions, type SourceProxy } from '../../src/source/proxy.ts';
 import { serveUploads } from '../../src/source/upload/serve.ts';
 import { openSpool, type Spool } from '../../src/source/upload/spool.ts';
@@ -260,7 +260,7 @@ async function startRunner(
 ): Promise<Stoppable> {
   const uid = made.metadata.uid ?? '';
   const launcherProcess: LauncherProcess = await startLauncher();
-  const launcher: Launcher = openLauncher(launcherProcess.socket, { cleanMs: 3_000 });
+  const launcher: Launcher = new Launcher(launcherProcess.socket, { cleanMs: 3_000 });
   await launcher.whenConnected(LAUNCHER_MS).catch(async (error: unknown) => {
     launcher.close();
     await launcherProcess.stop();
@@ -268,7 +268,7 @@ async function startRunner(
   });
   const proxy: SourceProxy = await startProxy({ allow, pace: { minBytes: 0 }, ...proxyOptions });
   const bus = await connectBus({ url: cluster.servers.nats.url, name: uid, inboxPrefix: INBOX.runner(uid) });
-  const agent: Agent = startAgent({
+  const agent: Agent = new Agent({
     bus,
     launcher,
     proxy,

@@ -14,8 +14,8 @@ import { connectBus, type Bus } from '../../src/platform/bus/connect.ts';
 import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
 import { INBOX } from '../../src/platform/bus/permissions.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
-import { startAgent, type Agent } from '../../src/service/runner/agent.ts';
-import { openLauncher, type Launcher } from '../../src/service/runner/launcher.ts';
+import { Agent } from '../../src/service/runner/agent.ts';
+import { Launcher } from '../../src/service/runner/launcher.ts';
 import { startProxy, type SourceProxy } from '../../src/source/proxy.ts';
 import { accountSettings } from '../api/fixture.ts';
 import { startLauncher, type LauncherProcess } from '../runner/built_launcher.ts';
@@ -72,11 +72,11 @@ describe('log lines of one request', function () {
     const made = await until('the controller has made a runner pod', async () => (await cluster.pods())[0]);
     pod = { name: made.metadata.name, uid: made.metadata.uid ?? '' };
     launcherProcess = await startLauncher();
-    launcher = openLauncher(launcherProcess.socket, { cleanMs: 3_000 });
+    launcher = new Launcher(launcherProcess.socket, { cleanMs: 3_000 });
     await launcher.whenConnected(5_000);
     proxy = await startProxy({ allow, pace: { minBytes: 0 } });
     agentBus = await connectBus({ url: cluster.servers.nats.url, name: pod.uid, inboxPrefix: INBOX.runner(pod.uid) });
-    agent = startAgent({
+    agent = new Agent({
       bus: agentBus,
       launcher,
       proxy,

@@ -44,7 +44,7 @@ describe('lives of a runner pod', () => {
   it('its next life is another runner: untouched, and without a heartbeat not usable', () => {
     const runners = renewed();
     assert.equal(runners.get('p'), undefined);
-    assert.equal(runners.size, 1);
+    assert.equal([...runners.all()].length, 1);
     assert.equal(choose(runners, 'a:2'), undefined);
     assert.deepEqual(runners.heartbeat(beat('p_1', { jobsDone: 1 }), 11), { freed: true });
     assert.equal(runners.get('p_1')?.tenant, undefined);
@@ -63,13 +63,19 @@ describe('lives of a runner pod', () => {
     assert.deepEqual(runners.heartbeat(beat('p', { phase: 'running', job: 'j', attempt: 1, tenant: 'a:1' }), 12), {
       freed: false,
     });
-    assert.deepEqual([runners.size, runners.get('p_1')?.tenant, choose(runners, 'a:2')], [1, undefined, 'p_1']);
+    assert.deepEqual(
+      [[...runners.all()].length, runners.get('p_1')?.tenant, choose(runners, 'a:2')],
+      [1, undefined, 'p_1'],
+    );
   });
 
   it('a heartbeat of a life that no leader began is ignored', () => {
     const runners = served();
     assert.deepEqual(runners.heartbeat(beat('p_1'), 3), { freed: false });
-    assert.deepEqual([runners.size, runners.get('p_1'), choose(runners, 'a:2')], [1, undefined, undefined]);
+    assert.deepEqual(
+      [[...runners.all()].length, runners.get('p_1'), choose(runners, 'a:2')],
+      [1, undefined, undefined],
+    );
   });
 
   it('an event of the watch that is older than the write is ignored', () => {
@@ -83,7 +89,7 @@ describe('lives of a runner pod', () => {
     runners.heartbeat(beat('p_1', { jobsDone: 1 }), 11);
     runners.reserve(runners.get('p_1')!, 'k', 1, 'a:2', 2);
     assert.deepEqual(runners.gone('p'), { lost: { job: 'k', attempt: 1, uid: 'p_1' } });
-    assert.deepEqual([runners.size, runners.ofPod('p'), runners.held('short', 2)], [0, undefined, 0]);
+    assert.deepEqual([[...runners.all()].length, runners.ofPod('p'), runners.held('short', 2)], [0, undefined, 0]);
   });
 
   it('a life that ends with a job loses it', () => {

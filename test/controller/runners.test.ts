@@ -149,7 +149,7 @@ describe('runners', () => {
     assert.deepEqual(runners.get('a')?.task, { job: 'j9', attempt: 2, doneBefore: 4, reserved: false });
     assert.equal(runners.get('a')?.tenant, 'x');
     assert.deepEqual(runners.pod(facts('a', { ended: true }), 2), { lost: { job: 'j9', attempt: 2, uid: 'a' } });
-    assert.equal(runners.size, 0);
+    assert.equal([...runners.all()].length, 0);
   });
 
   for (const [claim, expected] of [

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openLauncher, type Launcher, type Limits } from '../../src/service/runner/launcher.ts';
+import { Launcher, type Limits } from '../../src/service/runner/launcher.ts';
 import { type LauncherProcess, LIMITS, startLauncher } from '../runner/built_launcher.ts';
 import { serveClip } from './read_clip.ts';
 import { forEachWasmTool } from './wasm_tools.ts';
@@ -35,7 +35,7 @@ describe('MediaInfo as WebAssembly, under the launcher', function () {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'probeyard-wasm-'));
     server = await startLauncher();
-    launcher = openLauncher(server.socket);
+    launcher = new Launcher(server.socket);
     await launcher.whenConnected(5_000);
   });
   after(async () => {

@@ -27,9 +27,9 @@ import { unpackText, type TextBody } from '../result/text_body.ts';
 import { INBOX } from '../../src/platform/bus/permissions.ts';
 import { fetchBody, managerOf } from '../../src/platform/bus/results.ts';
 import { ensureStreams } from '../../src/platform/bus/streams.ts';
-import { type Agent, startAgent } from '../../src/service/runner/agent.ts';
+import { Agent } from '../../src/service/runner/agent.ts';
 import { phaseOf } from '../../src/service/runner/orders.ts';
-import { type Launcher, openLauncher } from '../../src/service/runner/launcher.ts';
+import { Launcher } from '../../src/service/runner/launcher.ts';
 import { RUNNER_SETTINGS, type RunnerSettings } from '../../src/base/runner_settings.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { Source } from '../../src/source/source.ts';
@@ -94,7 +94,7 @@ export class Rig {
     await once(this.origin, 'listening');
     this.originUrl = `http://127.0.0.1:${(this.origin.address() as { port: number }).port}`;
     this.launcherProcess = await startLauncher();
-    this.launcher = openLauncher(this.launcherProcess.socket, { cleanMs: 3_000 });
+    this.launcher = new Launcher(this.launcherProcess.socket, { cleanMs: 3_000 });
     this.proxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], pace: this.pace, ...this.proxyOptions });
     await this.launcher.whenConnected(5_000);
     // With its answer the launcher says what it can.
@@ -155,7 +155,7 @@ export class Rig {
     this.confirm = true;
     this.lease = { epoch: 1, leaseMs: 15_000 };
     this.bus = await connectBus({ url: this.nats.url, name: this.uid, inboxPrefix: INBOX.runner(this.uid) });
-    this.agent = startAgent({
+    this.agent = new Agent({
       bus: this.bus,
       launcher: this.launcher,
       proxy: this.proxy,

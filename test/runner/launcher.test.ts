@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { type Launcher, type Limits, openLauncher } from '../../src/service/runner/launcher.ts';
+import { type Limits, Launcher } from '../../src/service/runner/launcher.ts';
 import { until } from '../until.ts';
 import { type LauncherProcess, LIMITS, startLauncher } from './built_launcher.ts';
 import { commandOf, odd, processesWith } from './found.ts';
@@ -31,7 +31,7 @@ for (const init of [false, true]) {
         this.skip();
       }
       server = await startLauncher({ init });
-      launcher = openLauncher(server.socket);
+      launcher = new Launcher(server.socket);
       await launcher.whenConnected(5_000);
     });
     after(async () => {
@@ -196,13 +196,13 @@ for (const init of [false, true]) {
       launcher.close();
       await lost;
       await until('the process of the tool ended', () => !alive(pid));
-      launcher = openLauncher(server.socket);
+      launcher = new Launcher(server.socket);
       await launcher.whenConnected(5_000);
       assert.equal((await run(['/bin/echo', 'again'])).stdout.toString(), 'again\n');
     });
 
     it('serves one agent at a time', async () => {
-      const second = openLauncher(server.socket, { cleanMs: 150 });
+      const second = new Launcher(server.socket, { cleanMs: 150 });
       await second.whenConnected(5_000); // in the backlog of the socket, not served
       assert.equal(await second.killAll(), false);
       second.close();
@@ -223,7 +223,7 @@ for (const init of [false, true]) {
           .on('error', () => {});
         await closed.promise;
       }
-      launcher = openLauncher(server.socket);
+      launcher = new Launcher(server.socket);
       await launcher.whenConnected(5_000);
       assert.equal(await launcher.killAll(), true);
     });
@@ -260,7 +260,7 @@ for (const init of [false, true]) {
         await until('30 MB were read', () => size > 30_000_000);
       } finally {
         socket.destroy();
-        launcher = openLauncher(server.socket);
+        launcher = new Launcher(server.socket);
         await launcher.whenConnected(5_000);
       }
     });
@@ -302,7 +302,7 @@ describe('launcher that is killed', function () {
     const sleeper = `sleep\0${odd(306)}\0`;
     try {
       for (let round = 0; round < 40; round++) {
-        const launcher = openLauncher(server.socket);
+        const launcher = new Launcher(server.socket);
         await launcher.whenConnected(5_000);
         for (let tool = 0; tool < 4; tool++)
           launcher.run({ argv: ['/bin/sleep', odd(306)], env: {}, limits: LIMITS }).catch(() => {});
@@ -333,7 +333,7 @@ describe('launcher with a process limit', function () {
     }
     const server = await startLauncher({ uid: 64_123 });
     let lost = 0;
-    const launcher = openLauncher(server.socket, {
+    const launcher = new Launcher(server.socket, {
       onLost: () => {
         lost += 1;
       },
@@ -369,7 +369,7 @@ describe('launcher with a process limit', function () {
 
   it('ends on SIGTERM if no agent is connected, otherwise only when the draining agent disconnects', async () => {
     const server = await startLauncher();
-    const launcher = openLauncher(server.socket);
+    const launcher = new Launcher(server.socket);
     await launcher.whenConnected(5_000);
     assert.equal(await launcher.killAll(), true);
     const tool = launcher.run({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { openLauncher } from '../../src/service/runner/launcher.ts';
+import { Launcher } from '../../src/service/runner/launcher.ts';
 import { LIMITS, startLauncher } from './built_launcher.ts';
 
 describe('launcher', function () {
@@ -10,7 +10,7 @@ describe('launcher', function () {
       this.skip();
     }
     const server = await startLauncher({ uid: 64_124 });
-    const launcher = openLauncher(server.socket);
+    const launcher = new Launcher(server.socket);
     try {
       await launcher.whenConnected(5_000);
       const look = (what: string) =>
@@ -37,7 +37,7 @@ describe('launcher', function () {
       this.skip();
     }
     const server = await startLauncher({ uid: 64_125 });
-    const launcher = openLauncher(server.socket);
+    const launcher = new Launcher(server.socket);
     try {
       await launcher.whenConnected(5_000);
       const forty = (processes: number) =>

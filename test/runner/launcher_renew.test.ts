@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync, readSync, readdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { type Launcher, openLauncher } from '../../src/service/runner/launcher.ts';
+import { Launcher } from '../../src/service/runner/launcher.ts';
 import { type Event, frameReader, TYPE } from '../../src/service/runner/launcher_frames.ts';
 import { until } from '../until.ts';
 import { LIMITS, type LauncherProcess, startLauncher } from './built_launcher.ts';
@@ -47,7 +47,7 @@ describe('launcher: a new process between two tenants', function () {
   let launcher: Launcher;
   before(async () => {
     started = await startLauncher();
-    launcher = openLauncher(started.socket, { cleanMs: 3_000 });
+    launcher = new Launcher(started.socket, { cleanMs: 3_000 });
     await launcher.whenConnected(5_000);
     // With its answer the launcher says that it knows the order.
     assert.equal(await launcher.killAll(), true);

@@ -12,7 +12,7 @@ import { LIMITS } from '../../src/media/hls/limits.ts';
 import type { HlsReport } from '../../src/media/hls/schema.ts';
 import { aMain, aVariant, vod } from '../hls/examples/playlists.ts';
 import { runJob } from '../../src/service/runner/job.ts';
-import { openLauncher, type Launcher } from '../../src/service/runner/launcher.ts';
+import { Launcher } from '../../src/service/runner/launcher.ts';
 import type { RawBody } from '../../src/service/runner/output.ts';
 import { JobSource } from '../../src/service/runner/source.ts';
 import { sampleWav } from '../../src/service/runner/verify_sample.ts';
@@ -47,7 +47,7 @@ describe('HLS validator in a file job', function () {
     await once(origin, 'listening');
     host = `127.0.0.1:${(origin.address() as AddressInfo).port}`;
     launcherProcess = await startLauncher();
-    launcher = openLauncher(launcherProcess.socket, { cleanMs: 3_000 });
+    launcher = new Launcher(launcherProcess.socket, { cleanMs: 3_000 });
     proxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32' }] });
     await launcher.whenConnected(5_000);
   });

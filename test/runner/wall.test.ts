@@ -4,7 +4,7 @@ import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Launcher, openLauncher } from '../../src/service/runner/launcher.ts';
+import { Launcher } from '../../src/service/runner/launcher.ts';
 import { buildAttacker, planOf } from '../hostility/attacker.ts';
 import { type LauncherProcess, LIMITS, startLauncher } from './built_launcher.ts';
 
@@ -55,7 +55,7 @@ describe('wall around a tool', function () {
     await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve));
     port = (source.address() as AddressInfo).port;
     server = await startLauncher({ init: true });
-    launcher = openLauncher(server.socket);
+    launcher = new Launcher(server.socket);
     await launcher.whenConnected(5_000);
   });
   after(async () => {
@@ -162,7 +162,7 @@ describe('wall around a tool', function () {
   it("keeps the launcher running on a tool's SIGTERM after its agent has disconnected", async () => {
     assert.deepEqual(await attack(['the launcher', 'kill|1|15']), { 'its own source': 'read', 'the launcher': 'sent' });
     launcher.close();
-    launcher = openLauncher(server.socket);
+    launcher = new Launcher(server.socket);
     await launcher.whenConnected(5_000);
     assert.equal(await launcher.killAll(), true);
     assert.equal(server.process.exitCode, null);
@@ -190,7 +190,7 @@ describe('wall around a tool', function () {
   it('still holds a process that left its tool, group and session, and which ends with the job', async () => {
     launcher.close();
     await server.restart();
-    launcher = openLauncher(server.socket);
+    launcher = new Launcher(server.socket);
     await launcher.whenConnected(5_000);
     const got = await attack(['stays', `stay|${join(server.tmp, 'alive')}`]);
     assert.equal(got['stays'], 'stays');

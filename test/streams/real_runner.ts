@@ -10,7 +10,7 @@ import { unpack } from '../../images/archive.ts';
 import { cachedTools } from '../../images/cached.ts';
 import type { Entry } from '../../images/catalog.ts';
 import { runJob } from '../../src/service/runner/job.ts';
-import { openLauncher, type Launcher } from '../../src/service/runner/launcher.ts';
+import { Launcher } from '../../src/service/runner/launcher.ts';
 import { JobSource } from '../../src/service/runner/source.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { ParseOptions } from '../../src/source/protocols/protocol.ts';
@@ -80,7 +80,7 @@ export async function startRealRunner(
     lines.push(`${message} ${JSON.stringify(fields)}`);
   };
   const launched = await startLauncher();
-  const launcher: Launcher = openLauncher(launched.socket, { cleanMs: 3_000 });
+  const launcher: Launcher = new Launcher(launched.socket, { cleanMs: 3_000 });
   const proxy = await startProxy({ ...proxyOptions, log: { debug: note, warn: note } });
   await launcher.whenConnected(10_000);
   const settings = { toolsDir: directory, nodePath: process.execPath, outputBytes: 64 << 20, memoryBytes: 2 ** 30 };

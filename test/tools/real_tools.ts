@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { unpack } from '../../images/archive.ts';
 import { cachedTools } from '../../images/cached.ts';
 import type { Entry } from '../../images/catalog.ts';
-import { openLauncher, type Launcher } from '../../src/service/runner/launcher.ts';
+import { Launcher } from '../../src/service/runner/launcher.ts';
 import { runJob } from '../../src/service/runner/job.ts';
 import type { RawToolResult } from '../../src/service/runner/output.ts';
 import { JobSource } from '../../src/service/runner/source.ts';
@@ -63,7 +63,7 @@ export async function startRealTools(): Promise<RealTools> {
   });
   const source = `http://127.0.0.1:${(origin.address() as AddressInfo).port}/dir/tiny.mp4?sig=s3cret`;
   const process_: LauncherProcess = await startLauncher();
-  const launcher: Launcher = openLauncher(process_.socket, { cleanMs: 3_000 });
+  const launcher: Launcher = new Launcher(process_.socket, { cleanMs: 3_000 });
   const proxy: SourceProxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32' }] });
   await launcher.whenConnected(5_000);
   const settings = { toolsDir: directory, nodePath: process.execPath, outputBytes: 64 << 20, memoryBytes: 2 ** 30 };

@@ -60,8 +60,6 @@ const LAUNCHER_GONE_MS = 5_000;
 
 const namesOf = ({ requestId, job }: Order) => requestFields({ id: requestId, job });
 
-export const startAgent = (options: AgentOptions): Agent => new Agent(options);
-
 /**
  * Its state is one record, which `transition` moves; `#take` carries out what follows. The rest is what a record cannot
  * hold: the open source, what the tools promise, and the results that are being sent.

@@ -58,8 +58,6 @@ const RECONNECT = { first: 10, longest: 50, jitter: 0 };
 /** Time that the launcher has beyond a tool's wall time to report its end. */
 const GRACE_MS = 10_000;
 
-export const openLauncher = (path: string, options: LauncherOptions = {}): Launcher => new Launcher(path, options);
-
 const notConnected = (): LauncherError => new LauncherError('not-connected', 'the launcher does not answer');
 
 export class Launcher {
@@ -80,7 +78,7 @@ export class Launcher {
   #connecting: PromiseWithResolvers<void>[] = [];
   #cleaning: Cleaning[] = [];
 
-  constructor(path: string, options: LauncherOptions) {
+  constructor(path: string, options: LauncherOptions = {}) {
     this.#path = path;
     this.#options = options;
     this.#dial();

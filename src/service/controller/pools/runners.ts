@@ -132,9 +132,6 @@ export class Runners {
   /** Number of runners held by each account, by pool. */
   #held = new Map<string, Tally<Holder>>();
 
-  get size(): number {
-    return this.#all.size;
-  }
   get(uid: string): Runner | undefined {
     return this.#all.get(uid);
   }

@@ -217,12 +217,8 @@ export function buildSnapshot(view: SnapshotView): ClusterSnapshot {
       'oldest-wait-ms': waits.get(id) ?? null,
     }),
   );
-  const events = bounded(
-    recent.events(),
-    SNAPSHOT_LISTS.events,
-    () => 0,
-    (event) => event,
-  );
+  const inOrder = (): number => 0;
+  const events = bounded(recent.events(), SNAPSHOT_LISTS.events, inOrder, (event) => event);
 
   return {
     at: stamp(at),
