@@ -87,14 +87,30 @@ export interface FinishedJobsDeps {
   stillLeading: () => boolean;
 }
 
+/** Names the batch of a job whose end is about to be written. */
+function nextBatchOf(epoch: number) {
+  /** Batches that get further jobs, by namespace and the end of their ids. */
+  const open = new Map<string, { id: string; jobs: number; since: number }>();
+  let number = 0;
+  return (namespace: string, retained: Retained = { byHand: false, ttlSeconds: undefined }): string => {
+    const suffix = suffixOf(retained);
+    for (const [one, { jobs, since }] of open)
+      if (jobs === BATCH_JOBS || performance.now() - since > BATCH_MS) open.delete(one);
+    const batch = getOrMake(open, `${namespace}/${suffix}`, () => ({
+      id: `${epoch}-${++number}${suffix}`,
+      jobs: 0,
+      since: performance.now(),
+    }));
+    batch.jobs += 1;
+    return batch.id;
+  };
+}
+
 export type FinishedJobs = ReturnType<typeof makeFinishedJobs>;
 
 export function makeFinishedJobs({ kube, epoch, limits, log, now, stillLeading }: FinishedJobsDeps) {
   const batches = new Map<string, Batch>();
   const batchOf = new Map<string, Batch>();
-  /** Batches that get further jobs, by namespace and the end of their ids. */
-  const open = new Map<string, { id: string; jobs: number; since: number }>();
-  let number = 0;
   let calls = 0;
   let timer: NodeJS.Timeout | undefined;
 
@@ -136,19 +152,7 @@ export function makeFinishedJobs({ kube, epoch, limits, log, now, stillLeading }
   }
 
   return {
-    /** The batch of a job whose end is about to be written. */
-    nextBatch(namespace: string, retained: Retained = { byHand: false, ttlSeconds: undefined }): string {
-      const suffix = suffixOf(retained);
-      for (const [one, { jobs, since }] of open)
-        if (jobs === BATCH_JOBS || performance.now() - since > BATCH_MS) open.delete(one);
-      const batch = getOrMake(open, `${namespace}/${suffix}`, () => ({
-        id: `${epoch}-${++number}${suffix}`,
-        jobs: 0,
-        since: performance.now(),
-      }));
-      batch.jobs += 1;
-      return batch.id;
-    },
+    nextBatch: nextBatchOf(epoch),
     add(job: ProbeJob): void {
       const { metadata, status } = job;
       const key = keyOf(job);
