@@ -16,7 +16,7 @@ export const HLS_PROGRAM = '{app}/hls/main.ts';
 /** Passes the program the command that measures segments, as JSON. */
 export const PROBE_OPTION = '--ffprobe';
 
-/** `{tools}` is the folder of all tools in the tools container. `uses`: tools that a runner needs, as `tool/version`. */
+/** `{tools}` is the folder of all tools in the tools container. `uses`: tools that it needs, as `tool/version`. */
 export function builtInMsv(tools: readonly ToolOfCluster[]) {
   const [ffprobe] = tools.filter(({ tool }) => tool === 'ffprobe').sort((a, b) => byNewest(a.version, b.version));
   const inTools = ffprobe?.command.map((part) => part.replaceAll('{root}', `{tools}/ffprobe/${ffprobe.version}`));

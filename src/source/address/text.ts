@@ -18,7 +18,7 @@ export function splitUserInfo(text: string): { credentials?: Credentials; rest: 
   return credentials.user === '' && credentials.password === '' ? { rest } : { credentials, rest };
 }
 
-export function hostAndPort(authority: string): { host: string; port?: number } {
+function hostAndPort(authority: string): { host: string; port?: number } {
   const match = /^(\[[^\]]*\]|[^:[\]]*)(?::(\d{0,5}))?$/.exec(authority);
   if (match === null || match[1] === '') throw invalid('url does not name a valid host');
   const host = webUrl('http', `${match[1]!}/`).hostname;

@@ -102,6 +102,10 @@ async function write(handle: FileHandle, pieces: AsyncIterable<Buffer>, key: str
 }
 
 export type Spool = Awaited<ReturnType<typeof openSpool>>;
+/**
+ * Room for one file, taken before its first byte is read. `receive`: at most once; the place is then the file's, and
+ * becomes free with it. `release`: without effect once a file was received; it may be called again.
+ */
 export type SpoolPlace = ReturnType<Spool['reserve']>;
 
 /** `maxBytes`: for all files of this replica. One account has half of it. */
@@ -155,17 +159,14 @@ export async function openSpool({ folder, maxBytes }: { folder: string; maxBytes
   }
 
   return {
-    /** Room for one file, taken before its first byte is read. */
     reserve(account: number) {
       room.begin(account);
       let held = true;
       return {
-        /** At most once. The place is then the file's, and becomes free with it. */
         receive(pieces: AsyncIterable<Buffer>, reception: Reception): Promise<SpooledFile> {
           held = false;
           return receive(account, pieces, reception);
         },
-        /** Without effect once a file was received. May be called again. */
         release(): void {
           if (held) room.end(account, 0);
           held = false;
