@@ -25,13 +25,7 @@ export interface Options {
   wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-export interface Presentation {
-  main: Playlist;
-  members: Member[];
-  findings: Findings;
-  measured: Measured;
-  reloads: number;
-}
+export type Presentation = Awaited<ReturnType<typeof validate>>;
 
 /** The source itself could not be read. */
 export class UnreadableError extends Error {
@@ -46,7 +40,7 @@ export async function validate({
   keepsText = false,
   watch = measuring !== undefined,
   wait = pause,
-}: Options): Promise<Presentation> {
+}: Options) {
   const limits = { ...LIMITS, ...given };
   const findings = new Findings();
   const deadline = performance.now() + timeMs;

@@ -24,14 +24,9 @@ export interface Egress {
 }
 export type EgressResolve = 'here' | 'proxy';
 
-export interface EgressRoute {
-  url: URL;
-  authorization: string | undefined;
-  resolve: EgressResolve;
-  applies(host: string): boolean;
-}
+export type EgressRoute = ReturnType<typeof egressRoute>;
 
-export function egressRoute(egress: Egress): EgressRoute {
+export function egressRoute(egress: Egress) {
   const url = new URL(egress.url);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new TypeError('the egress proxy must be an http or https address');
@@ -49,7 +44,8 @@ export function egressRoute(egress: Egress): EgressRoute {
       (name) => name === '*' || host === name.replace(/^\*?\./, '') || host.endsWith(`.${name.replace(/^\*?\./, '')}`),
     );
   };
-  return { url, authorization, resolve: egress.resolve ?? 'here', applies: (host) => !direct(host.toLowerCase()) };
+  const applies = (host: string): boolean => !direct(host.toLowerCase());
+  return { url, authorization, resolve: egress.resolve ?? 'here', applies };
 }
 
 /** Connects to the egress proxy itself. */
