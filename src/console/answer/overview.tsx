@@ -57,10 +57,7 @@ export function Overview({ report }: { report: ProbeReport }) {
           {warnings.map(({ code, message, path }) => (
             <li key={`${code} ${path}`}>
               <span aria-hidden="true">⚠</span> <Stranger text={message} />{' '}
-              <span class="unit">
-                {code}
-                {path !== '' && `, ${path}`}
-              </span>
+              <span class="unit">{joined(', ', [code, path])}</span>
             </li>
           ))}
         </ul>

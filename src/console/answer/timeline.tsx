@@ -53,12 +53,8 @@ function MomentLine({ stream, at }: { stream: StreamTimeline; at: number }) {
       ) : (
         <>
           {kilobits(rate)} <span class="unit">in {several(packets, 'packet')}</span>
-          {key !== null && (
-            <>
-              , key frame at {secondsOf(key)}
-              {nextKey !== null && <span class="unit">, the next at {secondsOf(nextKey)}</span>}
-            </>
-          )}
+          {key !== null && `, key frame at ${secondsOf(key)}`}
+          {key !== null && nextKey !== null && <span class="unit">, the next at {secondsOf(nextKey)}</span>}
           {gap && <strong>, in a gap</strong>}
         </>
       )}
@@ -181,12 +177,7 @@ function Drawn({ timeline }: { timeline: TimelineAnswer }) {
       <p class="lead">
         {several(streams.length, 'stream')}, read by ffprobe {version}
         {until !== undefined && `; complete up to ${secondsOf(until)}, where the reading was cut short`}
-        {cut !== undefined && (
-          <>
-            {' ('}
-            <Stranger text={cut} most={120} />)
-          </>
-        )}
+        {cut !== undefined && <Stranger text={` (${cut})`} most={120} />}
         {leftOut > 0 && `; ${several(leftOut, 'further stream')} left out`}.
       </p>
       <Figure streams={streams} whole={wholeOf(streams)} />

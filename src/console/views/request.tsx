@@ -133,7 +133,6 @@ export function Request({ params }: { params: Record<string, string> }) {
 
 // The request once more at another version of a tool: one click sends it.
 
-/** Each takes one press: what comes of it is another page. */
 function Others({ query, tools, bearer }: { query: URLSearchParams; tools: readonly AvailableTool[]; bearer: string }) {
   const url = query.get(ADDRESS) ?? '';
   const again = async (tool: string, version: string): Promise<void> => {
