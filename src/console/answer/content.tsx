@@ -1,9 +1,8 @@
 /** What the pictures and the sound are like: findings with their times, and how loud each stream is. */
-import { useState } from 'preact/hooks';
 import type { QcReport } from '../../api_types.ts';
 import { several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
-import { countColumn, Parts, Table, type Column } from '../parts/table.tsx';
+import { countColumn, Table, type Column } from '../parts/table.tsx';
 import { Stranger } from '../parts/values.tsx';
 
 type Video = QcReport['video'][number];
@@ -72,28 +71,8 @@ const SOUND: readonly Column<Audio>[] = [
   levelColumn('Sample peak', 'dBFS', ({ sample_peak: peak }) => peak),
 ];
 
-/** Rows that are drawn at once. */
-const MOST_ROWS = 200;
-
-function Findings({ findings }: { findings: readonly Finding[] }) {
-  const [part, setPart] = useState(0);
-  const rows = findings.slice(part * MOST_ROWS, (part + 1) * MOST_ROWS);
-  return (
-    <>
-      <Parts what="Rows" total={findings.length} most={MOST_ROWS} part={part} choose={setPart} />
-      <Table
-        caption="Findings"
-        columns={FINDINGS}
-        rows={rows}
-        keyOf={({ check, stream, event }) => `${check} ${stream} ${event?.from ?? 'more'}`}
-      />
-    </>
-  );
-}
-
 export function Content({ report }: { report: QcReport }) {
   const { video, audio, cut, until = null, not_checked: left } = report;
-  const findings = findingsOf(report);
   return (
     <>
       <p class="lead">
@@ -106,13 +85,16 @@ export function Content({ report }: { report: QcReport }) {
         )}
         .
       </p>
-      {findings.length === 0 ? (
+      <Table
+        caption="Findings"
+        columns={FINDINGS}
+        rows={findingsOf(report)}
+        keyOf={({ check, stream, event }) => `${check} ${stream} ${event?.from ?? 'more'}`}
+      >
         <Empty title="Nothing was found">
           <p>No black, freeze, silence or clipping as asked for, and the durations are as declared.</p>
         </Empty>
-      ) : (
-        <Findings findings={findings} />
-      )}
+      </Table>
       {audio.length > 0 && <Table caption="Sound" columns={SOUND} rows={audio} keyOf={({ stream }) => stream} />}
       {left.length > 0 && (
         <ul class="help" aria-label="Streams that were not checked">
