@@ -1,4 +1,5 @@
 /** Sound and pictures of known content, from their bytes: not by the program that is tested on them. */
+import { crc32, deflateSync } from 'node:zlib';
 
 const RATE = 48_000;
 
@@ -30,7 +31,6 @@ export function toneWav(seconds: number, amplitude: number, silent: readonly [nu
 }
 
 const [WIDTH, HEIGHT, FPS] = [64, 48, 10];
-const FRAME = (WIDTH * HEIGHT * 3) / 2;
 
 const chunk = (id: string, data: Buffer): Buffer => {
   const head = Buffer.alloc(8);
@@ -45,23 +45,85 @@ const words = (...values: number[]): Buffer => {
   return bytes;
 };
 
-/** Raw pictures (I420) of one luminance each, ten a second. */
-export function madeAvi(frames: number, luminance: (frame: number) => number): Buffer {
-  const main = words(1e6 / FPS, 0, 0, 0x10, frames, 0, 1, FRAME, WIDTH, HEIGHT, 0, 0, 0, 0);
+const avi = (...parts: Buffer[]): Buffer => chunk('RIFF', Buffer.concat([Buffer.from('AVI '), ...parts]));
+
+/** Sines of 1 kHz with one channel, each half as loud as the one before. */
+export function tracksAvi(tracks: number, seconds: number): Buffer {
+  const main = words(1e6 / FPS, 0, 0, 0x10, 0, 0, tracks, 0, 0, 0, 0, 0, 0, 0);
+  const format = Buffer.alloc(16);
+  for (const [at, value] of [1, 1, 0, 0, 0, 0, 2, 16].entries()) format.writeUInt16LE(value, at * 2);
+  format.writeUInt32LE(RATE, 4);
+  format.writeUInt32LE(RATE * 2, 8);
+  const numbers = Array.from({ length: tracks }, (_, track) => track);
+  const streams = numbers.map(() => {
+    const head = [Buffer.from('auds'), words(0, 0, 0, 0, 2, RATE * 2, 0, RATE * 2 * seconds, 0, 0, 2), words(0, 0)];
+    return list('strl', chunk('strh', Buffer.concat(head)), chunk('strf', format));
+  });
+  const second = (track: number): Buffer => {
+    const data = Buffer.alloc(RATE * 2);
+    for (let at = 0; at < RATE; at += 1)
+      data.writeInt16LE(Math.round(2 ** -track * 16_384 * Math.sin((2 * Math.PI * 1_000 * at) / RATE)), at * 2);
+    return chunk(`0${track}wb`, data);
+  };
+  const each = Buffer.concat(numbers.map(second));
+  const movie = list('movi', ...Array.from({ length: seconds }, () => each));
+  return avi(list('hdrl', chunk('avih', main), ...streams), movie);
+}
+
+const png = (id: string, data: Buffer): Buffer => {
+  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+  const body = Buffer.concat([Buffer.from(id), data]);
+  length.writeUInt32BE(data.length);
+  sum.writeUInt32BE(crc32(body));
+  return Buffer.concat([length, body, sum]);
+};
+
+interface Pictures {
+  codec: string;
+  width: number;
+  height: number;
+  data: readonly Buffer[];
+}
+
+/** Ten a second. */
+function picturesAvi({ codec, width, height, data }: Pictures): Buffer {
+  const largest = Math.max(...data.map(({ length }) => length));
+  const main = words(1e6 / FPS, 0, 0, 0x10, data.length, 0, 1, largest, width, height, 0, 0, 0, 0);
   const stream = Buffer.concat([
-    Buffer.from('vidsI420'),
-    words(0, 0, 0, 1, FPS, 0, frames, FRAME, 0xffffffff, 0),
+    Buffer.from(`vids${codec}`),
+    words(0, 0, 0, 1, FPS, 0, data.length, largest, 0xffffffff, 0),
     words(0, 0),
   ]);
   const format = Buffer.concat([
-    words(40, WIDTH, HEIGHT, (12 << 16) | 1),
-    Buffer.from('I420'),
-    words(FRAME, 0, 0, 0, 0),
+    words(40, width, height, (12 << 16) | 1),
+    Buffer.from(codec),
+    words(largest, 0, 0, 0, 0),
   ]);
   const headers = list('hdrl', chunk('avih', main), list('strl', chunk('strh', stream), chunk('strf', format)));
-  const pictures = Array.from({ length: frames }, (_, at) => {
-    const picture = Buffer.alloc(FRAME, 128);
-    return chunk('00dc', picture.fill(luminance(at), 0, WIDTH * HEIGHT));
-  });
-  return chunk('RIFF', Buffer.concat([Buffer.from('AVI '), headers, list('movi', ...pictures)]));
+  return avi(headers, list('movi', ...data.map((picture) => chunk('00dc', picture))));
 }
+
+/** One black picture with one bit for each pixel. */
+export function blackAvi(side: number): Buffer {
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(side);
+  head.writeUInt32BE(side, 4);
+  head.writeUInt8(1, 8);
+  const pixels = deflateSync(Buffer.alloc((side / 8 + 1) * side));
+  const signature = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]);
+  const parts = [signature, png('IHDR', head), png('IDAT', pixels), png('IEND', Buffer.alloc(0))];
+  // Each chunk has an even length.
+  const padding = Buffer.alloc(parts.reduce((sum, { length }) => sum + length, 0) % 2);
+  return picturesAvi({ codec: 'MPNG', width: side, height: side, data: [Buffer.concat([...parts, padding])] });
+}
+
+/** Raw pictures (I420) of one luminance each, ten a second. */
+export const madeAvi = (frames: number, luminance: (frame: number) => number): Buffer =>
+  picturesAvi({
+    codec: 'I420',
+    width: WIDTH,
+    height: HEIGHT,
+    data: Array.from({ length: frames }, (_, at) =>
+      Buffer.alloc((WIDTH * HEIGHT * 3) / 2, 128).fill(luminance(at), 0, WIDTH * HEIGHT),
+    ),
+  });

@@ -1,15 +1,17 @@
 /** Content checks in a real agent: from scripts that print what the graph does, and from the image's own program. */
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unpack } from '../../images/archive.ts';
 import { cachedTools } from '../../images/cached.ts';
 import type { QcReport } from '../../src/media/qc/schema.ts';
-import type { AssignedTool } from '../../src/platform/bus/messages.ts';
-import { madeAvi, toneWav } from '../qc/media.ts';
+import { type AssignedTool, type Cancel, SUBJECT } from '../../src/platform/bus/messages.ts';
+import { blackAvi, madeAvi, toneWav, tracksAvi } from '../qc/media.ts';
 import { EBU_CASES, signalWav } from '../qc/signals.ts';
 import type { TextBody } from '../result/text_body.ts';
+import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';
+import { processesWith } from './found.ts';
 
 const built = (await cachedTools()).filter(
   ({ entry, image }) => image !== undefined && ['7.1'].includes(entry.version),
@@ -52,21 +54,24 @@ describe('content checks in an agent', function () {
     const { body } = await rig.run(rig.go([checks(`echo "$*" >&2; ${BLOCKS}`), reader()]));
     const { success, format, error } = resultIn(body);
     assert.deepEqual([success, format, error], [true, 'json', undefined]);
-    const { video, audio, not_checked: left, until } = told(body);
+    const { video, audio, not_checked: left, until: reached } = told(body);
     assert.deepEqual(
       video.map(({ stream, decoded, declared, black }) => [stream, decoded, declared, black.list]),
       [[0, 8, 5, [{ from: 0, to: 8, to_end: true }]]],
     );
-    assert.deepEqual([audio.map(({ stream, declared }) => [stream, declared]), left, until], [[[1, 5]], [], undefined]);
+    assert.deepEqual(
+      [audio.map(({ stream, declared }) => [stream, declared]), left, reached],
+      [[[1, 5]], [], undefined],
+    );
   });
 
   it('that run out of time say until when', async () => {
     const slow = checks(`${BLOCKS}; echo frame:2; exec sleep 60`);
     const { body } = await rig.run(rig.go([slow, reader()], { remainingMs: 1_500, assignment: { timeoutMs: 1_500 } }));
     assert.equal(resultIn(body).success, true);
-    const { until, cut } = told(body);
+    const { until: reached, cut } = told(body);
     assert.match(cut!, /^qc did not finish within \d+ ms/);
-    assert.equal(until, 8);
+    assert.equal(reached, 8);
   });
 
   it('that fail before a frame are a failure', async () => {
@@ -158,6 +163,92 @@ describe('content checks in an agent', function () {
         { from: 2, to: 5, to_end: false },
         { from: 7, to: 10, to_end: true },
       ]);
+    });
+
+    it('check eight of nine audio streams, each on its own, and name the ninth', async () => {
+      const { audio, not_checked: left } = await run(tracksAvi(9, 4));
+      assert.deepEqual(
+        audio.map(({ stream }) => stream),
+        [0, 1, 2, 3, 4, 5, 6, 7],
+      );
+      for (const [track, { decoded, sample_peak: peak }] of audio.entries()) {
+        near(decoded, 4, 0.1);
+        near(peak, -6.02 * (track + 1), 0.1);
+      }
+      assert.deepEqual(left, [{ stream: 8, type: 'audio', why: 'only the first 8 audio streams are checked' }]);
+    });
+
+    it('say of a picture that is too large what is wrong with it', async () => {
+      media = blackAvi(16_384);
+      const { body } = await rig.run(rig.go(tools));
+      const { success, failure, error, output } = resultIn(body);
+      assert.deepEqual(
+        [success, failure, error, output],
+        [false, 'failed', 'Picture size 16384x16384 is invalid (exit code 69)', null],
+      );
+    });
+
+    it('of the largest picture that is decoded stay within the memory of a tool', async () => {
+      const { video } = await run(blackAvi(16_000));
+      assert.deepEqual([video[0]!.decoded, video[0]!.black.count], [0, 0]);
+    });
+
+    /** Sound that never ends, ten times as fast as it is heard. */
+    function serveEndless(): void {
+      const [second, head] = [toneWav(1, 0.1).subarray(44), toneWav(0, 0)];
+      head.writeUInt32LE(0xffffffff, 4);
+      head.writeUInt32LE(0xffffffff, 40);
+      rig.serve = (_request, response) => {
+        response.writeHead(200, { 'content-type': 'audio/wav' });
+        response.write(head);
+        const timer = setInterval(() => response.write(second), 100);
+        response.on('close', () => clearInterval(timer));
+      };
+    }
+    const decoders = () => processesWith('-filter_complex\x00').filter((pid) => isOurs(pid));
+    const isOurs = (pid: number) => processesWith(rig.directory).includes(pid);
+
+    it('of a stream without an end are cut at the time that is left, and say until when', async () => {
+      serveEndless();
+      const { body } = await rig.run(rig.go(tools, { remainingMs: 9_000, assignment: { timeoutMs: 9_000 } }));
+      const { success, error } = resultIn(body);
+      assert.equal(success, true, error);
+      const { cut, until: reached, audio } = told(body);
+      assert.match(cut!, /^qc did not finish within \d+ ms/);
+      assert.ok(reached! > 1 && reached === audio[0]!.decoded, `until ${reached}`);
+      near(audio[0]!.loudness.integrated, -20, 0.2);
+      assert.equal(audio[0]!.duration_differs, false);
+      assert.deepEqual(decoders(), []);
+    });
+
+    it('that are cancelled end their decoder within a second', async () => {
+      serveEndless();
+      const order = rig.go(tools, { remainingMs: 60_000, assignment: { timeoutMs: 60_000 } });
+      assert.ok((await rig.say(SUBJECT.go, order)).ok);
+      await until('the decoder runs', () => decoders().length > 0, 20_000);
+      const begun = performance.now();
+      const { job } = order;
+      const said = await rig.say(SUBJECT.cancel, { epoch: 1, job, attempt: 1, why: 'cancelled' } satisfies Cancel);
+      assert.ok(said.ok && said.used && said.used.bytes > 0, 'it tells what the job has cost');
+      await until('the decoder is gone', () => decoders().length === 0);
+      assert.ok(performance.now() - begun < 1_000, `${performance.now() - begun} ms`);
+      await rig.phase('idle');
+    });
+
+    it('of a playlist are those of its segments, one after the other', async () => {
+      const segment = readFileSync(join(import.meta.dirname, '../policy/media/low.mp3'));
+      const lines = [1, 2, 3].flatMap((at) => ['#EXTINF:1,', `${at}.mp3`]);
+      const playlist = ['#EXTM3U', '#EXT-X-TARGETDURATION:1', ...lines, '#EXT-X-ENDLIST', ''].join('\n');
+      rig.serve = (request, response) => {
+        const isSegment = request.url!.endsWith('.mp3');
+        response.writeHead(200, { 'content-type': isSegment ? 'audio/mpeg' : 'application/vnd.apple.mpegurl' });
+        response.end(isSegment ? segment : playlist);
+      };
+      const { body } = await rig.run(rig.go(tools, { source: `${rig.originUrl}/main.m3u8` }));
+      assert.equal(resultIn(body).success, true, resultIn(body).error);
+      const { audio, video, cut } = told(body);
+      assert.deepEqual([audio.length, video, cut], [1, [], undefined]);
+      assert.ok(audio[0]!.decoded! > 0, JSON.stringify(audio));
     });
   });
 });

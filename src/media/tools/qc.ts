@@ -4,11 +4,21 @@ import { graphOf, type QcStream } from '../qc/graph.ts';
 import { PROTOCOLS } from './ffprobe.ts';
 import { OptionError } from './option.ts';
 import { QC_OPTIONS, thresholdsOf } from './qc_options.ts';
-import { lastLine, type InFile, type InImage, type Program } from './tool.ts';
+import type { InFile, InImage, Program } from './tool.ts';
 
 /** Beside the reader of the source: more would slow the other runners of a node. */
 const THREADS = '2';
 const SAMPLE: readonly QcStream[] = [{ index: 0, type: 'audio', declared: 0.1 }];
+
+/** As `[png @ 0x55d5c8a0] [IMGUTILS @ 0x7ffc8a0] `: each address is another one each time. */
+const LOGGERS = /^(?:\[[^\]]* @ 0x[0-9a-f]+\]\s*)+/;
+
+/** What ffmpeg says first: later lines are about filters and outputs that end because of it. */
+const firstLine = (text: string): string | undefined =>
+  text
+    .split(/[\r\n]+/)
+    .map((line) => line.replace(LOGGERS, '').trim())
+    .find((line) => line !== '');
 
 export const qc: InFile<InImage<Program<'qc'>>> = {
   name: 'qc',
@@ -24,7 +34,7 @@ export const qc: InFile<InImage<Program<'qc'>>> = {
   format: () => 'text',
   verifiesTls: () => true,
   failure({ code, stderr }) {
-    return code === 0 ? undefined : (lastLine(stderr) ?? 'ffmpeg failed without a message');
+    return code === 0 ? undefined : (firstLine(stderr) ?? 'ffmpeg failed without a message');
   },
   timeoutMs: MAX_TIMEOUT_MS,
   file: {
