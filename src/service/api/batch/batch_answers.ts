@@ -1,0 +1,96 @@
+/** Batches and their items as callers see them. */
+import Type from 'typebox';
+import { OUTCOMES } from '../../../media/policy/types.ts';
+import { closed, component, oneOf, orNull, time, whole } from '../http/request_fields.ts';
+
+const STATES = ['running', 'paused', 'stopped', 'cancelling', 'ended'] as const;
+export const ITEM_STATES = ['waiting', 'running', 'success', 'with-errors', 'error', 'skipped'] as const;
+
+const uuid = (description: string) => Type.String({ format: 'uuid', description });
+
+const Counts = component(
+  'BatchCounts',
+  Object.fromEntries(ITEM_STATES.map((state) => [state, Type.Integer({ minimum: 0 })])) as Record<
+    (typeof ITEM_STATES)[number],
+    ReturnType<typeof Type.Integer>
+  >,
+  { description: 'Items by state; together they are `items`.' },
+);
+
+const bound = (description: string) => orNull(whole(description));
+
+const BATCH = {
+  id: uuid("The batch's id."),
+  name: orNull(Type.String()),
+  state: oneOf(STATES, {
+    description:
+      'running: items are begun. paused: by its owner. stopped: by its budget, a quota, or because its token is not ' +
+      'active; `reason` says which. cancelling: what waits is skipped, what runs is cancelled. ended.',
+  }),
+  reason: orNull(
+    Type.String({
+      description:
+        'Of a stopped batch: RequestBudget, ByteBudget, QuotaExceeded, TokenInactive or ToolUnavailable. Of one that ' +
+        'is being cancelled or has ended: Completed, Cancelled or DeadlineExceeded.',
+    }),
+  ),
+  text: orNull(Type.String({ description: 'What a stopped batch waits for.' })),
+  created_at: time(),
+  deadline_at: orNull(time('What waits then is skipped.')),
+  ended_at: orNull(time()),
+  items: whole('Number of items.'),
+  counts: Counts,
+  requests: whole('Ended requests, repeated ones included.'),
+  io_bytes: whole('Bytes that they read from origins.'),
+  concurrency: whole('Items that run at once.'),
+  rate: whole('Requests a minute.'),
+  per_host: whole('Items of one host at once.'),
+  tries: whole('Requests for an item whose failures are temporary.'),
+  max_requests: bound('Null: no budget.'),
+  max_bytes: bound('Null: no budget.'),
+};
+
+/** In a list. */
+export const BatchRowSchema = component('BatchRow', BATCH);
+
+export const BatchAnswerSchema = component('Batch', {
+  ...BATCH,
+  probe: Type.Object(
+    {},
+    { additionalProperties: true, description: 'The template, with defaults and exact versions.' },
+  ),
+  per_minute: orNull(
+    Type.Number({ description: 'Items that have ended a minute, since the batch was created. Null: none has.' }),
+  ),
+  estimated_end_at: orNull(time('If it goes on like this. Null: it does not run, or nothing has ended.')),
+  errors: Type.Array(closed({ code: Type.String(), count: Type.Integer({ minimum: 1 }) }), {
+    description: 'Failed items by `code`, or by `reason` where there is none; the commonest first, at most 100.',
+  }),
+});
+
+export const BatchListSchema = Type.Object({
+  batches: Type.Array(BatchRowSchema),
+  next: orNull(uuid('`before` of the next page. Null: there is none.')),
+});
+
+export const BatchItemSchema = component('BatchItem', {
+  n: whole('Its place in the list, from 0.'),
+  url: Type.String({ description: 'Without credentials; values of its query read REDACTED.' }),
+  ref: orNull(Type.String({ description: "The caller's own name of it." })),
+  state: oneOf(ITEM_STATES),
+  tries: whole('Requests so far.'),
+  request_id: orNull(uuid('The last of them: its result is at `/v1/probe/{request_id}`.')),
+  submitted_at: orNull(time('When that one was sent.')),
+  not_before: orNull(time('Of an item that waits for another try.')),
+  ended_at: orNull(time()),
+  status: orNull(Type.Integer({ description: 'HTTP status of the request.' })),
+  reason: orNull(Type.String({ description: 'Why it ended so, as in the log.' })),
+  code: orNull(Type.String({ description: 'Why the first tool failed: see `Cause`.' })),
+  policy_outcome: orNull(oneOf(OUTCOMES)),
+  io_bytes: whole('Bytes that all its requests read from origins.'),
+});
+
+export const BatchItemsSchema = Type.Object({
+  items: Type.Array(BatchItemSchema),
+  next: orNull(Type.Integer({ description: '`after` of the next page. Null: there is none.' })),
+});

@@ -1,0 +1,118 @@
+/**
+ * The fields of a batch: what its creator sends, and what its template is made of. A schema is the validator, the type
+ * and the description.
+ */
+import Type, { type Static } from 'typebox';
+import { DESCRIBED_AS } from '../http/input/read_fields.ts';
+import { closed, component, milliseconds, nonEmpty, optionalText, optionalWhole } from '../http/request_fields.ts';
+import { PolicyNameField } from '../policies/asked_policy.ts';
+import { ProbeFileSchema } from '../probe/file_request.ts';
+import { MAX_ADDRESS } from '../probe/request_source.ts';
+
+/** Of one batch, its first line not counted. */
+export const MOST_ITEMS = 10_000;
+/** Of an account, over all its batches that have not ended. */
+export const MOST_BATCHES = 20;
+export const MOST_WAITING = 100_000;
+
+/** What a batch asks of one host at a time, and all batches of an account together. */
+export const PER_HOST = { most: 8, byDefault: 4 } as const;
+const MOST_TRIES = 5;
+const DEFAULT_TRIES = 3;
+const MOST_AT_ONCE = 100;
+
+const DAY_MS = 86_400_000;
+const LONGEST_MS = 30 * DAY_MS;
+const DEADLINE_MS = 7 * DAY_MS;
+
+// Left out: what belongs to one address or one caller, and what is stored with the request in the clear.
+const {
+  url: _url,
+  file: _file,
+  headers: _headers,
+  cookies: _cookies,
+  webhook_url: _webhook,
+  timeline: _timeline,
+  output: _output,
+  inject_output: _bare,
+  policy: _policy,
+  ...OF_A_FILE
+} = ProbeFileSchema.properties;
+
+export const TemplateSchema = component(
+  'BatchProbe',
+  { ...OF_A_FILE, policy: PolicyNameField },
+  {
+    description:
+      'Fields of `/v1/probe/file` that all items share. Not `url`, `file`, `headers`, `cookies`, `webhook_url`, ' +
+      '`timeline`, `output` and `inject_output`. A policy is named; the revision of that moment judges all items. ' +
+      'Versions become exact when the batch is created.',
+  },
+);
+export type Template = Static<typeof TemplateSchema>;
+
+export const ItemSchema = component('BatchItemSent', {
+  url: nonEmpty(MAX_ADDRESS, 'The source, as in `/v1/probe/file`. It is stored encrypted until the item has ended.'),
+  ref: optionalText(200, "The caller's own name of the item. It is returned, and not interpreted."),
+});
+export type SentItem = Static<typeof ItemSchema>;
+
+const BUDGET = {
+  max_requests: optionalWhole(1, 1_000_000_000, 'Stop after this many requests, repeated ones included.'),
+  max_bytes: optionalWhole(
+    1,
+    Number.MAX_SAFE_INTEGER,
+    'Stop after this many bytes of origins. What runs at that moment ends, so it may be exceeded.',
+  ),
+};
+
+/** Without `items`. The template is checked by its own schema, so that its sections get their aliases. */
+export const HeadSchema = closed({
+  name: optionalText(200, 'A name for people.'),
+  probe: Type.Unsafe<object>({
+    type: 'object',
+    default: {},
+    [DESCRIBED_AS]: TemplateSchema,
+  }),
+  concurrency: optionalWhole(
+    1,
+    MOST_AT_ONCE,
+    'Items that run at once. Default: half of the concurrency of the token, at most 4.',
+  ),
+  rate: optionalWhole(
+    1,
+    1_000_000,
+    'Requests a minute, repeated ones included. At most, and by default half of, what the account may send a minute.',
+  ),
+  per_host: Type.Integer({
+    minimum: 1,
+    maximum: PER_HOST.most,
+    default: PER_HOST.byDefault,
+    description: `Items of one host at once. All batches of an account together: ${PER_HOST.most}.`,
+  }),
+  tries: Type.Integer({
+    minimum: 1,
+    maximum: MOST_TRIES,
+    default: DEFAULT_TRIES,
+    description: 'Requests for an item whose failures are temporary, the first one included.',
+  }),
+  ...BUDGET,
+  deadline: milliseconds(
+    DEADLINE_MS,
+    LONGEST_MS,
+    'Milliseconds from now after which items that wait are skipped, and the batch ends. At most 30 days.',
+  ),
+});
+export type Head = Static<typeof HeadSchema>;
+
+/** The body as JSON. */
+export const BatchSchema = closed({
+  ...HeadSchema.properties,
+  items: Type.Array(Type.Unsafe<string | SentItem>({ anyOf: [ItemSchema.properties.url, ItemSchema] }), {
+    minItems: 1,
+    maxItems: MOST_ITEMS,
+    description: 'The sources: an address, or an object with an address.',
+  }),
+});
+
+export const ResumeSchema = closed(BUDGET, { description: 'A larger budget may come along.' });
