@@ -1,0 +1,31 @@
+/** What callers and the driver may do to a batch, by its state. The record moves it only from the state that is seen. */
+import type { BatchState } from '../../../platform/store/batches.ts';
+
+/** `stop`: by its budget, a quota, or because it cannot go on. A deadline and the end are the record's own. */
+export type BatchEvent = 'pause' | 'resume' | 'stop' | 'cancel';
+
+/** The same state: there is nothing to do. Absent: it is refused. */
+const MOVES: Readonly<Record<BatchState, Partial<Record<BatchEvent, BatchState>>>> = {
+  running: { pause: 'paused', resume: 'running', stop: 'stopped', cancel: 'cancelling' },
+  paused: { pause: 'paused', resume: 'running', cancel: 'cancelling' },
+  stopped: { resume: 'running', cancel: 'cancelling' },
+  cancelling: { cancel: 'cancelling' },
+  ended: {},
+};
+
+export const move = (state: BatchState, event: BatchEvent): BatchState | null => MOVES[state][event] ?? null;
+
+/** Why a batch stopped by itself, and what it takes to go on. */
+export const STOPS = {
+  RequestBudget: 'max_requests is used up; resume with a larger one, or with null for none',
+  ByteBudget: 'max_bytes is used up; resume with a larger one, or with null for none',
+  QuotaExceeded: 'a monthly quota is used up; resume when there is room again',
+  TokenInactive: 'its token or account is not active, or the token may not probe; resume when it is and may',
+  ToolUnavailable: 'a version of a tool that it names is no longer available; resume when it is, or create it anew',
+  PolicyUnavailable: 'the revision of its policy is no longer on record; create it anew',
+  InvalidRequest: 'an address or option of it is no longer accepted; create it anew without',
+} as const;
+export type StopReason = keyof typeof STOPS;
+
+export const textOfStop = (reason: string | null): string | null =>
+  reason !== null && Object.hasOwn(STOPS, reason) ? STOPS[reason as StopReason] : null;
