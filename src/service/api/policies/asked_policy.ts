@@ -111,17 +111,18 @@ export interface AskedPolicy extends NamedPolicy {
   policy: Policy;
 }
 
-/** Null: the request names no policy. */
+/** Null: the request names no policy. `asked`: the revision of a named one; null for the latest. */
 export async function askedPolicy(
   deps: Pick<Deps, 'store' | 'work'>,
   by: Asker,
   field: string | object | null,
+  asked: number | null = null,
 ): Promise<AskedPolicy | null> {
   if (field === null) return null;
   const { store } = deps;
   const { rootUserId } = tokenOf(by);
   if (typeof field === 'string') {
-    const found = await useNamed(store, field, rootUserId);
+    const found = await useNamed(store, field, rootUserId, asked);
     if (!found) throw invalid('policy', `"${shown(field)}" ${await unknownPolicy(store, field, rootUserId)}`);
     const { revision, digest, document } = found;
     return { name: field, revision, digest, policy: JSON.parse(document) as Policy };

@@ -216,9 +216,14 @@ function asSent(fields: ProbeFile, tools: ProbeRequest['tools']): Omit<ProbeFile
   };
 }
 
-/** Of fields without those to ignore. */
-export async function fileRequest(deps: Deps, by: Asker, fields: ProbeFile): Promise<ProbeRequest> {
-  const policy = await askedPolicy(deps, by, fields.policy);
+/** Of fields without those to ignore. `revision`: of the policy that they name; null for the latest. */
+export async function fileRequest(
+  deps: Deps,
+  by: Asker,
+  fields: ProbeFile,
+  revision: number | null = null,
+): Promise<ProbeRequest> {
+  const policy = await askedPolicy(deps, by, fields.policy, revision);
   const { tools, shown, report } = selectTools(fields, deps.catalog(), policy?.policy);
   for (const row of FILE_ROWS) if (row.file.tunable) fields[sectionOf(row)].version ??= 'latest';
   const response = {

@@ -90,6 +90,21 @@ export async function cancel(
   }
 }
 
+const CANCELLED = { status: 499, reason: 'Cancelled', error: TEXTS.Cancelled } as const;
+const CANCEL_RETRIES = { first: 200, longest: 1_000, attempts: 3 };
+/** Another replica may be creating the job at this moment. */
+const CREATED_WITHIN_MS = 5_000;
+
+/** Null: there was a job, and the leader ends the request. Otherwise its end: it had none. */
+export async function cancelOpen(
+  { kube, store, settings }: Pick<Deps, 'kube' | 'store' | 'settings'>,
+  request: { id: string; submittedAt: Date },
+): Promise<Ended | null> {
+  const isNew = store.clock.now() - request.submittedAt.getTime() < CREATED_WITHIN_MS;
+  const deleted = await deleteJob(kube, request.id, settings.namespace, { ...CANCEL_RETRIES, evenIfGone: isNew });
+  return deleted ? null : recordOwnEnd(store, request, CANCELLED);
+}
+
 // Creates a job that the leader does not create, with retries up to a deadline while the API server is unavailable. An
 // existing object of this name is our own.
 

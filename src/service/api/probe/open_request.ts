@@ -3,7 +3,7 @@ import { printable } from '../../../base/printable.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { API_VERSION, LABEL } from '../../../platform/kube/resource.ts';
 import { sealSource } from '../../../platform/seal/seal.ts';
-import type { OpenInput } from '../../../platform/store/records.ts';
+import type { Opened, OpenInput } from '../../../platform/store/records.ts';
 import { timeOf } from '../../../platform/store/uuid.ts';
 import { TRACE_ANNOTATION } from '../../../platform/tracing/trace_context.ts';
 import { hideQuery } from '../../../base/hide_query.ts';
@@ -70,14 +70,18 @@ export interface OpenedRequest {
   job: ProbeJob | null;
 }
 
-/** In one round trip; the source is sealed meanwhile. From here on the request always gets an end. */
+/**
+ * In one round trip; the source is sealed meanwhile. From here on the request always gets an end. `open`: writes the
+ * open row.
+ */
 export async function openRequest(
   deps: Deps,
   by: Asker,
   request: ProbeRequest,
   opening: Pick<OpenInput, 'id' | 'submittedAt' | 'waiter' | 'idempotency'>,
+  open: (input: OpenInput) => Promise<Opened> = deps.store.openRequest,
 ): Promise<OpenedRequest> {
-  const { store, sealKeys } = deps;
+  const { sealKeys } = deps;
   const { id, submittedAt } = opening;
   const { kind, sources, tools, limits } = request;
   const token = tokenOf(by);
@@ -91,7 +95,7 @@ export async function openRequest(
 
   const webhookUrl = request.webhookUrl === null ? null : await keptUrl(request.webhookUrl, id, deps.accounts.box);
   const began = performance.now();
-  const opened = await store.openRequest({
+  const opened = await open({
     ...opening,
     tokenId: token.id,
     userId: token.userId,

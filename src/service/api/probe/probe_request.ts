@@ -30,13 +30,20 @@ import { canonical } from './canonical.ts';
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
+/** Null: the call has none. */
+export function idempotencyKey(ctx: Pick<Context, 'method' | 'get'>): string | null {
+  const key = ctx.get('Idempotency-Key');
+  if (key === '' || ctx.method !== 'POST') return null;
+  if (!KEY.test(key)) throw new ApiError('idempotency-key');
+  return key;
+}
+
 export function idempotencyOf(
   ctx: Pick<Context, 'method' | 'get'>,
   { kind, sent }: Pick<ProbeRequest, 'kind' | 'sent'>,
 ): OpenInput['idempotency'] {
-  const key = ctx.get('Idempotency-Key');
-  if (key === '' || ctx.method !== 'POST') return null;
-  if (!KEY.test(key)) throw new ApiError('idempotency-key');
+  const key = idempotencyKey(ctx);
+  if (key === null) return null;
   return {
     key,
     bodySha256: createHash('sha256')

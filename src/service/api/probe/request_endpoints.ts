@@ -10,8 +10,7 @@ import { type Context, tokenOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, expired } from '../errors.ts';
 import type { Reason } from '../../../platform/kube/probe_job.ts';
-import { TEXTS } from '../../result/texts.ts';
-import { deleteJob, recordOwnEnd } from './job.ts';
+import { cancelOpen } from './job.ts';
 import { JSON_TYPE } from '../../result/answer.ts';
 import { unpackResult } from '../../result/unpack.ts';
 import type { RequestRecord } from '../../../platform/store/requests.ts';
@@ -61,29 +60,21 @@ async function readBack(deps: Deps, ctx: Context): Promise<void> {
 
 export const readProbe = endpoint('GET /v1/probe/:id', READ_BACK, readBack);
 
-const CANCELLED = { status: 499, reason: 'Cancelled', error: TEXTS.Cancelled } as const;
-const RETRIES = { first: 200, longest: 1_000, attempts: 3 };
-/** Another replica may be creating the job at this moment. */
-const CREATED_WITHIN_MS = 5_000;
-
 /** A second call returns the response of the first. */
 function checkEnd(reason: Reason | null): void {
   if (reason !== 'Cancelled') throw new ApiError('ended-already');
 }
 
 async function cancelRequest(deps: Deps, ctx: Context): Promise<void> {
-  const { store, kube, settings, waiting } = deps;
   const record = await ownRequest(deps, ctx);
-  const { id } = record;
   if (record.state === 'open') {
-    const isNew = store.clock.now() - record.submittedAt.getTime() < CREATED_WITHIN_MS;
-    const deleted = await deleteJob(kube, id, settings.namespace, { ...RETRIES, evenIfGone: isNew });
-    if (!deleted) {
-      checkEnd((await recordOwnEnd(store, record, CANCELLED)).reason);
-      void waiting.lookNow();
+    const own = await cancelOpen(deps, record);
+    if (own) {
+      checkEnd(own.reason);
+      void deps.waiting.lookNow();
     }
   } else checkEnd(record.reason);
-  ctx.body = { success: true, metadata: { request_id: id } };
+  ctx.body = { success: true, metadata: { request_id: record.id } };
 }
 
 export const cancelProbe = endpoint(
