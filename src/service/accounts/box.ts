@@ -3,7 +3,7 @@ import { openBox, sealInBox } from '../../platform/seal/box.ts';
 import { isSealError } from '../../platform/seal/seal.ts';
 import type { AccountSettings } from './settings.ts';
 
-export type Purpose = 'token' | 'webhook' | 'webhook-url' | 'signing-key' | 'mail' | 'browser' | 'sso';
+export type Purpose = 'token' | 'batch' | 'webhook' | 'webhook-url' | 'signing-key' | 'mail' | 'browser' | 'sso';
 
 export type Box = ReturnType<typeof makeBox>;
 

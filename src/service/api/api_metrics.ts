@@ -61,6 +61,11 @@ function countersOf(registry: Registry) {
       'Connections that were closed at once: too many were open, of one address or in all',
       ['by'],
     ),
+    items: counter(
+      'probeyard_api_batch_items_total',
+      'Items of batches whose request has ended, by outcome; again: they wait for another try',
+      ['outcome'],
+    ),
     slow: counter(
       'probeyard_api_slow_sockets_closed_total',
       'Connections that were closed because their callers took less than 64 kB/s over 30 s',
@@ -106,6 +111,12 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
       if (outcome !== 'full' && outcome !== 'account-full') count.workSeconds.observe({ job }, ms / 1000);
     },
     cacheAsked: (outcome: CacheOutcome): void => count.cache.inc({ outcome }),
+    batchItems: (outcome: 'success' | 'with-errors' | 'error' | 'again', items: number): void =>
+      count.items.inc({ outcome }, items),
+    watchDriver: (drives: () => boolean): void =>
+      readOne(registry, 'probeyard_api_batch_driver', 'Whether this replica drives the batches: 1 or 0', () =>
+        drives() ? 1 : 0,
+      ),
     slowSocketClosed: (): void => count.slow.inc(),
     step: (name: 'open' | 'create' | 'answer', ms: number): void => count.steps.observe({ step: name }, ms / 1000),
   };

@@ -12,6 +12,8 @@ import * as sessions from './accounts/session_endpoints.ts';
 import * as signUp from './accounts/sign_up_endpoints.ts';
 import * as tokens from './accounts/token_endpoints.ts';
 import * as users from './accounts/user_endpoints.ts';
+import * as batches from './batch/batch_endpoints.ts';
+import * as batchItems from './batch/item_endpoints.ts';
 import * as cluster from './cluster/cluster_endpoint.ts';
 import * as compare from './compare/compare_endpoint.ts';
 import * as compareReport from './compare/compare_report_endpoint.ts';
@@ -42,6 +44,8 @@ const FILES: object = {
   file,
   requests,
   offers,
+  batches,
+  batchItems,
   compare,
   compareReport,
   policies,

@@ -48,6 +48,16 @@ export const ERRORS = {
   'ended-already': { status: 409, text: 'the request has ended' },
   'not-ended': { status: 409, text: 'the request has not ended; cancel it first' },
   'email-taken': { status: 409, text: 'email: cannot be used for a new account' },
+  /** The text says what it is in. */
+  'batch-state': { status: 409, text: 'the batch is in another state' },
+  'too-many-batches': {
+    status: 409,
+    text: 'the account has reached its limit of batches that have not ended; wait for one to end, or cancel one',
+  },
+  'too-many-items': {
+    status: 409,
+    text: 'the account has reached its limit of items of batches that have not ended; wait until some have',
+  },
   'too-many-users': { status: 409, text: 'the account has reached its limit of sub-users' },
   'too-many-tokens': { status: 409, text: 'the account has reached its limit of API tokens' },
   'too-many-policies': { status: 409, text: 'the account has reached its limit of policies' },

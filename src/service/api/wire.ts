@@ -20,6 +20,7 @@ import { openUrl } from '../webhooks/kept_url.ts';
 import { shared } from '../../base/health.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
+import { BatchDriver } from './batch/driver.ts';
 import { newestSnapshot } from './cluster/cluster_endpoint.ts';
 import { catalogOf, type Catalog } from './probe/tool_versions.ts';
 import type { CacheAsked } from './probe/cache_key.ts';
@@ -192,6 +193,8 @@ export function wire({
     queueRoom: makeQueueRoom({ store, log }, settings.maxQueued),
     objectRoom: makeObjectRoom({ kube, log, namespace: settings.namespace }, usualObjects(settings)),
   };
+  const driver = new BatchDriver(deps, tools.synced);
+  metrics.watchDriver(() => driver.drives());
   // A replica that has lost a dependency answers 503, or holds its callers until the dependency is back. Unready, all
   // replicas would leave the Service at once, and callers would get refused connections instead.
   const checks: ReadyChecks = {
@@ -223,6 +226,8 @@ export function wire({
       work.close();
       overload.stop();
       told.stop();
+      // Before what it hands over is aborted.
+      await driver.stop();
       await Promise.allSettled([handOver.stop(), delivery.stop(), tools.stop(), listener.stop(), accounts.stop()]);
       await tracer?.stop();
     },

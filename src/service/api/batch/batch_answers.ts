@@ -30,8 +30,8 @@ const BATCH = {
   reason: orNull(
     Type.String({
       description:
-        'Of a stopped batch: RequestBudget, ByteBudget, QuotaExceeded, TokenInactive or ToolUnavailable. Of one that ' +
-        'is being cancelled or has ended: Completed, Cancelled or DeadlineExceeded.',
+        'Of a stopped batch: RequestBudget, ByteBudget, QuotaExceeded, TokenInactive, ToolUnavailable, ' +
+        'PolicyUnavailable, AddressesLost or InvalidRequest. Of one that is being cancelled or has ended: Completed, Cancelled or DeadlineExceeded.',
     }),
   ),
   text: orNull(Type.String({ description: 'What a stopped batch waits for.' })),

@@ -85,6 +85,8 @@ export interface Described extends Pick<Operation, Shared> {
   /** The body is a text of one of these media types, and is not parsed; `body` describes the first of them. */
   text?: Record<string, TSchema>;
   bodyExamples?: Examples;
+  /** A call without a body counts as one without fields. Those of the management endpoints always do. */
+  bodyMayBeAbsent?: boolean;
   /** The schema that validates the input, if the description omits fields. `ignored`: the query is not read. */
   input?: TSchema | 'ignored';
   /** The successful response, with the status that is set before the work; errors are added. */
@@ -180,7 +182,7 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
         : readInput(deps, {
             schema: input,
             text: text && Object.keys(text),
-            side,
+            side: { ...side, emptyBody: side.emptyBody || described.bodyMayBeAbsent === true },
             bounds,
             upload,
           })),

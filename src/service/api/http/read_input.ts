@@ -207,7 +207,11 @@ export interface TextBody {
   value?: unknown;
 }
 
+/** To parse more at once holds the event loop for too long, whatever else the endpoint takes. */
+const MOST_JSON_BYTES = KB * KB;
+
 function textIn({ type, bytes }: Body, bounds: JsonBounds): TextBody {
+  if (type === JSON_TYPE && bytes.length > MOST_JSON_BYTES) throw tooLarge(MOST_JSON_BYTES);
   const text = utf8(bytes);
   return { mediaType: type, text, ...(type === JSON_TYPE ? { value: json(text, bounds) } : {}) };
 }

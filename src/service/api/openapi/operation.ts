@@ -22,6 +22,7 @@ export interface Response {
 export const TAGS = {
   probe: { of: /^\/v1\//, text: 'Media analysis. These endpoints accept API tokens only.' },
   policy: { of: /\/policy\b/, text: 'Policies: rules that a file is judged by.' },
+  batch: { of: /^\/v1\/batch\b/, text: 'Batches: many files, probed by one template.' },
   mcp: { of: /^\/mcp$|^\/\.well-known\//, text: 'The Model Context Protocol.' },
   log: { of: /\/media\/log\b/, text: 'The log of requests.' },
   reports: { of: /^\/r\/|\/media\/(?:link\b|log\/:id\/)/, text: 'Reports of requests to hand on, and links to them.' },

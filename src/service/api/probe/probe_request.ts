@@ -1,6 +1,6 @@
 /** A probe as requested: built once from checked fields, for everything that opens, runs and answers it. */
 import { createHash } from 'node:crypto';
-import type { OpenInput } from '../../../platform/store/records.ts';
+import type { OpenInput, TokenRecord } from '../../../platform/store/records.ts';
 import { type Asker, type Context, tokenOf } from '../http/request_context.ts';
 import { ApiError, ERRORS, invalid } from '../errors.ts';
 import { isSourceError } from '../../../source/error.ts';
@@ -120,6 +120,13 @@ export interface ProbeRequest {
   sent: object;
 }
 
+/** What a token may read. */
+export const sourceRules = (settings: Deps['settings'], { allow }: Pick<TokenRecord, 'allow'>): SourceRules => ({
+  allow: [...settings.allowSources, ...allow],
+  deny: settings.denyCidrs,
+  s3Hosts: settings.s3Hosts,
+});
+
 export function probeRequest(
   { settings, uploads }: Pick<Deps, 'settings' | 'uploads'>,
   by: Asker,
@@ -127,11 +134,7 @@ export function probeRequest(
   own: Pick<ProbeRequest, 'kind' | 'tools' | 'report' | 'response' | 'policy' | 'timeline'>,
 ): ProbeRequest {
   const token = tokenOf(by);
-  const rules = {
-    allow: [...settings.allowSources, ...token.allow],
-    deny: settings.denyCidrs,
-    s3Hosts: settings.s3Hosts,
-  };
+  const rules = sourceRules(settings, token);
   const { url, urls, headers, cookies, credential, webhook_url: webhookUrl, policy: _, ...rest } = fields;
   const options = { ...rest, ...(credential ? { credential } : {}) };
   const { policy = null } = own;
@@ -183,7 +186,7 @@ interface SentAlong {
 const secretOf = (address: string, { headers, credential }: SentAlong): string =>
   headers === undefined && credential === undefined ? address : JSON.stringify({ address, headers, credential });
 
-function readSources(
+export function readSources(
   { url, urls }: Pick<CommonFields, 'url' | 'urls'>,
   rules: SourceRules,
   along: SentAlong,

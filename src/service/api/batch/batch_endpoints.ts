@@ -1,0 +1,320 @@
+/** Batches: create one, list and read them, pause, resume and cancel one. */
+import { createHash } from 'node:crypto';
+import Type, { type Static } from 'typebox';
+import type { Batch, BatchState, Budget, NewBatch, NewItem } from '../../../platform/store/batches.ts';
+import { isUuid } from '../../../platform/store/uuid.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, invalid, notFound } from '../errors.ts';
+import { type Described, endpoint } from '../http/endpoint.ts';
+import { takeRequestRate } from '../http/rate.ts';
+import { checkedBy, type TextBody } from '../http/read_input.ts';
+import { type Context, nameIgnored, tokenOf, uuidOf } from '../http/request_context.ts';
+import { closed, orNull, UUID } from '../http/request_fields.ts';
+import { LOWERED_TO } from '../http/input/read_fields.ts';
+import { idempotencyKey } from '../probe/probe_request.ts';
+import { BatchAnswerSchema, BatchListSchema, type BatchRowSchema } from './batch_answers.ts';
+import { BatchSchema, type Head, MOST_BATCHES, MOST_ITEMS, MOST_WAITING, ResumeSchema } from './batch_fields.ts';
+import { batchRequest, type BatchRequest, type KeptTemplate, makeSlices } from './batch_request.ts';
+import { newBatchKey, sealItem } from './item_seal.ts';
+import { type BatchEvent, move, textOfStop } from './states.ts';
+
+// How a batch is shown.
+
+const timeOrNull = (time: Date | null): string | null => time?.toISOString() ?? null;
+
+const rowOf = (batch: Batch): Static<typeof BatchRowSchema> => ({
+  id: batch.id,
+  name: batch.name,
+  state: batch.state,
+  reason: batch.reason,
+  text: batch.state === 'stopped' ? textOfStop(batch.reason) : null,
+  created_at: batch.createdAt.toISOString(),
+  deadline_at: timeOrNull(batch.deadlineAt),
+  ended_at: timeOrNull(batch.endedAt),
+  items: batch.items,
+  counts: batch.counts,
+  requests: batch.requests,
+  io_bytes: batch.ioBytes,
+  concurrency: batch.concurrency,
+  rate: batch.rate,
+  per_host: batch.perHost,
+  tries: batch.tries,
+  max_requests: batch.maxRequests,
+  max_bytes: batch.maxBytes,
+});
+
+const MINUTE_MS = 60_000;
+
+/** Of those that have ended by a request, over the time since it was created. */
+export function progressOf(
+  { state, counts, createdAt, endedAt }: Pick<Batch, 'state' | 'counts' | 'createdAt' | 'endedAt'>,
+  now: number,
+): { perMinute: number | null; estimatedEnd: Date | null } {
+  const done = counts.success + counts['with-errors'] + counts.error;
+  const minutes = Math.max(1, (endedAt?.getTime() ?? now) - createdAt.getTime()) / MINUTE_MS;
+  if (done === 0) return { perMinute: null, estimatedEnd: null };
+  const perMinute = done / minutes;
+  const left = counts.waiting + counts.running;
+  return {
+    perMinute: Math.round(perMinute * 10) / 10,
+    estimatedEnd: state === 'running' ? new Date(now + (left / perMinute) * MINUTE_MS) : null,
+  };
+}
+
+async function shown({ store }: Deps, batch: Batch): Promise<Static<typeof BatchAnswerSchema>> {
+  const { perMinute, estimatedEnd } = progressOf(batch, store.clock.now());
+  const { fields, policyRevision } = batch.template as KeptTemplate;
+  return {
+    ...rowOf(batch),
+    probe: { ...fields, ...(policyRevision === null ? {} : { policy_revision: policyRevision }) },
+    per_minute: perMinute,
+    estimated_end_at: timeOrNull(estimatedEnd),
+    errors: await store.batchErrors(batch.id),
+  };
+}
+
+/** Of another user: as if there were none. */
+export async function ownBatch({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<Batch> {
+  const batch = await store.readBatch(uuidOf(ctx));
+  if (!batch || batch.userId !== tokenOf(ctx).userId) throw notFound();
+  return batch;
+}
+
+// Creation.
+
+const DEFAULT_AT_ONCE = 4;
+const atLeastOne = (value: number): number => Math.max(1, Math.floor(value));
+
+/** Within what the token may do, and by default at most half of it: a batch is not to shut its owner out. */
+function limitsOf({ concurrency, rate }: Head, token: ReturnType<typeof tokenOf>) {
+  const { concurrency: slots, accountRequestsPerMinute: perMinute } = token.limits;
+  return {
+    concurrency: atLeastOne(Math.min(concurrency ?? Math.min(DEFAULT_AT_ONCE, slots / 2), slots)),
+    rate: atLeastOne(Math.min(rate ?? perMinute / 2, perMinute)),
+  };
+}
+
+async function sealed(
+  deps: Deps,
+  ctx: Context,
+  { items }: BatchRequest,
+  batch: string,
+): Promise<{ key: Buffer; items: NewItem[] }> {
+  const key = newBatchKey();
+  const slices = makeSlices(deps.paceOf(tokenOf(ctx).rootUserId));
+  const rows: NewItem[] = [];
+  for (const [n, { address, ...item }] of items.entries()) {
+    rows.push({ n, ...item, sealed: sealItem(address, { batch, n }, key) });
+    await slices.next();
+  }
+  await slices.pay();
+  return { key, items: rows };
+}
+
+const OUTCOMES = { 'too-many-batches': 'too-many-batches', 'too-many-items': 'too-many-items' } as const;
+
+async function create(deps: Deps, ctx: Context): Promise<void> {
+  const { store, accounts } = deps;
+  const token = tokenOf(ctx);
+  const body = ctx.state.checked as TextBody;
+  const key = idempotencyKey(ctx);
+  await takeRequestRate(deps, ctx);
+  const request = await batchRequest(deps, ctx, body);
+  const { head, template } = request;
+  const { id, submittedAt } = store.newRequest();
+  const { key: batchKey, items } = await sealed(deps, ctx, request, id);
+  const batch: NewBatch = {
+    id,
+    tokenId: token.id,
+    userId: token.userId,
+    name: head.name,
+    template,
+    sealedKey: await accounts.box.seal(batchKey.toString('base64'), 'batch', id),
+    ...limitsOf(head, token),
+    perHost: head.per_host,
+    tries: head.tries,
+    maxRequests: head.max_requests,
+    maxBytes: head.max_bytes,
+    deadlineAt: new Date(submittedAt.getTime() + head.deadline),
+  };
+  const created = await store.createBatch(batch, items, {
+    most: { rootUserId: token.rootUserId, batches: MOST_BATCHES, items: MOST_WAITING },
+    idempotency: key === null ? null : { key, bodySha256: createHash('sha256').update(body.text).digest() },
+  });
+  if (created.outcome === 'idempotency-conflict') throw new ApiError('idempotency-conflict');
+  if (!('batch' in created)) throw new ApiError(OUTCOMES[created.outcome]);
+  nameIgnored(ctx, request.ignored);
+  ctx.set('Location', `/v1/batch/${created.batch.id}`);
+  ctx.body = await shown(deps, created.batch);
+}
+
+const MB = 1024 * 1024;
+const film = 'https://media.example.com/film.mp4';
+
+export const createBatch = endpoint(
+  'POST /v1/batch',
+  {
+    id: 'createBatch',
+    summary: 'Probe many files',
+    description:
+      `Up to ${MOST_ITEMS} addresses, each an ordinary request by the same template: in the log, in the usage, and to ` +
+      'be read back by its id. As JSON of at most 1 MB, or as `application/x-ndjson` of at most 4 MB: the first line ' +
+      'has the fields without `items`, and each other line is an item. All items are created or none; the error names ' +
+      'the first wrong ones. Temporary failures are tried again with growing pauses. With `Idempotency-Key` the same ' +
+      'body is answered with the first batch. An account has at most ' +
+      `${MOST_BATCHES} batches that have not ended, with ${MOST_WAITING} items.`,
+    rate: 'request',
+    body: BatchSchema,
+    bounds: { bytes: 4 * MB },
+    text: {
+      'application/x-ndjson': Type.String({ description: 'Lines of JSON, at most 9,216 characters each.' }),
+    },
+    headers: {
+      'Idempotency-Key': {
+        description: 'The same key with the same body, within a day, is answered with the first batch.',
+        schema: Type.String({ minLength: 1, maxLength: 255 }),
+      },
+    },
+    bodyExamples: {
+      addresses: { summary: 'Addresses', value: { items: [film, 'https://media.example.com/trailer.mp4'] } },
+      template: {
+        summary: 'A template, and names of the caller',
+        value: {
+          name: 'library',
+          probe: { ffprobe: { version: '7.1' }, policy: 'shared/web-mp4' },
+          items: [{ url: film, ref: 'asset-17' }],
+        },
+      },
+    },
+    also: [409],
+    answer: { status: 201, description: 'The batch.', schema: BatchAnswerSchema },
+  },
+  create,
+);
+
+// Reading.
+
+const ListQuery = closed({
+  limit: Type.Integer({ minimum: 1, default: 20, [LOWERED_TO]: 100, description: 'Rows; at most 100.' }),
+  before: orNull(Type.String({ pattern: UUID, default: null, description: '`next` of the page before.' })),
+});
+
+async function list({ store }: Deps, ctx: Context): Promise<void> {
+  const { limit, before } = checkedBy(ListQuery, ctx);
+  if (before !== null && !isUuid(before.toLowerCase())) throw invalid('before', 'must be the id of a batch');
+  const batches = await store.listBatches({
+    userId: tokenOf(ctx).userId,
+    before: before?.toLowerCase() ?? null,
+    limit: limit + 1,
+  });
+  const page = batches.slice(0, limit);
+  ctx.body = { batches: page.map(rowOf), next: batches.length > limit ? page.at(-1)!.id : null };
+}
+
+export const listBatches = endpoint(
+  'GET /v1/batch',
+  {
+    id: 'listBatches',
+    summary: 'List batches',
+    description: "Those of the caller's user, the newest first.",
+    query: ListQuery,
+    answer: { description: 'A page of batches.', schema: BatchListSchema },
+  },
+  list,
+);
+
+const BATCH_PARAM = { id: Type.String({ format: 'uuid', description: "The batch's id." }) };
+
+export const readBatch = endpoint(
+  'GET /v1/batch/:id',
+  {
+    id: 'readBatch',
+    summary: 'Read a batch',
+    params: BATCH_PARAM,
+    answer: { description: 'State, progress and errors.', schema: BatchAnswerSchema },
+  },
+  async (deps, ctx) => {
+    ctx.body = await shown(deps, await ownBatch(deps, ctx));
+  },
+);
+
+// Actions.
+
+const MOVED: Record<BatchEvent, string> = {
+  pause: 'be paused',
+  resume: 'be resumed',
+  stop: 'be stopped',
+  cancel: 'be cancelled',
+};
+
+/** It may move between the look and the write: then it is looked at again. */
+const LOOKS = 5;
+
+async function act(deps: Deps, ctx: Context, event: BatchEvent, raise: Budget = {}): Promise<Batch> {
+  for (let look = 1; look <= LOOKS; look++) {
+    const batch = await ownBatch(deps, ctx);
+    const { id, state } = batch;
+    // A second cancellation is answered as the first.
+    if (event === 'cancel' && state === 'ended' && batch.reason === 'Cancelled') return batch;
+    const to = move(state, event);
+    if (to === null) throw new ApiError('batch-state', { text: `the batch is ${state} and cannot ${MOVED[event]}` });
+    if (to === state && Object.keys(raise).length === 0) return batch;
+    const moved = await deps.store.moveBatch({ id, from: [state], to, reason: reasonOf(to), raise });
+    if (moved) return moved;
+  }
+  throw new ApiError('unavailable');
+}
+
+const reasonOf = (to: BatchState): string | null => (to === 'cancelling' ? 'Cancelled' : null);
+
+const action = (event: 'pause' | 'cancel', summary: string, description: string) =>
+  endpoint(
+    `POST /v1/batch/:id/${event}`,
+    { ...ACTION, id: `${event}Batch`, summary, description, input: 'ignored' },
+    async (deps, ctx) => {
+      ctx.body = await shown(deps, await act(deps, ctx, event));
+    },
+  );
+
+const ACTION = {
+  params: BATCH_PARAM,
+  also: [404],
+  answer: { status: 202, description: 'The batch.', schema: BatchAnswerSchema },
+  errors: { 409: 'The batch is in another state; the error says which.' },
+} satisfies Partial<Described>;
+
+export const pauseBatch = action(
+  'pause',
+  'Pause a batch',
+  'No further item is begun; what runs goes on. A repeated call has the same answer.',
+);
+
+export const cancelBatch = action(
+  'cancel',
+  'Cancel a batch',
+  'What waits is skipped, and what runs is cancelled. A repeated call has the same answer.',
+);
+
+async function resume(deps: Deps, ctx: Context): Promise<void> {
+  const { max_requests: maxRequests, max_bytes: maxBytes } = checkedBy(ResumeSchema, ctx);
+  const raise = {
+    ...(maxRequests === undefined ? {} : { maxRequests }),
+    ...(maxBytes === undefined ? {} : { maxBytes }),
+  };
+  ctx.body = await shown(deps, await act(deps, ctx, 'resume', raise));
+}
+
+export const resumeBatch = endpoint(
+  'POST /v1/batch/:id/resume',
+  {
+    ...ACTION,
+    id: 'resumeBatch',
+    summary: 'Resume a batch',
+    description:
+      'Of a paused or stopped one. A budget that is sent replaces that of the batch, and null lifts it; one that is ' +
+      'left out stays. A repeated call has the same answer.',
+    body: ResumeSchema,
+    bodyMayBeAbsent: true,
+  },
+  resume,
+);

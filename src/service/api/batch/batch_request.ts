@@ -1,0 +1,238 @@
+/**
+ * Reads a batch as it is sent: as JSON, or as lines of JSON whose first one has the fields. Thousands of addresses are
+ * parsed between turns of the event loop, and charged to the account.
+ */
+import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import { hideQuery } from '../../../base/hide_query.ts';
+import { isObject } from '../../../base/is_object.ts';
+import { FILE_ROWS, sectionOf } from '../../../media/tools/table.ts';
+import { originUrl, placeOf } from '../../../source/protocols/table.ts';
+import type { Source } from '../../../source/source.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, invalid, unreadable } from '../errors.ts';
+import { JsonRefused, parseJson } from '../http/input/bounded_json.ts';
+import { makeReader, shown } from '../http/input/read_fields.ts';
+import type { TextBody } from '../http/read_input.ts';
+import { type Asker, tokenOf } from '../http/request_context.ts';
+import { askedPolicy } from '../policies/asked_policy.ts';
+import { type ProbeFile, selectTools, takeIgnored } from '../probe/file_request.ts';
+import { readSources, sourceRules } from '../probe/probe_request.ts';
+import {
+  type Head,
+  HeadSchema,
+  ItemSchema,
+  MOST_ITEMS,
+  type SentItem,
+  type Template,
+  TemplateSchema,
+} from './batch_fields.ts';
+
+export interface ReadItem {
+  address: string;
+  ref: string | null;
+  /** Without credentials. */
+  display: string;
+  /** Of its authority. */
+  host: bigint;
+}
+
+/** What is kept of a template: fields with exact versions, and the revision of the policy that they name. */
+export interface KeptTemplate {
+  fields: Template;
+  policyRevision: number | null;
+}
+
+export interface BatchRequest {
+  head: Head;
+  template: KeptTemplate;
+  items: ReadItem[];
+  /** Fields that were accepted without effect. */
+  ignored: string[];
+}
+
+/** The fields of a request for one item. */
+export const fieldsOf = (template: Template, url: string): ProbeFile =>
+  ({
+    ...structuredClone(template),
+    url,
+    headers: null,
+    cookies: null,
+    webhook_url: null,
+    output: 'json',
+    timeline: { enabled: false },
+  }) as ProbeFile;
+
+// The two forms of a body.
+
+const LINES = 'application/x-ndjson';
+const MOST_LINE = 9 * 1024;
+const MOST_FIRST_LINE = 64 * 1024;
+
+/** A value, or why the text is none. */
+type Sent = { value: unknown } | { wrong: string };
+interface SentBatch {
+  head: unknown;
+  items: Iterable<Sent>;
+}
+
+function inJson(value: unknown): SentBatch {
+  if (!isObject(value)) throw unreadable('must be a JSON object');
+  const { items, ...head } = value;
+  if (!Array.isArray(items)) throw invalid('items', items === undefined ? 'is required' : 'must be a list');
+  if (items.length > MOST_ITEMS) throw tooMany();
+  return { head, items: items.map((item: unknown) => ({ value: item })) };
+}
+
+const tooMany = (): ApiError => invalid('items', `must have at most ${MOST_ITEMS} values; create several batches`);
+
+function parsed(line: string, most: number): Sent {
+  if (line.length > most) return { wrong: `must have at most ${most} characters` };
+  try {
+    return { value: parseJson(line, { depth: 16, values: 10_000, used: 0 }) };
+  } catch (error) {
+    if (!(error instanceof JsonRefused)) return { wrong: 'is not valid JSON' };
+    return { wrong: `${error.repeated === undefined ? '' : `${shown(error.repeated)}: `}${error.message}` };
+  }
+}
+
+/** Without empty ones. */
+function* linesIn(text: string): Generator<string> {
+  for (let from = 0; from < text.length;) {
+    const end = text.indexOf('\n', from);
+    const line = text.slice(from, end < 0 ? text.length : end).trim();
+    from = end < 0 ? text.length : end + 1;
+    if (line !== '') yield line;
+  }
+}
+
+function inLines(text: string): SentBatch {
+  const lines = linesIn(text);
+  const first = lines.next();
+  const head = parsed(first.done ? '' : first.value, MOST_FIRST_LINE);
+  if ('wrong' in head) throw unreadable(`the first line ${head.wrong}; it has the fields, and each other line an item`);
+  return { head: head.value, items: itemLines(lines) };
+}
+
+function* itemLines(lines: Iterable<string>): Generator<Sent> {
+  let count = 0;
+  for (const line of lines) {
+    if (++count > MOST_ITEMS) throw tooMany();
+    yield parsed(line, MOST_LINE);
+  }
+}
+
+// The parts.
+
+const readHead = makeReader<Head>(HeadSchema);
+const readTemplate = makeReader<Template>(TemplateSchema);
+const readItem = makeReader<SentItem>(ItemSchema);
+
+/** The error of a part, as one of the whole. */
+function within(place: string, error: unknown): unknown {
+  if (!(error instanceof ApiError) || error.status !== 400) return error;
+  const { code, message, field, toolCode } = error;
+  // Messages about an address begin with its field.
+  const namesField = field !== undefined || /^url\b/.test(message);
+  return new ApiError(code, {
+    text: `${place}${namesField ? '.' : ': '}${message}`,
+    field: field === undefined ? place : `${place}.${field}`,
+    toolCode,
+  });
+}
+
+async function templateIn(deps: Deps, by: Asker, sent: object) {
+  try {
+    const fields = readTemplate({ form: 'json', value: sent });
+    const ignored = takeIgnored(fields as ProbeFile).map((name) => `probe.${name}`);
+    const policy = await askedPolicy(deps, by, fields.policy);
+    const { tools } = selectTools(fieldsOf(fields, ''), deps.catalog(), policy?.policy);
+    // One batch has one version of each tool, whatever is the latest when an item is begun.
+    for (const { name, version } of tools) {
+      const row = FILE_ROWS.find((one) => one.name === name);
+      if (row?.file.tunable) fields[sectionOf(row)].version = version;
+    }
+    return { template: { fields, policyRevision: policy?.revision ?? null }, ignored };
+  } catch (error) {
+    throw within('probe', error);
+  }
+}
+
+/** By host and port: what is polite to one server. */
+function hostOf(source: Source): bigint {
+  const { authority } = placeOf(originUrl(source));
+  return createHash('sha256').update(authority).digest().readBigInt64BE();
+}
+
+type Rules = Parameters<typeof readSources>[1];
+
+function itemIn(sent: Sent, rules: Rules, credential: string | undefined): ReadItem {
+  if ('wrong' in sent) throw new ApiError('invalid-field', { text: sent.wrong });
+  const value = typeof sent.value === 'string' ? { url: sent.value } : sent.value;
+  if (!isObject(value)) throw new ApiError('invalid-field', { text: 'must be an address, or an object with a url' });
+  const { url, ref } = readItem({ form: 'json', value });
+  const { sources } = readSources({ url }, rules, { headers: undefined, credential });
+  const [source] = sources;
+  return { address: url, ref, display: hideQuery(source.url), host: hostOf(source) };
+}
+
+/** How long the event loop is held at once. */
+const SLICE_MS = 5;
+
+/** Lets others have their turn after each slice of work, and the account pay for it. */
+export function makeSlices(pace: (busyMs: number) => Promise<void> | undefined) {
+  let began = performance.now();
+  const pay = async (): Promise<void> => {
+    await pace(performance.now() - began);
+    await turn();
+    began = performance.now();
+  };
+  return { next: (): Promise<void> | undefined => (performance.now() - began < SLICE_MS ? undefined : pay()), pay };
+}
+
+const MOST_NAMED = 20;
+
+async function itemsIn(deps: Deps, by: Asker, sent: Iterable<Sent>, credential: string | null): Promise<ReadItem[]> {
+  const token = tokenOf(by);
+  const rules = sourceRules(deps.settings, token);
+  const slices = makeSlices(deps.paceOf(token.rootUserId));
+  const items: ReadItem[] = [];
+  const errors: ApiError[] = [];
+  let n = 0;
+  for (const one of sent) {
+    try {
+      items.push(itemIn(one, rules, credential ?? undefined));
+    } catch (error) {
+      const placed = placedError(n, error);
+      errors.push(placed);
+      if (errors.length >= MOST_NAMED) break;
+    }
+    n += 1;
+    await slices.next();
+  }
+  await slices.pay();
+  const [first] = errors;
+  if (first)
+    throw new ApiError(first.code, {
+      text: errors.map(({ message }) => message).join('; '),
+      ...(first.field === undefined ? {} : { field: first.field }),
+      toolCode: first.toolCode,
+    });
+  if (items.length === 0) throw invalid('items', 'must have at least 1 value');
+  return items;
+}
+
+/** Throws what is not the item's fault. */
+function placedError(n: number, error: unknown): ApiError {
+  const placed = within(`items.${n}`, error);
+  if (placed instanceof ApiError && placed.status === 400) return placed;
+  throw placed;
+}
+
+export async function batchRequest(deps: Deps, by: Asker, body: TextBody): Promise<BatchRequest> {
+  const sent = body.mediaType === LINES ? inLines(body.text) : inJson(body.value);
+  const head = readHead({ form: 'json', value: sent.head });
+  const { template, ignored } = await templateIn(deps, by, head.probe);
+  const items = await itemsIn(deps, by, sent.items, template.fields.credential);
+  return { head, template, items, ignored };
+}

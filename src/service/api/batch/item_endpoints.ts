@@ -1,0 +1,168 @@
+/** The items of a batch: a page of them with filters, and all of them as lines. */
+import { Readable } from 'node:stream';
+import Type, { type Static } from 'typebox';
+import type { BatchItem } from '../../../platform/store/batch_items.ts';
+import type { Deps } from '../deps.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { LOWERED_TO } from '../http/input/read_fields.ts';
+import { type Context, tokenOf } from '../http/request_context.ts';
+import { choice, closed, optionalChoice, optionalText, optionalWhole } from '../http/request_fields.ts';
+import { BatchItemSchema, BatchItemsSchema, ITEM_STATES } from './batch_answers.ts';
+import { ownBatch } from './batch_endpoints.ts';
+
+const BATCH_PARAM = { id: Type.String({ format: 'uuid', description: "The batch's id." }) };
+
+type Shown = Static<typeof BatchItemSchema>;
+
+const timeOrNull = (time: Date | null): string | null => time?.toISOString() ?? null;
+
+const shownItem = (item: BatchItem): Shown => ({
+  n: item.n,
+  url: item.display,
+  ref: item.ref,
+  state: item.state,
+  tries: item.tries,
+  request_id: item.requestId,
+  submitted_at: timeOrNull(item.submittedAt),
+  not_before: item.state === 'waiting' ? timeOrNull(item.notBefore) : null,
+  ended_at: timeOrNull(item.endedAt),
+  status: item.status,
+  reason: item.reason,
+  code: item.code,
+  policy_outcome: item.policyOutcome,
+  io_bytes: item.ioBytes,
+});
+
+const FILTERS = {
+  state: optionalChoice(ITEM_STATES, 'Items in this state.'),
+  code: optionalText(64, 'Failed items with this `code`, or with this `reason` if they have no code.'),
+};
+
+const PageQuery = closed({
+  after: optionalWhole(0, 2_147_483_647, '`next` of the page before.'),
+  limit: Type.Integer({ minimum: 1, default: 100, [LOWERED_TO]: 1000, description: 'Items; at most 1,000.' }),
+  ...FILTERS,
+});
+
+async function page(deps: Deps, ctx: Context): Promise<void> {
+  const { after, limit, state, code } = checkedBy(PageQuery, ctx);
+  const { id: batch } = await ownBatch(deps, ctx);
+  const items = await deps.store.itemsPage({
+    batch,
+    after: after ?? -1,
+    limit: limit + 1,
+    state: state ?? undefined,
+    code: code ?? undefined,
+  });
+  const shown = items.slice(0, limit);
+  ctx.body = { items: shown.map(shownItem), next: items.length > limit ? shown.at(-1)!.n : null };
+}
+
+export const listBatchItems = endpoint(
+  'GET /v1/batch/:id/items',
+  {
+    id: 'listBatchItems',
+    summary: 'List items of a batch',
+    description: 'In the order in which they were sent.',
+    params: BATCH_PARAM,
+    query: PageQuery,
+    answer: { description: 'A page of items.', schema: BatchItemsSchema },
+  },
+  page,
+);
+
+// All items, as lines.
+
+const NAMES = Object.keys(BatchItemSchema.properties) as (keyof Shown)[];
+
+/** What a spreadsheet would calculate begins with one of these. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+function cell(value: unknown): string {
+  if (value === null) return '';
+  const text = typeof value === 'string' && FORMULA.test(value) ? `'${value}` : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+const WRITERS = {
+  ndjson: { type: 'application/x-ndjson', head: '', line: (item: Shown): string => `${JSON.stringify(item)}\n` },
+  csv: {
+    type: 'text/csv',
+    head: `${NAMES.join()}\n`,
+    line: (item: Shown): string => `${NAMES.map((name) => cell(item[name])).join()}\n`,
+  },
+} as const;
+
+const ResultsQuery = closed({
+  format: choice(
+    ['ndjson', 'csv'],
+    'ndjson',
+    'ndjson: lines of JSON. csv: a line of names, then a line for each item.',
+  ),
+  ...FILTERS,
+});
+
+const ROWS = 500;
+
+async function* pagesOf(
+  { store }: Deps,
+  batch: string,
+  { state, code }: Pick<Static<typeof ResultsQuery>, 'state' | 'code'>,
+): AsyncGenerator<BatchItem[], void> {
+  for (let after = -1, more = true; more;) {
+    const items = await store.itemsPage({
+      batch,
+      after,
+      limit: ROWS,
+      state: state ?? undefined,
+      code: code ?? undefined,
+    });
+    yield items;
+    more = items.length === ROWS;
+    after = items.at(-1)?.n ?? after;
+  }
+}
+
+async function results(deps: Deps, ctx: Context): Promise<void> {
+  const { format, ...filters } = checkedBy(ResultsQuery, ctx);
+  const { id } = await ownBatch(deps, ctx);
+  const { type, head, line } = WRITERS[format];
+  const pace = deps.paceOf(tokenOf(ctx).rootUserId);
+  const pages = pagesOf(deps, id, filters);
+  // What fails at once is an error, and not an answer that is cut.
+  const first = await pages.next();
+  async function* lines() {
+    yield head;
+    for (let { value } = first; value; { value } = await pages.next()) {
+      const began = performance.now();
+      const text = value.map((item) => line(shownItem(item))).join('');
+      await pace(performance.now() - began);
+      yield text;
+    }
+  }
+  ctx.set('Content-Disposition', `attachment; filename="batch-${id}.${format}"`);
+  ctx.body = Readable.from(lines(), { objectMode: false });
+  // Setting a stream clears the type.
+  ctx.type = type;
+}
+
+export const exportBatchItems = endpoint(
+  'GET /v1/batch/:id/results',
+  {
+    id: 'exportBatch',
+    summary: 'Export the items of a batch',
+    description:
+      'All items as they are now, in the order in which they were sent. The result of each is at ' +
+      '`/v1/probe/{request_id}`, for as long as results are kept. An answer that is cut is incomplete.',
+    params: BATCH_PARAM,
+    query: ResultsQuery,
+    answer: {
+      description: 'A line for each item.',
+      mediaType: 'application/x-ndjson',
+      schema: BatchItemSchema,
+      otherTypes: { 'text/csv': Type.String() },
+    },
+  },
+  results,
+);
