@@ -1117,6 +1117,81 @@ export interface Timeline {
   streams: Array<StreamTimeline>;
 }
 
+export interface BatchCounts {
+  waiting: number;
+  running: number;
+  success: number;
+  'with-errors': number;
+  error: number;
+  skipped: number;
+}
+
+export interface Batch {
+  id: string;
+  name: string | null;
+  state: 'running' | 'paused' | 'stopped' | 'cancelling' | 'ended';
+  reason: string | null;
+  text: string | null;
+  created_at: string;
+  deadline_at: string | null;
+  ended_at: string | null;
+  items: number;
+  counts: BatchCounts;
+  requests: number;
+  io_bytes: number;
+  concurrency: number;
+  rate: number;
+  per_host: number;
+  tries: number;
+  max_requests: number | null;
+  max_bytes: number | null;
+  probe: object;
+  per_minute: number | null;
+  estimated_end_at: string | null;
+  errors: Array<{
+    code: string;
+    count: number;
+  }>;
+}
+
+export interface BatchRow {
+  id: string;
+  name: string | null;
+  state: 'running' | 'paused' | 'stopped' | 'cancelling' | 'ended';
+  reason: string | null;
+  text: string | null;
+  created_at: string;
+  deadline_at: string | null;
+  ended_at: string | null;
+  items: number;
+  counts: BatchCounts;
+  requests: number;
+  io_bytes: number;
+  concurrency: number;
+  rate: number;
+  per_host: number;
+  tries: number;
+  max_requests: number | null;
+  max_bytes: number | null;
+}
+
+export interface BatchItem {
+  n: number;
+  url: string;
+  ref: string | null;
+  state: 'waiting' | 'running' | 'success' | 'with-errors' | 'error' | 'skipped';
+  tries: number;
+  request_id: string | null;
+  submitted_at: string | null;
+  not_before: string | null;
+  ended_at: string | null;
+  status: number | null;
+  reason: string | null;
+  code: string | null;
+  policy_outcome: 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown';
+  io_bytes: number;
+}
+
 export interface ReportedField {
   path: string;
   tool: 'ffprobe' | 'mediainfo';
@@ -2017,6 +2092,70 @@ export interface Calls {
   };
   'GET /v1/probe/:id/timeline': {
     answer: Timeline;
+  };
+  'POST /v1/batch': {
+    body: {
+      name?: string | null;
+      probe?: Record<string, unknown>;
+      concurrency?: number | null;
+      rate?: number | null;
+      per_host?: number;
+      tries?: number;
+      max_requests?: number | null;
+      max_bytes?: number | null;
+      deadline?: number;
+      items: Array<string | {
+        url: string;
+        ref?: string | null;
+      }>;
+    };
+    answer: Batch;
+  };
+  'GET /v1/batch': {
+    query: {
+      limit?: number;
+      before?: string | null;
+    };
+    answer: {
+      batches: Array<BatchRow>;
+      next: string | null;
+    };
+  };
+  'GET /v1/batch/:id': {
+    answer: Batch;
+  };
+  'GET /v1/batch/:id/items': {
+    query: {
+      after?: number | null;
+      limit?: number;
+      state?: 'waiting' | 'running' | 'success' | 'with-errors' | 'error' | 'skipped' | null;
+      code?: string | null;
+    };
+    answer: {
+      items: Array<BatchItem>;
+      next: number | null;
+    };
+  };
+  'GET /v1/batch/:id/results': {
+    query: {
+      format?: 'ndjson' | 'csv';
+      state?: 'waiting' | 'running' | 'success' | 'with-errors' | 'error' | 'skipped' | null;
+      code?: string | null;
+    };
+    answer: BatchItem;
+  };
+  'POST /v1/batch/:id/pause': {
+    answer: Batch;
+  };
+  'POST /v1/batch/:id/resume': {
+    body: {
+      max_requests?: number | null;
+      max_bytes?: number | null;
+    };
+    answer: Batch;
+  };
+  'POST /v1/batch/:id/cancel': {
+    answer: Batch;
   };
   'POST /v1/compare': {
     body: {
