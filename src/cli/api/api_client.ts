@@ -22,6 +22,8 @@ export interface Call<N extends CallName> {
   params?: Params;
   query?: Query<N>;
   body?: Body<N>;
+  /** In place of the body, where a call takes lines; `headers` say of what type. */
+  text?: string;
   /** Sent with the body, in a form. */
   file?: SentFile;
   /** How many bytes of the file are sent. */
@@ -75,11 +77,12 @@ function bodyOf(answered: Answered, from: URL): unknown {
 
 async function bodyToSend<N extends CallName>({
   body,
+  text,
   file,
   onSent,
 }: Call<N>): Promise<string | StreamedForm | undefined> {
   if (file) return (await import('./multipart_form.ts')).formOf((body ?? {}) as Record<string, unknown>, file, onSent);
-  return body === undefined ? undefined : JSON.stringify(body);
+  return text ?? (body === undefined ? undefined : JSON.stringify(body));
 }
 
 function headersOf(method: string, body: string | StreamedForm | undefined): Record<string, string> {

@@ -1,7 +1,7 @@
 /** Every command of `probeyard`. Help, completion and docs/cli.md are made from it. */
 import type { Command, Option } from '../command.ts';
 import { DOCTOR } from '../kubectl/kubectl_commands.ts';
-import { KINDS, LOG_STATES, POLICY_STATES, SECTIONS } from '../../api_types.ts';
+import { KINDS, LOG_STATES, POLICY_STATES, SECTIONS, type BatchCounts } from '../../api_types.ts';
 import { REPORT } from '../output/for_ci.ts';
 import { CACHE, oneOf, PARALLEL, SET, TIMES, VERSIONS } from './request_options.ts';
 
@@ -20,6 +20,9 @@ const POLICY = {
   help: 'name of a policy (house-delivery, shared/web-mp4), or a file in YAML or JSON that holds one',
 } as const;
 
+const ONLY: Option = { name: 'only', value: 'TOOL', ...oneOf(SECTIONS, 'run this tool alone: ') };
+const QC: Option = { name: 'qc', help: 'also decode pictures and sound, and check them: reads the whole file' };
+
 /** Which of the fields that differ are told. */
 const DIFFERENCES: readonly Option[] = [
   {
@@ -35,6 +38,16 @@ const DIFFERENCES: readonly Option[] = [
     help: 'leave out this field and all below it: format.tags, or streams[].index for all streams',
   },
 ];
+
+/** Each that the service counts. */
+const ITEM_STATES: Readonly<Record<keyof BatchCounts, true>> = {
+  waiting: true,
+  running: true,
+  success: true,
+  'with-errors': true,
+  error: true,
+  skipped: true,
+};
 
 const PERIOD: readonly Option[] = [
   { name: 'since', value: 'TIME', help: 'from so long ago: 1h, 7d' },
@@ -53,15 +66,11 @@ export const COMMANDS: readonly Command[] = [
     ],
     positionals: [{ ...SOURCE, many: true }],
     options: [
-      {
-        name: 'only',
-        value: 'TOOL',
-        ...oneOf(SECTIONS, 'run this tool alone: '),
-      },
+      ONLY,
       ...VERSIONS,
       POLICY,
       { name: 'timeline', help: 'also read bit rate, key frames and gaps over time: reads the whole file' },
-      { name: 'qc', help: 'also decode pictures and sound, and check them: reads the whole file' },
+      QC,
       CACHE,
       SET,
       ...TIMES,
@@ -245,6 +254,65 @@ export const COMMANDS: readonly Command[] = [
       },
     ],
     run: async () => (await import('./compare_command.ts')).runDiff,
+  },
+  {
+    name: 'batch',
+    summary: 'Probe many addresses as one batch',
+    description: [
+      'A list has an address on each line; or JSON lines, each an address or {"url", "ref"}; or CSV with a column url, ' +
+        'and ref if it is there. The service works through it by itself, within the limits of the token.',
+      'create prints the id alone to stdout. The exit code of wait is 0 where every source succeeded, 1 where one ' +
+        'failed or had errors, and 3 where the batch has not ended or sources were skipped.',
+    ],
+    positionals: [
+      {
+        name: 'ACTION',
+        values: ['list', 'create', 'status', 'items', 'wait', 'pause', 'resume', 'cancel'],
+        help: 'list (default), create, status, items, wait, pause, resume or cancel',
+        optional: true,
+      },
+      {
+        name: 'ID|FILE',
+        isFile: true,
+        help: 'of create a list, by default stdin; else the id of a batch',
+        optional: true,
+      },
+    ],
+    options: [
+      { name: 'name', value: 'NAME', help: 'create: a name for people' },
+      ONLY,
+      ...VERSIONS,
+      { ...POLICY, help: 'create: the name of a saved policy that judges each source' },
+      QC,
+      SET,
+      ...TIMES,
+      { name: 'concurrency', value: 'COUNT', help: 'create: sources at once; default: half of the slots, at most 4' },
+      { name: 'rate', value: 'COUNT', help: 'create: requests a minute; default: half of what the account may send' },
+      { name: 'per-host', value: 'COUNT', help: 'create: sources of one host at once; default: 4' },
+      { name: 'tries', value: 'COUNT', help: 'create: requests for a source whose failure may pass; default: 3' },
+      { name: 'deadline', value: 'TIME', help: 'create: sources that wait then are skipped: 12h; default: 7d' },
+      { name: 'max-requests', value: 'COUNT', help: 'create, resume: stop after so many requests' },
+      { name: 'max-bytes', value: 'SIZE', help: 'create, resume: stop after so many bytes of origins: 500GB' },
+      { name: 'state', value: 'STATE', ...oneOf(Object.keys(ITEM_STATES), 'items: only those in this state: ') },
+      { name: 'code', value: 'CODE', help: 'items: only those that failed with this code: http-404' },
+      { name: 'limit', value: 'COUNT', help: 'list, items: at most so many; default: 20' },
+    ],
+    formats: ['table', 'json', 'yaml', 'csv', 'ndjson'],
+    examples: [
+      {
+        does: 'probe all addresses of a file, and wait for the end',
+        line: 'probeyard batch wait "$(probeyard batch create addresses.txt --policy shared/web-mp4)"',
+      },
+      {
+        does: 'content checks of an archive, two at once, for at most 2 TB',
+        line: 'probeyard batch create archive.csv --only qc --timeout 10m --concurrency 2 --max-bytes 2TB',
+      },
+      {
+        does: 'what failed, for a spreadsheet',
+        line: 'probeyard batch items 019a5f3e-8a00-7000-8000-000000000001 --state error -o csv > failed.csv',
+      },
+    ],
+    run: async () => (await import('./batch_command.ts')).default,
   },
   {
     name: 'result',

@@ -1,0 +1,305 @@
+/** `batch`: many sources by one template, which the service works through by itself. */
+import type { Answer, Body, Query } from '../../api_calls.ts';
+import { bytes } from '../../base/scaled.ts';
+import { IDEMPOTENCY_KEY, pause, type Api } from '../api/api_client.ts';
+import { newName } from '../api/exchange_http.ts';
+import { milliseconds, wholeNumber } from '../args.ts';
+import type { Given, Invocation, Run } from '../command.ts';
+import { EXIT, Failure, Interrupted, usage, type ExitCode } from '../exits.ts';
+import { age, duration, several, tableText, type Colour } from '../output/text_table.ts';
+import { writeValue } from '../output/write_answer.ts';
+import { fileRequest } from './probe_command.ts';
+import { readList, type ListedItem } from './batch_list.ts';
+import { worst } from './several.ts';
+
+type Batch = Answer<'GET /v1/batch/:id'>;
+type Item = Answer<'GET /v1/batch/:id/items'>['items'][number];
+type Head = NonNullable<Body<'POST /v1/batch'>>;
+type Row = Answer<'GET /v1/batch'>['batches'][number];
+
+const COLOURS: Readonly<Record<string, Colour>> = {
+  success: 'green',
+  error: 'red',
+  'with-errors': 'yellow',
+  skipped: 'yellow',
+  stopped: 'red',
+  paused: 'yellow',
+};
+const coloured = (text: string) => ({ text, colour: COLOURS[text] });
+
+// Creating one.
+
+const SIZES: Readonly<Record<string, number>> = { '': 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
+
+function bytesIn(option: string, text: string): number {
+  const [, figure, unit = ''] = /^(\d{1,9})(kB|MB|GB|TB)?$/.exec(text) ?? [];
+  if (figure === undefined) throw usage(`--${option}: must be a size such as 500MB, 20GB or 2TB`);
+  return Number(figure) * SIZES[unit]!;
+}
+
+/** Given options alone: the service has the defaults, and the bounds. */
+function budgetOf({ text }: Given): Pick<Head, 'max_requests' | 'max_bytes'> {
+  const [requests, most] = [text('max-requests'), text('max-bytes')];
+  return {
+    ...(requests === undefined ? {} : { max_requests: wholeNumber('max-requests', requests, 1, 999_999_999) }),
+    ...(most === undefined ? {} : { max_bytes: bytesIn('max-bytes', most) }),
+  };
+}
+
+const COUNTS = { concurrency: 'concurrency', rate: 'rate', 'per-host': 'per_host', tries: 'tries' } as const;
+
+async function headOf(invocation: Invocation): Promise<Omit<Head, 'items'>> {
+  const probe = await fileRequest(invocation);
+  if (typeof probe['policy'] === 'object')
+    throw usage('--policy: a batch is judged by a saved policy', 'PUT /v1/policy/NAME saves one; give its name');
+  const [name, deadline] = [invocation.text('name'), invocation.text('deadline')];
+  const counts = Object.entries(COUNTS).flatMap(([option, field]) => {
+    const value = invocation.text(option);
+    return value === undefined ? [] : [[field, wholeNumber(option, value, 1, 1_000_000)] as const];
+  });
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(deadline === undefined ? {} : { deadline: milliseconds('deadline', deadline) }),
+    ...Object.fromEntries(counts),
+    ...budgetOf(invocation),
+    probe,
+  };
+}
+
+/** The service counts from 0 and knows no lines. */
+const byLine = (message: string, items: readonly ListedItem[]): string =>
+  message.replaceAll(/\bitems\.(\d+)\b/g, (whole, at: string) => {
+    const found = items[Number(at)];
+    return found ? `line ${found.line}` : whole;
+  });
+
+async function create(invocation: Invocation, path: string | undefined): Promise<ExitCode> {
+  const { format, terminal } = invocation;
+  const head = await headOf(invocation);
+  const items = await readList(path ?? '-');
+  const text = [head, ...items.map(({ item }) => item)].map((line) => `${JSON.stringify(line)}\n`).join('');
+  const headers = { 'Content-Type': 'application/x-ndjson', [IDEMPOTENCY_KEY]: newName() };
+  const api = await invocation.api();
+  const made = await api.call('POST /v1/batch', { text, headers }).catch((error: unknown) => {
+    if (!(error instanceof Failure)) throw error;
+    const { exitCode, hint, status, requestId, code } = error;
+    throw new Failure(byLine(error.message, items), exitCode, { hint, status, requestId, code, cause: error });
+  });
+  if (format !== 'table') await writeValue(invocation, made);
+  else {
+    terminal.note(`batch ${made.id}: ${several(made.items, 'source')}`);
+    await terminal.data(`${made.id}\n`);
+  }
+  return EXIT.done;
+}
+
+// Showing them.
+
+type Progress = Pick<Batch, 'state' | 'items' | 'counts' | 'estimated_end_at'>;
+const endedOf = ({ items, counts }: Pick<Row, 'items' | 'counts'>): number => items - counts.waiting - counts.running;
+const failedOf = ({ counts }: Pick<Row, 'counts'>): number => counts.error + counts['with-errors'];
+
+function statusText({ terminal }: Invocation, batch: Batch): string {
+  const { name, state, reason, text, counts, items, requests, io_bytes: read, per_minute: speed, errors } = batch;
+  const facts: [string, string | null][] = [
+    ['name', name],
+    ['state', [state, reason ?? []].flat().join(', ')],
+    ['why', text],
+    ['sources', `${endedOf(batch)} of ${items} ended`],
+    ...Object.entries(counts).map(([one, count]): [string, string | null] => [
+      `  ${one}`,
+      count ? String(count) : null,
+    ]),
+    ['requests', `${requests}, ${bytes(read)} read`],
+    ['speed', speed === null ? null : `${Math.round(speed * 10) / 10} a minute`],
+    ['ends', batch.ended_at ?? batch.estimated_end_at],
+    ['deadline', batch.ended_at === null ? batch.deadline_at : null],
+  ];
+  const rows = facts.flatMap(([fact, value]) => (value === null ? [] : [[fact, value]]));
+  const codes = errors.map(({ code, count }) => [String(count), code]);
+  return (
+    tableText(terminal, ['BATCH', batch.id], rows) +
+    (codes.length === 0 ? '' : `\n${tableText(terminal, ['FAILED', 'CODE'], codes)}`)
+  );
+}
+
+async function show(invocation: Invocation, batch: Batch): Promise<void> {
+  await writeValue(invocation, batch, () => statusText(invocation, batch));
+}
+
+const LIMIT = 20;
+const MOST = 1_000_000;
+/** Of one call. */
+const PAGE = 1_000;
+
+/** Pages of a list, up to `--limit`. */
+async function paged<T, C>(
+  invocation: Invocation,
+  byDefault: number,
+  page: (limit: number, cursor: C | undefined) => Promise<{ rows: readonly T[]; next: C | null }>,
+): Promise<T[]> {
+  const asked = invocation.text('limit');
+  const most = asked === undefined ? byDefault : wholeNumber('limit', asked, 1, MOST);
+  const all: T[] = [];
+  for (let cursor: C | undefined; all.length < most;) {
+    const { rows, next } = await page(Math.min(PAGE, most - all.length), cursor);
+    all.push(...rows);
+    if (next === null) return all;
+    cursor = next;
+  }
+  invocation.terminal.note(`${all.length} are shown; --limit shows more`);
+  return all;
+}
+
+async function list(invocation: Invocation, api: Api): Promise<void> {
+  const rows = await paged<Row, string>(invocation, LIMIT, async (limit, before) => {
+    const query = { limit: Math.min(limit, 100), ...(before === undefined ? {} : { before }) };
+    const { batches, next } = await api.call('GET /v1/batch', { query });
+    return { rows: batches, next };
+  });
+  const head = ['ID', 'AGE', 'STATE', 'ENDED', 'FAILED', 'NAME'];
+  const cells = rows.map((row) => [
+    row.id,
+    age(row.created_at),
+    coloured(row.state),
+    `${endedOf(row)}/${row.items}`,
+    String(failedOf(row)),
+    row.name ?? '',
+  ]);
+  await writeValue(invocation, rows, () => tableText(invocation.terminal, head, cells));
+}
+
+type ItemQuery = NonNullable<Query<'GET /v1/batch/:id/items'>>;
+
+async function items(invocation: Invocation, api: Api, params: { id: string }): Promise<void> {
+  const { format, terminal } = invocation;
+  const [state, code] = [invocation.text('state'), invocation.text('code')];
+  const filter = { ...(state === undefined ? {} : { state }), ...(code === undefined ? {} : { code }) } as ItemQuery;
+  if (format === 'csv' || format === 'ndjson') {
+    if (invocation.has('limit'))
+      throw usage(`--limit: -o ${format} prints all sources`, 'use -o json for some of them');
+    const query = { ...filter, format };
+    return terminal.data((await api.ask('GET /v1/batch/:id/results', { params, query })).body);
+  }
+  const rows = await paged<Item, number>(invocation, LIMIT, async (limit, after) => {
+    const query = { ...filter, limit, ...(after === undefined ? {} : { after }) };
+    const { items: some, next } = await api.call('GET /v1/batch/:id/items', { params, query });
+    return { rows: some, next };
+  });
+  const head = ['N', 'STATE', 'TRIES', 'WHY', 'POLICY', 'REQUEST', 'REF', 'SOURCE'];
+  const cells = rows.map((row) => [
+    String(row.n),
+    coloured(row.state),
+    String(row.tries),
+    row.code ?? (row.state === 'success' ? '' : (row.reason ?? '')),
+    row.policy_outcome ?? '',
+    row.request_id ?? '',
+    row.ref ?? '',
+    row.url,
+  ]);
+  await writeValue(invocation, rows, () => tableText(terminal, head, cells));
+}
+
+// Waiting for the end.
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 5_000;
+/** What waits is skipped at the deadline; what runs then has this long to end. */
+const AFTER_DEADLINE_MS = 30 * 60_000;
+/** How long the service may be away. */
+const AWAY_MS = 10 * 60_000;
+
+export function progressLine(batch: Progress, now: number): string {
+  const { state, counts, items: all, estimated_end_at: end } = batch;
+  const failed = failedOf(batch);
+  const left = end === null ? 0 : Date.parse(end) - now;
+  return [
+    `${state}: ${endedOf(batch)} of ${all} ended`,
+    ...(counts.running > 0 ? [`${counts.running} running`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(left <= 0 ? [] : [`about ${duration(left)} left`]),
+  ].join(', ');
+}
+
+/** A source whose request had errors has failed; one that was skipped is not known. */
+export function exitOf({ state, counts }: Pick<Batch, 'state' | 'counts'>): ExitCode {
+  return worst([
+    counts.error + counts['with-errors'] > 0 ? EXIT.failed : EXIT.done,
+    state !== 'ended' || counts.skipped > 0 ? EXIT.unknown : EXIT.done,
+  ]);
+}
+
+const isAway = (error: unknown): boolean =>
+  error instanceof Failure && (error.status === undefined || error.status === 429 || error.status >= 500);
+
+/** Until it has ended, or does not go on by itself. */
+async function ended(invocation: Invocation, params: { id: string }): Promise<Batch> {
+  const { terminal, signal } = invocation;
+  let answeredAt = performance.now();
+  for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(LONGEST_PAUSE_MS, wait * 1.3)) {
+    // Each has patience of its own.
+    const api = await invocation.api();
+    try {
+      const batch = await api.call('GET /v1/batch/:id', { params });
+      answeredAt = performance.now();
+      if (batch.state === 'ended' || batch.state === 'stopped') return batch;
+      if (batch.deadline_at !== null && Date.now() > Date.parse(batch.deadline_at) + AFTER_DEADLINE_MS) return batch;
+      terminal.progress(progressLine(batch, Date.now()));
+    } catch (error) {
+      if (!isAway(error) || performance.now() - answeredAt > AWAY_MS) throw error;
+      terminal.progress(`the service is away: ${(error as Failure).message}`);
+    }
+    await pause(wait, signal);
+  }
+}
+
+async function wait(invocation: Invocation, params: { id: string }): Promise<ExitCode> {
+  const { terminal, program } = invocation;
+  try {
+    const batch = await ended(invocation, params);
+    terminal.progress('');
+    await show(invocation, batch);
+    if (batch.state === 'stopped') terminal.note(`it goes on with ${program.name} batch resume ${batch.id}`);
+    return exitOf(batch);
+  } catch (error) {
+    terminal.progress('');
+    if (error instanceof Interrupted) terminal.note(`the batch goes on: ${program.name} batch wait ${params.id}`);
+    throw error;
+  }
+}
+
+function paramsOf(action: string, id: string | undefined): { id: string } {
+  if (id === undefined) throw usage(`batch ${action}: ID is missing`, 'probeyard batch list shows the ids');
+  return { id };
+}
+
+const run: Run = async (invocation) => {
+  const [action = 'list', given] = invocation.positionals;
+  if (action === 'create') return create(invocation, given);
+  if (action === 'list' && given !== undefined) throw usage('batch list: takes no ID');
+  if (action === 'list') {
+    await list(invocation, await invocation.api());
+    return EXIT.done;
+  }
+  const params = paramsOf(action, given);
+  if (action === 'wait') return wait(invocation, params);
+  const api = await invocation.api();
+  switch (action) {
+    case 'items':
+      await items(invocation, api, params);
+      break;
+    case 'pause':
+      await show(invocation, await api.call('POST /v1/batch/:id/pause', { params }));
+      break;
+    case 'resume':
+      await show(invocation, await api.call('POST /v1/batch/:id/resume', { params, body: budgetOf(invocation) }));
+      break;
+    case 'cancel':
+      await show(invocation, await api.call('POST /v1/batch/:id/cancel', { params }));
+      break;
+    default:
+      await show(invocation, await api.call('GET /v1/batch/:id', { params }));
+  }
+  return EXIT.done;
+};
+export default run;

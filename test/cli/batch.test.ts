@@ -1,0 +1,211 @@
+/** `probeyard batch` beside a real installation: real tools, real servers, a process of its own. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exitOf, progressLine } from '../../src/cli/commands/batch_command.ts';
+import { until } from '../until.ts';
+import { ended, startInstallation, type Installation, type RunOptions } from './rig.ts';
+
+const fixtures = join(import.meta.dirname, '../fixtures');
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\n$/;
+const NO_BATCH = '019a5f3e-8a00-7000-8000-000000000001';
+
+describe('batch: the exit code of wait', () => {
+  const none = { waiting: 0, running: 0, success: 0, 'with-errors': 0, error: 0, skipped: 0 };
+  for (const [what, state, counts, code] of [
+    ['every source succeeded', 'ended', { success: 2 }, 0],
+    ['one failed', 'ended', { success: 2, error: 1 }, 1],
+    ['one had errors', 'ended', { success: 2, 'with-errors': 1 }, 1],
+    ['one was skipped', 'ended', { success: 2, skipped: 1 }, 3],
+    ['one failed and one was skipped', 'ended', { error: 1, skipped: 1 }, 1],
+    ['it stopped', 'stopped', { success: 2, waiting: 1 }, 3],
+  ] as const)
+    it(`${what}: ${code}`, () => assert.equal(exitOf({ state, counts: { ...none, ...counts } }), code));
+});
+
+describe('batch: the progress of wait', () => {
+  const now = Date.parse('2026-11-27T04:00:00Z');
+  const counts = { waiting: 90, running: 4, success: 3, 'with-errors': 1, error: 2, skipped: 0 };
+  const begun = { state: 'running', items: 100, counts, estimated_end_at: '2026-11-27T04:05:00Z' } as const;
+  for (const [batch, line] of [
+    [begun, 'running: 6 of 100 ended, 4 running, 3 failed, about 5.0 min left'],
+    [{ ...begun, estimated_end_at: null }, 'running: 6 of 100 ended, 4 running, 3 failed'],
+    [
+      {
+        state: 'paused',
+        items: 2,
+        counts: { ...counts, waiting: 2, running: 0, error: 0, 'with-errors': 0 },
+        estimated_end_at: null,
+      },
+      'paused: 0 of 2 ended',
+    ],
+  ] as const)
+    it(line, () => assert.equal(progressLine(batch, now), line));
+});
+
+describe('probeyard batch', function () {
+  this.timeout(180_000);
+  const folder = mkdtempSync(join(tmpdir(), 'probeyard-batches-'));
+  const file = (name: string, content: string): string => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+  let here: Installation;
+  let film: string;
+  let missing: string;
+  let slow: string;
+  /** Answers of the slow origin, which wait for it. */
+  let open = Promise.withResolvers<undefined>();
+  before(async function () {
+    here = await startInstallation([{ tool: 'ffprobe', version: '9.0', latest: true }], this);
+    const { url } = await here.origin(fixtures);
+    film = `${url}/tiny.mp4`;
+    missing = `${url}/nothing.mp4`;
+    const held = await here.origin(async (_request, response) => {
+      await open.promise;
+      response.writeHead(404).end();
+    });
+    slow = `${held.url}/slow.mp4`;
+  });
+  after(async () => {
+    open.resolve(undefined);
+    await here?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function batch(code: number, args: readonly string[], options: RunOptions = {}): Promise<string> {
+    const done = await here.probeyard(['batch', ...args], options);
+    assert.equal(done.code, code, done.stderr + done.stdout.toString());
+    return done.stdout.toString();
+  }
+  async function refused(code: number, args: readonly string[], options: RunOptions = {}): Promise<string> {
+    const done = await here.probeyard(['batch', ...args], options);
+    assert.deepEqual([done.code, done.stdout.toString()], [code, ''], done.stderr);
+    return done.stderr;
+  }
+  const ONLY = ['--only', 'ffprobe'];
+  const created = async (input: string, ...more: string[]): Promise<string> => {
+    const id = await batch(0, ['create', ...ONLY, ...more], { input });
+    assert.match(id, UUID);
+    return id.trim();
+  };
+  const read = async (id: string) => JSON.parse(await batch(0, ['status', id, '-o', 'json']));
+
+  it('a list of addresses: created, waited for, shown, and its items listed', async () => {
+    const id = await created(
+      `${film}\n${film}?again=secret1\n`,
+      '--name',
+      'two films',
+      '--set',
+      'ffprobe.show_format=false',
+    );
+    const table = await batch(0, ['wait', id]);
+    assert.match(table, new RegExp(`^BATCH +${id}\n`));
+    assert.match(
+      table,
+      /^name +two films\nstate +ended, Completed\nsources +2 of 2 ended\n +success +2\nrequests +2, /m,
+    );
+    const { state, counts, probe } = await read(id);
+    assert.deepEqual([state, counts.success, probe.ffprobe.show_format, probe.only], ['ended', 2, false, 'ffprobe']);
+    assert.match(await batch(0, []), new RegExp(`^${id} +\\d+s +ended +2/2 +0 +two films$`, 'm'));
+    const items = await batch(0, ['items', id]);
+    assert.match(items, /^1 +success +1 +[0-9a-f-]{36} +http:\S+tiny\.mp4\?again=REDACTED$/m);
+    const [, second] = JSON.parse(await batch(0, ['items', id, '-o', 'json']));
+    const result = await here.probeyard(['result', second.request_id]);
+    assert.equal(result.code, 0, result.stderr);
+    assert.doesNotMatch(table + items, /secret1/);
+  });
+
+  it('CSV from a file, with names: what failed is told by code, as a table, CSV and NDJSON', async () => {
+    const list = file('list.csv', `id;url;ref\n1;${film};asset-1\n2;${missing};"asset; 2"\n`);
+    const id = (await batch(0, ['create', list, ...ONLY, '--tries', '1'])).trim();
+    const done = await here.probeyard(['batch', 'wait', id]);
+    assert.equal(done.code, 1, done.stderr);
+    assert.match(done.stdout.toString(), /FAILED +CODE\n1 +http-404\n$/);
+    assert.match(await batch(0, ['items', id, '--code', 'http-404']), /^1 +error +1 +http-404 .* asset; 2 +http/m);
+    const rows = (await batch(0, ['items', id, '--state', 'error', '-o', 'csv'])).trimEnd().split('\n');
+    assert.equal(rows.length, 2);
+    assert.match(rows[0]!, /^n,url,ref,state,/);
+    const lines = (await batch(0, ['items', id, '-o', 'ndjson'])).trimEnd().split('\n');
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line)).map(({ ref, state }) => [ref, state]),
+      [
+        ['asset-1', 'success'],
+        ['asset; 2', 'error'],
+      ],
+    );
+  });
+
+  it('paused, resumed and cancelled; wait says what is not known', async () => {
+    open = Promise.withResolvers();
+    const list = Array.from({ length: 5 }, (_, at) => JSON.stringify({ url: `${slow}?${at}`, ref: String(at) }));
+    const id = await created(list.join('\n'), '--concurrency', '1', '--timeout', '60s');
+    await until('one runs', async () => (await read(id)).counts.running === 1);
+    assert.match(await batch(0, ['pause', id]), /^state +paused$/m);
+    assert.match(await batch(0, ['pause', id]), /^state +paused$/m, 'a second time it is the same');
+    assert.match(await batch(0, ['resume', id, '--max-requests', '50', '--max-bytes', '2GB']), /^state +running$/m);
+    const { max_requests: requests, max_bytes: bytes } = await read(id);
+    assert.deepEqual([requests, bytes], [50, 2_000_000_000]);
+    const waiting = here.start(['batch', 'wait', id]);
+    const waited = ended(waiting);
+    assert.match(await batch(0, ['cancel', id]), /^state +cancelling, Cancelled$/m);
+    open.resolve(undefined);
+    const { code, stdout } = await waited;
+    assert.match(stdout.toString(), /^state +ended, Cancelled$/m);
+    const { counts } = await read(id);
+    assert.ok(counts.skipped >= 4, JSON.stringify(counts));
+    assert.equal(code, counts.error > 0 ? 1 : 3);
+    assert.match(await refused(1, ['resume', id]), /the batch is ended and cannot be resumed/);
+  });
+
+  it('stopped by its budget: wait ends with 3 and says how it goes on', async () => {
+    const id = await created(`${film}\n${film}?2\n`, '--max-requests', '1', '--concurrency', '1');
+    const { code, stdout, stderr } = await here.probeyard(['batch', 'wait', id]);
+    assert.equal(code, 3, stderr);
+    assert.match(stdout.toString(), /^state +stopped, RequestBudget$/m);
+    assert.match(stderr, new RegExp(`batch resume ${id}`));
+    await batch(0, ['resume', id, '--max-requests', '10']);
+    await batch(0, ['wait', id, '-o', 'json']);
+  });
+
+  it('Ctrl-C while it waits: the batch goes on', async () => {
+    open = Promise.withResolvers();
+    const id = await created(`${slow}?x\n`, '--timeout', '60s', '--tries', '1');
+    const waiting = here.start(['batch', 'wait', id]);
+    const waited = ended(waiting);
+    await until('it runs', async () => (await read(id)).counts.running === 1);
+    waiting.kill('SIGINT');
+    const { code, stderr } = await waited;
+    assert.equal(code, 130, stderr);
+    assert.match(stderr, new RegExp(`the batch goes on: probeyard batch wait ${id}`));
+    open.resolve(undefined);
+    await batch(1, ['wait', id]);
+  });
+
+  it('mistakes are told with their line, and no address', async () => {
+    const bad = `# remark\n${film}\n\nhttps://u:hunter2@10.0.0.1/a.mp4\n`;
+    const told = await refused(2, ['create', ...ONLY], { input: bad });
+    assert.match(told, /line 4\.url: /);
+    assert.doesNotMatch(told, /hunter2|10\.0\.0\.1/);
+    for (const [args, input, text] of [
+      [['create'], 'film.mp4\n', /line 1: is not an address/],
+      [['create'], '', /the list has no sources/],
+      [['create', join(folder, 'none.txt')], '', /none\.txt: there is no such file/],
+      [['create', folder], '', /: is a folder/],
+      [['create', '--policy', file('p.yaml', 'rules: []\n')], film, /--policy: a batch is judged by a saved policy/],
+      [['create', '--policy', 'none-such'], film, /policy/],
+      [['create', '--set', 'timeline.enabled=true'], film, /probe\.timeline/],
+      [['create', '--set', 'ffprobe.sow_format=true'], film, /probe\.ffprobe\.sow_format.*show_format/],
+      [['create', '--max-bytes', '2 GB'], film, /--max-bytes: must be a size/],
+      [['create', '--per-host', '99'], film, /per_host/],
+      [['list', NO_BATCH], '', /takes no ID/],
+      [['status'], '', /ID is missing/],
+      [['items', NO_BATCH, '-o', 'csv', '--limit', '5'], '', /--limit: -o csv prints all/],
+      [['start', NO_BATCH], '', /ACTION is one of list, create/],
+    ] as const)
+      assert.match(await refused(2, [...args], { input }), text);
+    for (const action of ['status', 'items', 'wait', 'pause', 'resume', 'cancel'])
+      assert.match(await refused(1, [action, NO_BATCH]), /not found/);
+  });
+});
