@@ -40,6 +40,7 @@ const TILES: readonly Tile[] = [
       'guides/from-ffprobe.md',
       'guides/reliable-ffprobe.md',
       'cli.md',
+      'batches.md',
       'guides/clients.md',
       'guides/webhooks.md',
       'mcp.md',
