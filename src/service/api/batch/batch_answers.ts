@@ -1,6 +1,6 @@
 /** Batches and their items as callers see them. */
 import Type from 'typebox';
-import { OUTCOMES } from '../../../media/policy/types.ts';
+import { OUTCOMES, type Outcome } from '../../../media/policy/types.ts';
 import { closed, component, oneOf, orNull, time, whole } from '../http/request_fields.ts';
 
 const STATES = ['running', 'paused', 'stopped', 'cancelling', 'ended'] as const;
@@ -86,7 +86,11 @@ export const BatchItemSchema = component('BatchItem', {
   status: orNull(Type.Integer({ description: 'HTTP status of the request.' })),
   reason: orNull(Type.String({ description: 'Why it ended so, as in the log.' })),
   code: orNull(Type.String({ description: 'Why the first tool failed: see `Cause`.' })),
-  policy_outcome: orNull(oneOf(OUTCOMES)),
+  policy_outcome: Type.Unsafe<Outcome | null>({
+    type: ['string', 'null'],
+    enum: [...OUTCOMES, null],
+    description: 'Of the verdict. Null: the template names no policy, or the item has not ended.',
+  }),
   io_bytes: whole('Bytes that all its requests read from origins.'),
 });
 

@@ -108,11 +108,14 @@ export type Head = Static<typeof HeadSchema>;
 /** The body as JSON. */
 export const BatchSchema = closed({
   ...HeadSchema.properties,
-  items: Type.Array(Type.Unsafe<string | SentItem>({ anyOf: [ItemSchema.properties.url, ItemSchema] }), {
-    minItems: 1,
-    maxItems: MOST_ITEMS,
-    description: 'The sources: an address, or an object with an address.',
-  }),
+  items: Type.Array(
+    Type.Unsafe<string | SentItem>({ [DESCRIBED_AS]: { anyOf: [ItemSchema.properties.url, ItemSchema] } }),
+    {
+      minItems: 1,
+      maxItems: MOST_ITEMS,
+      description: 'The sources: an address, or an object with an address.',
+    },
+  ),
 });
 
 export const ResumeSchema = closed(BUDGET, { description: 'A larger budget may come along.' });

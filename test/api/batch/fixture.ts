@@ -1,0 +1,98 @@
+/** Calls of the batch endpoints, and a controller that ends what is begun as each test says. */
+import { PROBE_JOBS } from '../../../src/platform/kube/client.ts';
+import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
+import type { CloseInput } from '../../../src/platform/store/records.ts';
+import { until } from '../../until.ts';
+import { tool, type ApiFixture } from '../fixture.ts';
+
+export interface BatchAnswer {
+  id: string;
+  state: string;
+  reason: string | null;
+  text: string | null;
+  items: number;
+  counts: Record<string, number>;
+  requests: number;
+  concurrency: number;
+  rate: number;
+  probe: { ffprobe: { version: string } };
+  errors: { code: string; count: number }[];
+}
+export interface ItemAnswer {
+  n: number;
+  url: string;
+  ref: string | null;
+  state: string;
+  tries: number;
+  request_id: string | null;
+  code: string | null;
+  reason: string | null;
+}
+
+export const ONLY = { only: 'ffprobe' };
+
+export function batchesOf(api: ApiFixture) {
+  const call = (path: string, init: RequestInit = {}, token = api.token): Promise<Response> =>
+    fetch(`${api.url}/v1/batch${path}`, {
+      ...init,
+      headers: {
+        Authorization: `Bearer ${token}`,
+        ...(typeof init.body === 'string' ? { 'Content-Type': 'application/json' } : {}),
+        ...init.headers,
+      },
+    });
+  const json = async <T>(response: Response): Promise<T> => (await response.json()) as T;
+  const calls = {
+    call,
+    post: (fields: object, headers: Record<string, string> = {}, token = api.token) =>
+      call('', { method: 'POST', body: JSON.stringify(fields), headers }, token),
+    async create(fields: object, token = api.token): Promise<BatchAnswer> {
+      const response = await calls.post({ probe: ONLY, ...fields }, {}, token);
+      if (response.status !== 201) throw new Error(`${response.status}: ${await response.text()}`);
+      return json(response);
+    },
+    async read(id: string): Promise<BatchAnswer> {
+      return json(await call(`/${id}`));
+    },
+    async items(id: string, query = ''): Promise<ItemAnswer[]> {
+      return (await json<{ items: ItemAnswer[] }>(await call(`/${id}/items?${query}`))).items;
+    },
+    act: (id: string, what: string, body?: object, token = api.token) =>
+      call(`/${id}/${what}`, { method: 'POST', ...(body ? { body: JSON.stringify(body) } : {}) }, token),
+    /** Looks into the record: calls are counted. */
+    async untilIn(id: string, state: string): Promise<BatchAnswer> {
+      await until(`the batch is ${state}`, async () => (await api.stored.store.readBatch(id))?.state === state);
+      return calls.read(id);
+    },
+    /** Jobs with an address of this host, by name. */
+    async jobs(host: string): Promise<ProbeJob[]> {
+      const { items } = await api.kube.listAll(PROBE_JOBS, { namespace: api.namespace });
+      return items.filter(({ spec }) => spec.source.display?.includes(`://${host}/`));
+    },
+    success: (id: string) =>
+      api.end(id, { result: { tools: [tool('ffprobe', '{}')], ioUsage: 10 }, asked: [{ name: 'ffprobe' }] }),
+    failure: (id: string, close: Partial<CloseInput>) => api.end(id, { close }),
+    /**
+     * Ends each job of the host as soon as it is there, and deletes it, until the batch has ended. Returns how many
+     * there were at once, at most.
+     */
+    async run(id: string, host: string, end: (job: ProbeJob) => Promise<void>): Promise<number> {
+      let most = 0;
+      await until(
+        'the batch has ended',
+        async () => {
+          const jobs = await calls.jobs(host);
+          most = Math.max(most, jobs.length);
+          for (const job of jobs) {
+            await end(job);
+            await api.kube.delete(PROBE_JOBS, job.metadata.name, { namespace: api.namespace });
+          }
+          return (await api.stored.store.readBatch(id))?.state === 'ended';
+        },
+        60_000,
+      );
+      return most;
+    },
+  };
+  return calls;
+}
