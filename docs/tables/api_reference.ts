@@ -58,6 +58,7 @@ interface Description {
 const TITLES: Readonly<Record<keyof typeof TAGS, string>> = {
   probe: 'API: probes',
   policy: 'API: policies',
+  batch: 'API: batches',
   mcp: 'API: Model Context Protocol',
   log: 'API: the log',
   audit: 'API: the audit log',
