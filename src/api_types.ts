@@ -1188,7 +1188,7 @@ export interface BatchItem {
   status: number | null;
   reason: string | null;
   code: string | null;
-  policy_outcome: 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown';
+  policy_outcome: 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown' | null;
   io_bytes: number;
 }
 
@@ -2104,10 +2104,7 @@ export interface Calls {
       max_requests?: number | null;
       max_bytes?: number | null;
       deadline?: number;
-      items: Array<string | {
-        url: string;
-        ref?: string | null;
-      }>;
+      items: Array<unknown>;
     };
     answer: Batch;
   };
