@@ -169,6 +169,28 @@ describe('probeyard batch', function () {
     await batch(0, ['wait', id, '-o', 'json']);
   });
 
+  it('a service that is away for a while does not end the waiting, and one that never answered does', async () => {
+    const id = await created(`${film}\n`);
+    let calls = 0;
+    const between = await here.origin(async (request, response) => {
+      calls += 1;
+      const isAway = calls === 2 || calls === 3;
+      const answer = await fetch(`${here.url}${request.url}`, { headers: { authorization: `Bearer ${here.token}` } });
+      const batch = (await answer.json()) as object;
+      // Until the third answer it seems to run.
+      response.writeHead(isAway ? 503 : 200, { 'content-type': 'application/json' });
+      response.end(
+        JSON.stringify(isAway ? { error: 'not available' } : { ...batch, ...(calls < 5 && { state: 'running' }) }),
+      );
+    });
+    const env = { PROBEYARD_URL: between.url };
+    const done = await here.probeyard(['batch', 'wait', id], { env });
+    assert.equal(done.code, 0, done.stderr);
+    assert.equal(done.stderr, 'not available; the batch is asked for again\n');
+    calls = 1;
+    assert.match(await refused(3, ['wait', id], { env }), /^probeyard: not available\n/);
+  });
+
   it('Ctrl-C while it waits: the batch goes on', async () => {
     open = Promise.withResolvers();
     const id = await created(`${slow}?x\n`, '--timeout', '60s', '--tries', '1');

@@ -233,30 +233,32 @@ const isAway = (error: unknown): boolean =>
   error instanceof Failure && (error.status === undefined || error.status === 429 || error.status >= 500);
 
 /** Until it has ended, or does not go on by itself. */
-async function ended(invocation: Invocation, params: { id: string }): Promise<Batch> {
-  const { terminal, signal } = invocation;
-  let answeredAt = performance.now();
+async function ended({ terminal, signal }: Invocation, api: Api, params: { id: string }): Promise<Batch> {
+  let answeredAt: number | undefined;
+  let isAnswered = false;
   for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(LONGEST_PAUSE_MS, wait * 1.3)) {
-    // Each has patience of its own.
-    const api = await invocation.api();
     try {
       const batch = await api.call('GET /v1/batch/:id', { params });
-      answeredAt = performance.now();
-      if (batch.state === 'ended' || batch.state === 'stopped') return batch;
-      if (batch.deadline_at !== null && Date.now() > Date.parse(batch.deadline_at) + AFTER_DEADLINE_MS) return batch;
+      if (hasStopped(batch, Date.now())) return batch;
+      [answeredAt, isAnswered] = [performance.now(), true];
       terminal.progress(progressLine(batch, Date.now()));
     } catch (error) {
-      if (!isAway(error) || performance.now() - answeredAt > AWAY_MS) throw error;
-      terminal.progress(`the service is away: ${(error as Failure).message}`);
+      // A server that has never answered is a mistake in the command.
+      if (!isAway(error) || answeredAt === undefined || performance.now() - answeredAt > AWAY_MS) throw error;
+      if (isAnswered) terminal.note(`${(error as Failure).message}; the batch is asked for again`);
+      isAnswered = false;
     }
     await pause(wait, signal);
   }
 }
 
+const hasStopped = ({ state, deadline_at: deadline }: Batch, now: number): boolean =>
+  state === 'ended' || state === 'stopped' || (deadline !== null && now > Date.parse(deadline) + AFTER_DEADLINE_MS);
+
 async function wait(invocation: Invocation, params: { id: string }): Promise<ExitCode> {
   const { terminal, program } = invocation;
   try {
-    const batch = await ended(invocation, params);
+    const batch = await ended(invocation, await invocation.api(), params);
     terminal.progress('');
     await show(invocation, batch);
     if (batch.state === 'stopped') terminal.note(`it goes on with ${program.name} batch resume ${batch.id}`);
