@@ -47,6 +47,7 @@ describe('probeyard', function () {
         { tool: 'ffprobe', version: '9.0', latest: true },
         { tool: 'ffprobe', version: '4.4' },
         { tool: 'mediainfo', version: '26.10', latest: true },
+        { tool: 'qc', version: '7.1', latest: true },
       ],
       this,
     );
@@ -117,6 +118,16 @@ describe('probeyard', function () {
     assert.match(await printed(0, 'probe', film), /^mp4, 2\.00 s, .*\nSTREAM +TYPE +CODEC +DETAILS\n0 +video +h264, /m);
     const options = ['--only', 'ffprobe', '--ffprobe', '4.4', '--set', 'ffprobe.output_format=csv'];
     assert.match(await printed(0, 'probe', film, ...options, '-o', 'raw'), /^stream,0,h264,/);
+  });
+
+  it('probe: content checks alone, and beside the report', async () => {
+    const text = await printed(0, 'probe', film, '--only', 'qc', '--set', 'qc.freeze_min=0.5');
+    assert.match(text, /^STREAM +TYPE +DECODED +LOUDNESS/m);
+    assert.match(text, /^0 +video +\d\.\d\d s$/m);
+    assert.match(text, /^1 +audio +\d\.\d\d s +.* dBFS$/m);
+    assert.match(text, /^done qc in /m);
+    const { qc, probe_report: report } = await json('probe', film, '--qc');
+    assert.deepEqual([qc.success, qc.response.video.length, report.success], [true, 1, true]);
   });
 
   it('probe: of several addresses prints a list in their order, and the worst exit code', async () => {
