@@ -223,6 +223,7 @@ describe('probeyard batch', function () {
       [['create', '--per-host', '99'], film, /per_host/],
       [['list', NO_BATCH], '', /takes no ID/],
       [['status'], '', /ID is missing/],
+      [['wait', NO_BATCH, '-o', 'csv'], '', /batch wait: -o csv is for items/],
       [['items', NO_BATCH, '-o', 'csv', '--limit', '5'], '', /--limit: -o csv prints all/],
       [['start', NO_BATCH], '', /ACTION is one of list, create/],
     ] as const)

@@ -277,6 +277,9 @@ function paramsOf(action: string, id: string | undefined): { id: string } {
 
 const run: Run = async (invocation) => {
   const [action = 'list', given] = invocation.positionals;
+  const { format } = invocation;
+  if (action !== 'items' && (format === 'csv' || format === 'ndjson'))
+    throw usage(`batch ${action}: -o ${format} is for items`, 'accepted: table, json, yaml');
   if (action === 'create') return create(invocation, given);
   if (action === 'list' && given !== undefined) throw usage('batch list: takes no ID');
   if (action === 'list') {

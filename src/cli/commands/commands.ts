@@ -301,7 +301,7 @@ export const COMMANDS: readonly Command[] = [
     examples: [
       {
         does: 'probe all addresses of a file, and wait for the end',
-        line: 'probeyard batch wait "$(probeyard batch create addresses.txt --policy shared/web-mp4)"',
+        line: 'probeyard batch create addresses.txt --policy shared/web-mp4 | xargs probeyard batch wait',
       },
       {
         does: 'content checks of an archive, two at once, for at most 2 TB',
