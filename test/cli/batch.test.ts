@@ -176,11 +176,11 @@ describe('probeyard batch', function () {
       calls += 1;
       const isAway = calls === 2 || calls === 3;
       const answer = await fetch(`${here.url}${request.url}`, { headers: { authorization: `Bearer ${here.token}` } });
-      const batch = (await answer.json()) as object;
+      const found = (await answer.json()) as object;
       // Until the third answer it seems to run.
       response.writeHead(isAway ? 503 : 200, { 'content-type': 'application/json' });
       response.end(
-        JSON.stringify(isAway ? { error: 'not available' } : { ...batch, ...(calls < 5 && { state: 'running' }) }),
+        JSON.stringify(isAway ? { error: 'not available' } : { ...found, ...(calls < 5 && { state: 'running' }) }),
       );
     });
     const env = { PROBEYARD_URL: between.url };

@@ -104,7 +104,7 @@ export interface Installation {
 }
 
 export interface WantedTool {
-  tool: 'ffprobe' | 'mediainfo';
+  tool: 'ffprobe' | 'mediainfo' | 'qc';
   version: string;
   latest?: boolean;
 }

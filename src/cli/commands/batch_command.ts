@@ -171,7 +171,7 @@ async function list(invocation: Invocation, api: Api): Promise<void> {
 
 type ItemQuery = NonNullable<Query<'GET /v1/batch/:id/items'>>;
 
-async function items(invocation: Invocation, api: Api, params: { id: string }): Promise<void> {
+async function listItems(invocation: Invocation, api: Api, params: { id: string }): Promise<void> {
   const { format, terminal } = invocation;
   const [state, code] = [invocation.text('state'), invocation.text('code')];
   const filter = { ...(state === undefined ? {} : { state }), ...(code === undefined ? {} : { code }) } as ItemQuery;
@@ -255,7 +255,7 @@ async function ended({ terminal, signal }: Invocation, api: Api, params: { id: s
 const hasStopped = ({ state, deadline_at: deadline }: Batch, now: number): boolean =>
   state === 'ended' || state === 'stopped' || (deadline !== null && now > Date.parse(deadline) + AFTER_DEADLINE_MS);
 
-async function wait(invocation: Invocation, params: { id: string }): Promise<ExitCode> {
+async function waitForEnd(invocation: Invocation, params: { id: string }): Promise<ExitCode> {
   const { terminal, program } = invocation;
   try {
     const batch = await ended(invocation, await invocation.api(), params);
@@ -287,11 +287,11 @@ const run: Run = async (invocation) => {
     return EXIT.done;
   }
   const params = paramsOf(action, given);
-  if (action === 'wait') return wait(invocation, params);
+  if (action === 'wait') return waitForEnd(invocation, params);
   const api = await invocation.api();
   switch (action) {
     case 'items':
-      await items(invocation, api, params);
+      await listItems(invocation, api, params);
       break;
     case 'pause':
       await show(invocation, await api.call('POST /v1/batch/:id/pause', { params }));

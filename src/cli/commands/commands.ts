@@ -259,8 +259,8 @@ export const COMMANDS: readonly Command[] = [
     name: 'batch',
     summary: 'Probe many addresses as one batch',
     description: [
-      'A list has an address on each line; or JSON lines, each an address or {"url", "ref"}; or CSV with a column url, ' +
-        'and ref if it is there. The service works through it by itself, within the limits of the token.',
+      'A list has an address on each line; or JSON lines, each an address or {"url", "ref"}; or CSV with a column ' +
+        'url, and ref if it is there. The service works through it by itself, within the limits of the token.',
       'create prints the id alone to stdout. The exit code of wait is 0 where every source succeeded, 1 where one ' +
         'failed or had errors, and 3 where the batch has not ended or sources were skipped.',
     ],

@@ -131,8 +131,8 @@ export const reportOf = endpoint(
     id: 'readReport',
     summary: 'Read the report of a request as one HTML file',
     description:
-      'To hand on and to print: the verdict, tracks, disagreements, HLS findings with their remedies, content checks, ' +
-      'the timeline. ' +
+      'To hand on and to print: the verdict, tracks, disagreements, HLS findings with their remedies, content ' +
+      'checks, the timeline. ' +
       'The file needs nothing else: no script, no request elsewhere. It has no credentials: addresses are those of ' +
       'the log. Tables and drawings are bounded, and say how much more there is. Where the result has expired, the ' +
       'file says so.',

@@ -41,8 +41,9 @@ const analyzeMediaFile = tool({
   title: 'Analyze a media file or stream',
   description:
     'Runs ffprobe and mediainfo on a source and answers with one report of both: container, streams, where the tools ' +
-    'disagree and which one is right. With qc {"enabled": true} and a longer timeout it also decodes the source: black, ' +
-    'freezes, silence, loudness, peaks. check "hls" validates an HLS playlist, "c2pa" reads content credentials. ' +
+    'disagree and which one is right. With qc {"enabled": true} and a longer timeout it also decodes the source: ' +
+    'black, freezes, silence, loudness, peaks. check "hls" validates an HLS playlist, "c2pa" reads content ' +
+    'credentials. ' +
     `The raw outputs are read afterwards with get_result. ${FENCED}`,
   fields: {
     url: Url,
