@@ -4,7 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { DESCRIBED_AS } from '../http/input/read_fields.ts';
-import { closed, component, milliseconds, nonEmpty, optionalText, optionalWhole } from '../http/request_fields.ts';
+import { closed, milliseconds, nonEmpty, optionalText, optionalWhole } from '../http/request_fields.ts';
 import { PolicyNameField } from '../policies/asked_policy.ts';
 import { ProbeFileSchema } from '../probe/file_request.ts';
 import { MAX_ADDRESS } from '../probe/request_source.ts';
@@ -39,8 +39,7 @@ const {
   ...OF_A_FILE
 } = ProbeFileSchema.properties;
 
-export const TemplateSchema = component(
-  'BatchProbe',
+export const TemplateSchema = closed(
   { ...OF_A_FILE, policy: PolicyNameField },
   {
     description:
@@ -51,7 +50,7 @@ export const TemplateSchema = component(
 );
 export type Template = Static<typeof TemplateSchema>;
 
-export const ItemSchema = component('BatchItemSent', {
+export const ItemSchema = closed({
   url: nonEmpty(MAX_ADDRESS, 'The source, as in `/v1/probe/file`. It is stored encrypted until the item has ended.'),
   ref: optionalText(200, "The caller's own name of the item. It is returned, and not interpreted."),
 });
@@ -69,11 +68,7 @@ const BUDGET = {
 /** Without `items`. The template is checked by its own schema, so that its sections get their aliases. */
 export const HeadSchema = closed({
   name: optionalText(200, 'A name for people.'),
-  probe: Type.Unsafe<object>({
-    type: 'object',
-    default: {},
-    [DESCRIBED_AS]: TemplateSchema,
-  }),
+  probe: Type.Unsafe<object>({ type: 'object', default: {} }),
   concurrency: optionalWhole(
     1,
     MOST_AT_ONCE,
@@ -105,11 +100,19 @@ export const HeadSchema = closed({
 });
 export type Head = Static<typeof HeadSchema>;
 
-/** The body as JSON. */
+/** For the description: what is sent may be lines instead. */
 export const BatchSchema = closed({
   ...HeadSchema.properties,
+  probe: { ...TemplateSchema, default: {} },
   items: Type.Array(
-    Type.Unsafe<string | SentItem>({ [DESCRIBED_AS]: { anyOf: [ItemSchema.properties.url, ItemSchema] } }),
+    Type.Unsafe<string | SentItem>({
+      [DESCRIBED_AS]: {
+        anyOf: [
+          ItemSchema.properties.url,
+          closed({ url: ItemSchema.properties.url, ref: Type.Optional(ItemSchema.properties.ref) }),
+        ],
+      },
+    }),
     {
       minItems: 1,
       maxItems: MOST_ITEMS,
