@@ -281,6 +281,26 @@ export function worstBodies({ operation, bounds }: Endpoint): Sent[] {
     ...(body.mediaTypes.includes('multipart/form-data')
       ? multiparts(bounds.bytes).map(([what, text]) => sent(what, MULTI, text))
       : []),
+    ...(operation.id === 'createBatch'
+      ? batches(bounds.bytes).map(([what, text]) => sent(what, 'application/x-ndjson', text))
+      : []),
+  ];
+}
+
+/** Those that are accepted, and those whose last line is not. The tool that is built in needs no cluster. */
+function batches(most: number): [what: string, text: string][] {
+  const head = JSON.stringify({ probe: { only: 'mediastreamvalidator' } });
+  const of = (count: number, last = ''): string => {
+    const pad = 'x'.repeat(Math.floor(most / count) - 60);
+    const lines = Array.from({ length: count }, (_, n) => `"https://h${n}.example.com/${pad}?a=${n}"`);
+    return [head, ...lines.slice(0, -1), last || lines.at(-1)].join('\n');
+  };
+  return [
+    ['10,000 items', of(10_000)],
+    ['10,000 items, the last one wrong', of(10_000, 'x')],
+    ['long items', of(Math.floor(most / 8_000))],
+    ['empty lines', `${head}\n${'\n'.repeat(most - 100)}`],
+    ['lines that are wrong', filled('x\n', most - 100)],
   ];
 }
 

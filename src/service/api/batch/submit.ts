@@ -38,7 +38,7 @@ class NotOpened extends Error {
 const AFTER_MS = 5_000;
 
 /** What an error of a request is to its batch. Undefined: a fault that may be gone the next time. */
-function refusalOf(error: unknown): Submitted | undefined {
+export function refusalOf(error: unknown): Submitted | undefined {
   if (error instanceof NotOpened) return { outcome: error.outcome };
   if (isSealError(error)) return { outcome: 'stop', reason: 'AddressesLost' };
   if (!(error instanceof ApiError)) return undefined;

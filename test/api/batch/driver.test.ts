@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import type { Driven } from '../../../src/platform/store/batches.ts';
+import type { TokenRecord } from '../../../src/platform/store/records.ts';
+import { SealError } from '../../../src/platform/seal/seal.ts';
+import { progressOf } from '../../../src/service/api/batch/batch_endpoints.ts';
+import { whyStopped } from '../../../src/service/api/batch/driver.ts';
+import { refusalOf } from '../../../src/service/api/batch/submit.ts';
+import { ApiError, invalid, overQuota } from '../../../src/service/api/errors.ts';
+import { startApi, type ApiFixture } from '../fixture.ts';
+import { until } from '../../until.ts';
+import { batchesOf } from './fixture.ts';
+
+const counts = { waiting: 5, running: 2, success: 3, 'with-errors': 0, error: 1, skipped: 0 };
+
+describe('batch: whether it may go on', () => {
+  const batch = { sealedKey: Buffer.alloc(1), requests: 4, ioBytes: 100, maxRequests: null, maxBytes: null, counts };
+  const token = { userStatus: 'active', permissions: ['write:media'], expiresAt: null };
+  for (const [what, change, ofToken, expected] of [
+    ['with nothing against it', {}, {}, null],
+    ['with requests left', { maxRequests: 7 }, {}, null],
+    ['with as many requests as it may', { maxRequests: 6 }, {}, 'RequestBudget'],
+    ['with bytes left', { maxBytes: 101 }, {}, null],
+    ['with as many bytes as it may', { maxBytes: 100 }, {}, 'ByteBudget'],
+    ['without its key, after an erasure', { sealedKey: null }, {}, 'TokenInactive'],
+    ['with a suspended user', {}, { userStatus: 'suspended' }, 'TokenInactive'],
+    ['without the permission', {}, { permissions: ['read:media'] }, 'TokenInactive'],
+    ['with an expired token', {}, { expiresAt: new Date(1) }, 'TokenInactive'],
+    ['with a token that expires later', {}, { expiresAt: new Date(3) }, null],
+  ] as const)
+    it(what, () =>
+      assert.equal(whyStopped({ ...batch, ...change } as Driven, { ...token, ...ofToken } as TokenRecord, 2), expected),
+    );
+  it('with a revoked token', () => assert.equal(whyStopped(batch as Driven, undefined, 2), 'TokenInactive'));
+});
+
+describe('batch: what a refused request is to it', () => {
+  for (const [what, error, expected] of [
+    ['a quota', overQuota('request-count'), { outcome: 'stop', reason: 'QuotaExceeded' }],
+    ['a version that is gone', invalid('ffprobe.version', 'x'), { outcome: 'stop', reason: 'ToolUnavailable' }],
+    ['a tool that is gone', new ApiError('tool-unavailable'), { outcome: 'stop', reason: 'ToolUnavailable' }],
+    ['a policy that is gone', invalid('policy', 'x'), { outcome: 'stop', reason: 'PolicyUnavailable' }],
+    ['an address that is refused', new ApiError('address-refused'), { outcome: 'stop', reason: 'InvalidRequest' }],
+    ['a lost key', new SealError('seal-unknown-key', 'x'), { outcome: 'stop', reason: 'AddressesLost' }],
+    ['a full queue', new ApiError('queue-full', { retryAfterS: 10 }), { outcome: 'no-room', afterMs: 10_000 }],
+    ['too many objects', new ApiError('unavailable', { retryAfterS: 7 }), { outcome: 'no-room', afterMs: 7_000 }],
+    ['a fault of ours', new ApiError('internal'), undefined],
+    ['any other error', new Error('x'), undefined],
+  ] as const)
+    it(what, () => assert.deepEqual(refusalOf(error), expected));
+});
+
+describe('batch: its progress', () => {
+  const created = { state: 'running', counts, createdAt: new Date(0), endedAt: null } as const;
+  it('is what has ended a minute, and an estimate of the rest', () =>
+    assert.deepEqual(progressOf(created, 120_000), { perMinute: 2, estimatedEnd: new Date(120_000 + 3.5 * 60_000) }));
+  it('has no estimate while nothing has ended, or it does not run', () => {
+    const none = { ...counts, success: 0, error: 0 };
+    assert.deepEqual(progressOf({ ...created, counts: none }, 1), { perMinute: null, estimatedEnd: null });
+    assert.equal(progressOf({ ...created, state: 'paused' }, 1).estimatedEnd, null);
+  });
+});
+
+describe('batch: a driver that is deposed', function () {
+  this.timeout(60_000);
+  let api: ApiFixture;
+  before(async () => {
+    api = await startApi();
+  });
+  after(() => api.stop());
+
+  const drives = async (): Promise<boolean> =>
+    (await api.wired.deps.metrics.registry.metrics()).includes('probeyard_api_batch_driver 1');
+
+  it('begins nothing, and goes on when the lease is free again', async () => {
+    const batches = batchesOf(api);
+    await until('it drives', drives);
+    await api.stored.sql(
+      `update batch_driver set holder = gen_random_uuid(), epoch = epoch + 1, until = now() + interval '1 hour'`,
+    );
+    const { id } = await batches.create({ items: ['https://epoch.test/a.mp4', 'https://epoch.test/b.mp4'] });
+    await until('it knows', async () => !(await drives()));
+    assert.deepEqual((await batches.read(id)).counts['waiting'], 2);
+    assert.deepEqual(await api.stored.sql(`select id from requests where display like '%epoch.test%'`), []);
+    await api.stored.sql('update batch_driver set until = now()');
+    await batches.run(id, 'epoch.test', (job) => batches.success(job.metadata.name));
+    assert.deepEqual(
+      (await batches.items(id)).map(({ state, tries }) => [state, tries]),
+      [
+        ['success', 1],
+        ['success', 1],
+      ],
+    );
+  });
+});
