@@ -155,6 +155,7 @@ describe('batch', function () {
       '{}\n{"url":"https://a.test/","url":"https://b.test/"}',
       /^items\.0\.url: is given more than once$/,
     ],
+    ['too many empty lines', `{}${'\n'.repeat(10_002)}`, /^body: has more than 10000 empty lines$/],
     ['too many', `{}\n${'"https://a.test/"\n'.repeat(10_001)}`, /^items: must have at most 10000 values/],
   ] as const)
     it(`lines are refused: ${what}`, async () => {

@@ -96,13 +96,15 @@ function parsed(line: string, most: number): Sent {
   }
 }
 
-/** Without empty ones. */
+/** Without empty ones, which are few. */
 function* linesIn(text: string): Generator<string> {
+  let empty = 0;
   for (let from = 0; from < text.length;) {
     const end = text.indexOf('\n', from);
     const line = text.slice(from, end < 0 ? text.length : end).trim();
     from = end < 0 ? text.length : end + 1;
     if (line !== '') yield line;
+    else if (++empty > MOST_ITEMS) throw unreadable(`has more than ${MOST_ITEMS} empty lines`);
   }
 }
 
