@@ -25,7 +25,7 @@ import { newestSnapshot } from './cluster/cluster_endpoint.ts';
 import { catalogOf, type Catalog } from './probe/tool_versions.ts';
 import type { CacheAsked } from './probe/cache_key.ts';
 import type { Deps, Settings, Uploads } from './deps.ts';
-import { makeDrain, type ReadyChecks } from './health_routes.ts';
+import { type Drain, makeDrain, type ReadyChecks } from './health_routes.ts';
 import { makeAccountRates } from './http/rate.ts';
 import { makeOverload } from './http/overload.ts';
 import { trustedContext } from '../../source/http/connect.ts';
@@ -194,13 +194,35 @@ export function wire({
     objectRoom: makeObjectRoom({ kube, log, namespace: settings.namespace }, usualObjects(settings)),
   };
   const driver = new BatchDriver(deps, tools.synced);
-  metrics.watchDriver(() => driver.drives());
-  // A replica that has lost a dependency answers 503, or holds its callers until the dependency is back. Unready, all
-  // replicas would leave the Service at once, and callers would get refused connections instead.
-  const checks: ReadyChecks = {
+  return {
+    deps,
+    checks: readyChecks({ store, bus, kube, settings }, tools, deps.drain),
+    toolsRead: tools.synced,
+    async stop() {
+      waiting.stop();
+      work.close();
+      overload.stop();
+      told.stop();
+      await driver.stop();
+      await Promise.allSettled([handOver.stop(), delivery.stop(), tools.stop(), listener.stop(), accounts.stop()]);
+      await tracer?.stop();
+    },
+  };
+}
+
+/**
+ * A replica that has lost a dependency answers 503, or holds its callers until the dependency is back. Unready, all
+ * replicas would leave the Service at once, and callers would get refused connections instead.
+ */
+function readyChecks(
+  { store, bus, kube, settings }: Pick<Connections, 'store' | 'bus' | 'kube' | 'settings'>,
+  tools: { hasSynced(): boolean },
+  drain: Drain,
+): ReadyChecks {
+  return {
     ready: {
       tools: () => (tools.hasSynced() ? null : 'the tool versions are not read yet'),
-      drain: () => (deps.drain.started ? 'this replica is shutting down' : null),
+      drain: () => (drain.started ? 'this replica is shutting down' : null),
     },
     dependencies: {
       postgres: shared(async () => ((await store.healthy()) ? null : 'does not answer'), 1_000),
@@ -215,21 +237,6 @@ export function wire({
             ),
         5_000,
       ),
-    },
-  };
-  return {
-    deps,
-    checks,
-    toolsRead: tools.synced,
-    async stop() {
-      waiting.stop();
-      work.close();
-      overload.stop();
-      told.stop();
-      // Before what it hands over is aborted.
-      await driver.stop();
-      await Promise.allSettled([handOver.stop(), delivery.stop(), tools.stop(), listener.stop(), accounts.stop()]);
-      await tracer?.stop();
     },
   };
 }

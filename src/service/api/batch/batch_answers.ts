@@ -31,7 +31,8 @@ const BATCH = {
     Type.String({
       description:
         'Of a stopped batch: RequestBudget, ByteBudget, QuotaExceeded, TokenInactive, ToolUnavailable, ' +
-        'PolicyUnavailable, AddressesLost or InvalidRequest. Of one that is being cancelled or has ended: Completed, Cancelled or DeadlineExceeded.',
+        'PolicyUnavailable, AddressesLost or InvalidRequest. Of one that is being cancelled or has ended: Completed, ' +
+        'Cancelled or DeadlineExceeded.',
     }),
   ),
   text: orNull(Type.String({ description: 'What a stopped batch waits for.' })),

@@ -157,11 +157,11 @@ export const createBatch = endpoint(
     id: 'createBatch',
     summary: 'Probe many files',
     description:
-      `Up to ${MOST_ITEMS} addresses, each an ordinary request by the same template: in the log, in the usage, and to ` +
-      'be read back by its id. As JSON of at most 1 MB, or as `application/x-ndjson` of at most 4 MB: the first line ' +
-      'has the fields without `items`, and each other line is an item. All items are created or none; the error names ' +
-      'the first wrong ones. Temporary failures are tried again with growing pauses. With `Idempotency-Key` the same ' +
-      'body is answered with the first batch. An account has at most ' +
+      `Up to ${MOST_ITEMS} addresses, each an ordinary request by the same template: in the log, in the usage, and ` +
+      'to be read back by its id. As JSON of at most 1 MB, or as `application/x-ndjson` of at most 4 MB: the first ' +
+      'line has the fields without `items`, and each other line is an item. All items are created or none; the error ' +
+      'names the first wrong ones. Temporary failures are tried again with growing pauses. With `Idempotency-Key` ' +
+      'the same body is answered with the first batch. An account has at most ' +
       `${MOST_BATCHES} batches that have not ended, with ${MOST_WAITING} items.`,
     rate: 'request',
     body: BatchSchema,

@@ -94,14 +94,12 @@ export class BatchDriver {
   /** `ready`: the tool versions are known. */
   constructor(deps: Deps, ready: Promise<unknown>) {
     this.#deps = deps;
+    deps.metrics.watchDriver(() => this.#epoch !== null);
     this.#running = this.#start(ready);
     this.#listener = deps.store.listenBatches(() => this.#rouse());
   }
 
-  drives(): boolean {
-    return this.#epoch !== null;
-  }
-
+  /** To be awaited before the hand-over is stopped: what has been opened gets its job. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('this replica is shutting down'));
     this.#rouse();

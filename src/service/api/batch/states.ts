@@ -1,4 +1,4 @@
-/** What callers and the driver may do to a batch, by its state. The record moves it only from the state that is seen. */
+/** What callers and the driver may do to a batch, by its state. The record moves it only from the state seen. */
 import type { BatchState } from '../../../platform/store/batches.ts';
 
 /** `stop`: by its budget, a quota, or because it cannot go on. A deadline and the end are the record's own. */

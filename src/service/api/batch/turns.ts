@@ -1,6 +1,6 @@
 /**
- * Whose turn it is to begin items: the account that runs fewest, of it the batch that runs fewest, and of equals the one
- * that was served longest ago. Never above a limit. Pure but for what it remembers; the driver alone keeps it.
+ * Whose turn it is to begin items: the account that runs fewest, of it the batch that runs fewest, and of equals the
+ * one that was served longest ago. Never above a limit. Pure but for what it remembers; the driver alone keeps it.
  */
 
 export interface Contender {
