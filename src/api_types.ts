@@ -2096,7 +2096,151 @@ export interface Calls {
   'POST /v1/batch': {
     body: {
       name?: string | null;
-      probe?: Record<string, unknown>;
+      probe?: {
+        credential?: string | null;
+        timeout?: number;
+        queue_timeout?: number;
+        only?: 
+          | 'ffprobe'
+          | 'mediainfo'
+          | 'probe_report'
+          | 'mediastreamvalidator'
+          | 'c2pa'
+          | 'qc'
+          | null;
+        inject_json?: boolean;
+        ffprobe?: {
+          enabled?: boolean;
+          version?: string;
+          timeout?: number;
+          output_format?: string;
+          show_format?: boolean;
+          show_streams?: boolean;
+          show_programs?: boolean;
+          show_chapters?: boolean;
+          show_error?: boolean;
+          show_frames?: boolean;
+          show_packets?: boolean;
+          show_data?: boolean;
+          show_data_hash?: boolean;
+          show_private_data?: boolean;
+          count_frames?: boolean;
+          count_packets?: boolean;
+          unit?: boolean;
+          prefix?: boolean;
+          byte_binary_prefix?: boolean;
+          sexagesimal?: boolean;
+          skip_estimate_duration_from_pts?: boolean;
+          tls_verify?: boolean;
+          show_entries?: string | null;
+          select_streams?: string | null;
+          read_intervals?: string | null;
+          show_log?: 
+            | 'quiet'
+            | 'panic'
+            | 'fatal'
+            | 'error'
+            | 'warning'
+            | 'info'
+            | 'verbose'
+            | 'debug'
+            | 'trace'
+            | null;
+          skip_frame?: 'none' | 'default' | 'noref' | 'bidir' | 'nokey' | 'nointra' | 'all' | null;
+          probesize?: number;
+          analyzeduration?: number;
+          max_probe_packets?: number;
+          max_ts_probe?: number;
+          show_stream_groups?: boolean;
+          show_program_version?: boolean;
+          show_library_versions?: boolean;
+          show_versions?: boolean;
+          show_pixel_formats?: boolean;
+          bitexact?: boolean;
+          analyze_frames?: boolean;
+          show_optional_fields?: 'always' | 'never' | 'auto' | null;
+          fflags?: string | null;
+          err_detect?: string | null;
+          export_side_data?: string | null;
+          formatprobesize?: number | null;
+          fpsprobesize?: number | null;
+          max_streams?: number | null;
+          correct_ts_overflow?: number | null;
+          threads?: number | null;
+          scan_all_pmts?: number | null;
+          merge_pmt_versions?: number | null;
+          skip_changes?: number | null;
+          resync_size?: number | null;
+          ignore_editlist?: number | null;
+          advanced_editlist?: number | null;
+          live_start_index?: number | null;
+        };
+        mediainfo?: {
+          enabled?: boolean;
+          version?: string;
+          timeout?: number;
+          output?: 
+            | 'Text'
+            | 'HTML'
+            | 'XML'
+            | 'JSON'
+            | 'EBUCore_1.8_ps'
+            | 'EBUCore_1.8_sp'
+            | 'EBUCore_1.8_ps_JSON'
+            | 'EBUCore_1.8_sp_JSON'
+            | 'EBUCore_1.6'
+            | 'FIMS_1.3'
+            | 'MPEG-7_Strict'
+            | 'MPEG-7_Relaxed'
+            | 'MPEG-7_Extended'
+            | 'PBCore_2.1'
+            | 'PBCore_2.0'
+            | 'PBCore_1.2'
+            | 'NISO_Z39.87';
+          full?: boolean;
+          language?: string;
+          parse_speed?: number;
+          read_by_human?: boolean;
+          details?: boolean;
+          inform?: string | null;
+          cover_data?: boolean;
+          acquisition_data_output_mode?: 'segmentParameter' | 'parameterSegment' | null;
+          hide_parameter?: string | null;
+          show_parameter?: string | null;
+          legacy_stream_display?: boolean;
+          inform_version?: boolean;
+          inform_timestamp?: boolean;
+          ssl_ignore_security?: boolean;
+        };
+        probe_report?: {
+          enabled?: boolean;
+          diff?: boolean;
+          prefer?: 'ffprobe' | 'mediainfo' | null;
+          frames?: 'auto' | 'never' | 'always';
+        };
+        mediastreamvalidator?: {
+          enabled?: boolean;
+          parse_playlist_only?: boolean;
+          measure_all_segments?: boolean;
+          enable_cli_output?: boolean;
+          enable_playlist_text?: boolean;
+        };
+        c2pa?: {
+          enabled?: boolean;
+        };
+        qc?: {
+          enabled?: boolean;
+          version?: string;
+          timeout?: number;
+          black_min?: number;
+          black_pixel?: number;
+          freeze_min?: number;
+          freeze_noise?: number;
+          silence_min?: number;
+          silence_noise?: number;
+        };
+        policy?: string | null;
+      };
       concurrency?: number | null;
       rate?: number | null;
       per_host?: number;
