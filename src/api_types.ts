@@ -2109,6 +2109,9 @@ export interface Calls {
           | 'qc'
           | null;
         inject_json?: boolean;
+        cache?: {
+          max_age?: number | null;
+        };
         ffprobe?: {
           enabled?: boolean;
           version?: string;
