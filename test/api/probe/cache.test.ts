@@ -8,6 +8,7 @@ import { sha256 } from '../../store/fixture.ts';
 import { pattern, sendFile, startOrigin, type Origin } from '../../source/origin.ts';
 import { until } from '../../until.ts';
 import type { Settings } from '../../../src/service/api/deps.ts';
+import { batchesOf } from '../batch/fixture.ts';
 import { pinTools, startApi, tool, type ApiFixture } from '../fixture.ts';
 
 const HOUR_S = 3_600;
@@ -146,6 +147,21 @@ describe('the cache of results', function () {
       assert.notDeepEqual(second.ffprobe, first.ffprobe);
       assert.equal((await hit(fieldsFor(path))).metadata.cache?.request_id, second.metadata.request_id);
     });
+
+  it('answers items of a batch whose template asks for it', async () => {
+    const path = aFile();
+    await run(path);
+    const batches = batchesOf(api);
+    const { id } = await batches.create({
+      probe: { only: 'ffprobe', cache: { max_age: HOUR_S } },
+      items: [`${origin.url}${path}`],
+    });
+    const { counts } = await batches.untilIn(id, 'ended');
+    assert.equal(counts['success'], 1);
+    const [item] = await batches.items(id);
+    const row = await api.stored.store.readLog(item!.request_id!, [api.userId]);
+    assert.deepEqual([row?.kind, reads(path)], ['cached', 1]);
+  });
 
   it('a weak tag never answers', async () => {
     const path = aFile({ etag: 'W/"one"' });

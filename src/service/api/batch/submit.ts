@@ -8,6 +8,7 @@ import { ApiError } from '../errors.ts';
 import type { Asker } from '../http/request_context.ts';
 import { fileRequest } from '../probe/file_request.ts';
 import { openRequest } from '../probe/open_request.ts';
+import { fromCache } from '../probe/run_request.ts';
 import { fieldsOf, type KeptTemplate } from './batch_request.ts';
 import { openItem } from './item_seal.ts';
 import type { StopReason } from './states.ts';
@@ -84,7 +85,10 @@ async function begin(deps: Deps, given: ToSubmit, onOpened: (requestId: string) 
   const opened = await openRequest(deps, by, request, named, opener(deps, given));
   deps.queueRoom.opened(token.rootUserId);
   onOpened(opened.id);
-  if (opened.job) await deps.handOver.start(opened, opened.job, request.limits.queueTimeoutMs);
+  if (opened.job) {
+    const cached = fromCache(deps, opened, request);
+    await deps.handOver.start(opened, opened.job, request.limits.queueTimeoutMs, cached);
+  }
   return opened.id;
 }
 

@@ -94,7 +94,7 @@ async function follow(
 }
 
 /** What is tried before the job is created; undefined if the cache has no part in the request. */
-const fromCache = (
+export const fromCache = (
   { cache: results, settings }: Pick<Deps, 'cache' | 'settings'>,
   request: OpenedRequest,
   { limits, cache }: Pick<ProbeRequest, 'limits' | 'cache'>,
