@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { type Batch, batchEnded, createdBatch, recorded } from '../cluster/batches.ts';
+import type { Cluster } from '../cluster/fixture.ts';
+import { inFull } from '../long.ts';
+import { noted } from '../waits.ts';
+import { apiReplicasKilled, leaderKilled, natsWiped, postgresReplaced } from './injections.ts';
+import { settled } from './load.ts';
+import { wholeCluster } from './whole.ts';
+
+/** Fewer items in the tests of every change. */
+const ITEMS = inFull() ? 20_000 : 800;
+const FILE = Buffer.from('{"streams":[]}');
+
+describe('API replicas, leader, NATS and Postgres are killed in turn while a batch runs', function () {
+  this.timeout(inFull() ? 7_200_000 : 600_000);
+  let c: Cluster;
+  before(async () => {
+    c = await wholeCluster();
+  });
+  after(() => c.close());
+
+  it('each item has one end, and usage counts every request once', async () => {
+    const origin = await c.origin((_request, response) => {
+      setTimeout(() => response.writeHead(200, { 'content-length': FILE.length }).end(FILE), 500);
+    });
+    const { id: tokenId, token } = await c.newToken(10);
+    const { id } = await createdBatch(c, token, {
+      probe: { only: 'ffprobe' },
+      per_host: 8,
+      concurrency: 8,
+      tries: 5,
+      items: Array.from({ length: ITEMS }, (_, n) => `${origin.url}/${n}.mp4`),
+    });
+    for (const [what, fault] of [
+      ['the API replicas are killed', apiReplicasKilled],
+      ['the leader is killed', leaderKilled],
+      ['NATS is wiped', (cluster: Cluster) => natsWiped(cluster)],
+      ['Postgres is replaced', (cluster: Cluster) => postgresReplaced(cluster)],
+    ] as const)
+      await noted(what, () => fault(c));
+    const { counts, requests, reason } = await noted('the batch ends', () =>
+      batchEnded(c, token, id, inFull() ? 6_000 : 400),
+    );
+    const { waiting, running, skipped, ...ends } = counts as Batch['counts'];
+    assert.deepEqual([waiting, running, skipped, reason], [0, 0, 0, 'Completed']);
+    assert.equal(Object.values(ends).reduce((sum, count) => sum + count, 0), ITEMS, 'each item ended once');
+    const { requests: rows, ids, used } = await recorded(c, tokenId);
+    assert.deepEqual([rows, used], [ids, ids], 'each request is recorded and counted once');
+    assert.equal(requests, rows, 'the batch counted each of its requests once');
+    console.log(`      ${ITEMS} items by ${rows} requests; ends ${JSON.stringify(ends)}`);
+    await settled(c);
+  });
+});
