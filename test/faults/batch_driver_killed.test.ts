@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Batch, batchEnded, createdBatch, recorded } from '../cluster/batches.ts';
+import { batchEnded, createdBatch, recorded } from '../cluster/batches.ts';
 import type { Cluster } from '../cluster/fixture.ts';
 import { inFull } from '../long.ts';
 import { noted } from '../waits.ts';
@@ -41,9 +41,13 @@ describe('API replicas, leader, NATS and Postgres are killed in turn while a bat
     const { counts, requests, reason } = await noted('the batch ends', () =>
       batchEnded(c, token, id, inFull() ? 6_000 : 400),
     );
-    const { waiting, running, skipped, ...ends } = counts as Batch['counts'];
+    const { waiting, running, skipped, ...ends } = counts;
     assert.deepEqual([waiting, running, skipped, reason], [0, 0, 0, 'Completed']);
-    assert.equal(Object.values(ends).reduce((sum, count) => sum + count, 0), ITEMS, 'each item ended once');
+    assert.equal(
+      Object.values(ends).reduce((sum, count) => sum + count, 0),
+      ITEMS,
+      'each item ended once',
+    );
     const { requests: rows, ids, used } = await recorded(c, tokenId);
     assert.deepEqual([rows, used], [ids, ids], 'each request is recorded and counted once');
     assert.equal(requests, rows, 'the batch counted each of its requests once');

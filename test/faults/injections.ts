@@ -136,6 +136,29 @@ export const apiReplicasReplaced: Injection = async (c) => {
 
 const runners = (c: Cluster): Promise<Pod[]> => podsOf(c, RUNNERS, 'runner');
 
+/** All at once; the kubelet starts them anew. */
+export const apiReplicasKilled: Injection = async (c) => {
+  const before = await podsOf(c, NAMESPACE, 'api');
+  const restarts = (pods: readonly Pod[]): number =>
+    pods
+      .flatMap(({ status }) => status?.containerStatuses ?? [])
+      .reduce((sum, { restartCount }) => sum + restartCount, 0);
+  signal(
+    before.flatMap((pod) =>
+      processesOf(pod)
+        .slice(1)
+        .map(({ pid }) => pid),
+    ),
+    'SIGKILL',
+  );
+  await eventually(
+    'they are started anew',
+    60,
+    async () => restarts(await podsOf(c, NAMESPACE, 'api')) >= restarts(before) + before.length,
+  );
+  await replicasReady(c, 'api');
+};
+
 export const runnersKilled: Injection = async (c) => {
   for (let round = 0; round < 3; round++) {
     for (const { metadata } of (await runners(c)).filter(isReady).slice(0, 2)) await kill(c, RUNNERS, metadata.name);
