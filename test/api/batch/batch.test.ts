@@ -305,6 +305,31 @@ describe('batch', function () {
     await batches.act(id, 'cancel');
   });
 
+  it('a policy judges all items by the revision of the moment of creation', async () => {
+    const host = 'policy.test';
+    const save = (format: string) =>
+      fetch(`${api.url}/v1/policy/of-batches`, {
+        method: 'PUT',
+        headers: { Authorization: `Bearer ${api.token}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ rules: [{ name: 'wrapper', field: 'container.format', is: format }] }),
+      });
+    assert.equal((await save('mp4')).status, 200);
+    const probe = { ...ONLY, policy: 'of-batches' };
+    const { id } = await batches.create({ probe, items: addresses(host, 2), concurrency: 1 });
+    const first = await api.job(host);
+    assert.equal((await save('mkv')).status, 200);
+    await batches.success(first.metadata.name);
+    const second = await api.job(host);
+    assert.deepEqual(
+      [first, second].map(({ spec }) => [spec.policy?.name, spec.policy?.revision]),
+      [
+        ['of-batches', 1],
+        ['of-batches', 1],
+      ],
+    );
+    await batches.act(id, 'cancel');
+  });
+
   it('a deadline cancels it', async () => {
     const { id } = await batches.create({ items: addresses('late.test', 2), concurrency: 1, deadline: 1 });
     const { reason } = await until('it ends', async () => {
