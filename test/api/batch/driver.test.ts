@@ -91,4 +91,20 @@ describe('batch: a driver that is deposed', function () {
       ],
     );
   });
+
+  it('again and again: each item has one request and one end', async () => {
+    const batches = batchesOf(api);
+    const items = Array.from({ length: 30 }, (_, n) => `https://often.test/${n}.mp4`);
+    const { id } = await batches.create({ items, concurrency: 4, per_host: 8 });
+    let ends = 0;
+    await batches.run(id, 'often.test', async ({ metadata }) => {
+      if (++ends % 3 === 0)
+        await api.stored.sql('update batch_driver set holder = gen_random_uuid(), epoch = epoch + 1, until = now()');
+      await batches.success(metadata.name);
+    });
+    const { counts: ended, requests } = await batches.read(id);
+    assert.deepEqual([ended['success'], requests], [30, 30]);
+    const logged = await api.stored.sql(`select id from requests where display like '%often.test%'`);
+    assert.equal(logged.length, 30);
+  });
 });
