@@ -169,34 +169,39 @@ describe('probeyard batch', function () {
     await batch(0, ['wait', id, '-o', 'json']);
   });
 
+  /** Between the command line and the API. `change`: what it answers in place of the batch, by the number of the call. */
+  async function between(change: (call: number, batch: object) => object | undefined) {
+    let calls = 0;
+    const { url } = await here.origin(async (request, response) => {
+      calls += 1;
+      const answer = await fetch(`${here.url}${request.url}`, { headers: { authorization: `Bearer ${here.token}` } });
+      const shown = change(calls, (await answer.json()) as object);
+      response.writeHead(shown ? 200 : 503, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(shown ?? { error: 'not available' }));
+    });
+    return { env: { PROBEYARD_URL: url }, calls: () => calls };
+  }
+
   it('a service that is away for a while does not end the waiting, and one that never answered does', async () => {
     const id = await created(`${film}\n`);
-    let calls = 0;
-    const between = await here.origin(async (request, response) => {
-      calls += 1;
-      const isAway = calls === 2 || calls === 3;
-      const answer = await fetch(`${here.url}${request.url}`, { headers: { authorization: `Bearer ${here.token}` } });
-      const found = (await answer.json()) as object;
-      // Until the third answer it seems to run.
-      response.writeHead(isAway ? 503 : 200, { 'content-type': 'application/json' });
-      response.end(
-        JSON.stringify(isAway ? { error: 'not available' } : { ...found, ...(calls < 5 && { state: 'running' }) }),
-      );
+    await batch(0, ['wait', id]);
+    const away = await between((call, found) => {
+      if (call === 2 || call === 3) return undefined;
+      return call < 5 ? { ...found, state: 'running' } : found;
     });
-    const env = { PROBEYARD_URL: between.url };
-    const done = await here.probeyard(['batch', 'wait', id], { env });
+    const done = await here.probeyard(['batch', 'wait', id], away);
     assert.equal(done.code, 0, done.stderr);
     assert.equal(done.stderr, 'not available; the batch is asked for again\n');
-    calls = 1;
-    assert.match(await refused(3, ['wait', id], { env }), /^probeyard: not available\n/);
+    assert.match(await refused(3, ['wait', id], await between(() => undefined)), /^probeyard: not available\n/);
   });
 
   it('Ctrl-C while it waits: the batch goes on', async () => {
     open = Promise.withResolvers();
     const id = await created(`${slow}?x\n`, '--timeout', '60s', '--tries', '1');
-    const waiting = here.start(['batch', 'wait', id]);
+    const { env, calls } = await between((_call, found) => found);
+    const waiting = here.start(['batch', 'wait', id], env);
     const waited = ended(waiting);
-    await until('it runs', async () => (await read(id)).counts.running === 1);
+    await until('it asks', () => calls() > 0);
     waiting.kill('SIGINT');
     const { code, stderr } = await waited;
     assert.equal(code, 130, stderr);

@@ -112,7 +112,8 @@ function statusText({ terminal }: Invocation, batch: Batch): string {
     ]),
     ['requests', `${requests}, ${bytes(read)} read`],
     ['speed', speed === null ? null : `${Math.round(speed * 10) / 10} a minute`],
-    ['ends', batch.ended_at ?? batch.estimated_end_at],
+    ['ended', batch.ended_at],
+    ['ends about', batch.estimated_end_at],
     ['deadline', batch.ended_at === null ? batch.deadline_at : null],
   ];
   const rows = facts.flatMap(([fact, value]) => (value === null ? [] : [[fact, value]]));
