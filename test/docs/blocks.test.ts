@@ -23,9 +23,9 @@ import { prepare, programs, type Command, type Program } from './programs.ts';
 
 const exec = promisify(execFile);
 const BLOCK_MS = 120_000;
-const blocks = PAGES.filter(({ file }) => file.startsWith('guides/') || file === 'quickstart.md').flatMap(({ file }) =>
-  blocksOf(file),
-);
+const blocks = PAGES.filter(
+  ({ file }) => file.startsWith('guides/') || file === 'quickstart.md' || file === 'batches.md',
+).flatMap(({ file }) => blocksOf(file));
 const valuesSchema = JSON.parse(
   readFileSync(new URL('../../charts/probeyard/values.schema.json', import.meta.url), 'utf8'),
 ) as object;
