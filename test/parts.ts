@@ -24,7 +24,7 @@ export const SLOW_ALONE: Part = [
   ],
   [
     'a command line as a process of its own, beside an installation (87)',
-    'test/cli/{action,commands,completion,doctor,kubectl,kubectl_itself,mcp,own_tests,package,send_file}.test.ts',
+    'test/cli/{action,batch,commands,completion,doctor,kubectl,kubectl_itself,mcp,own_tests,package,send_file}.test.ts',
     'test/cli/{causes,ffprobe_outputs,shim,wrappers}.test.ts',
     'test/api/mcp/inspector.test.ts',
   ],
