@@ -99,6 +99,8 @@ describe('probeyard batch', function () {
       'two films',
       '--set',
       'ffprobe.show_format=false',
+      '--cache',
+      '1h',
     );
     const table = await batch(0, ['wait', id]);
     assert.match(table, new RegExp(`^BATCH +${id}\n`));
@@ -107,7 +109,10 @@ describe('probeyard batch', function () {
       /^name +two films\nstate +ended, Completed\nsources +2 of 2 ended\n +success +2\nrequests +2, /m,
     );
     const { state, counts, probe } = await read(id);
-    assert.deepEqual([state, counts.success, probe.ffprobe.show_format, probe.only], ['ended', 2, false, 'ffprobe']);
+    assert.deepEqual(
+      [state, counts.success, probe.ffprobe.show_format, probe.cache.max_age],
+      ['ended', 2, false, 3_600],
+    );
     assert.match(await batch(0, []), new RegExp(`^${id} +\\d+s +ended +2/2 +0 +two films$`, 'm'));
     const items = await batch(0, ['items', id]);
     assert.match(items, /^1 +success +1 +[0-9a-f-]{36} +http:\S+tiny\.mp4\?again=REDACTED$/m);
@@ -169,7 +174,7 @@ describe('probeyard batch', function () {
     await batch(0, ['wait', id, '-o', 'json']);
   });
 
-  /** Between the command line and the API. `change`: what it answers in place of the batch, by the number of the call. */
+  /** Between the command line and the API. `change`: what it answers in place of the batch, by the call. */
   async function between(change: (call: number, batch: object) => object | undefined) {
     let calls = 0;
     const { url } = await here.origin(async (request, response) => {

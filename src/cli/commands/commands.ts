@@ -284,6 +284,7 @@ export const COMMANDS: readonly Command[] = [
       ...VERSIONS,
       { ...POLICY, help: 'create: the name of a saved policy that judges each source' },
       QC,
+      CACHE,
       SET,
       ...TIMES,
       { name: 'concurrency', value: 'COUNT', help: 'create: sources at once; default: half of the slots, at most 4' },
