@@ -1,4 +1,4 @@
-/** Content checks beside two other meters and against films of known content; writes the tables of docs/reports/qc.md. */
+/** Content checks beside two meters and against films of known content; writes the tables of docs/reports/qc.md. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

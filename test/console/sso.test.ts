@@ -1,4 +1,4 @@
-/** Single sign-on in a real browser: over the pages of oidc-provider, which is another site, to the console and back. */
+/** Single sign-on in a real browser: over the pages of oidc-provider, another site, to the console and back. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';

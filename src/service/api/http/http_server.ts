@@ -176,7 +176,7 @@ function boundConnections(server: Server, { most, byAddress, onRefused }: Connec
   });
 }
 
-/** Node's `pipeline` of a body that is a stream adds 7 of `close`, and this server up to 5: its log, trace and bounds. */
+/** Node's `pipeline` of a body that is a stream adds 7 of `close`; this server up to 5: its log, trace and bounds. */
 const LISTENERS = 16;
 
 interface ListenOptions extends SlowSocketOptions {
