@@ -7,7 +7,7 @@ export interface MailText {
   text: string;
 }
 
-const lines = (...parts: string[]): string => `${parts.join('\n')}\n`;
+const mail = (subject: string, ...lines: string[]): MailText => ({ subject, text: `${lines.join('\n')}\n` });
 
 /** How to use a code on a page of the console, and without one. */
 function ways(publicUrl: string, path: string, code: string, endpoint: string, field: string): string[] {
@@ -22,9 +22,9 @@ function ways(publicUrl: string, path: string, code: string, endpoint: string, f
   ];
 }
 
-export const verifyMail = (publicUrl: string, code: string): MailText => ({
-  subject: 'Please confirm your address',
-  text: lines(
+export const verifyMail = (publicUrl: string, code: string): MailText =>
+  mail(
+    'Please confirm your address',
     'Somebody signed up to Probeyard with this address. If it was you, confirm it within a day:',
     '',
     ...ways(publicUrl, 'verify', code, 'verify', 'verify-token'),
@@ -33,37 +33,33 @@ export const verifyMail = (publicUrl: string, code: string): MailText => ({
       'the sign-up.',
     '',
     'If it was not you, nothing needs to be done.',
-  ),
-});
+  );
 
-export const knownMail = (publicUrl: string): MailText => ({
-  subject: 'You already have an account',
-  text: lines(
+export const knownMail = (publicUrl: string): MailText =>
+  mail(
+    'You already have an account',
     'Somebody signed up to Probeyard with this address, which already has an account. If it was you: sign in, or ' +
       'ask for a new password:',
     '',
     publicUrl === '' ? '/app/sign-in at the address of this Probeyard' : `${publicUrl}/app/sign-in`,
     '',
     'If it was not you, nothing needs to be done.',
-  ),
-});
+  );
 
-export const resetMail = (publicUrl: string, code: string): MailText => ({
-  subject: 'A new password',
-  text: lines(
+export const resetMail = (publicUrl: string, code: string): MailText =>
+  mail(
+    'A new password',
     "Somebody asked for a new password of this address's account. If it was you, choose one within an hour:",
     '',
     ...ways(publicUrl, 'reset', code, 'reset/confirm', 'reset-token and new-password'),
     '',
     'If it was not you, nothing needs to be done: the old one goes on.',
-  ),
-});
+  );
 
-export const inviteMail = (publicUrl: string, code: string, by: string): MailText => ({
-  subject: 'An account was made for you',
-  text: lines(
+export const inviteMail = (publicUrl: string, code: string, by: string): MailText =>
+  mail(
+    'An account was made for you',
     `${by} made an account on Probeyard for you. Choose its password within a week:`,
     '',
     ...ways(publicUrl, 'reset', code, 'reset/confirm', 'reset-token and new-password'),
-  ),
-});
+  );
