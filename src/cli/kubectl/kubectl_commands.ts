@@ -24,6 +24,15 @@ const TOKEN_SECRET: Option = {
   help: 'Secret whose key token is the API token, unless PROBEYARD_TOKEN is set; default: probeyard-admin',
 };
 
+const listing = (name: 'tools' | 'pools' | 'top', summary: string, does: string): Command => ({
+  name,
+  summary,
+  options: PLACE,
+  formats: ['table', 'json', 'yaml'],
+  examples: [{ does, line: `kubectl probeyard ${name}` }],
+  run: async () => (await import('./lists.ts'))[name],
+});
+
 /** Both programs have it. */
 export const DOCTOR: Command = {
   name: 'doctor',
@@ -103,30 +112,13 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
     ],
     run: async () => (await import('./explain_job.ts')).default,
   },
-  {
-    name: 'tools',
-    summary: 'List tool versions, what each binary says of itself, and what is wrong with it',
-    options: PLACE,
-    formats: ['table', 'json', 'yaml'],
-    examples: [{ does: 'which versions are ready', line: 'kubectl probeyard tools' }],
-    run: async () => (await import('./lists.ts')).tools,
-  },
-  {
-    name: 'pools',
-    summary: 'List pools of runners, and what each of them lacks',
-    options: PLACE,
-    formats: ['table', 'json', 'yaml'],
-    examples: [{ does: 'are there runners?', line: 'kubectl probeyard pools' }],
-    run: async () => (await import('./lists.ts')).pools,
-  },
-  {
-    name: 'top',
-    summary: 'Show pools, and the jobs that run and wait',
-    options: PLACE,
-    formats: ['table', 'json', 'yaml'],
-    examples: [{ does: 'what goes on', line: 'kubectl probeyard top' }],
-    run: async () => (await import('./lists.ts')).top,
-  },
+  listing(
+    'tools',
+    'List tool versions, what each binary says of itself, and what is wrong with it',
+    'which versions are ready',
+  ),
+  listing('pools', 'List pools of runners, and what each of them lacks', 'are there runners?'),
+  listing('top', 'Show pools, and the jobs that run and wait', 'what goes on'),
   {
     name: 'upgrade',
     summary: 'Say what would change with another version of a tool',
