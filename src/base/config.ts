@@ -406,6 +406,7 @@ const backups = {
   backupS3SecretFile: text('PY_BACKUP_S3_SECRET_FILE', ''),
   backupS3CaFile: text('PY_BACKUP_S3_CA_FILE', ''),
 };
+export type BackupsConfig = Pick<Config<'backup'>, keyof typeof backups>;
 /** The installation's Secrets, a folder each. */
 const keysFolder = text('PY_KEYS_FOLDER', '/etc/probeyard-keys');
 

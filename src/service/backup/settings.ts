@@ -1,26 +1,14 @@
 /** The destination and the way in that the settings of a role name. */
 import { readFileSync } from 'node:fs';
-import type { Config } from '../../base/config.ts';
+import type { BackupsConfig } from '../../base/config.ts';
 import { readOpener, type Opener } from './age.ts';
 import { folder, type Destination } from './destination.ts';
 import { BackupError } from './errors.ts';
 import { s3 } from './s3.ts';
 
-type BackupConfig = Pick<
-  Config<'restore'>,
-  | 'backupFolder'
-  | 'backupS3Endpoint'
-  | 'backupS3Bucket'
-  | 'backupS3Prefix'
-  | 'backupS3Region'
-  | 'backupS3KeyFile'
-  | 'backupS3SecretFile'
-  | 'backupS3CaFile'
->;
-
 const read = (file: string): string => readFileSync(file, 'utf8').trim();
 
-export function destinationOf(config: BackupConfig): Destination {
+export function destinationOf(config: BackupsConfig): Destination {
   if (config.backupFolder !== '') return folder(config.backupFolder);
   if (config.backupS3Bucket === '')
     throw new BackupError('destination', 'set PY_BACKUP_FOLDER or PY_BACKUP_S3_BUCKET: there is no place for backups');
