@@ -42,6 +42,9 @@ export interface Probe<Measured> extends Check<Measured> {
   collect(settings: Settings): Promise<Measured>;
 }
 
+/** A check of what its `collect` makes. */
+export const probe = <Measured>(one: Probe<Measured>): Probe<Measured> => one;
+
 export const findingOf = ({ id, title, wanted, why }: Subject, { status, found, set }: Verdict): Finding => ({
   id,
   title,

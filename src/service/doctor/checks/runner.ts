@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { encodeRequest, frameReader, TYPE, type Wall } from '../../runner/launcher_frames.ts';
-import type { Probe, Verdict } from '../finding.ts';
+import { probe, type Probe, type Verdict } from '../finding.ts';
 import { shownTarget, type Target } from '../settings.ts';
 
 export const kernel: Probe<string> = {
@@ -144,20 +144,13 @@ function reaches({ host, port }: Target): Promise<boolean> {
   });
 }
 
-interface Reached {
-  /** The private and the metadata addresses, and whether the pod reached each of them. */
-  closed: readonly { target: Target; open: boolean }[];
-  /** What the policy lets runners reach. */
-  nats: readonly { target: Target; open: boolean }[];
-  required: boolean;
-}
-
 const tried = (targets: readonly Target[]) =>
   Promise.all(targets.map(async (target) => ({ target, open: await reaches(target) })));
 
-const shown = (tries: Reached['closed']): string => tries.map(({ target }) => shownTarget(target)).join(', ');
+const shown = (targets: readonly { target: Target }[]): string =>
+  targets.map(({ target }) => shownTarget(target)).join(', ');
 
-export const networkPolicy: Probe<Reached> = {
+export const networkPolicy = probe({
   id: 'network-policy',
   title: 'NetworkPolicy',
   wanted: 'a runner reaches NATS, and no private or metadata address',
@@ -179,7 +172,7 @@ export const networkPolicy: Probe<Reached> = {
       set: { 'runners.isolation.require': ['NetworkEnforced'] },
     };
   },
-};
+});
 
 const PROGRAM = 'app/bin/node';
 const RUN_MS = 20_000;

@@ -4,7 +4,7 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { shownMs, type Probe } from '../finding.ts';
+import { probe, shownMs, type Probe } from '../finding.ts';
 import type { Settings } from '../settings.ts';
 
 /** Of the API server, without credentials: what it answers is not looked at, but when, and at which time. */
@@ -142,20 +142,7 @@ export const clock: Probe<readonly Times[]> = {
 const ROUNDS = 5;
 const SLOW_NAME_MS = 500;
 
-export interface Lookup {
-  name: string;
-  durationsMs: readonly number[];
-  /** Code of the error, such as ENOTFOUND or EAI_AGAIN. */
-  problem?: string | undefined;
-}
-
-interface Names {
-  lookups: readonly Lookup[];
-  /** Of /etc/resolv.conf. */
-  servers: readonly string[];
-}
-
-async function lookUp(name: string): Promise<Lookup> {
+async function lookUp(name: string) {
   const durationsMs: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const began = performance.now();
@@ -185,7 +172,7 @@ function nodeCaches(servers: readonly string[]): object[] {
     }));
 }
 
-export const dns: Probe<Names> = {
+export const dns = probe({
   id: 'dns',
   title: 'DNS',
   wanted: `every name resolves within ${shownMs(SLOW_NAME_MS)}`,
@@ -208,7 +195,7 @@ export const dns: Probe<Names> = {
     const found = `${lookups.map(({ name }) => name).join(', ')} in ${shownMs(slowest)}`;
     return { status: slowest > SLOW_NAME_MS ? 'warn' : 'pass', found, set };
   },
-};
+});
 
 /** As PostgreSQL writes its log: blocks of 8 KiB, each on the disk before the answer. */
 const BLOCK = Buffer.alloc(8_192, 1);
@@ -252,12 +239,6 @@ export const storage: Probe<Durations> = {
 const API_UP_MS = 30_000;
 const API_TRY_MS = 3_000;
 
-/** Undefined: there is none. */
-interface Tried {
-  url: string;
-  problem: string | undefined;
-}
-
 async function problemOfApi(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(API_TRY_MS) });
@@ -267,7 +248,7 @@ async function problemOfApi(url: string): Promise<string | undefined> {
   }
 }
 
-export const api: Probe<Tried> = {
+export const api = probe({
   id: 'api',
   title: 'Probeyard API',
   wanted: `an answer within ${API_UP_MS / 1000} s`,
@@ -286,7 +267,7 @@ export const api: Probe<Tried> = {
     problem === undefined
       ? { status: 'pass', found: `it answers at ${url}` }
       : { status: 'fail', found: `it does not answer at ${url}: ${problem}` },
-};
+});
 
 /** A request may wait for a runner. */
 const PROBE_MS = 60_000;
@@ -305,7 +286,7 @@ async function problemOfSample(url: string, source: string, token: string): Prom
   }
 }
 
-export const sample: Probe<Tried> = {
+export const sample = probe({
   id: 'sample',
   title: 'sample',
   wanted: 'the sample is probed',
@@ -320,4 +301,4 @@ export const sample: Probe<Tried> = {
     problem === undefined
       ? { status: 'pass', found: `${source} was probed` }
       : { status: 'fail', found: `${source} was not probed: ${problem}` },
-};
+});
