@@ -78,7 +78,7 @@ export async function exchange({ url, method, headers, body, deadlineMs, signal 
   const form = typeof body === 'object' ? await body.open() : undefined;
   // A proxy of the environment, and TLS, are matters of Node's own connections.
   const isPlain = form && url.protocol === 'http:' && !process.env['NODE_USE_ENV_PROXY'];
-  const connection = isPlain ? { createConnection: (await import('./patient_socket.ts')).connectPatiently } : {};
+  const connection = isPlain ? { createConnection: form.connectPatiently } : {};
   return new Promise((resolve, reject) => {
     let isAnswered = false;
     let late: NodeJS.Timeout | undefined;

@@ -1,5 +1,6 @@
 /** A multipart form with one file, which is read while it is sent: no more of it is held than a piece. */
 import type { ClientRequest } from 'node:http';
+import { Socket, type TcpNetConnectOpts } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import { EXIT, Failure } from '../exits.ts';
@@ -37,6 +38,30 @@ async function feed(sent: ClientRequest, pieces: AsyncIterable<Uint8Array>, isOv
     if (!sent.write(piece)) await taken(sent);
   }
 }
+
+type Done = (error?: Error | null) => void;
+
+/**
+ * A connection whose writes may fail while an answer is still to be read: a server that refuses a file in the middle
+ * answers and closes, and Node would drop that answer with the first write that fails. What ends reading ends it, too.
+ */
+class PatientSocket extends Socket {
+  override _write(chunk: unknown, encoding: BufferEncoding, done: Done): void {
+    super._write(chunk, encoding, patient(done));
+  }
+
+  override _writev(chunks: { chunk: unknown; encoding: BufferEncoding }[], done: Done): void {
+    super._writev!(chunks as Parameters<NonNullable<Socket['_writev']>>[0], patient(done));
+  }
+}
+
+const patient =
+  (done: Done): Done =>
+  (error) => {
+    if (!error) done();
+  };
+
+const connectPatiently = (options: object): Socket => new PatientSocket().connect(options as TcpNetConnectOpts);
 
 export interface SentFile {
   /** Without quotes and control characters. */
@@ -97,6 +122,7 @@ export function formOf(
         /** Sends everything, but not the end of the request; less where that is answered before. */
         feed: (sent: ClientRequest, isOver: () => boolean) => feed(sent, pieces(opened), isOver),
         close: () => opened.destroy(),
+        connectPatiently,
       };
     },
   };
