@@ -14,11 +14,6 @@ import type { Terminal } from './terminal.ts';
 type RequestName =
   'POST /v1/probe/file' | 'POST /v1/probe/mediastreamvalidator' | 'POST /v1/probe/c2pa' | 'POST /v1/compare';
 
-export interface Limits {
-  timeout?: number;
-  queue_timeout?: number;
-}
-
 /** Defaults of the API, by which this program knows when an answer is overdue. */
 const QUEUE_MS = 60_000;
 const TIMEOUT_MS: Readonly<Record<RequestName, number>> = {
@@ -30,11 +25,11 @@ const TIMEOUT_MS: Readonly<Record<RequestName, number>> = {
 /** For the answer itself, after the last of these times. */
 const ANSWER_MS = 60_000;
 
-const deadlineOf = (name: RequestName, { timeout, queue_timeout: queue }: Limits): number =>
+const deadlineOf = (name: RequestName, { timeout, queue_timeout: queue }: Fields): number =>
   (timeout ?? TIMEOUT_MS[name]) + (queue ?? QUEUE_MS) + ANSWER_MS;
 
 /** Fields of a request. Options of the command line may name any: the API says which it does not know. */
-export type Fields = Record<string, unknown> & Limits;
+export type Fields = Record<string, unknown> & { timeout?: number; queue_timeout?: number };
 
 interface Submission {
   name: RequestName;

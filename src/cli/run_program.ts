@@ -81,8 +81,7 @@ function report(error: unknown, { stderr, signal }: Surroundings): ExitCode {
   return failure?.exitCode ?? EXIT.unknown;
 }
 
-// Runs a program in this process: its signals, its output and its exit code.
-
+/** Runs a program in this process: its signals, its output and its exit code. */
 export async function start(program: Program, args: readonly string[]): Promise<void> {
   const interrupt = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

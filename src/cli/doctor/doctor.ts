@@ -98,7 +98,6 @@ interface Deployment {
   spec: { template: { spec: PodSpec } };
 }
 
-type Installed = Pick<Plan, 'image' | 'pullPolicy' | 'pullSecrets' | 'podSecurity' | 'nats' | 'namespace' | 'runners'>;
 const NOT_INSTALLED = { image: '', pullPolicy: 'IfNotPresent', pullSecrets: [], podSecurity: undefined, nats: [] };
 
 const CONTROLLER = 'app.kubernetes.io/name=probeyard,app.kubernetes.io/component=controller';
@@ -111,7 +110,7 @@ const addressesIn = (urls: string): string[] =>
     .map((url) => new URL(url))
     .map(({ hostname, port }) => `${hostname}:${port || 4222}`);
 
-async function installedBy(kubectl: Kubectl): Promise<Installed> {
+async function installedBy(kubectl: Kubectl) {
   const { items } = await kubectl.get<List<Deployment>>('deployments', `--selector=${CONTROLLER}`);
   const spec = items[0]?.spec.template.spec;
   const container = spec?.containers[0];
@@ -241,13 +240,7 @@ async function remove(kubectl: Kubectl, { terminal }: Invocation, plan: Plan, ow
       .catch((error: unknown) => terminal.note(String((error as Error).message)));
 }
 
-interface Examined {
-  findings: Finding[];
-  /** Every pod found something out. */
-  complete: boolean;
-}
-
-async function examineCluster(kubectl: Kubectl, plan: Plan, invocation: Invocation): Promise<Examined> {
+async function examineCluster(kubectl: Kubectl, plan: Plan, invocation: Invocation) {
   const refused = await createJobs(kubectl, plan, invocation.signal);
   const pods = await wait(kubectl, plan, invocation, new Set(refused.keys()));
   const events = await eventsOf(kubectl, plan);
@@ -255,6 +248,7 @@ async function examineCluster(kubectl: Kubectl, plan: Plan, invocation: Invocati
   for (const place of plan.places) found.push(...(await podFindings(kubectl, plan, place, { pods, events, refused })));
   return {
     findings: [...(await clusterFindings(kubectl, events, found)), ...found],
+    /** Every pod found something out. */
     complete: found.every(({ status }) => status !== 'unknown'),
   };
 }
@@ -269,7 +263,7 @@ const run: Run = async (invocation) => {
     for (const object of objects) await invocation.terminal.data(`---\n${await yamlText(object)}`);
     return EXIT.done;
   }
-  let examined: Examined;
+  let examined: Awaited<ReturnType<typeof examineCluster>>;
   try {
     for (const object of own) await create(kubectl, plan.namespace, object);
     examined = await examineCluster(kubectl, plan, invocation);

@@ -16,8 +16,7 @@ import { writeValue } from '../output/write_answer.ts';
 import { oneLine } from '../terminal.ts';
 import { jobName, kubectlOf, kubectlOfRelease } from './run_kubectl.ts';
 
-// Why a job waits, runs or has ended, in a sentence each, and what helps. By the reason in its status.
-
+/** By the reason in the status of a job. */
 interface Reason {
   /** After "NAME ". */
   says: string;
@@ -100,8 +99,6 @@ export const ENDED: Readonly<Record<string, Reason>> = {
   InternalError: { says: 'failed because of an error inside Probeyard', helps: 'the log of the controller has it' },
 };
 
-// Why a job waits or failed: a sentence, and the facts that it rests on. Pure.
-
 export interface Facts {
   job: Job;
   pools: readonly Pool[];
@@ -154,17 +151,15 @@ function sentenceOf({ job, pools, now }: Facts): { says: string; helps?: string 
   };
 }
 
-function poolFacts(pool: Pool): Explanation['facts'] {
+function poolFact(pool: Pool): Explanation['facts'][number] {
   const { ready = 0, busy = 0, starting = 0 } = pool.status ?? {};
   const condition = conditionOf(pool, 'Ready');
-  return [
-    {
-      about: `pool ${pool.metadata.name}`,
-      says:
-        `${ready} ready, ${busy} busy, ${starting} starting, at most ${pool.spec.maxPods ?? '?'}` +
-        (condition ? `; ${condition.reason}: ${condition.message}` : ''),
-    },
-  ];
+  return {
+    about: `pool ${pool.metadata.name}`,
+    says:
+      `${ready} ready, ${busy} busy, ${starting} starting, at most ${pool.spec.maxPods ?? '?'}` +
+      (condition ? `; ${condition.reason}: ${condition.message}` : ''),
+  };
 }
 
 type AskedTool = NonNullable<NonNullable<Job['status']>['tools']>[number];
@@ -220,7 +215,7 @@ export function explain(facts: Facts): Explanation {
     helps,
     facts: [
       ...about.flatMap(([name, value]) => (value === undefined ? [] : [{ about: name, says: value }])),
-      ...poolsOf(job, pools).flatMap(poolFacts),
+      ...poolsOf(job, pools).map(poolFact),
       ...toolFacts(facts),
       ...eventFacts(events, now),
     ],

@@ -33,9 +33,8 @@ export function kubectlOf({ text, env, signal }: Given, namespace: string = text
     return value === undefined ? [] : [`--${name}=${value}`];
   });
   // A terminal sends Ctrl-C to the whole group of processes.
-  const spawned = (args: readonly string[], detached: boolean): ChildProcess =>
+  const spawned = (args: readonly string[], detached = false): ChildProcess =>
     spawn('kubectl', [...place, `--namespace=${namespace}`, ...args], { env, detached });
-  const start = (args: readonly string[]): ChildProcess => spawned(args, false);
 
   const run: Kubectl['run'] = (args, { input = '', mostBytes = MOST_BYTES, whole = false } = {}) =>
     new Promise((resolve, reject) => {
@@ -67,7 +66,7 @@ export function kubectlOf({ text, env, signal }: Given, namespace: string = text
 
   return {
     namespace,
-    start,
+    start: spawned,
     run,
     get: async <T>(...args: string[]) => JSON.parse(await run(['get', ...args, '--output=json'])) as T,
   };

@@ -34,7 +34,7 @@ async function addresses({ positionals, text }: Invocation): Promise<GivenSource
 
 function reportText({ terminal }: Invocation, report: Report, [from, to]: [string, string]): string {
   const { fields, policies = [] } = report;
-  const parts = [
+  return [
     fields.length === 0
       ? 'no field changes\n'
       : tableText(
@@ -54,15 +54,10 @@ function reportText({ terminal }: Invocation, report: Report, [from, to]: [strin
       ({ name, flips, judged }) =>
         `policy ${oneLine(name)}: the outcome of ${flips} of ${several(judged, 'file')} changes\n`,
     ),
-  ];
-  return parts.join('');
+  ].join('');
 }
 
-async function reportOf(
-  invocation: Invocation,
-  api: Api,
-  [tool, from, to]: [string, string, string],
-): Promise<{ report: Report; failed: { source: GivenSource; failure: Failure }[] }> {
+async function reportOf(invocation: Invocation, api: Api, [tool, from, to]: [string, string, string]) {
   const sources = await addresses(invocation);
   async function compare({ text: url }: GivenSource): Promise<string> {
     const body = { ...times(invocation), url, [tool]: { versions: [from, to] } };

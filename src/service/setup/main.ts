@@ -111,10 +111,7 @@ export interface SetupSettings {
   keys?: Keys;
 }
 
-export async function setup(
-  kube: KubeClient,
-  settings: SetupSettings,
-): Promise<{ made: string[]; renewed: string[]; kept: string[] }> {
+export async function setup(kube: KubeClient, settings: SetupSettings) {
   const { natsHosts, postgresHost, postgresClaim = '', adminEmail, keys: given = {} } = settings;
   const names = { ...SECRET_NAMES, ...settings.names };
   const report = { made: [] as string[], renewed: [] as string[], kept: [] as string[] };
