@@ -42,16 +42,17 @@ const covers = (ignored: string, path: string): boolean =>
   );
 
 interface View {
-  level?: Level;
+  level?: Level | undefined;
   ignored: readonly string[];
   /** Without changes that a release is known to make. */
   news: boolean;
 }
 
-const viewOf = ({ has, text, texts }: Given, ignored: readonly string[] = []): View => {
-  const level = text('level') as Level | undefined;
-  return { ...(level === undefined ? {} : { level }), ignored: [...ignored, ...texts('ignore')], news: has('news') };
-};
+const viewOf = ({ has, text, texts }: Given, ignored: readonly string[] = []): View => ({
+  level: text('level') as Level | undefined,
+  ignored: [...ignored, ...texts('ignore')],
+  news: has('news'),
+});
 
 /**
  * The comparison as far as it is asked for, counted anew. Of fields that the API counts without listing them nobody

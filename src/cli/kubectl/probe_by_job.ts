@@ -48,13 +48,13 @@ const jobOf = (invocation: Invocation, name: string, createdBy?: string): object
     kind: 'ProbeJob',
     metadata: { name },
     spec: {
-      ...(createdBy === undefined ? {} : { createdBy }),
+      createdBy,
       source: sourceOf(invocation),
       report: { enabled: true },
-      ...(tools.length === 0 ? {} : { tools }),
+      tools: tools.length === 0 ? undefined : tools,
       timeoutMs,
       queueTimeoutMs,
-      ...(policy === undefined ? {} : { policy: { name: policy } }),
+      policy: policy === undefined ? undefined : { name: policy },
     },
   };
 };

@@ -470,18 +470,14 @@ const STDIN = /^(?:-|(?:pipe|fd):0?)$/;
 /** A reason why a file of this machine could not be opened, or the source. */
 async function inputOf(text: string): Promise<GivenSource | NotOpened> {
   try {
-    return await given(text);
+    if (STDIN.test(text)) return { ...(await givenSource('-')), text: text === '-' ? 'fd:' : text };
+    return { ...(await givenSource(text.replace(/^file:(?!\/\/)/, ''))), text };
   } catch (error) {
     const cause = error instanceof Failure ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
     const reason = REASONS[cause?.code ?? ''];
     if (reason) return reason;
     throw error;
   }
-}
-
-async function given(text: string): Promise<GivenSource> {
-  if (STDIN.test(text)) return { ...(await givenSource('-')), text: text === '-' ? 'fd:' : text };
-  return { ...(await givenSource(text.replace(/^file:(?!\/\/)/, ''))), text };
 }
 
 const run: Run = async (invocation) => {

@@ -129,10 +129,8 @@ async function endInLog(api: Api, tool: ToolName, id: string): Promise<Pick<Ende
 }
 
 /** The version that the environment names, if any. */
-function wantedVersion(tool: ToolName, { env }: Invocation): string | undefined {
-  const version = env[`PROBEYARD_${tool.toUpperCase()}_VERSION`];
-  return version === '' ? undefined : version;
-}
+const wantedVersion = (tool: ToolName, { env }: Invocation): string | undefined =>
+  env[`PROBEYARD_${tool.toUpperCase()}_VERSION`] || undefined;
 
 /** The default that a build lacks, by the service's error. Stdin cannot be sent a second time. */
 const lackedBy = ({ tool, source, defaults = [] }: ToolRun, error: unknown): string | undefined =>
