@@ -177,16 +177,14 @@ export const networkPolicy = probe({
 const PROGRAM = 'app/bin/node';
 const RUN_MS = 20_000;
 
-/** The code of the error with which the program in the image did not start; undefined: it ran. */
-type ErrorCode = string | undefined;
-
 const bundled = (found: string): Verdict => ({ status: 'fail', found, set: { 'tools.delivery': 'bundled' } });
 
-export const imageVolume: Probe<ErrorCode> = {
+export const imageVolume = probe({
   id: 'image-volume',
   title: 'image volumes',
   wanted: 'a program runs from an image that is mounted as a volume',
   why: 'Runners mount each tool so. Where that is not possible, one image holds all tools (tools.delivery).',
+  /** The code of the error with which the program in the image did not start; undefined: it ran. */
   async collect({ folder }) {
     if (folder === '') throw new Error('--folder is missing');
     try {
@@ -203,4 +201,4 @@ export const imageVolume: Probe<ErrorCode> = {
   // No room on the nodes is another matter.
   notStarted: ({ reason, message }) =>
     reason === 'Unschedulable' ? undefined : bundled(`the pod did not start: ${reason}: ${message}`),
-};
+});
