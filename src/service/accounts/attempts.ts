@@ -1,5 +1,6 @@
 /** Limits of attempts (passwords, mails, codes), by account and by client address. */
 import { createHash } from 'node:crypto';
+import { CodedError } from '../../base/coded_error.ts';
 import type { AttemptLimit } from '../../platform/store/attempts.ts';
 import type { Store } from '../../platform/store/store.ts';
 import { isShared, networkOf, siteOf } from './networks.ts';
@@ -36,12 +37,10 @@ const SHARED = 10;
 export type AttemptScope = keyof typeof ATTEMPT_LIMITS;
 export type AttemptLimits = Record<AttemptScope, AttemptLimit>;
 
-export class TooManyAttempts extends Error {
-  readonly code = 'too-many-attempts';
+export class TooManyAttempts extends CodedError<'too-many-attempts'> {
   readonly retryAfterMs: number;
   constructor(retryAfterMs: number) {
-    super('too many attempts');
-    this.name = 'TooManyAttempts';
+    super('too-many-attempts', 'too many attempts');
     this.retryAfterMs = retryAfterMs;
   }
 }
