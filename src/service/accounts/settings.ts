@@ -15,7 +15,7 @@ export interface MailSettings {
   from: string;
 }
 
-type OfApi = Pick<
+export interface AccountSettings extends Pick<
   Config<'api'>,
   | 'publicUrl'
   | 'tokensViewable'
@@ -26,9 +26,7 @@ type OfApi = Pick<
   | 'mostSubUsers'
   | 'mostTokens'
   | 'trustedHops'
->;
-
-export interface AccountSettings extends OfApi {
+> {
   /**
    * The keys that seal stored secrets: tokens, webhook secrets, webhook addresses with a password, private signing
    * keys, mails.
