@@ -43,7 +43,7 @@ export interface Probe<Measured> extends Check<Measured> {
 }
 
 /** A check of what its `collect` makes. */
-export const probe = <Measured>(one: Probe<Measured>): Probe<Measured> => one;
+export const probeOf = <Measured>(one: Probe<Measured>): Probe<Measured> => one;
 
 export const findingOf = ({ id, title, wanted, why }: Subject, { status, found, set }: Verdict): Finding => ({
   id,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { encodeRequest, frameReader, TYPE, type Wall } from '../../runner/launcher_frames.ts';
-import { probe, type Probe, type Verdict } from '../finding.ts';
+import { probeOf, type Probe, type Verdict } from '../finding.ts';
 import { shownTarget, type Target } from '../settings.ts';
 
 export const kernel: Probe<string> = {
@@ -150,7 +150,7 @@ const tried = (targets: readonly Target[]) =>
 const shown = (targets: readonly { target: Target }[]): string =>
   targets.map(({ target }) => shownTarget(target)).join(', ');
 
-export const networkPolicy = probe({
+export const networkPolicy = probeOf({
   id: 'network-policy',
   title: 'NetworkPolicy',
   wanted: 'a runner reaches NATS, and no private or metadata address',
@@ -179,7 +179,7 @@ const RUN_MS = 20_000;
 
 const bundled = (found: string): Verdict => ({ status: 'fail', found, set: { 'tools.delivery': 'bundled' } });
 
-export const imageVolume = probe({
+export const imageVolume = probeOf({
   id: 'image-volume',
   title: 'image volumes',
   wanted: 'a program runs from an image that is mounted as a volume',

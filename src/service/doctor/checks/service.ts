@@ -4,7 +4,7 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { probe, shownMs, type Probe } from '../finding.ts';
+import { probeOf, shownMs, type Probe } from '../finding.ts';
 import type { Settings } from '../settings.ts';
 
 /** Of the API server, without credentials: what it answers is not looked at, but when, and at which time. */
@@ -172,7 +172,7 @@ function nodeCaches(servers: readonly string[]): object[] {
     }));
 }
 
-export const dns = probe({
+export const dns = probeOf({
   id: 'dns',
   title: 'DNS',
   wanted: `every name resolves within ${shownMs(SLOW_NAME_MS)}`,
@@ -248,7 +248,7 @@ async function problemOfApi(url: string): Promise<string | undefined> {
   }
 }
 
-export const api = probe({
+export const api = probeOf({
   id: 'api',
   title: 'Probeyard API',
   wanted: `an answer within ${API_UP_MS / 1000} s`,
@@ -286,7 +286,7 @@ async function problemOfSample(url: string, source: string, token: string): Prom
   }
 }
 
-export const sample = probe({
+export const sample = probeOf({
   id: 'sample',
   title: 'sample',
   wanted: 'the sample is probed',
