@@ -65,7 +65,8 @@ function make(film: Film, file: string, options: string, source: string): void {
     }),
   ];
   const sound = [
-    film.clipped ? 'volume=30dB' : 'anull',
+    // Clipped before it is encoded: some encoders take samples above full scale.
+    film.clipped ? 'volume=30dB,aformat=sample_fmts=s16' : 'anull',
     ...film.silence.map((one) => `volume=volume=0:enable='${during(one)}':eval=frame`),
   ];
   const graph = `[0]${['format=yuv420p', ...pictures].join(',')}[v];[1]asetnsamples=480,${sound.join(',')}[a]`;
