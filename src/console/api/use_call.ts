@@ -96,29 +96,39 @@ const EVERY_MS = 2_000;
 /** Of these another try comes to the same. */
 const FINAL: readonly Failure['kind'][] = ['refused', 'signed-out'];
 
-export function usePolled<N extends CallName>(name: N) {
+interface Repeated<T> {
+  key: string;
+  ask: (signal: AbortSignal) => Promise<T>;
+  everyMs?: number;
+  /** What is answered then will not change. */
+  isLast?: (answer: T) => boolean;
+}
+
+export function useRepeated<T>({ key, ask, everyMs = EVERY_MS, isLast = () => false }: Repeated<T>) {
   const [paused, setPaused] = useState(false);
-  const { data, ...asked } = useAsked(name, async (signal) => ({
-    answer: await call(name, { signal }),
+  const { data, ...asked } = useAsked(key, async (signal) => ({
+    key,
+    answer: await ask(signal),
     at: performance.now(),
   }));
   const { failure, since, stopped, again } = asked;
-  const isOver = paused || stopped || (failure !== undefined && FINAL.includes(failure.kind));
+  const isEnded = data !== undefined && data.key === key && isLast(data.answer);
+  const isOver = paused || stopped || isEnded || (failure !== undefined && FINAL.includes(failure.kind));
   useEffect(() => {
     if (isOver || since !== null) return;
     const next = (): void => {
       if (!document.hidden) again();
     };
-    const timer = setTimeout(next, EVERY_MS);
+    const timer = setTimeout(next, everyMs);
     document.addEventListener('visibilitychange', next);
     return () => {
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', next);
     };
   }, [isOver, since]);
-  const isFirst = data === undefined && failure === undefined;
+  const isNew = data === undefined ? failure === undefined : data.key !== key;
   return {
-    asked: { ...asked, data: data?.answer, since: isFirst ? since : null },
+    asked: { ...asked, data: data?.answer, since: isNew ? since : null },
     /** When the answer came, by the page's own clock. */
     at: data?.at ?? 0,
     paused,
@@ -128,3 +138,6 @@ export function usePolled<N extends CallName>(name: N) {
     },
   };
 }
+
+export const usePolled = <N extends CallName>(name: N) =>
+  useRepeated({ key: name, ask: (signal) => call(name, { signal }) });

@@ -1,7 +1,7 @@
 /** Tables: paged, sorted and filtered by the server; page and order stand in the address. And their usual columns. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { changed, goWith, hrefOf, usePlace } from '../router.ts';
+import { changed, goWith, hrefOf, hrefWith, usePlace } from '../router.ts';
 import { Copy } from './copy.tsx';
 import { csv } from './csv.ts';
 import { count, type Figure } from './figures.ts';
@@ -35,6 +35,8 @@ export interface TableProps<Row> {
   keyOf: (row: Row) => string | number;
   /** None: all rows are here. */
   echo?: Echo;
+  /** Of a list that is not counted: where its next page begins. Null: there is none. */
+  next?: string | number | null;
   /** The pointer or the focus is on the link to a page: it may be asked for. */
   ahead?: (page: number) => void;
   /** Stands in its place where there are no rows at all. */
@@ -110,10 +112,21 @@ function Pages({ of: { page, limit, total, 'total-is': totalIs }, ahead }: Pages
   );
 }
 
+/** Where this page begins stands in the address, as the number of a page does elsewhere. */
+function Cursor({ next }: { next: string | number | null }) {
+  const { query } = usePlace();
+  return (
+    <nav class="pages" aria-label="Pages">
+      {query.has('page') ? <a href={hrefWith({ page: null })}>First</a> : <span class="unit">First</span>}
+      {next === null ? <span class="unit">Next</span> : <a href={hrefWith({ page: String(next) })}>Next</a>}
+    </nav>
+  );
+}
+
 /** A browser draws this many in a moment. */
 const MOST_ROWS = 200;
 
-export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead, children }: TableProps<Row>) {
+export function Table<Row>({ caption, columns, rows, keyOf, echo, next, ahead, children }: TableProps<Row>) {
   const [chosen, setChosen] = useState(0);
   const part = Math.min(chosen, Math.max(0, Math.ceil(rows.length / MOST_ROWS) - 1));
   const drawn = rows.slice(part * MOST_ROWS, (part + 1) * MOST_ROWS);
@@ -147,6 +160,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead, childre
       </div>
       <div class="under">
         {echo && <Pages of={echo.pagination} ahead={ahead} />}
+        {next !== undefined && <Cursor next={next} />}
         <span class="copies">
           <Copy text={() => JSON.stringify(drawn, null, 2)}>Copy as JSON</Copy>
           <Copy

@@ -18,8 +18,8 @@ const SIGNS: readonly (readonly [sign: string, kind: string, words: readonly str
   ['…', 'warn', ['pending', 'proving', 'starting']],
   ['⚠', 'warn', ['warn', 'should-fix']],
   ['?', 'warn', ['unknown']],
-  ['●', 'good', ['busy']],
-  ['○', 'none', ['idle']],
+  ['●', 'good', ['busy', 'running']],
+  ['○', 'none', ['idle', 'waiting']],
   ['i', 'none', ['info', 'remark']],
 ];
 
