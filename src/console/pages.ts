@@ -2,6 +2,8 @@
 import type { ComponentType } from 'preact';
 import { Account } from './views/account.tsx';
 import { Audit } from './views/audit.tsx';
+import { Batch } from './views/batch.tsx';
+import { Batches } from './views/batches.tsx';
 import { AllUsers, SubUsers, UserPage } from './views/users.tsx';
 import { Cluster } from './views/cluster.tsx';
 import { Compare } from './views/compare.tsx';
@@ -38,6 +40,7 @@ const ICONS = {
   compare: 'M2 3h5v10H2zM9 3h5v10H9z',
   policy: 'M3 4l1.5 1.5L7 3M3 9.5L4.5 11 7 8.5M9 4.5h5M9 10h5',
   list: 'M2 4h12M2 8h12M2 12h12',
+  stack: 'M3 2.5h10M3 5h10M2 7.5h12v6H2zM5 10.5h6',
   send: 'M2 3l12 5-12 5 2.5-5zM4.5 8H9',
   curve: 'M2 2v12h12M4.5 10.5l3-4 2.5 2 4-5.5',
   shield: 'M8 2l5 2v4c0 3-2.5 5-5 6-2.5-1-5-3-5-6V4zM5.5 8l2 2 3-3.5',
@@ -63,6 +66,8 @@ export const PAGES: readonly Page[] = [
   { path: '/policies/shared/:name', title: 'Policy', view: SharedPolicy },
   { path: '/requests', title: 'Requests', view: Requests, listed: listed('Records', 'read:media', 'list') },
   { path: '/requests/:id', title: 'Request', view: Request },
+  { path: '/batches', title: 'Batches', view: Batches, listed: listed('Records', 'read:media', 'stack') },
+  { path: '/batches/:id', title: 'Batch', view: Batch },
   { path: '/deliveries', title: 'Deliveries', view: Deliveries, listed: listed('Records', 'read:media', 'send') },
   { path: '/usage', title: 'Usage', view: Usage, listed: listed('Records', 'read:statistics', 'curve') },
   { path: '/audit', title: 'Audit log', view: Audit, listed: listed('Records', 'read:audit', 'shield') },

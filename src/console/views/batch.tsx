@@ -1,0 +1,191 @@
+/** One batch: how far it is, what failed, and its items. */
+import { call } from '../api/client.ts';
+import { asToken, type HeldToken } from '../api/gateway.ts';
+import { useRepeated } from '../api/use_call.ts';
+import type { Answer } from '../../api_calls.ts';
+import type { Batch as BatchAnswer, BatchItem } from '../../api_types.ts';
+import { FilterChoice, choices, oneOf } from '../parts/filters.tsx';
+import { bytes, count, said } from '../parts/figures.ts';
+import { Await, Empty } from '../parts/states.tsx';
+import { countColumn, statusColumn, strangerColumn, Sums, Table, type Column } from '../parts/table.tsx';
+import { Amount, Elapsed, Status, Stranger, Time } from '../parts/values.tsx';
+import { WithToken } from '../parts/with_token.tsx';
+import { hrefOf, hrefWith, usePlace } from '../router.ts';
+import { overOf, progressOf, Standing, standingOf } from './batch_standing.tsx';
+import { atOnce, LOOK_MS } from './batches.tsx';
+
+const STATES = ['waiting', 'running', 'success', 'with-errors', 'error', 'skipped'] as const;
+
+const COLUMNS: readonly Column<BatchItem>[] = [
+  statusColumn('State', ({ state }) => state, {
+    // The code of a tool says more.
+    why: ({ reason, code }) => (code === null && reason !== null && reason !== 'Completed' ? reason : undefined),
+  }),
+  strangerColumn('Address', ({ url }) => url, { most: 120, wide: true }),
+  strangerColumn('Ref', ({ ref }) => ref ?? '', { most: 60 }),
+  {
+    title: 'Code',
+    show: ({ code }) => (code === null ? <span class="unit">–</span> : <code>{code}</code>),
+    text: ({ code }) => code ?? '',
+  },
+  statusColumn('Policy', ({ policy_outcome: outcome }) => outcome ?? ''),
+  countColumn('Tries', ({ tries }) => tries),
+  {
+    title: 'Request',
+    show: ({ request_id: id, ended_at: ended }) =>
+      id === null || ended === null ? (
+        <span class="unit">–</span>
+      ) : (
+        <a href={hrefOf(`/requests/${id}`)} title={id}>
+          its request
+        </a>
+      ),
+    text: ({ request_id: id }) => id ?? '',
+  },
+];
+
+/** Of a budget: how much of it is used. */
+const used = (value: string, most: number | null, unit: (most: number) => string): string =>
+  most === null ? value : `${value} of ${unit(most)}`;
+
+function Figures({ batch }: { batch: BatchAnswer }) {
+  const { per_minute: perMinute, estimated_end_at: end, deadline_at: deadline, ended_at: ended } = batch;
+  const size = (value: number): string => said(bytes(value));
+  return (
+    <Sums
+      kind="around"
+      sums={[
+        ['Requests', used(count(batch.requests), batch.max_requests, count)],
+        ['Read', used(size(batch.io_bytes), batch.max_bytes, size)],
+        ['Items a minute', perMinute === null ? '–' : <Amount value={count(perMinute)} unit="" />],
+        ...(ended === null
+          ? ([
+              ['Ends about', end === null ? '–' : <Time iso={end} />],
+              ['Deadline', deadline === null ? 'none' : <Time iso={deadline} />],
+            ] as const)
+          : ([['Ended', <Time iso={ended} />]] as const)),
+        ['Created', <Time iso={batch.created_at} />],
+      ]}
+    />
+  );
+}
+
+function Head({ batch }: { batch: BatchAnswer }) {
+  const { name, text, counts, errors } = batch;
+  return (
+    <section class={`head ${standingOf(batch).kind}`} aria-label="How it stands">
+      <p class="verdict">
+        <Standing of={batch} badge />
+        <span>
+          {progressOf(batch)}
+          {text !== null && ` ${text}`}
+        </span>
+      </p>
+      {name !== null && (
+        <p>
+          <Stranger text={name} />
+        </p>
+      )}
+      <p class="measured">
+        <progress value={overOf(batch)} max={batch.items} aria-label="Items that are over" />
+        {Math.floor((100 * overOf(batch)) / batch.items)} %
+      </p>
+      <ul class="also beside" aria-label="Items by state">
+        {STATES.filter((state) => counts[state] > 0).map((state) => (
+          <li key={state}>
+            <Status of={state} /> {count(counts[state])}
+          </li>
+        ))}
+      </ul>
+      <Figures batch={batch} />
+      {errors.length > 0 && (
+        <ul class="signals" aria-label="Errors by code">
+          {errors.map(({ code, count: items }) => (
+            <li key={code} class="bad">
+              <a href={hrefWith({ code, state: null, page: null })}>
+                <span aria-hidden="true">✕</span> <Stranger text={code} most={64} /> {count(items)}
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Filters({ errors }: Pick<BatchAnswer, 'errors'>) {
+  const chosen = usePlace().query.get('code');
+  const codes = errors.map(({ code }) => code);
+  return (
+    <search class="filters">
+      <FilterChoice name="state" label="State" values={choices(STATES)} />
+      <FilterChoice
+        name="code"
+        label="Code"
+        values={choices(chosen === null || codes.includes(chosen) ? codes : [chosen, ...codes])}
+      />
+    </search>
+  );
+}
+
+interface Looked {
+  batch: BatchAnswer;
+  page: Answer<'GET /v1/batch/:id/items'>;
+}
+
+const ROWS = 100;
+
+function useBatch(id: string, bearer: string) {
+  const { query } = usePlace();
+  const after = Number(query.get('page') ?? Number.NaN);
+  const [state = null] = oneOf(query.get('state'), STATES);
+  const asked = { limit: ROWS, state, code: query.get('code'), after: Number.isInteger(after) ? after : null };
+  const params = { id };
+  return useRepeated<Looked>({
+    key: JSON.stringify([id, bearer, asked]),
+    everyMs: LOOK_MS,
+    async ask(signal) {
+      const [batch, page] = await asToken(
+        Promise.all([
+          call('GET /v1/batch/:id', { params, bearer, signal }),
+          call('GET /v1/batch/:id/items', { params, query: asked, bearer, signal }),
+        ] as const),
+      );
+      return { batch, page };
+    },
+    isLast: ({ batch }) => batch.state === 'ended',
+  });
+}
+
+function Shown({ id, token: { text: bearer } }: { id: string; token: HeldToken }) {
+  const { asked, at } = useBatch(id, bearer);
+  return (
+    <Await asked={asked} what="the batch">
+      {({ batch, page: { items, next } }) => (
+        <>
+          <Head batch={batch} />
+          {batch.state !== 'ended' && (
+            <p class="unit">
+              Renewed every {LOOK_MS / 1_000} s. <Elapsed since={at} whole /> old.
+            </p>
+          )}
+          <h2>Items</h2>
+          <Filters errors={batch.errors} />
+          <Table caption="Items" columns={COLUMNS} rows={items} keyOf={({ n }) => n} next={next}>
+            <Empty title="No item matches">
+              <p>
+                <a href={hrefWith({ state: null, code: null, page: null })}>All items</a>
+              </p>
+            </Empty>
+          </Table>
+        </>
+      )}
+    </Await>
+  );
+}
+
+export const Batch = ({ params }: { params: Record<string, string> }) => (
+  <WithToken what="a token" read={atOnce}>
+    {(_, token) => <Shown id={params['id']!} token={token} />}
+  </WithToken>
+);

@@ -1,0 +1,78 @@
+/** Batches: many addresses, probed by one template. */
+import { call } from '../api/client.ts';
+import { asToken, type HeldToken } from '../api/gateway.ts';
+import { useRepeated } from '../api/use_call.ts';
+import type { BatchRow } from '../../api_types.ts';
+import { count } from '../parts/figures.ts';
+import { Await, Empty } from '../parts/states.tsx';
+import { countColumn, strangerColumn, Table, timeColumn, type Column } from '../parts/table.tsx';
+import { WithToken } from '../parts/with_token.tsx';
+import { changed, hrefOf, placeNow, usePlace } from '../router.ts';
+import { overOf, Standing, standingOf } from './batch_standing.tsx';
+
+/** Calls count against the rate of the token. */
+export const LOOK_MS = 5_000;
+
+/** A page of batches, with the token that this one uses. */
+export function batchHref(path: string): string {
+  const token = placeNow().query.get('token');
+  return hrefOf(path, changed(new URLSearchParams(), { token }));
+}
+
+const COLUMNS: readonly Column<BatchRow>[] = [
+  timeColumn('Created', ({ created_at: at }) => at, { to: ({ id }) => batchHref(`/batches/${id}`) }),
+  strangerColumn('Name', ({ name }) => name ?? '', { most: 80, none: 'without a name', wide: true }),
+  {
+    title: 'State',
+    show: (batch) => (
+      <>
+        <Standing of={batch} />
+        {batch.text !== null && <div class="unit">{batch.text}</div>}
+      </>
+    ),
+    text: (batch) => standingOf(batch).word,
+  },
+  {
+    title: 'Progress',
+    show: (batch) => (
+      <span class="measured">
+        <progress value={overOf(batch)} max={batch.items} aria-label={`Progress of ${batch.name ?? batch.id}`} />
+        {count(overOf(batch))} of {count(batch.items)}
+      </span>
+    ),
+    text: (batch) => `${overOf(batch)} of ${batch.items}`,
+  },
+  countColumn('Failed', ({ counts }) => counts.error),
+  countColumn('With errors', ({ counts }) => counts['with-errors']),
+  { title: 'Id', text: ({ id }) => id, hidden: true },
+];
+
+function Listed({ token: { text: bearer } }: { token: HeldToken }) {
+  const before = usePlace().query.get('page');
+  const { asked } = useRepeated({
+    key: `batches ${bearer} ${before}`,
+    ask: (signal) => asToken(call('GET /v1/batch', { query: { before }, bearer, signal })),
+    everyMs: LOOK_MS,
+    isLast: ({ batches }) => batches.every(({ state }) => state === 'ended'),
+  });
+  return (
+    <Await asked={asked} what="the batches">
+      {({ batches, next }) => (
+        <Table caption="Batches" columns={COLUMNS} rows={batches} keyOf={({ id }) => id} next={next}>
+          <Empty title="There are no batches">
+            <p>A batch probes a list of addresses by one template, and is listed here from then on.</p>
+          </Empty>
+        </Table>
+      )}
+    </Await>
+  );
+}
+
+/** Nothing is read before the page asks. */
+export const atOnce = () => Promise.resolve(null);
+
+export const Batches = () => (
+  <WithToken what="a token" read={atOnce}>
+    {(_, token) => <Listed token={token} />}
+  </WithToken>
+);
