@@ -1,0 +1,77 @@
+/** Batches in the console: listed, followed, paused and resumed, and created from lines. */
+import assert from 'node:assert/strict';
+import { batchesOf } from '../api/batch/fixture.ts';
+import { ADMIN } from '../store/fixture.ts';
+import { until } from '../until.ts';
+import { probingConsoleTest, visitAs, type Look, type Visit } from './fixture.ts';
+
+const addresses = (host: string, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `https://${host}/${n}.mp4`);
+
+probingConsoleTest('console: batches', {}, (c) => {
+  const visit = (path: string, look: Look, work: (v: Visit) => Promise<void>) =>
+    visitAs(c, ADMIN.email, { path, look, password: ADMIN.password }, work);
+  const rowsOf = ({ page }: Visit, name: string) => page.getByRole('table', { name }).locator('tbody tr');
+  const tools = (code: string) => [
+    { name: 'ffprobe' as const, version: '7.0', success: false, code, durationMs: 0, usageMs: 0 },
+  ];
+
+  it('no batch: says what one is', () =>
+    visit('/batches', {}, async (v) => {
+      await v.page.getByText('There are no batches').waitFor();
+      await v.accessible('batches empty');
+    }));
+
+  it('one with failures: followed while it lives, and its items filtered by their code', async () => {
+    const host = 'failing.test';
+    const batches = batchesOf(c.api);
+    const { id } = await batches.create({ items: addresses(host, 3), name: 'Library <b>', concurrency: 3 });
+    await visit('/batches', { theme: 'dark' }, async (v) => {
+      const { page } = v;
+      const row = rowsOf(v, 'Batches').filter({ hasText: 'Library <b>' });
+      await row.getByText('Running').waitFor();
+      await v.accessible('batches wide dark');
+      await row.getByRole('link').first().click();
+      await page.getByRole('heading', { level: 1, name: 'Batch', exact: true }).waitFor();
+      await page.getByText('0 of 3 items are over').waitFor();
+      await v.accessible('batch running dark');
+      await batches.run(id, host, ({ metadata: { name }, spec }) =>
+        spec.source.display!.includes('/1.mp4')
+          ? batches.failure(name, { status: 422, reason: 'AllToolsFailed', error: 'x', tools: tools('http-404') })
+          : batches.success(name),
+      );
+      await page.getByText('Completed with failures').waitFor();
+      await page.getByText('3 of 3 items are over, 1 failed.').waitFor();
+      await page.getByRole('list', { name: 'Errors by code' }).getByRole('link', { name: 'http-404' }).click();
+      await page.waitForURL(/[?&]code=http-404\b/);
+      await until('one row', async () => (await rowsOf(v, 'Items').count()) === 1);
+      await rowsOf(v, 'Items').getByText('/1.mp4').waitFor();
+      await v.accessible('batch ended dark');
+      await page.getByLabel('State', { exact: true }).selectOption('success');
+      await page.getByText('No item matches').waitFor();
+      await page.getByRole('button', { name: 'Clear: Code' }).click();
+      await until('two rows', async () => (await rowsOf(v, 'Items').count()) === 2);
+      await rowsOf(v, 'Items').first().getByRole('link', { name: 'its request' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Request', exact: true }).waitFor();
+    });
+  });
+
+  it('items: pages by the place where each begins, on a phone', async () => {
+    const batches = batchesOf(c.api);
+    const { id } = await batches.create({ items: addresses('many.test', 120), concurrency: 1 });
+    await batches.act(id, 'pause');
+    await visit(`/batches/${id}`, { width: 390 }, async (v) => {
+      const { page } = v;
+      await page.locator('.badge').filter({ hasText: 'Paused' }).waitFor();
+      assert.equal(await rowsOf(v, 'Items').count(), 100);
+      await v.accessible('batch 390 light');
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, 'the page scrolls sideways');
+      await page.getByRole('link', { name: 'Next', exact: true }).click();
+      await page.waitForURL(/[?&]page=99\b/);
+      await until('the rest', async () => (await rowsOf(v, 'Items').count()) === 20);
+      await page.getByRole('link', { name: 'First', exact: true }).click();
+      await until('the first page', async () => (await rowsOf(v, 'Items').count()) === 100);
+    });
+    await batches.act(id, 'cancel');
+  });
+});
