@@ -1,5 +1,6 @@
 /** Batches in the console: listed, followed, paused and resumed, and created from lines. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { batchesOf } from '../api/batch/fixture.ts';
 import { ADMIN } from '../store/fixture.ts';
 import { until } from '../until.ts';
@@ -53,6 +54,43 @@ probingConsoleTest('console: batches', {}, (c) => {
       await until('two rows', async () => (await rowsOf(v, 'Items').count()) === 2);
       await rowsOf(v, 'Items').first().getByRole('link', { name: 'its request' }).click();
       await page.getByRole('heading', { level: 1, name: 'Request', exact: true }).waitFor();
+    });
+  });
+
+  it('one that ran out of its budget: resumed with a larger one, paused, downloaded and cancelled', async () => {
+    const host = 'budget.test';
+    const batches = batchesOf(c.api);
+    const items = addresses(host, 4);
+    const { id } = await batches.create({ items, concurrency: 1, max_requests: 1 });
+    await batches.success((await c.api.job(host)).metadata.name);
+    await batches.untilIn(id, 'stopped');
+    await visit(`/batches/${id}`, {}, async (v) => {
+      const { page } = v;
+      await page.getByText('max_requests is used up').waitFor();
+      await page.getByText('1 of 1', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Resume' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Budget of requests').fill('3');
+      await v.accessible('batch resume light');
+      await dialog.getByRole('button', { name: 'Resume' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      await page.getByText('1 of 3', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await page.locator('.badge').filter({ hasText: 'Paused' }).waitFor();
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Download as CSV' }).click(),
+      ]);
+      assert.equal(file.suggestedFilename(), `batch-${id}.csv`);
+      const lines = (await readFile(await file.path(), 'utf8')).trimEnd().split('\n');
+      assert.deepEqual([lines.length, lines[0]!.startsWith('n,url,ref,state,')], [5, true]);
+      await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+      await dialog.getByRole('button', { name: 'Cancel the batch' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      for (const { metadata } of await batches.jobs(host))
+        await batches.failure(metadata.name, { status: 499, reason: 'Cancelled', error: 'cancelled' });
+      await page.locator('.badge').filter({ hasText: 'Cancelled' }).waitFor();
+      assert.equal(await page.getByRole('button', { name: 'Cancel', exact: true }).count(), 0);
     });
   });
 

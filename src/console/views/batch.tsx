@@ -1,16 +1,21 @@
 /** One batch: how far it is, what failed, and its items. */
-import { call } from '../api/client.ts';
+import { answered, call } from '../api/client.ts';
+import { offline } from '../api/failure.ts';
 import { asToken, type HeldToken } from '../api/gateway.ts';
 import { useRepeated } from '../api/use_call.ts';
 import type { Answer } from '../../api_calls.ts';
 import type { Batch as BatchAnswer, BatchItem } from '../../api_types.ts';
+import { download } from '../parts/copy.tsx';
+import { AskFirst } from '../parts/dialog.tsx';
 import { FilterChoice, choices, oneOf } from '../parts/filters.tsx';
 import { bytes, count, said } from '../parts/figures.ts';
+import { Field, numberIn, WorkButton } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { countColumn, statusColumn, strangerColumn, Sums, Table, type Column } from '../parts/table.tsx';
 import { Amount, Elapsed, Status, Stranger, Time } from '../parts/values.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { hrefOf, hrefWith, usePlace } from '../router.ts';
+import { may, useUser } from '../session.ts';
 import { overOf, progressOf, Standing, standingOf } from './batch_standing.tsx';
 import { atOnce, LOOK_MS } from './batches.tsx';
 
@@ -113,6 +118,99 @@ function Head({ batch }: { batch: BatchAnswer }) {
   );
 }
 
+// What can be done with it.
+
+interface OfBatch {
+  batch: BatchAnswer;
+  bearer: string;
+  again: () => void;
+}
+
+const MB = 1e6;
+
+interface ResumeProps extends Pick<OfBatch, 'batch'> {
+  work: (budget: { max_requests: number | null; max_bytes: number | null }) => Promise<void>;
+}
+
+/** A budget may be larger from then on; an empty one is none. */
+function Resume({ batch: { max_requests: requests, max_bytes: most }, work }: ResumeProps) {
+  return (
+    <AskFirst
+      button="Resume"
+      kind="small"
+      title="Resume the batch?"
+      work={(values) => {
+        const megabytes = numberIn(values, 'max_bytes');
+        return work({
+          max_requests: numberIn(values, 'max_requests'),
+          max_bytes: megabytes === null ? null : Math.round(megabytes * MB),
+        });
+      }}
+    >
+      <p>It goes on with the items that wait. A budget that is used up must be larger, or empty.</p>
+      <Field name="max_requests" label="Budget of requests" type="number" min={1} value={requests} />
+      <Field
+        name="max_bytes"
+        label="Budget of data"
+        unit="MB"
+        type="number"
+        min={0.000001}
+        step="any"
+        value={most === null ? null : most / MB}
+      />
+    </AskFirst>
+  );
+}
+function Actions({ batch, bearer, again }: OfBatch) {
+  const { id, state } = batch;
+  const params = { id };
+  const act = async (made: Promise<BatchAnswer>): Promise<void> => {
+    await asToken(made);
+    again();
+  };
+  return (
+    <>
+      {state === 'running' && (
+        <WorkButton work={() => act(call('POST /v1/batch/:id/pause', { params, bearer }))}>Pause</WorkButton>
+      )}
+      {(state === 'paused' || state === 'stopped') && (
+        <Resume batch={batch} work={(body) => act(call('POST /v1/batch/:id/resume', { params, body, bearer }))} />
+      )}
+      {state !== 'ended' && state !== 'cancelling' && (
+        <AskFirst
+          button="Cancel"
+          kind="small danger"
+          title="Cancel the batch?"
+          submit="Cancel the batch"
+          danger
+          work={() => act(call('POST /v1/batch/:id/cancel', { params, bearer }))}
+        >
+          <p>What waits is skipped, and what runs is cancelled. It cannot be resumed.</p>
+        </AskFirst>
+      )}
+    </>
+  );
+}
+
+/** All items, whatever is shown. */
+const Downloads = ({ id, bearer }: { id: string; bearer: string }) => (
+  <>
+    {(['csv', 'ndjson'] as const).map((format) => (
+      <WorkButton
+        key={format}
+        work={async () => {
+          const given = { params: { id }, query: { format }, bearer };
+          const response = await asToken(answered('GET /v1/batch/:id/results', given));
+          const content = await response.blob().catch(() => Promise.reject(offline()));
+          download(`batch-${id}.${format}`, content);
+        }}
+      >
+        {format === 'csv' ? 'Download as CSV' : 'Download as lines of JSON'}
+      </WorkButton>
+    ))}
+  </>
+);
+
 function Filters({ errors }: Pick<BatchAnswer, 'errors'>) {
   const chosen = usePlace().query.get('code');
   const codes = errors.map(({ code }) => code);
@@ -159,16 +257,21 @@ function useBatch(id: string, bearer: string) {
 
 function Shown({ id, token: { text: bearer } }: { id: string; token: HeldToken }) {
   const { asked, at } = useBatch(id, bearer);
+  const mayAct = may(useUser(), 'write:media');
   return (
     <Await asked={asked} what="the batch">
       {({ batch, page: { items, next } }) => (
         <>
           <Head batch={batch} />
-          {batch.state !== 'ended' && (
-            <p class="unit">
-              Renewed every {LOOK_MS / 1_000} s. <Elapsed since={at} whole /> old.
-            </p>
-          )}
+          <p class="actions">
+            {mayAct && <Actions batch={batch} bearer={bearer} again={asked.again} />}
+            <Downloads id={id} bearer={bearer} />
+            {batch.state !== 'ended' && (
+              <span class="unit">
+                Renewed every {LOOK_MS / 1_000} s. <Elapsed since={at} whole /> old.
+              </span>
+            )}
+          </p>
           <h2>Items</h2>
           <Filters errors={batch.errors} />
           <Table caption="Items" columns={COLUMNS} rows={items} keyOf={({ n }) => n} next={next}>
