@@ -9,6 +9,7 @@ import { Cluster } from './views/cluster.tsx';
 import { Compare } from './views/compare.tsx';
 import { Deliveries } from './views/deliveries.tsx';
 import { Policies, OwnPolicy, SharedPolicy } from './views/policies.tsx';
+import { NewBatch } from './views/new_batch.tsx';
 import { Playground } from './views/playground.tsx';
 import { Request } from './views/request.tsx';
 import { Requests } from './views/requests.tsx';
@@ -67,6 +68,7 @@ export const PAGES: readonly Page[] = [
   { path: '/requests', title: 'Requests', view: Requests, listed: listed('Records', 'read:media', 'list') },
   { path: '/requests/:id', title: 'Request', view: Request },
   { path: '/batches', title: 'Batches', view: Batches, listed: listed('Records', 'read:media', 'stack') },
+  { path: '/batches/new', title: 'New batch', view: NewBatch },
   { path: '/batches/:id', title: 'Batch', view: Batch },
   { path: '/deliveries', title: 'Deliveries', view: Deliveries, listed: listed('Records', 'read:media', 'send') },
   { path: '/usage', title: 'Usage', view: Usage, listed: listed('Records', 'read:statistics', 'curve') },

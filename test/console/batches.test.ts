@@ -1,6 +1,7 @@
 /** Batches in the console: listed, followed, paused and resumed, and created from lines. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import { bodyOf, inLines, linesIn } from '../../src/console/views/batch_lines.ts';
 import { batchesOf } from '../api/batch/fixture.ts';
 import { ADMIN } from '../store/fixture.ts';
 import { until } from '../until.ts';
@@ -8,6 +9,17 @@ import { probingConsoleTest, visitAs, type Look, type Visit } from './fixture.ts
 
 const addresses = (host: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `https://${host}/${n}.mp4`);
+
+describe('console: the list of a new batch', () => {
+  it('lines: blank ones and remarks are left out, and places are said by their number', () => {
+    const lines = linesIn('# films\r\n https://a.test/ \n\n{"url": "https://b.test/"}');
+    assert.equal(bodyOf({ name: 'x' }, lines), '{"name":"x"}\n"https://a.test/"\n{"url": "https://b.test/"}\n');
+    assert.equal(
+      inLines('items.0.url must begin; items.1: must be; items.7.ref: is', lines),
+      'line 2: url must begin; line 4: must be; items.7.ref: is',
+    );
+  });
+});
 
 probingConsoleTest('console: batches', {}, (c) => {
   const visit = (path: string, look: Look, work: (v: Visit) => Promise<void>) =>
@@ -38,7 +50,7 @@ probingConsoleTest('console: batches', {}, (c) => {
       await v.accessible('batch running dark');
       await batches.run(id, host, ({ metadata: { name }, spec }) =>
         spec.source.display!.includes('/1.mp4')
-          ? batches.failure(name, { status: 422, reason: 'AllToolsFailed', error: 'x', tools: tools('http-404') })
+          ? batches.failure(name, { status: 422, reason: 'ToolFailed', error: 'x', tools: tools('http-404') })
           : batches.success(name),
       );
       await page.getByText('Completed with failures').waitFor();
@@ -84,15 +96,52 @@ probingConsoleTest('console: batches', {}, (c) => {
       assert.equal(file.suggestedFilename(), `batch-${id}.csv`);
       const lines = (await readFile(await file.path(), 'utf8')).trimEnd().split('\n');
       assert.deepEqual([lines.length, lines[0]!.startsWith('n,url,ref,state,')], [5, true]);
-      await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+      await page.getByRole('button', { name: 'Cancel the batch' }).click();
       await dialog.getByRole('button', { name: 'Cancel the batch' }).click();
       await dialog.waitFor({ state: 'detached' });
       for (const { metadata } of await batches.jobs(host))
         await batches.failure(metadata.name, { status: 499, reason: 'Cancelled', error: 'cancelled' });
       await page.locator('.badge').filter({ hasText: 'Cancelled' }).waitFor();
-      assert.equal(await page.getByRole('button', { name: 'Cancel', exact: true }).count(), 0);
+      assert.equal(await page.getByRole('button', { name: 'Cancel the batch' }).count(), 0);
     });
   });
+
+  it('created with the options of the playground, from lines: a wrong one is named by its number', () =>
+    visit('/playground?ffprobe.version=3.3&timeline.enabled=true', { expected: /\b400\b/ }, async (v) => {
+      const { page } = v;
+      await page.getByRole('link', { name: 'Probe many with these options' }).click();
+      await page.getByRole('heading', { level: 1, name: 'New batch', exact: true }).waitFor();
+      const list = page.getByLabel('Addresses');
+      await page.getByRole('button', { name: 'Create the batch' }).click();
+      await page.getByText('The list has no address.').waitFor();
+      await page.getByLabel('Or a file of lines').setInputFiles({
+        name: 'list.txt',
+        mimeType: 'text/plain',
+        buffer: Buffer.from('# films\nhttps://new.test/a.mp4\n\n{"url": "nonsense", "ref": "b"}\n'),
+      });
+      await page.getByText('2 of at most 10,000').waitFor();
+      await page.getByLabel('Name').fill('from lines');
+      await page.getByRole('button', { name: 'Create the batch' }).click();
+      await page.getByText(/^line 4: url must begin/).waitFor();
+      assert.equal(await list.getAttribute('aria-invalid'), 'true');
+      await page.getByText('Template', { exact: false }).first().click();
+      await page.getByText('Limits', { exact: true }).click();
+      await v.accessible('batch new light');
+      await list.fill('https://new.test/a.mp4\n{"url": "https://new.test/b.mp4?sig=geheim", "ref": "b"}');
+      await page.getByLabel('Items at once').fill('1');
+      await page.getByRole('button', { name: 'Create the batch' }).click();
+      await page.getByText('0 of 2 items are over').waitFor();
+      await page.getByText('from lines').waitFor();
+      assert.doesNotMatch(await page.content(), /geheim/);
+      const { spec } = await c.api.job('new.test');
+      assert.deepEqual(
+        spec.tools?.map(({ name, version }) => [name, version]),
+        [
+          ['ffprobe', '3.3'],
+          ['mediainfo', '24.06'],
+        ],
+      );
+    }));
 
   it('items: pages by the place where each begins, on a phone', async () => {
     const batches = batchesOf(c.api);

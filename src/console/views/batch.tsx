@@ -178,10 +178,8 @@ function Actions({ batch, bearer, again }: OfBatch) {
       )}
       {state !== 'ended' && state !== 'cancelling' && (
         <AskFirst
-          button="Cancel"
+          button="Cancel the batch"
           kind="small danger"
-          title="Cancel the batch?"
-          submit="Cancel the batch"
           danger
           work={() => act(call('POST /v1/batch/:id/cancel', { params, bearer }))}
         >

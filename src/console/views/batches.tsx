@@ -8,19 +8,18 @@ import { Await, Empty } from '../parts/states.tsx';
 import { countColumn, strangerColumn, Table, timeColumn, type Column } from '../parts/table.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { changed, hrefOf, placeNow, usePlace } from '../router.ts';
+import { may, useUser } from '../session.ts';
 import { overOf, Standing, standingOf } from './batch_standing.tsx';
 
 /** Calls count against the rate of the token. */
 export const LOOK_MS = 5_000;
 
-/** A page of batches, with the token that this one uses. */
-export function batchHref(path: string): string {
-  const token = placeNow().query.get('token');
-  return hrefOf(path, changed(new URLSearchParams(), { token }));
-}
+/** The token that this page uses, for another one of batches. */
+export const tokenChosen = (): URLSearchParams =>
+  changed(new URLSearchParams(), { token: placeNow().query.get('token') });
 
 const COLUMNS: readonly Column<BatchRow>[] = [
-  timeColumn('Created', ({ created_at: at }) => at, { to: ({ id }) => batchHref(`/batches/${id}`) }),
+  timeColumn('Created', ({ created_at: at }) => at, { to: ({ id }) => hrefOf(`/batches/${id}`, tokenChosen()) }),
   strangerColumn('Name', ({ name }) => name ?? '', { most: 80, none: 'without a name', wide: true }),
   {
     title: 'State',
@@ -60,7 +59,10 @@ function Listed({ token: { text: bearer } }: { token: HeldToken }) {
       {({ batches, next }) => (
         <Table caption="Batches" columns={COLUMNS} rows={batches} keyOf={({ id }) => id} next={next}>
           <Empty title="There are no batches">
-            <p>A batch probes a list of addresses by one template, and is listed here from then on.</p>
+            <p>
+              A batch probes a list of addresses by one template. Create one here, or with the options of the{' '}
+              <a href={hrefOf('/playground')}>playground</a>.
+            </p>
           </Empty>
         </Table>
       )}
@@ -71,8 +73,20 @@ function Listed({ token: { text: bearer } }: { token: HeldToken }) {
 /** Nothing is read before the page asks. */
 export const atOnce = () => Promise.resolve(null);
 
-export const Batches = () => (
-  <WithToken what="a token" read={atOnce}>
-    {(_, token) => <Listed token={token} />}
-  </WithToken>
-);
+export function Batches() {
+  const user = useUser();
+  return (
+    <>
+      {may(user, 'write:media') && (
+        <p class="actions">
+          <a class="button" href={hrefOf('/batches/new', tokenChosen())}>
+            New batch
+          </a>
+        </p>
+      )}
+      <WithToken what="a token" read={atOnce}>
+        {(_, token) => <Listed token={token} />}
+      </WithToken>
+    </>
+  );
+}

@@ -153,12 +153,9 @@ function CopyAs({ url, tools }: { url: string; tools: readonly AvailableTool[] }
     ['JSON', `${JSON.stringify(body, null, 2)}\n`],
     ['ProbeJob', yamlOf(url, query, tools)],
   ] as const;
-  const link = () => {
-    const own = withoutDefaults(query, tools);
-    for (const name of ['run', 'tab', 'find', 'output', 'token']) own.delete(name);
-    own.set(ADDRESS, withoutSecrets(url));
-    return `${location.origin}${hrefOf(path, own)}`;
-  };
+  const own = withoutDefaults(query, tools);
+  for (const name of ['run', 'tab', 'find', 'output', 'token']) own.delete(name);
+  const link = () => `${location.origin}${hrefOf(path, changed(own, { [ADDRESS]: withoutSecrets(url) }))}`;
   return (
     <section class="copy-as">
       <h2>Copy as</h2>
@@ -184,6 +181,7 @@ function CopyAs({ url, tools }: { url: string; tools: readonly AvailableTool[] }
       <p class="help">Headers, cookies, credentials and files are in no copy.</p>
       <p class="actions">
         <Copy text={link}>Copy a link to this form</Copy>
+        <a href={hrefOf('/batches/new', changed(own, { [ADDRESS]: null }))}>Probe many with these options</a>
       </p>
     </section>
   );

@@ -1,0 +1,153 @@
+/** A new batch: its list, and the template that the playground has made. */
+import { useId, useState } from 'preact/hooks';
+import { call, isFailure } from '../api/client.ts';
+import { broken, type Failure } from '../api/failure.ts';
+import { asToken, type HeldToken } from '../api/gateway.ts';
+import { useWork } from '../api/use_call.ts';
+import type { AvailableTool, PolicyRow } from '../../api_types.ts';
+import { choices } from '../parts/filters.tsx';
+import { bytes, count, said } from '../parts/figures.ts';
+import { Field, Form, numberIn, textIn } from '../parts/form.tsx';
+import { Wrong } from '../parts/states.tsx';
+import { WithToken } from '../parts/with_token.tsx';
+import { QueryField } from '../playground/fields.tsx';
+import { bodyOf as bodyOfForm } from '../playground/form.ts';
+import { go, hrefOf, usePlace } from '../router.ts';
+import { tokenChosen } from './batches.tsx';
+import { bodyOf, inLines, linesIn, MOST_BYTES, MOST_ITEMS } from './batch_lines.ts';
+
+const LIST = 'items';
+
+const ofList = (text: string): Failure => ({ ...broken(text), kind: 'refused', field: LIST });
+
+/** A timeline is that of one address: it is no part of a batch. */
+const templateOf = (query: URLSearchParams, tools: readonly AvailableTool[]): object => {
+  const { url: _url, timeline: _timeline, ...template } = bodyOfForm('', query, tools);
+  return template;
+};
+
+const LIMITS = [
+  { name: 'concurrency', label: 'Items at once', max: 100, help: 'Default: half of what the token may, at most 4.' },
+  { name: 'per_host', label: 'Items of one host at once', max: 8, help: 'Default: 4.' },
+  { name: 'tries', label: 'Tries of an item', max: 5, help: 'Of failures that may pass. Default: 3.' },
+  { name: 'max_requests', label: 'Budget of requests', max: 1_000_000_000, help: 'Then it stops. Default: none.' },
+] as const;
+
+function limitsIn(values: FormData): object {
+  const given = LIMITS.map(({ name }) => [name, numberIn(values, name)] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== null));
+}
+
+async function create(values: FormData, text: string, probe: object, bearer: string): Promise<string> {
+  const lines = linesIn(text);
+  if (lines.length === 0) throw ofList('The list has no address.');
+  if (lines.length > MOST_ITEMS)
+    throw ofList(
+      `The list has ${count(lines.length)} addresses, at most ${count(MOST_ITEMS)}: create several batches.`,
+    );
+  const name = textIn(values, 'name').trim();
+  const content = bodyOf({ ...(name === '' ? {} : { name }), probe, ...limitsIn(values) }, lines);
+  try {
+    const sent = { type: 'application/x-ndjson', content };
+    const { id } = await asToken(call('POST /v1/batch', { text: sent, bearer }));
+    return id;
+  } catch (error) {
+    // Not each of them has the field apart from its text.
+    if (!isFailure(error) || !/^items\b/.test(error.text)) throw error;
+    const wrong: Failure = { ...error, text: inLines(error.text, lines), field: LIST };
+    throw wrong;
+  }
+}
+
+/** A file of lines takes the place of the list. */
+function FromFile({ take }: { take: (text: string) => void }) {
+  const id = useId();
+  const { failure, start } = useWork();
+  const read = (file: File | undefined): void => {
+    if (!file) return;
+    void start('read', async () => {
+      if (file.size > MOST_BYTES)
+        throw ofList(`The file has ${said(bytes(file.size))}, at most ${said(bytes(MOST_BYTES))}.`);
+      take(await file.text().catch(() => Promise.reject(ofList('The browser cannot read the file.'))));
+    });
+  };
+  return (
+    <div class="field">
+      <label for={id}>Or a file of lines</label>
+      <input id={id} type="file" onChange={(event) => read(event.currentTarget.files?.[0])} />
+      <Wrong failure={failure} />
+    </div>
+  );
+}
+
+interface ReadyProps {
+  token: HeldToken;
+  tools: readonly AvailableTool[];
+  policies: readonly PolicyRow[];
+}
+
+function Ready({ token, tools, policies }: ReadyProps) {
+  const { query } = usePlace();
+  const [text, setText] = useState('');
+  const probe = templateOf(query, tools);
+  const items = linesIn(text).length;
+  return (
+    <Form
+      submit="Create the batch"
+      work={async (values) => {
+        const id = await create(values, text, probe, token.text);
+        go(`/batches/${id}`, tokenChosen());
+      }}
+    >
+      <Field name="name" label="Name" maxLength={200} autoComplete="off" help="For people. It may be empty." />
+      <Field
+        name={LIST}
+        label="Addresses"
+        rows={10}
+        value={text}
+        change={setText}
+        help={
+          `${count(items)} of at most ${count(MOST_ITEMS)}. One on each line, or {"url": …, "ref": …}. Blank lines ` +
+          'and lines that begin with # are left out.'
+        }
+        placeholder="https://media.example.com/film.mp4"
+        autoComplete="off"
+      />
+      <FromFile take={setText} />
+      <QueryField
+        name="policy"
+        label="Policy"
+        values={choices(
+          policies.map(({ name }) => name),
+          'none',
+        )}
+      />
+      <details>
+        <summary>
+          Template <span class="unit">{Object.keys(probe).length === 0 ? 'as it is by default' : 'changed'}</span>
+        </summary>
+        <pre class="output" tabIndex={0} aria-label="The template as JSON">
+          {JSON.stringify(probe, null, 2)}
+        </pre>
+        <p>
+          <a href={hrefOf('/playground', query)}>Change it in the playground</a>
+        </p>
+      </details>
+      <details>
+        <summary>Limits</summary>
+        {LIMITS.map((field) => (
+          <Field key={field.name} {...field} type="number" min={1} />
+        ))}
+      </details>
+    </Form>
+  );
+}
+
+const read = (bearer: string, signal: AbortSignal) =>
+  Promise.all([call('GET /v1/versions', { bearer, signal }), call('GET /v1/policy', { bearer, signal })] as const);
+
+export const NewBatch = () => (
+  <WithToken what="the tool versions" read={read}>
+    {([{ tools }, { policies }], token) => <Ready token={token} tools={tools} policies={policies} />}
+  </WithToken>
+);
