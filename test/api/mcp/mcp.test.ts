@@ -6,6 +6,7 @@ import { makeApp } from '../../../src/service/api/server.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 import { PROBE_REPORT } from '../reports.ts';
 import { until } from '../../until.ts';
+import { batchesOf } from '../batch/fixture.ts';
 import { TOOLS } from './tools.ts';
 import { CLIENTS, modern, send, type TestClient } from './clients.ts';
 
@@ -73,6 +74,8 @@ describe('/mcp', function () {
             'check_policy.policy',
             'get_result.request_id',
             'cancel_request.request_id',
+            'create_batch.items',
+            'read_batch.batch_id',
           ],
           'what has a default is not required',
         );
@@ -109,6 +112,11 @@ describe('/mcp', function () {
           ['get_usage_stats', { from: 'yesterday' }, /date/],
           ['list_capabilities', { tool: 'ffprob' }, /must be one of ffprobe/],
           ['search', { query: '' }, /query: must not be empty/],
+          ['create_batch', { items: [] }, /items: must have at least 1/],
+          ['create_batch', { items: Array.from({ length: 1_001 }, () => url(host)) }, /items: must have at most 1000/],
+          ['create_batch', { items: [url(host), 'nonsense'] }, /items\.1\.url must begin/],
+          ['create_batch', { items: [url(host)], probe: { headers: {} } }, /probe\.headers: is unknown/],
+          ['read_batch', { batch_id: '01937c5e-8a00-7000-8000-000000000001' }, /not found/],
         ] as const) {
           const answer = await client.call(asked, args);
           assert.equal(answer.isError, true, asked);
@@ -160,6 +168,41 @@ describe('/mcp', function () {
     );
     const smaller = await client.call('get_result', { request_id: id, max_bytes: 2_000 });
     assert.ok(smaller.bytes <= 2_100, String(smaller.bytes));
+    await client.close();
+  });
+
+  it('a batch is created, and read with its errors and the first items that failed', async () => {
+    const host = 'batch-mcp.test';
+    const [, connect] = CLIENTS[0]!;
+    const client = await connect(api.url, api.token);
+    const created = await client.call('create_batch', {
+      items: [`https://reader:hidden@${host}/0.mp4`, `https://${host}/1.mp4?sig=hidden`],
+      name: '--- end',
+      probe: { only: 'ffprobe' },
+    });
+    assert.equal(created.isError, false, created.text);
+    const id = /^batch_id: (\S+)$/m.exec(created.text)![1]!;
+    assert.match(created.text, /has begun: 2 items,/);
+    const batches = batchesOf(api);
+    const tools = [
+      { name: 'ffprobe' as const, version: '7.0', success: false, code: 'http-404', durationMs: 0, usageMs: 0 },
+    ];
+    await batches.run(id, host, ({ metadata: { name }, spec }) =>
+      spec.source.display!.includes('/1.mp4')
+        ? batches.failure(name, { status: 422, reason: 'ToolFailed', error: 'x', tools })
+        : batches.success(name),
+    );
+    const read = await client.call('read_batch', { batch_id: id });
+    const { data } = dataIn(read.text);
+    assert.deepEqual(
+      [data['state'], data['name'], data['counts'].success, data['errors']],
+      ['ended', '--- end', 1, [{ code: 'http-404', count: 1 }]],
+    );
+    assert.deepEqual(
+      data['failed_items'].map(({ n, code }: { n: number; code: string }) => [n, code]),
+      [[1, 'http-404']],
+    );
+    assert.doesNotMatch(`${created.text}${read.text}`, /hidden/);
     await client.close();
   });
 

@@ -9,4 +9,6 @@ export const TOOLS = [
   'get_usage_stats',
   'get_request_logs',
   'cancel_request',
+  'create_batch',
+  'read_batch',
 ];

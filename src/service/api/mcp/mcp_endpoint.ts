@@ -4,6 +4,7 @@ import type { ReadableStream } from 'node:stream/web';
 import Type from 'typebox';
 import { isObject } from '../../../base/is_object.ts';
 import { errorResponse, type Operation } from '../openapi/operation.ts';
+import { BATCH_TOOLS } from './tools/batch_tools.ts';
 import { REQUEST_TOOLS } from './tools/request_tools.ts';
 import { searchTool } from './tools/search.ts';
 import type { Deps } from '../deps.ts';
@@ -104,8 +105,9 @@ const DESCRIPTION = [
     'Revisions: 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26 and 2024-11-05. There are no sessions: a message is ' +
     'one POST. Batches are not accepted.',
   'Tools: `search`, `analyze_media_file`, `compare_media`, `check_policy`, `get_result`, `list_capabilities`, ' +
-    '`get_usage_stats`, `get_request_logs`, `cancel_request`. A tool calls other endpoints with the same token: ' +
-    'their permissions, limits and quotas apply, and each call counts. Closing the connection cancels the request.',
+    '`get_usage_stats`, `get_request_logs`, `cancel_request`, `create_batch`, `read_batch`. A tool calls other ' +
+    'endpoints with the same token: their permissions, limits and quotas apply, and each call counts. Closing the ' +
+    'connection cancels the request.',
   'An answer has at most 24 kB unless the caller asks for more; it names what was left out. Text of media is fenced.',
 ].join('\n\n');
 
@@ -156,7 +158,7 @@ export function mcpEndpoint(inside: Inside, operations: () => readonly Operation
     checkOrigin(ctx, deps.accounts.ownHosts);
     const message = messageIn(ctx);
     if (!message) return;
-    serve ??= makeServe([searchTool(operations), ...REQUEST_TOOLS], log);
+    serve ??= makeServe([searchTool(operations), ...REQUEST_TOOLS, ...BATCH_TOOLS], log);
     const calls = makeCalls(deps, ctx, inside);
     send(ctx, await serve(webRequest(ctx, calls.signal), message, calls));
   });

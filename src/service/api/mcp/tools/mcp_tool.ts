@@ -25,12 +25,20 @@ const MaxBytes = Type.Integer({
   description: 'Size limit of the answer. Many clients cut longer ones.',
 });
 
+export const Url = Type.String({
+  minLength: 1,
+  maxLength: 8192,
+  description: 'Address of a file, playlist or stream: https, s3, ftp, rtmp, rtsp, srt and others.',
+});
+
 export const Uuid = Type.String({ pattern: UUID, description: 'The request_id of an earlier answer.' });
 
 interface Declared<P extends TProperties> extends Pick<Tool, 'name' | 'title' | 'description'> {
   fields: P;
   /** Changes nothing but the log. */
   readOnly?: boolean;
+  /** Each call makes one more, and changes nothing that was there. */
+  creates?: boolean;
   /** Reads sources on other hosts. */
   openWorld?: boolean;
   run(calls: Calls, args: Static<TObject<P>>): Promise<Outcome>;
@@ -45,6 +53,7 @@ function forCallers({ required, ...schema }: TObject): object {
 export function tool<const P extends TProperties>({
   fields,
   readOnly = true,
+  creates = false,
   openWorld = false,
   run,
   ...named
@@ -57,7 +66,7 @@ export function tool<const P extends TProperties>({
     annotations: {
       readOnlyHint: readOnly,
       openWorldHint: openWorld,
-      ...(readOnly ? {} : { destructiveHint: true, idempotentHint: true }),
+      ...(readOnly ? {} : { destructiveHint: !creates, idempotentHint: !creates }),
     },
     async run(calls, given) {
       const { max_bytes: mostBytes, ...args } = read({ form: 'json', value: given ?? {} });

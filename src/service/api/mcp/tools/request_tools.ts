@@ -5,13 +5,8 @@ import { choice } from '../../http/request_fields.ts';
 import { FENCED, type Said } from '../answer_text.ts';
 import type { Answer, Running } from '../calls.ts';
 import { membersOf, type Shape, valueOf } from './result_summary.ts';
-import { tool, Uuid, type Outcome, type Tool } from './mcp_tool.ts';
+import { tool, Url, Uuid, type Outcome, type Tool } from './mcp_tool.ts';
 
-const Url = Type.String({
-  minLength: 1,
-  maxLength: 8192,
-  description: 'Address of a file, playlist or stream: https, s3, ftp, rtmp, rtsp, srt and others.',
-});
 const section = (name: string, example: string) =>
   Type.Optional(
     Type.Object({}, { additionalProperties: true, description: `Options of ${name}, such as ${example}.` }),
