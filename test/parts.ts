@@ -16,8 +16,8 @@ const ALONE: Part = [['all but what follows', 'test/**/*.test.ts']];
 export const SLOW_ALONE: Part = [
   [
     'a browser (115)',
-    'test/console/{account,answer,cluster,hand_on,playground,policies,raw,records,start,states}.test.ts',
-    'test/console/{sso,tasks,timeline,tour,verdict}.test.ts',
+    'test/console/{account,answer,batches,cluster,hand_on,playground,policies,raw,records}.test.ts',
+    'test/console/{sso,start,states,tasks,timeline,tour,verdict}.test.ts',
     'test/docs/browser.test.ts',
     'test/api/docs/reference.test.ts',
     'test/api/report_page/browser.test.ts',

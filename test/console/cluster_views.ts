@@ -70,6 +70,11 @@ export const viewsOf = ({ film, policy, summary, ids, caller }: Filled): Record<
     full: (page) => page.getByLabel('The policy as YAML or JSON').waitFor(),
   },
   usage: { path: '/usage', heading: 'Usage', full: rowIn('By outcome') },
+  'new batch': {
+    path: '/batches/new',
+    heading: 'New batch',
+    full: (page) => page.getByRole('button', { name: 'Create the batch' }).waitFor(),
+  },
   deliveries: { path: '/deliveries', heading: 'Deliveries', full: textIn('/hook') },
   'audit log': { path: '/audit', heading: 'Audit log', full: rowIn('Audit log') },
   tokens: { path: '/tokens', heading: 'Tokens', full: rowIn('Tokens') },

@@ -27,6 +27,7 @@ probingConsoleTest('console: a tour where tokens are not shown again', { tokensV
         Compare: 'The comparison appears here',
         Policies: 'There are no policies',
         Usage: 'Nothing was used in this time',
+        Batches: 'There are no batches',
         Deliveries: 'There are no deliveries',
         'Audit log': 'signIn',
         Tokens: 'Make a token',

@@ -99,6 +99,12 @@ function Ready({ token, tools, policies }: ReadyProps) {
         go(`/batches/${id}`, tokenChosen());
       }}
     >
+      {token.made && (
+        <p class="wrong">
+          The batch stops when your session ends, because its token does. For a long one use{' '}
+          <code>probeyard batch</code> with a token of your own.
+        </p>
+      )}
       <Field name="name" label="Name" maxLength={200} autoComplete="off" help="For people. It may be empty." />
       <Field
         name={LIST}
