@@ -143,6 +143,22 @@ probingConsoleTest('console: batches', {}, (c) => {
       );
     }));
 
+  it('an answer that is lost: another try creates no second batch', () =>
+    visit('/batches/new', { expected: /ERR_FAILED/ }, async ({ page }) => {
+      await page.getByLabel('Addresses').fill('https://lost.test/a.mp4');
+      await page.route('**/v1/batch', async (route) => {
+        await route.fetch();
+        await route.abort();
+      });
+      await page.getByRole('button', { name: 'Create the batch' }).click();
+      await page.getByText('This server cannot be reached').waitFor();
+      await page.unroute('**/v1/batch');
+      await page.getByRole('button', { name: 'Create the batch' }).click();
+      await page.getByText('0 of 1 items are over').waitFor();
+      const made = await c.api.stored.sql(`select 1 from batch_items where display like 'https://lost.test/%'`);
+      assert.equal(made.length, 1);
+    }));
+
   it('items: pages by the place where each begins, on a phone', async () => {
     const batches = batchesOf(c.api);
     const { id } = await batches.create({ items: addresses('many.test', 120), concurrency: 1 });

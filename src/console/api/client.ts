@@ -19,6 +19,8 @@ export interface Given<N extends CallName> {
   body?: Body<N>;
   /** Instead of a body that is JSON. */
   text?: { type: string; content: string };
+  /** The same call with the same key has the same answer: what is sent again does nothing twice. */
+  idempotencyKey?: string;
   /** An API token or a JWT, instead of the cookie. */
   bearer?: string;
   signal?: AbortSignal | undefined;
@@ -59,7 +61,7 @@ export async function ask<N extends CallName>(
 ): Promise<Response> {
   const { method, path } = targetOf(name, given.params);
   const sent = sentBody(given);
-  const { bearer, signal = null } = given;
+  const { bearer, idempotencyKey, signal = null } = given;
   if (method !== 'GET') changes += 1;
   try {
     return await fetch(`${path}${queryOf(given.query ?? {})}`, {
@@ -72,6 +74,7 @@ export async function ask<N extends CallName>(
       headers: {
         ...sent.headers,
         ...headers,
+        ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
         ...(bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` }),
       },
     });

@@ -38,6 +38,15 @@ function limitsIn(values: FormData): object {
   return Object.fromEntries(given.filter(([, value]) => value !== null));
 }
 
+const NOTHING = { content: '', idempotencyKey: '' };
+/** What was sent last: the answer may have been lost, and another try must not create a second batch. */
+let last = NOTHING;
+
+function keyOf(content: string): string {
+  if (last.content !== content) last = { content, idempotencyKey: `${Date.now()}-${Math.random()}` };
+  return last.idempotencyKey;
+}
+
 async function create(values: FormData, text: string, probe: object, bearer: string): Promise<string> {
   const lines = linesIn(text);
   if (lines.length === 0) throw ofList('The list has no address.');
@@ -49,7 +58,9 @@ async function create(values: FormData, text: string, probe: object, bearer: str
   const content = bodyOf({ ...(name === '' ? {} : { name }), probe, ...limitsIn(values) }, lines);
   try {
     const sent = { type: 'application/x-ndjson', content };
-    const { id } = await asToken(call('POST /v1/batch', { text: sent, bearer }));
+    const { id } = await asToken(call('POST /v1/batch', { text: sent, idempotencyKey: keyOf(content), bearer }));
+    // The same list once more is another batch.
+    last = NOTHING;
     return id;
   } catch (error) {
     // Not each of them has the field apart from its text.
