@@ -111,10 +111,12 @@ function Ready({ token, tools, policies }: ReadyProps) {
       }}
     >
       {token.made && (
-        <p class="wrong">
-          The batch stops when your session ends, because its token does. For a long one use{' '}
-          <code>probeyard batch</code> with a token of your own.
-        </p>
+        <div class="notice">
+          <p>
+            The batch stops when your session ends, because its token does. For a long one use{' '}
+            <code>probeyard batch</code> with a token of your own.
+          </p>
+        </div>
       )}
       <Field name="name" label="Name" maxLength={200} autoComplete="off" help="For people. It may be empty." />
       <Field
