@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
-import { isWithoutUserNamespaces, lackedWalls, wallConditions } from '../../src/service/controller/pools/isolation.ts';
+import {
+  isWithoutUserNamespaces,
+  lackedWalls,
+  saidWithoutUserNamespaces,
+  wallConditions,
+} from '../../src/service/controller/pools/isolation.ts';
 
 const spec = (...require: ('UserNamespace' | 'SyscallFilter' | 'NetworkEnforced')[]) => ({
   serves: { kinds: ['file' as const] },
@@ -59,4 +64,16 @@ describe('isolation of a pool', () => {
     it(`${expected ? 'recognises' : 'ignores'} a node without user namespaces: ${message?.slice(0, 90)}`, () =>
       assert.equal(isWithoutUserNamespaces(message), expected));
   }
+
+  const idmap = "failed to set MOUNT_ATTR_IDMAP on /var/lib/kubelet/pods/x: the kernel doesn't support idmap mounts";
+  for (const [what, state, expected] of [
+    ['a container that waits', { waiting: { reason: 'CreateContainerError', message: idmap } }, idmap],
+    ['one that could not be started', { terminated: { reason: 'StartError', exitCode: 128, message: idmap } }, idmap],
+    ['the last words of one that ran', { terminated: { reason: 'Error', exitCode: 1, message: idmap } }, undefined],
+    ['one that runs', { running: {} }, undefined],
+  ] as const)
+    it(`reads ${expected === undefined ? 'nothing of' : 'it of'} ${what}`, () => {
+      const containerStatuses = [{ state: { running: {} } }, { state }] as never;
+      assert.equal(saidWithoutUserNamespaces({ status: { containerStatuses } }), expected);
+    });
 });

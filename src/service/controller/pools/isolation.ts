@@ -1,4 +1,5 @@
 /** The walls around the runners of a pool, as reported by their agents. Pure. */
+import type { Pod } from '../../../platform/kube/client.ts';
 import type { Walls } from '../../../platform/bus/messages.ts';
 import { WALLS, type ProbePoolSpec, type Wall } from '../../../platform/kube/probe_pool.ts';
 import type { Condition } from '../../../platform/kube/resource.ts';
@@ -45,3 +46,18 @@ export function wallConditions(reports: readonly (Walls | undefined)[]): Shown[]
 const NO_USER_NAMESPACE = /user ?namespace|userns|hostusers|idmap|id-?mapped mount|newuidmap|\/proc\/\d+\/[ug]id_map/i;
 
 export const isWithoutUserNamespaces = (message: string | undefined): boolean => NO_USER_NAMESPACE.test(message ?? '');
+
+/** The reason that the runtime gives a container which it could not start. No container sets its own. */
+const NOT_STARTED = 'StartError';
+
+/**
+ * What kubelet or runtime say of a pod that cannot start for that. On kernels before 6.3 a memory volume cannot be
+ * mapped, and the container fails at once. What a container wrote before its end is not read.
+ */
+export const saidWithoutUserNamespaces = ({ status }: Pick<Pod, 'status'>): string | undefined =>
+  status?.containerStatuses
+    ?.flatMap(({ state: { waiting, terminated } = {} }) => [
+      waiting?.message,
+      terminated?.reason === NOT_STARTED ? terminated.message : undefined,
+    ])
+    .find(isWithoutUserNamespaces);

@@ -7,7 +7,7 @@ import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
 import type { PoolFacts } from '../snapshot/build.ts';
 import { carryOut, deletePod, endPod, endStranded, holdBack, replaceWorn, noUserNamespace } from './pods.ts';
 import { isHeld } from './evictions.ts';
-import { isWithoutUserNamespaces, lackedWalls } from './isolation.ts';
+import { lackedWalls, saidWithoutUserNamespaces } from './isolation.ts';
 import { watchedPod, ANNOTATION, isOver, generationOf, toolKey } from './pod.ts';
 import { HOLD_BACK_MS, PoolState, PoolsState, now, type PoolsDeps } from './state.ts';
 import { type Runner, startedWithinMs, workOf } from './runners.ts';
@@ -179,10 +179,8 @@ export class Pools extends PoolsState {
     }
     const ended = isOver(pod);
     const { lost } = this.deps.runners.pod(watchedPod(pod, this.deps.now()), now());
-    const waits = pod.status?.containerStatuses
-      ?.map(({ state: { waiting } = {} }) => waiting?.message)
-      .find(isWithoutUserNamespaces);
-    if (waits !== undefined && state && pod.spec?.hostUsers === false) noUserNamespace(this, state, waits);
+    const said = saidWithoutUserNamespaces(pod);
+    if (said !== undefined && state && pod.spec?.hostUsers === false) noUserNamespace(this, state, said);
     this.stuck.seen(pod, uid, now());
     this.evictions.seen(uid, isHeld(pod.metadata.labels));
     if (lost) this.deps.podGone(lost);
