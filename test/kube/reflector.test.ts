@@ -152,13 +152,17 @@ describe('reflector', function () {
       handlers: {},
     });
     await cache.synced;
-    await until('three watches have ended', () => seen.filter((reason) => reason === 'end').length >= 3);
+    const ended = (): number => seen.filter((reason) => reason === 'end').length;
+    // The server may forget the versions of a kind that was just defined.
+    await until('a watch has ended', () => ended() >= 1);
+    const before = [...lists];
+    await until('three more have ended', () => ended() >= 4);
     const job = await direct.create(PROBE_JOBS, {
       metadata: { name: 'late' },
       spec: { kind: 'file', source: { url: 'https://a.example/b' } },
     });
     await caughtUp(cache as never, job);
-    assert.deepEqual(lists, ['start']);
+    assert.deepEqual(lists, before);
   });
 
   it('advances by bookmarks while its kind is quiet', async () => {

@@ -69,7 +69,8 @@ describe('signS3 with a session', () => {
   });
 });
 
-describe('source proxy: credentials', () => {
+describe('source proxy: credentials', function () {
+  this.timeout(10_000);
   afterEach(() => cleanup.run());
 
   it('sends basic authentication to its own authority alone, also for entries of its playlist', async () => {

@@ -35,6 +35,7 @@ describe('fields of a probe request', () => {
         enable_playlist_text: false,
       },
       c2pa: { enabled: false },
+      cache: { max_age: null },
       qc: {
         enabled: false,
         timeout: 650_000,
