@@ -1,9 +1,9 @@
 /** The items of a batch: a page of them with filters, and all of them as lines. */
-import { Readable } from 'node:stream';
 import Type, { type Static } from 'typebox';
 import type { BatchItem } from '../../../platform/store/batch_items.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { exportPages } from '../http/export_pages.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { LOWERED_TO } from '../http/input/read_fields.ts';
 import { type Context, tokenOf } from '../http/request_context.ts';
@@ -127,24 +127,14 @@ async function* pagesOf(
 async function results(deps: Deps, ctx: Context): Promise<void> {
   const { format, ...filters } = checkedBy(ResultsQuery, ctx);
   const { id } = await ownBatch(deps, ctx);
-  const { type, head, line } = WRITERS[format];
-  const pace = deps.paceOf(tokenOf(ctx).rootUserId);
-  const pages = pagesOf(deps, id, filters);
-  // What fails at once is an error, and not an answer that is cut.
-  const first = await pages.next();
-  async function* lines() {
-    yield head;
-    for (let { value } = first; value; { value } = await pages.next()) {
-      const began = performance.now();
-      const text = value.map((item) => line(shownItem(item))).join('');
-      await pace(performance.now() - began);
-      yield text;
-    }
-  }
-  ctx.set('Content-Disposition', `attachment; filename="batch-${id}.${format}"`);
-  ctx.body = Readable.from(lines(), { objectMode: false });
-  // Setting a stream clears the type.
-  ctx.type = type;
+  const { line, ...form } = WRITERS[format];
+  await exportPages(ctx, {
+    ...form,
+    file: `batch-${id}.${format}`,
+    line: (item) => line(shownItem(item)),
+    pages: pagesOf(deps, id, filters),
+    pace: deps.paceOf(tokenOf(ctx).rootUserId),
+  });
 }
 
 export const exportBatchItems = endpoint(

@@ -1,11 +1,11 @@
 /** The audit log: a page of it, and all of it as lines of JSON. */
-import { Readable } from 'node:stream';
 import Type, { type Static } from 'typebox';
 import { AUDIT_OUTCOMES, type AuditEntry, type AuditFilter } from '../../../platform/store/audit.ts';
 import { seesEveryone } from '../../accounts/caller.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint, withoutNull } from '../http/endpoint.ts';
+import { exportPages } from '../http/export_pages.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { callerOf, type Context } from '../http/request_context.ts';
 import {
@@ -125,15 +125,12 @@ export const auditList = endpoint(
 
 const BATCH = 500;
 
-/** At the pace of the account. */
-async function* linesOf(deps: Deps, account: number, filter: AuditFilter, first: AuditEntry[]) {
-  const pace = deps.paceOf(account);
-  for (let rows = first; rows.length > 0;) {
-    const began = performance.now();
-    const lines = rows.map((row) => `${JSON.stringify(shownEntry(row), withoutNull)}\n`).join('');
-    await pace(performance.now() - began);
-    yield lines;
-    rows = rows.length < BATCH ? [] : await deps.store.auditAfter(filter, rows.at(-1)!.id, BATCH);
+async function* pagesOf({ store }: Deps, filter: AuditFilter): AsyncGenerator<AuditEntry[], void> {
+  for (let after: AuditEntry['id'] | null = null, more = true; more;) {
+    const rows: AuditEntry[] = await store.auditAfter(filter, after, BATCH);
+    yield rows;
+    more = rows.length === BATCH;
+    after = rows.at(-1)?.id ?? after;
   }
 }
 
@@ -148,10 +145,13 @@ export const auditExport = endpoint(
   },
   async (deps, ctx) => {
     const filter = await filterOf(deps, ctx, checkedBy(ExportQuery, ctx));
-    const first = await deps.store.auditAfter(filter, null, BATCH);
-    ctx.set('Content-Disposition', 'attachment; filename="audit.ndjson"');
-    ctx.body = Readable.from(linesOf(deps, callerOf(ctx).rootUserId, filter, first), { objectMode: false });
-    // Setting a stream clears the type.
-    ctx.type = 'application/x-ndjson';
+    await exportPages(ctx, {
+      file: 'audit.ndjson',
+      type: 'application/x-ndjson',
+      head: '',
+      line: (row) => `${JSON.stringify(shownEntry(row), withoutNull)}\n`,
+      pages: pagesOf(deps, filter),
+      pace: deps.paceOf(callerOf(ctx).rootUserId),
+    });
   },
 );

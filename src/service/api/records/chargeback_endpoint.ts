@@ -1,11 +1,11 @@
 /** What each account used in a month, as lines of CSV or JSON, for those who charge it. */
-import { Readable } from 'node:stream';
 import Type, { type Static } from 'typebox';
 import type { Charged, Month } from '../../../platform/store/chargeback.ts';
 import { Labels } from '../accounts/account_labels.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint, withoutNull } from '../http/endpoint.ts';
+import { exportPages } from '../http/export_pages.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { callerOf, type Context } from '../http/request_context.ts';
 import { choice, closed, component, optionalText, orNull } from '../http/request_fields.ts';
@@ -75,7 +75,7 @@ const WRITERS = {
 
 const ACCOUNTS = 100;
 
-async function* batchesOf({ store }: Deps, month: Month): AsyncGenerator<Charged[], void> {
+async function* pagesOf({ store }: Deps, month: Month): AsyncGenerator<Charged[], void> {
   for (let after = 0, more = true; more;) {
     const rows = await store.chargeback(month, after, ACCOUNTS);
     yield rows;
@@ -88,24 +88,14 @@ async function* batchesOf({ store }: Deps, month: Month): AsyncGenerator<Charged
 async function answer(deps: Deps, ctx: Context): Promise<void> {
   const { month: asked, format } = checkedBy(Query, ctx);
   const { name, month } = monthOf(asked, new Date(deps.store.clock.now()));
-  const { type, head, line } = WRITERS[format];
-  const pace = deps.paceOf(callerOf(ctx).rootUserId);
-  const batches = batchesOf(deps, month);
-  // What fails at once is an error, and not an answer that is cut.
-  const first = await batches.next();
-  async function* lines() {
-    yield head;
-    for (let { value } = first; value; { value } = await batches.next()) {
-      const began = performance.now();
-      const text = value.map((one) => (one.used['request-count'] > 0 ? line(rowOf(name, one)) : '')).join('');
-      await pace(performance.now() - began);
-      yield text;
-    }
-  }
-  ctx.set('Content-Disposition', `attachment; filename="chargeback-${name}.${format}"`);
-  ctx.body = Readable.from(lines(), { objectMode: false });
-  // Setting a stream clears the type.
-  ctx.type = type;
+  const { line, ...form } = WRITERS[format];
+  await exportPages(ctx, {
+    ...form,
+    file: `chargeback-${name}.${format}`,
+    line: (one) => (one.used['request-count'] > 0 ? line(rowOf(name, one)) : ''),
+    pages: pagesOf(deps, month),
+    pace: deps.paceOf(callerOf(ctx).rootUserId),
+  });
 }
 
 export const statisticsChargeback = endpoint(
