@@ -11,6 +11,7 @@ import { openResult } from '../result/unpack.ts';
 import { hasEnvelope } from '../result/answer.ts';
 import { keptTrace, readKeptRequest } from '../result/kept_request.ts';
 import { type Logger, requestFields } from '../../base/log.ts';
+import { Rest } from '../../base/rest.ts';
 import { Tally } from '../../base/tally.ts';
 import { trustedContext, type ConnectOptions } from '../../source/http/connect.ts';
 import { egressRoute, type Egress } from '../../source/http/egress.ts';
@@ -98,8 +99,7 @@ class Outbox {
   readonly #busy = new Tally<number>();
   readonly #inHand = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
-  #wake = (): void => {};
-  #woken = false;
+  readonly #rest = new Rest(this.#stopping.signal);
   readonly #running: Promise<void>;
   readonly #listener: { stop(): Promise<void> };
 
@@ -114,7 +114,7 @@ class Outbox {
       timeoutMs,
     };
     this.#running = this.#run();
-    this.#listener = deps.store.listenWebhooks(() => this.#rouse());
+    this.#listener = deps.store.listenWebhooks(() => this.#rest.end());
   }
 
   inHand(): number {
@@ -123,36 +123,18 @@ class Outbox {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#rouse();
     await this.#running;
     await Promise.allSettled([...this.#inHand, this.#listener.stop()]);
   }
 
-  #rouse(): void {
-    this.#woken = true;
-    this.#wake();
-  }
-
-  #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#woken || this.#stopping.signal.aborted) return resolve();
-      const timer = setTimeout(resolve, ms);
-      timer.unref();
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
   async #run(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      this.#woken = false;
+      this.#rest.begin();
       const pause = await this.#round().catch((error: unknown) => {
         this.#deps.log.warn({ err: error }, 'cannot read the webhook outbox');
         return AFTER_FAILURE_MS;
       });
-      if (pause > 0) await this.#sleep(pause);
+      if (pause > 0) await this.#rest.take(pause);
     }
   }
 
@@ -187,7 +169,7 @@ class Outbox {
       .finally(() => {
         this.#inHand.delete(work);
         this.#busy.add(account, -1);
-        this.#rouse();
+        this.#rest.end();
       });
     this.#inHand.add(work);
   }

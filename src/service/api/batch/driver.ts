@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { requestFields } from '../../../base/log.ts';
+import { Rest } from '../../../base/rest.ts';
 import { pause } from '../../../base/retry.ts';
 import type { Claimed, EndedItem, RunningItem, Settled } from '../../../platform/store/batch_items.ts';
 import type { Batch, Driven } from '../../../platform/store/batches.ts';
@@ -83,11 +84,10 @@ export class BatchDriver {
   readonly #cancelled = new Set<string>();
   readonly #inHand = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
+  readonly #rest = new Rest(this.#stopping.signal);
   #epoch: number | null = null;
   #takenAt = -Infinity;
   #tidiedAt = -Infinity;
-  #woken = false;
-  #wake = (): void => {};
   readonly #running: Promise<void>;
   readonly #listener: { stop(): Promise<void> };
 
@@ -96,32 +96,14 @@ export class BatchDriver {
     this.#deps = deps;
     deps.metrics.watchDriver(() => this.#epoch !== null);
     this.#running = this.#start(ready);
-    this.#listener = deps.store.listenBatches(() => this.#rouse());
+    this.#listener = deps.store.listenBatches(() => this.#rest.end());
   }
 
   /** To be awaited before the hand-over is stopped: what has been opened gets its job. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('this replica is shutting down'));
-    this.#rouse();
     await this.#running;
     await Promise.allSettled([...this.#inHand, this.#leave(), this.#listener.stop()]);
-  }
-
-  #rouse(): void {
-    this.#woken = true;
-    this.#wake();
-  }
-
-  #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#woken || this.#stopping.signal.aborted) return resolve();
-      const timer = setTimeout(resolve, ms);
-      timer.unref();
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 
   async #start(ready: Promise<unknown>): Promise<void> {
@@ -134,13 +116,13 @@ export class BatchDriver {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      this.#woken = false;
+      this.#rest.begin();
       const ms = await this.#round().catch((error: unknown) => {
         this.#deps.log.warn({ err: error }, 'cannot drive batches');
         return AFTER_FAILURE_MS;
       });
       await pause(GAP_MS, signal);
-      await this.#sleep(ms);
+      await this.#rest.take(ms);
     }
   }
 
@@ -270,7 +252,7 @@ export class BatchDriver {
   #keep(work: Promise<void>): void {
     const kept: Promise<void> = work.finally(() => {
       this.#inHand.delete(kept);
-      this.#rouse();
+      this.#rest.end();
     });
     this.#inHand.add(kept);
   }
@@ -282,7 +264,7 @@ export class BatchDriver {
     const expired = await store.expireBatches();
     for (const id of expired) log.info({ batch: id }, 'the deadline of a batch is over');
     for (const { id, reason } of await store.endBatches()) log.info({ batch: id, reason }, 'a batch ended');
-    if (expired.length > 0) this.#rouse();
+    if (expired.length > 0) this.#rest.end();
   }
 
   // Items.
@@ -369,7 +351,7 @@ export class BatchDriver {
     }
     if (begun > 0) return;
     // From the first host again, or with those after the last one.
-    if (from !== null || after !== null) this.#rouse();
+    if (from !== null || after !== null) this.#rest.end();
     else this.#turns.pauseBatch(id, performance.now() + DRY_MS);
   }
 
@@ -403,7 +385,7 @@ export class BatchDriver {
   /** Its end is settled at once. A lost notice is covered by the look of each round. */
   #await(requestId: string): void {
     this.#deps.waiting.wait(requestId, this.#stopping.signal).then(
-      () => this.#rouse(),
+      () => this.#rest.end(),
       () => {},
     );
   }
