@@ -1,11 +1,9 @@
-/** Rows as CSV (RFC 4180). A cell that a spreadsheet would take as a formula is marked as text. */
-const FORMULA = /^[=+\-@\t\r]/;
+/** Rows as CSV. A cell that a spreadsheet would take as a formula is marked as text. */
+import { csvCell, isFormula } from '../../base/csv.ts';
+
 const PLAIN_NUMBER = /^-?\d+(\.\d+)?$/;
 
-function cellOf(text: string): string {
-  const safe = FORMULA.test(text) && !PLAIN_NUMBER.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
+const cellOf = (text: string): string => csvCell(text, isFormula(text) && !PLAIN_NUMBER.test(text));
 
 export const csv = (rows: readonly (readonly string[])[]): string =>
   rows.map((row) => `${row.map(cellOf).join(',')}\r\n`).join('');

@@ -1,4 +1,5 @@
 /** The items of a batch: a page of them with filters, and all of them as lines. */
+import { csvCell, isFormula } from '../../../base/csv.ts';
 import Type, { type Static } from 'typebox';
 import type { BatchItem } from '../../../platform/store/batch_items.ts';
 import type { Deps } from '../deps.ts';
@@ -76,14 +77,8 @@ export const listBatchItems = endpoint(
 
 const NAMES = Object.keys(BatchItemSchema.properties) as (keyof Shown)[];
 
-/** What a spreadsheet would calculate begins with one of these. */
-const FORMULA = /^[=+\-@\t\r]/;
-
-function cell(value: unknown): string {
-  if (value === null) return '';
-  const text = typeof value === 'string' && FORMULA.test(value) ? `'${value}` : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
+const cell = (value: unknown): string =>
+  value === null ? '' : csvCell(String(value), typeof value === 'string' && isFormula(value));
 
 const WRITERS = {
   ndjson: { type: 'application/x-ndjson', head: '', line: (item: Shown): string => `${JSON.stringify(item)}\n` },

@@ -1,0 +1,10 @@
+/** Cells of CSV (RFC 4180). */
+
+/** A spreadsheet would calculate it. */
+export const isFormula = (text: string): boolean => /^[=+\-@\t\r]/.test(text);
+
+/** `asText`: marked, so that a spreadsheet does not calculate it. */
+export function csvCell(text: string, asText: boolean): string {
+  const safe = asText ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
