@@ -130,33 +130,42 @@ export const tool = (name: ToolName, output: string, change: Partial<TextToolRes
   ...change,
 });
 
-async function createTools(kube: KubeClient, namespace: string): Promise<void> {
-  for (const [name, version, { latest = false, options = [] }] of TOOLS) {
-    const object: ProbeTool = {
-      apiVersion: API_VERSION,
-      kind: 'ProbeTool',
-      metadata: { name: `${name}-${version}`, namespace },
-      spec: { tool: name, version, image: `tools/${name}:${version}`, latest, command: ['{root}/bin/tool'] },
-    };
-    await kube.create(PROBE_TOOLS, object);
-    await kube.mergePatchStatus(
-      PROBE_TOOLS,
-      object.metadata.name,
-      {
-        conditions: [
-          {
-            type: 'Available',
-            status: 'True',
-            reason: 'Proven',
-            message: '',
-            lastTransitionTime: new Date().toISOString(),
-          },
-        ],
-        architectures: [{ arch: 'amd64', version, options }],
-      },
-      { namespace },
-    );
-  }
+interface ToolChange {
+  latest?: boolean;
+  options?: readonly string[];
+}
+
+/** A proven version in the catalog. */
+export async function createTool(
+  { kube, namespace }: Pick<ApiFixture, 'kube' | 'namespace'>,
+  name: ToolName,
+  version: string,
+  { latest = false, options }: ToolChange = {},
+): Promise<void> {
+  const object: ProbeTool = {
+    apiVersion: API_VERSION,
+    kind: 'ProbeTool',
+    metadata: { name: `${name}-${version}`, namespace },
+    spec: { tool: name, version, image: `tools/${name}:${version}`, latest, command: ['{root}/bin/tool'] },
+  };
+  await kube.create(PROBE_TOOLS, object);
+  await kube.mergePatchStatus(
+    PROBE_TOOLS,
+    object.metadata.name,
+    {
+      conditions: [
+        {
+          type: 'Available',
+          status: 'True',
+          reason: 'Proven',
+          message: '',
+          lastTransitionTime: new Date().toISOString(),
+        },
+      ],
+      ...(options ? { architectures: [{ arch: 'amd64', version, options }] } : {}),
+    },
+    { namespace },
+  );
 }
 
 export const accountSettings = (change: Partial<AccountSettings> = {}): AccountSettings => {
@@ -197,7 +206,8 @@ export async function startApi(
   ]);
   const kube = apiServer.client;
   const namespace = await apiServer.namespace('api');
-  await createTools(kube, namespace);
+  for (const [name, version, { latest, options = [] }] of TOOLS)
+    await createTool({ kube, namespace }, name, version, { ...(latest ? { latest } : {}), options });
   const replica = `api-${randomBytes(4).toString('hex')}`;
   let reconnected = (): void => {};
   const bus = await connectBus({
