@@ -1,6 +1,7 @@
 /** Fields of the playground: each is a value of the address, so that a link fills the form in. */
 import { useId, useState } from 'preact/hooks';
-import type { AvailableTool, ToolOption } from '../../api_types.ts';
+import type { AvailableTool, PolicyRow, ToolOption } from '../../api_types.ts';
+import { choices } from '../parts/filters.tsx';
 import { Field, type FieldProps, useWrong } from '../parts/form.tsx';
 import { goWith, usePlace } from '../router.ts';
 import { isOn, runs, setOptions } from './form.ts';
@@ -48,6 +49,18 @@ export function QueryField(field: FieldProps) {
   const { query } = usePlace();
   return <Field {...field} value={query.get(field.name)} change={(value) => setValue(field.name, value)} />;
 }
+
+/** Which policy judges the answer. */
+export const PolicyField = ({ policies }: { policies: readonly PolicyRow[] }) => (
+  <QueryField
+    name="policy"
+    label="Policy"
+    values={choices(
+      policies.map(({ name }) => name),
+      'none',
+    )}
+  />
+);
 
 /** `values`: those of the chosen version, which may have fewer than others. */
 function OptionField({ tool, option, values }: { tool: string; option: ToolOption; values: readonly string[] }) {

@@ -5,12 +5,11 @@ import { broken, type Failure } from '../api/failure.ts';
 import { asToken, type HeldToken } from '../api/gateway.ts';
 import { useWork } from '../api/use_call.ts';
 import type { AvailableTool, PolicyRow } from '../../api_types.ts';
-import { choices } from '../parts/filters.tsx';
 import { bytes, count, said } from '../parts/figures.ts';
 import { Field, Form, numberIn, textIn } from '../parts/form.tsx';
 import { Wrong } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
-import { QueryField } from '../playground/fields.tsx';
+import { PolicyField } from '../playground/fields.tsx';
 import { bodyOf as bodyOfForm } from '../playground/form.ts';
 import { go, hrefOf, usePlace } from '../router.ts';
 import { tokenChosen } from './batches.tsx';
@@ -133,14 +132,7 @@ function Ready({ token, tools, policies }: ReadyProps) {
         autoComplete="off"
       />
       <FromFile take={setText} />
-      <QueryField
-        name="policy"
-        label="Policy"
-        values={choices(
-          policies.map(({ name }) => name),
-          'none',
-        )}
-      />
+      <PolicyField policies={policies} />
       <details>
         <summary>
           Template <span class="unit">{Object.keys(probe).length === 0 ? 'as it is by default' : 'changed'}</span>

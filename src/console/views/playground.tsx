@@ -5,11 +5,10 @@ import { broken, type Failure } from '../api/failure.ts';
 import type { HeldToken } from '../api/gateway.ts';
 import type { AvailableTool, PolicyRow, Sample } from '../../api_types.ts';
 import { useWork } from '../api/use_call.ts';
-import { choices } from '../parts/filters.tsx';
 import { Form } from '../parts/form.tsx';
 import { Empty, Wrong } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
-import { QueryField, OnOff, Tool } from '../playground/fields.tsx';
+import { OnOff, PolicyField, Tool } from '../playground/fields.tsx';
 import { Bench, send } from '../playground/run.tsx';
 import { Address, Drop, OwnersSecrets, REDACTED, Samples } from '../playground/source.tsx';
 import {
@@ -106,14 +105,7 @@ function Ready(props: ReadyProps) {
             byDefault={false}
             help="Bit rate and key frames over time. Reads the whole file once more."
           />
-          <QueryField
-            name="policy"
-            label="Policy"
-            values={choices(
-              policies.map(({ name }) => name),
-              'none',
-            )}
-          />
+          <PolicyField policies={policies} />
         </div>
         {file === null && <OwnersSecrets secrets={secrets} change={setSecrets} />}
       </Form>
