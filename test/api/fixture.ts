@@ -206,8 +206,8 @@ export async function startApi(
   ]);
   const kube = apiServer.client;
   const namespace = await apiServer.namespace('api');
-  for (const [name, version, { latest, options = [] }] of TOOLS)
-    await createTool({ kube, namespace }, name, version, { ...(latest ? { latest } : {}), options });
+  for (const [name, version, about] of TOOLS)
+    await createTool({ kube, namespace }, name, version, { options: [], ...about });
   const replica = `api-${randomBytes(4).toString('hex')}`;
   let reconnected = (): void => {};
   const bus = await connectBus({

@@ -148,12 +148,12 @@ const ONLY_PLAYLISTS = 'mediastreamvalidator.parse_playlist_only';
 export function VersionChoice({ tool: { tool, latest, versions }, name }: { tool: AvailableTool; name: string }) {
   const wanted = usePlace().query.get(name) ?? '';
   const isKnown = wanted === '' || versions.some(({ version }) => version === wanted);
-  const choices = [
+  const offered = [
     ['', `latest (${latest})`],
     ...(isKnown ? [] : [[wanted, `${wanted} (not here)`] as const]),
     ...versions.map(({ version }) => [version, version] as const),
   ] as const;
-  return <QueryField name={name} label={`Version of ${tool}`} values={choices} />;
+  return <QueryField name={name} label={`Version of ${tool}`} values={offered} />;
 }
 
 export function Tool({ tool }: { tool: AvailableTool }) {
