@@ -15,6 +15,7 @@ import { consoleLog } from './console/log.ts';
 import { failovers } from './cluster/failover.ts';
 import { far } from './cluster/far.ts';
 import { nearRequests } from './cluster/files.ts';
+import { installed } from './cluster/installed.ts';
 import { memory } from './cluster/memory.ts';
 import { atRest } from './cluster/rest.ts';
 import { tenants } from './cluster/tenants.ts';
@@ -38,6 +39,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   near,
   far,
   cold,
+  installed,
   throughput,
   tenants,
   failovers,

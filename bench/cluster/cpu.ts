@@ -79,6 +79,11 @@ export function cpuByLabel(leader?: string): Cpu {
   return all;
 }
 
+/** Milliseconds of all processes of the cluster, those that have exited and the tools, too. */
+export const cpuOfCluster = (): number =>
+  Number(read(`/sys/fs/cgroup/cpuacct${GROUP}/cpuacct.usage`)) / 1e6 ||
+  Number(/^usage_usec (\d+)/m.exec(read(`/sys/fs/cgroup${GROUP}/cpu.stat`))?.[1]) / 1e3;
+
 export interface CpuUsed {
   label: string;
   ms: number;

@@ -44,6 +44,7 @@ export async function flood(
   tokens: readonly string[],
   seconds = SECONDS,
   warmUp = WARM_UP_S,
+  count = CALLERS,
 ): Promise<Flood> {
   let counting = false;
   const over = new AbortController();
@@ -59,7 +60,7 @@ export async function flood(
       if (status === 200) times.push(ms);
     }
   };
-  const callers = Array.from({ length: CALLERS }, caller);
+  const callers = Array.from({ length: count }, caller);
   await new Promise((resolve) => {
     setTimeout(resolve, warmUp * 1000);
   });
