@@ -155,7 +155,7 @@ const ADDRESS = 'ADDRESS';
 const RUNS: Partial<Record<ToolName, Run>> = {
   qc: {
     wallMs: 0,
-    streams: (['video', 'audio'] as const).map((type, index) => ({ index, type, declared: null })),
+    streams: (['video', 'audio'] as const).map((type, index) => ({ index, type, declared: null, channels: 2 })),
   },
 };
 export const argsOf = (tool: ToolName, options: Record<string, string>): string[] =>

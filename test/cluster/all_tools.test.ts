@@ -29,7 +29,7 @@ const SOURCE = 'http://127.0.0.1:8000/tiny.mp4';
 const [WIDTH, HEIGHT] = [128, 72];
 const STREAMS: readonly QcStream[] = [
   { index: 0, type: 'video', declared: null },
-  { index: 1, type: 'audio', declared: null },
+  { index: 1, type: 'audio', declared: null, channels: 2 },
 ];
 const WHERE = { toolsDir: '/tools', nodePath: '/app/bin/node' };
 

@@ -3,6 +3,7 @@ import type { StreamTimeline } from '../../src/api_types.ts';
 import type { PolicyResult } from '../../src/media/policy/schema.ts';
 import type { QcReport } from '../../src/media/qc/schema.ts';
 import type { ProbeReport } from '../../src/media/report/schema.ts';
+import { NONE, QUIET_AUDIO, QUIET_VIDEO, THRESHOLDS } from '../qc/reports.ts';
 
 export const REPORT: ProbeReport = {
   container: {
@@ -47,23 +48,21 @@ export const REPORT: ProbeReport = {
   ],
 };
 
-const NONE = { count: 0, list: [], more: 0 };
-
 /** Of a film that begins black, has a silence that lasts to its end, and was cut short. */
 export const CHECKS: QcReport = {
   video: [
     {
       stream: 0,
+      ...QUIET_VIDEO,
       decoded: 60,
       declared: 60,
-      duration_differs: false,
       black: { count: 2, list: [{ from: 0, to: 2.5, to_end: false }], more: 1 },
-      freeze: NONE,
     },
   ],
   audio: [
     {
       stream: 1,
+      ...QUIET_AUDIO,
       decoded: 50,
       declared: 60,
       duration_differs: true,
@@ -76,14 +75,7 @@ export const CHECKS: QcReport = {
   ],
   until: 50,
   cut: 'qc did not finish within 60000 ms\u202e',
-  thresholds: {
-    black_min: 2,
-    black_pixel: 0.1,
-    freeze_min: 2,
-    freeze_noise: -60,
-    silence_min: 2,
-    silence_noise: -60,
-  },
+  thresholds: THRESHOLDS,
   unread_lines: 0,
   not_checked: [{ stream: 9, type: 'audio', why: 'only the first 8 audio streams are checked' }],
 };

@@ -5,6 +5,7 @@ import type { QcReport } from '../../src/media/qc/schema.ts';
 import type { Condition } from '../../src/media/policy/schema.ts';
 import type { Facts, Level, Outcome, RawTool } from '../../src/media/policy/types.ts';
 import { audio, facts, video } from './report_of.ts';
+import { QUIET_AUDIO, QUIET_VIDEO, THRESHOLDS } from '../qc/reports.ts';
 
 const outcomeOf = (condition: Condition, of: Facts): Outcome =>
   evaluate(readPolicy({ rules: [{ name: 'r', ...condition }] }), of).outcome;
@@ -442,33 +443,14 @@ describe('policy: raw paths', () => {
 });
 
 describe('policy: content checks', () => {
-  const none = { count: 0, list: [], more: 0 };
-  const loudness = { integrated: -23.1, range: 4, short_term_max: -18, true_peak: -1.2 };
-  const stream = { decoded: 10, declared: 10, duration_differs: false };
+  const silent = { ...QUIET_AUDIO, loudness: { ...QUIET_AUDIO.loudness, integrated: null }, sample_peak: null };
   const report: QcReport = {
-    video: [
-      { stream: 0, ...stream, black: { count: 1, list: [{ from: 2, to: 5, to_end: false }], more: 0 }, freeze: none },
-    ],
+    video: [{ stream: 0, ...QUIET_VIDEO, black: { count: 1, list: [{ from: 2, to: 5, to_end: false }], more: 0 } }],
     audio: [
-      { stream: 1, ...stream, silence: none, loudness, sample_peak: -1.5, flat_factor: 0, clipping: false },
-      {
-        stream: 2,
-        ...stream,
-        silence: none,
-        loudness: { ...loudness, integrated: null },
-        sample_peak: null,
-        flat_factor: 0,
-        clipping: false,
-      },
+      { stream: 1, ...QUIET_AUDIO },
+      { stream: 2, ...silent },
     ],
-    thresholds: {
-      black_min: 2,
-      black_pixel: 0.1,
-      freeze_min: 2,
-      freeze_noise: -60,
-      silence_min: 2,
-      silence_noise: -60,
-    },
+    thresholds: THRESHOLDS,
     unread_lines: 0,
     not_checked: [],
   };

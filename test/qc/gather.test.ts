@@ -5,18 +5,11 @@ import { Ajv } from 'ajv';
 import { qcGatherer } from '../../src/media/qc/gather.ts';
 import { graphOf, type QcStream } from '../../src/media/qc/graph.ts';
 import { MOST_AUDIO, MOST_EVENTS } from '../../src/media/qc/limits.ts';
-import { QcReportSchema, type QcReport } from '../../src/media/qc/schema.ts';
+import { type Fields, QcReportSchema, type QcReport } from '../../src/media/qc/schema.ts';
 import { BLACK_WITH_TONE, block, frameLine } from './printed.ts';
+import { NONE, THRESHOLDS } from './reports.ts';
 
 const valid = new Ajv({ strict: false }).compile<QcReport>(QcReportSchema);
-const THRESHOLDS = {
-  black_min: 2,
-  black_pixel: 0.1,
-  freeze_min: 2,
-  freeze_noise: -60,
-  silence_min: 2,
-  silence_noise: -60,
-};
 const stream = (index: number, type: QcStream['type'], declared: number | null = null): QcStream => ({
   index,
   type,
@@ -40,16 +33,19 @@ describe('content checks: the report', () => {
     const { video, audio, not_checked: left, unread_lines: unread, until } = gathered([BLACK_WITH_TONE]);
     const whole = { count: 1, list: [{ from: 0, to: 5, to_end: true }], more: 0 };
     const lasted = { decoded: 5, declared: 5, duration_differs: false };
-    assert.deepEqual(video, [{ stream: 0, ...lasted, black: whole, freeze: whole }]);
+    const unseen = { progressive: 0, top_first: 0, bottom_first: 0, looks: null, declared: null, differs: false };
+    assert.deepEqual(video, [{ stream: 0, ...lasted, black: whole, freeze: whole, scan: unseen, bars: null }]);
     assert.deepEqual(audio, [
       {
         stream: 1,
         ...lasted,
-        silence: { count: 0, list: [], more: 0 },
+        silence: NONE,
         loudness: { integrated: -21.1, range: 0, short_term_max: -21.054, true_peak: -18.0618 },
         sample_peak: -18.063921,
         flat_factor: 0,
         clipping: false,
+        dc_offset: null,
+        phase: null,
       },
     ]);
     assert.deepEqual([left, unread, until], [[], 0, undefined]);
@@ -187,5 +183,57 @@ describe('content checks: the graph', () => {
 
   it('of nothing is empty', () => {
     assert.deepEqual(graphOf([], THRESHOLDS), { filter: '', maps: [], checked: [], left: [] });
+  });
+
+  const scanned = (counted: Record<string, number>, fields?: Fields) => {
+    const text = block(0, 0, 0, Object.fromEntries(Object.entries(counted).map(([k, v]) => [`idet.multiple.${k}`, v])));
+    return gathered([text], [{ ...stream(0, 'video'), ...(fields ? { fields } : {}) }]).video[0]!.scan;
+  };
+  for (const [counted, fields, looks, differs] of [
+    [{ progressive: 240, tff: 10, bff: 0 }, 'progressive', 'progressive', false],
+    [{ progressive: 10, tff: 240, bff: 0 }, 'progressive', 'top first', true],
+    [{ progressive: 0, tff: 0, bff: 250 }, 'top first', 'bottom first', true],
+    [{ progressive: 0, tff: 250, bff: 0 }, undefined, 'top first', false],
+    [{ progressive: 150, tff: 100, bff: 0 }, 'top first', null, false],
+    [{ progressive: 0, tff: 23, bff: 0 }, 'progressive', null, false],
+    [{ progressive: 0, tff: 24, bff: 0 }, 'progressive', 'top first', true],
+  ] as const)
+    it(`looks ${looks} of ${JSON.stringify(counted)}, declared ${fields}`, () => {
+      const scan = scanned(counted, fields);
+      assert.deepEqual([scan.looks, scan.declared, scan.differs], [looks, fields ?? null, differs]);
+    });
+
+  it('has bars by what is lit in any picture', () => {
+    const lit = (frame: number, left: number, right: number, top: number, bottom: number) =>
+      block(0, frame, frame, { 'bbox.x1': left, 'bbox.x2': right, 'bbox.y1': top, 'bbox.y2': bottom });
+    const film: QcStream = { ...stream(0, 'video'), size: [1920, 1080, 8] };
+    const barsOf = (text: string, streams = [film]) => gathered([text], streams).video[0]!.bars;
+    assert.deepEqual(barsOf(lit(0, 100, 1800, 200, 900) + block(0, 1, 1) + lit(2, 0, 1919, 140, 800)), {
+      left: 0,
+      right: 0,
+      top: 140,
+      bottom: 179,
+    });
+    assert.equal(barsOf(block(0, 0, 0)), null);
+    assert.equal(barsOf(lit(0, 0, 1, 0, 1), [stream(0, 'video')]), null);
+    // A picture that is larger than declared has no bars.
+    assert.deepEqual(barsOf(lit(0, 0, 3839, 0, 2159)), { left: 0, right: 0, top: 0, bottom: 0 });
+  });
+
+  it('has the phase of two channels where something is heard', () => {
+    const heard = (frame: number, phase: number, more: Record<string, number> = {}) =>
+      block(0, frame, frame / 10, { 'r128.M': more['M'] ?? -20, 'aphasemeter.phase': phase, ...more });
+    const phaseOf = (text: string, channels = 2) =>
+      gathered([text], [{ ...stream(0, 'audio'), channels }]).audio[0]!.phase;
+    assert.deepEqual(phaseOf(heard(0, 1) + heard(1, 0) + heard(2, -1, { M: -61 })), {
+      mean: 0.5,
+      mono: false,
+      out_of_phase: NONE,
+    });
+    assert.deepEqual(phaseOf(heard(0, 1) + heard(1, 0.999)), { mean: 0.9995, mono: true, out_of_phase: NONE });
+    assert.deepEqual(phaseOf(heard(0, 1, { M: -70 })), { mean: null, mono: false, out_of_phase: NONE });
+    assert.equal(phaseOf(heard(0, 1), 6), null);
+    const opposite = heard(0, -1, { 'aphasemeter.out_phase_start': 0 }) + heard(30, -1);
+    assert.deepEqual(phaseOf(opposite)?.out_of_phase.list, [{ from: 0, to: 6, to_end: true }]);
   });
 });

@@ -2,17 +2,24 @@
 import { crc32, deflateSync } from 'node:zlib';
 
 const RATE = 48_000;
+/** No sample of the sine is zero: in both channels, it would be the same. */
+const OFF_ZERO = 0.05;
 
-/** A sine of 1 kHz in both channels, 16 bit, clipped at full scale. `silent`: from, to in seconds. */
-export function toneWav(seconds: number, amplitude: number, silent: readonly [number, number] = [0, 0]): Buffer {
+/** A sine of 1 kHz in both channels, 16 bit, clipped at full scale. `silent`: from, to in seconds; `right`: its part. */
+export function toneWav(
+  seconds: number,
+  amplitude: number,
+  silent: readonly [number, number] = [0, 0],
+  right = 1,
+): Buffer {
   const samples = Math.round(seconds * RATE);
   const data = Buffer.alloc(samples * 4);
   for (let at = 0; at < samples; at += 1) {
     const isSilent = at >= silent[0] * RATE && at < silent[1] * RATE;
-    const value = isSilent ? 0 : amplitude * Math.sin((2 * Math.PI * 1_000 * at) / RATE);
+    const value = isSilent ? 0 : amplitude * Math.sin(OFF_ZERO + (2 * Math.PI * 1_000 * at) / RATE);
     const sample = Math.round(Math.max(-1, Math.min(1, value)) * 32_767);
     data.writeInt16LE(sample, at * 4);
-    data.writeInt16LE(sample, at * 4 + 2);
+    data.writeInt16LE(Math.round(sample * right), at * 4 + 2);
   }
   const head = Buffer.alloc(44);
   head.write('RIFF', 0);
@@ -117,13 +124,16 @@ export function blackAvi(side: number): Buffer {
   return picturesAvi({ codec: 'MPNG', width: side, height: side, data: [Buffer.concat([...parts, padding])] });
 }
 
-/** Raw pictures (I420) of one luminance each, ten a second. */
-export const madeAvi = (frames: number, luminance: (frame: number) => number): Buffer =>
+/** Raw pictures (I420), grey, ten a second, by the luminance of each pixel. */
+export const madeAvi = (frames: number, luminance: (frame: number, x: number, y: number) => number): Buffer =>
   picturesAvi({
     codec: 'I420',
     width: WIDTH,
     height: HEIGHT,
-    data: Array.from({ length: frames }, (_, at) =>
-      Buffer.alloc((WIDTH * HEIGHT * 3) / 2, 128).fill(luminance(at), 0, WIDTH * HEIGHT),
-    ),
+    data: Array.from({ length: frames }, (_, at) => {
+      const picture = Buffer.alloc((WIDTH * HEIGHT * 3) / 2, 128);
+      for (let pixel = 0; pixel < WIDTH * HEIGHT; pixel += 1)
+        picture[pixel] = luminance(at, pixel % WIDTH, Math.floor(pixel / WIDTH));
+      return picture;
+    }),
   });

@@ -2,7 +2,7 @@
 import type { Graph, QcStream, Thresholds } from './graph.ts';
 import { MOST_EVENTS } from './limits.ts';
 import { blockReader, type Block, type Key } from './lines.ts';
-import type { QcAudio, QcEvents, QcReport, QcVideo } from './schema.ts';
+import type { Fields, QcAudio, QcBars, QcEvents, QcReport, QcScan, QcVideo } from './schema.ts';
 
 /** A larger difference between the decoded and the declared duration is reported. */
 const DURATION_DIFFERS_S = 0.5;
@@ -76,7 +76,50 @@ class Covered {
 
 type Values = Block['values'];
 
-function videoFacts({ index, declared }: QcStream, thresholds: Thresholds) {
+/** So few pictures show nothing of their fields. */
+const FEWEST_PICTURES = 24;
+/** The part of the pictures that has to look alike. */
+const NEARLY_ALL = 0.9;
+
+/** How pictures look that were counted, or null. */
+export function looksOf(counted: Readonly<Record<Fields, number>>): Fields | null {
+  const all = Object.values(counted).reduce((sum, one) => sum + one, 0);
+  const [most] = Object.entries(counted).sort(([, a], [, b]) => b - a) as [[Fields, number]];
+  return all >= FEWEST_PICTURES && most[1] >= NEARLY_ALL * all ? most[0] : null;
+}
+
+function scanOf(values: ReadonlyMap<Key, number>, declared: Fields | null): QcScan {
+  const [progressive, top, bottom] = (['progressive', 'top_first', 'bottom_first'] as const).map(
+    (key) => values.get(key) ?? 0,
+  ) as [number, number, number];
+  const looks = looksOf({ progressive, 'top first': top, 'bottom first': bottom });
+  const differs = looks !== null && declared !== null && looks !== declared;
+  return { progressive, top_first: top, bottom_first: bottom, looks, declared, differs };
+}
+
+/** What is lit in any picture. */
+class Lit {
+  #edges: [left: number, right: number, top: number, bottom: number] | undefined;
+
+  take(values: Values): void {
+    const [left, right] = [values.get('left'), values.get('right')];
+    const [top, bottom] = [values.get('top'), values.get('bottom')];
+    if (left === undefined || right === undefined || top === undefined || bottom === undefined) return;
+    const [l, r, t, b] = this.#edges ?? [left, right, top, bottom];
+    this.#edges = [Math.min(l, left), Math.max(r, right), Math.min(t, top), Math.max(b, bottom)];
+  }
+
+  barsOf([width, height]: readonly [number, number, number]): QcBars | null {
+    if (!this.#edges) return null;
+    const [left, right, top, bottom] = this.#edges;
+    const rest = (whole: number, last: number) => Math.max(0, whole - 1 - last);
+    return { left, right: rest(width, right), top, bottom: rest(height, bottom) };
+  }
+}
+
+function videoFacts({ index, declared, size, fields }: QcStream, thresholds: Thresholds) {
+  const lit = new Lit();
+  const latest = new Map<Key, number>();
   const covered = new Covered();
   const black = new Passages(thresholds.black_min);
   const freeze = new Passages(thresholds.freeze_min);
@@ -85,10 +128,19 @@ function videoFacts({ index, declared }: QcStream, thresholds: Thresholds) {
     take(values: Values): void {
       black.take(values.get('black_start'), values.get('black_end'));
       freeze.take(values.get('freeze_start'), values.get('freeze_end'));
+      lit.take(values);
+      for (const [key, value] of values) latest.set(key, value);
     },
     told(whole: boolean): QcVideo {
       const { end } = covered;
-      return { stream: index, ...covered.told(declared, whole), black: black.told(end), freeze: freeze.told(end) };
+      return {
+        stream: index,
+        ...covered.told(declared, whole),
+        black: black.told(end),
+        freeze: freeze.told(end),
+        scan: scanOf(latest, fields ?? null),
+        bars: size ? lit.barsOf(size) : null,
+      };
     },
   };
 }
@@ -96,7 +148,42 @@ function videoFacts({ index, declared }: QcStream, thresholds: Thresholds) {
 const finite = (value: number | undefined): number | null =>
   value !== undefined && Number.isFinite(value) ? rounded(value) : null;
 
-function audioFacts({ index, declared }: QcStream, thresholds: Thresholds) {
+/** Two channels that differ by less are the same: a coder keeps no more. */
+const SAME_PHASE = 0.999;
+/** In LUFS: what is quieter has no phase. */
+const HEARD_LUFS = -60;
+
+class Phase {
+  readonly #opposite: Passages;
+  #frames = 0;
+  #sum = 0;
+  #least = 1;
+
+  constructor(shortest: number) {
+    this.#opposite = new Passages(shortest);
+  }
+
+  take(values: Values): void {
+    this.#opposite.take(values.get('out_of_phase_start'), values.get('out_of_phase_end'));
+    const phase = values.get('phase');
+    if (phase === undefined || !((values.get('momentary') ?? NOTHING_LUFS) > HEARD_LUFS)) return;
+    this.#frames += 1;
+    this.#sum += phase;
+    this.#least = Math.min(this.#least, phase);
+  }
+
+  told(end: number | undefined): QcAudio['phase'] {
+    const isHeard = this.#frames > 0;
+    return {
+      mean: isHeard ? rounded(this.#sum / this.#frames) : null,
+      mono: isHeard && this.#least >= SAME_PHASE,
+      out_of_phase: this.#opposite.told(end),
+    };
+  }
+}
+
+function audioFacts({ index, declared, channels }: QcStream, thresholds: Thresholds) {
+  const phase = channels === 2 ? new Phase(thresholds.phase_min) : undefined;
   const covered = new Covered();
   const silence = new Passages(thresholds.silence_min);
   /** Integrated loudness, range, peaks: the meter's latest values are of all that it heard. */
@@ -106,6 +193,7 @@ function audioFacts({ index, declared }: QcStream, thresholds: Thresholds) {
     covered,
     take(values: Values): void {
       silence.take(values.get('silence_start'), values.get('silence_end'));
+      phase?.take(values);
       for (const [key, value] of values) latest.set(key, value);
       const short = values.get('short_term');
       if (short !== undefined && covered.since >= SHORT_TERM_S - 0.05)
@@ -130,6 +218,8 @@ function audioFacts({ index, declared }: QcStream, thresholds: Thresholds) {
         sample_peak: peak,
         flat_factor: flat,
         clipping: peak !== null && peak >= CLIPPED_DBFS && flat !== null && flat > 0,
+        dc_offset: finite(latest.get('dc_offset')),
+        phase: phase?.told(covered.end) ?? null,
       };
     },
   };

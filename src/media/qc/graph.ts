@@ -1,18 +1,35 @@
 /** The filter graph of the content checks: one decode of each stream, whose printers write to one pipe in turn. */
 import { MOST_AUDIO } from './limits.ts';
-import type { NotChecked, QcReport } from './schema.ts';
+import type { Fields, NotChecked, QcReport } from './schema.ts';
 
 export interface QcStream {
   index: number;
   type: 'video' | 'audio';
   /** As the container or the stream declares it, in seconds; null: not declared. */
   declared: number | null;
+  /** Of pictures: width, height, and bits of a sample. */
+  size?: readonly [width: number, height: number, bits: number];
+  /** Of pictures, as declared. */
+  fields?: Fields;
+  /** Of sound. */
+  channels?: number;
 }
 
 export type Thresholds = QcReport['thresholds'];
 
 /** The part of a picture's pixels that must be black. */
 const BLACK_PICTURE = 0.98;
+
+/** The lightest black of the edges, of 256: black is 16 in most video, and noise is in it. */
+const DARKEST_LIT = 24;
+
+/** What the counts of fields are not needed for is not printed: a line for each picture. */
+const FIELD_KEYS = [
+  ...['current_frame', 'neither', 'top', 'bottom'].map((key) => `repeated.${key}`),
+  ...['current_frame', 'tff', 'bff', 'progressive', 'undetermined'].map((key) => `single.${key}`),
+  'multiple.current_frame',
+  'multiple.undetermined',
+];
 
 /** Says which stream a frame is of, and makes every frame print. */
 export const STREAM_KEY = 'qc';
@@ -24,19 +41,24 @@ const printed = (kind: 'metadata' | 'ametadata', index: number): string[] => [
 ];
 
 /** What decoders found in the file (a PNG's texts) is dropped first: its lines would look like those of the checks. */
-const videoChain = (index: number, asked: Thresholds): string[] => [
+const videoChain = ({ index, size = [0, 0, 8] }: QcStream, asked: Thresholds): string[] => [
   'metadata=mode=delete',
+  'idet',
+  ...FIELD_KEYS.map((key) => `metadata=mode=delete:key=lavfi.idet.${key}`),
+  `bbox=min_val=${DARKEST_LIT * 2 ** (size[2] - 8)}`,
   `blackdetect=d=${asked.black_min}:pic_th=${BLACK_PICTURE}:pix_th=${asked.black_pixel}`,
   `freezedetect=n=${asked.freeze_noise}dB:d=${asked.freeze_min}`,
   ...printed('metadata', index),
 ];
 
 /** The loudness meter makes frames of 100 ms, so it stands first. */
-const audioChain = (index: number, asked: Thresholds): string[] => [
+const audioChain = ({ index, channels }: QcStream, asked: Thresholds): string[] => [
   'ametadata=mode=delete',
   'ebur128=metadata=1:peak=true',
   `silencedetect=n=${asked.silence_noise}dB:d=${asked.silence_min}`,
-  'astats=metadata=1:measure_perchannel=none:measure_overall=Peak_level+Flat_factor',
+  'astats=metadata=1:measure_perchannel=none:measure_overall=Peak_level+Flat_factor+DC_offset',
+  // It would make two channels of any other number.
+  ...(channels === 2 ? [`aphasemeter=video=0:phasing=1:duration=${asked.phase_min}`] : []),
   ...printed('ametadata', index),
 ];
 
@@ -50,9 +72,9 @@ export function graphOf(streams: readonly QcStream[], asked: Thresholds) {
   const [video, audio] = (['video', 'audio'] as const).map((kind) => streams.filter(({ type }) => type === kind));
   const checked = [...video!.slice(0, 1), ...audio!.slice(0, MOST_AUDIO)];
   const label = (index: number): string => `[qc${index}]`;
-  const chains = checked.map(({ index, type }) => {
-    const filters = (type === 'video' ? videoChain : audioChain)(index, asked);
-    return `[0:${index}]${filters.join(',')}${label(index)}`;
+  const chains = checked.map((stream) => {
+    const filters = (stream.type === 'video' ? videoChain : audioChain)(stream, asked);
+    return `[0:${stream.index}]${filters.join(',')}${label(stream.index)}`;
   });
   return {
     filter: chains.join(';'),

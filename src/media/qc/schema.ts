@@ -27,16 +27,47 @@ const STREAM = {
   }),
 };
 
+export const FIELDS = ['progressive', 'top first', 'bottom first'] as const;
+export type Fields = (typeof FIELDS)[number];
+
+const fieldsOrNull = (description: string) => Type.Unsafe<Fields | null>({ enum: [...FIELDS, null], description });
+
+const Scan = described('QcScan', 'Whether the pictures are made of two fields each, as they look and as declared.', {
+  progressive: count('Pictures that look progressive.'),
+  top_first: count('Pictures that look interlaced, the upper field first.'),
+  bottom_first: count('Pictures that look interlaced, the lower field first.'),
+  looks: fieldsOrNull('What nearly all of them look like; null: too few show it, or they differ.'),
+  declared: fieldsOrNull('As the stream declares it; null if it does not.'),
+  differs: Type.Boolean({ description: 'Both are known, and they differ.' }),
+});
+
+const Bars = described('QcBars', 'Pixels at each edge that are dark in every picture, as stored.', {
+  left: count('Columns.'),
+  right: count('Columns.'),
+  top: count('Rows.'),
+  bottom: count('Rows.'),
+});
+
 const Video = described('QcVideo', 'What the pictures of a stream are like.', {
   ...STREAM,
   black: Events,
   freeze: Events,
+  scan: Scan,
+  bars: Type.Unsafe<Static<typeof Bars> | null>({
+    ...Type.Union([Bars, Type.Null()]),
+    description: 'Null: no picture was lit, or its size is not known.',
+  }),
 });
 const Loudness = described('QcLoudness', 'Loudness by EBU R128. Null: nothing was loud or long enough to measure.', {
   integrated: numberOrNull('Integrated loudness in LUFS.'),
   range: numberOrNull('Loudness range in LU.'),
   short_term_max: numberOrNull('The largest short-term loudness (3 s) in LUFS.'),
   true_peak: numberOrNull('The largest true peak of all channels in dBTP.'),
+});
+const Phase = described('QcPhase', 'The two channels of a stream beside each other, where something is heard.', {
+  mean: numberOrNull('From 1 (the same) by 0 (nothing in common) to -1 (opposite); null if nothing is heard.'),
+  mono: Type.Boolean({ description: 'Both channels are the same throughout.' }),
+  out_of_phase: Events,
 });
 const Audio = described('QcAudio', 'What the sound of a stream is like.', {
   ...STREAM,
@@ -45,6 +76,11 @@ const Audio = described('QcAudio', 'What the sound of a stream is like.', {
   sample_peak: numberOrNull('The largest sample in dBFS; null if all are zero.'),
   flat_factor: numberOrNull('How flat the signal is at its peaks. Above 0, it may be clipped.'),
   clipping: Type.Boolean({ description: 'The largest sample is at -0.1 dBFS or above, and the signal is flat there.' }),
+  dc_offset: numberOrNull('The largest mean of a channel, as a part of full scale.'),
+  phase: Type.Unsafe<Static<typeof Phase> | null>({
+    ...Type.Union([Phase, Type.Null()]),
+    description: 'Null: the stream has not two channels.',
+  }),
 });
 
 const NotChecked = titled('QcNotChecked', {
@@ -66,6 +102,7 @@ export const QcReportSchema = described('QcReport', 'What the pictures and the s
     freeze_noise: Type.Number({ description: 'Largest difference between frozen pictures in dB.' }),
     silence_min: Type.Number({ description: 'Shortest silence in seconds.' }),
     silence_noise: Type.Number({ description: 'Highest level of silence in dBFS.' }),
+    phase_min: Type.Number({ description: 'Shortest passage out of phase in seconds.' }),
   }),
   unread_lines: count('Printed lines that could not be read.'),
   not_checked: Type.Array(NotChecked, { description: 'Streams that were not checked.' }),
@@ -75,3 +112,5 @@ export type QcReport = Static<typeof QcReportSchema>;
 export type QcEvents = Static<typeof Events>;
 export type QcVideo = Static<typeof Video>;
 export type QcAudio = Static<typeof Audio>;
+export type QcBars = Static<typeof Bars>;
+export type QcScan = Static<typeof Scan>;

@@ -14,7 +14,10 @@ export const passagesIn = ({ video, audio }: QcReport): Passages[] =>
       { noun: 'black passage', stream, ...black },
       { noun: 'freeze', stream, ...freeze },
     ]),
-    ...audio.map(({ stream, silence }) => ({ noun: 'silence', stream, ...silence })),
+    ...audio.flatMap(({ stream, silence, phase }) => [
+      { noun: 'silence', stream, ...silence },
+      ...(phase ? [{ noun: 'passage out of phase', stream, ...phase.out_of_phase }] : []),
+    ]),
   ].filter(({ count }) => count > 0);
 
 /** What has no time. */
@@ -22,6 +25,9 @@ export const remarksIn = ({ video, audio }: QcReport): string[] => [
   ...audio
     .filter(({ clipping }) => clipping)
     .map(({ stream, sample_peak: peak }) => `stream ${stream} is clipped: it peaks at ${levelWords(peak, 'dBFS')}`),
+  ...video
+    .filter(({ scan }) => scan.differs)
+    .map(({ stream, scan }) => `stream ${stream} looks ${scan.looks}, and is declared ${scan.declared}`),
   ...[...video, ...audio]
     .filter(({ duration_differs: differs }) => differs)
     .map(

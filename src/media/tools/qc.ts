@@ -8,7 +8,7 @@ import type { InFile, InImage, Program } from './tool.ts';
 
 /** Beside the reader of the source: more would slow the other runners of a node. */
 const THREADS = '2';
-const SAMPLE: readonly QcStream[] = [{ index: 0, type: 'audio', declared: 0.1 }];
+const SAMPLE: readonly QcStream[] = [{ index: 0, type: 'audio', declared: 0.1, channels: 2 }];
 
 /** As `[png @ 0x55d5c8a0] [IMGUTILS @ 0x7ffc8a0] `: each address is another one each time. */
 const LOGGERS = /^(?:\[[^\]]* @ 0x[0-9a-f]+\]\s*)+/;
@@ -26,7 +26,7 @@ export const qc: InFile<InImage<Program<'qc'>>> = {
   args(options, address, { streams = [] } = { wallMs: 0 }) {
     const { filter, maps } = graphOf(streams, thresholdsOf(options));
     if (maps.length === 0) throw new OptionError('qc', 'has no streams to decode: it runs after ffprobe');
-    const reading = ['-protocol_whitelist', PROTOCOLS, '-threads', THREADS, '-i', address];
+    const reading = ['-protocol_whitelist', PROTOCOLS, '-threads', THREADS, '-noautorotate', '-i', address];
     const checking = ['-filter_complex', filter, ...maps.flatMap((label) => ['-map', label])];
     return ['-hide_banner', '-loglevel', 'error', '-nostdin', ...reading, ...checking, '-f', 'null', '-'];
   },

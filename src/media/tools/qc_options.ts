@@ -32,6 +32,7 @@ export const QC_OPTIONS: readonly OptionSpec[] = [
   level('freeze_noise', 'Largest difference between frozen pictures in dB.'),
   shortest('silence_min', 'silence'),
   level('silence_noise', 'Highest level of silence in dBFS. All channels have to be silent.'),
+  shortest('phase_min', 'passage in which two channels are opposite'),
 ];
 
 /** Throws an OptionError. */

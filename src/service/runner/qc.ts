@@ -5,6 +5,7 @@ import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
 import { withoutResult } from '../../platform/bus/messages.ts';
 import { qcGatherer } from '../../media/qc/gather.ts';
 import { graphOf, type QcStream } from '../../media/qc/graph.ts';
+import type { Fields } from '../../media/qc/schema.ts';
 import { ffprobe } from '../../media/tools/ffprobe.ts';
 import { thresholdsOf } from '../../media/tools/qc_options.ts';
 import { printedStreams, readingOptions } from './report.ts';
@@ -26,16 +27,35 @@ const secondsIn = (value: unknown): number | null => {
   return Number.isFinite(seconds) && seconds >= 0 && seconds < 1e9 ? seconds : null;
 };
 
+/** By the second letter of ffprobe's field order: how the fields are shown. */
+const FIELDS: Readonly<Record<string, Fields>> = {
+  progressive: 'progressive',
+  tt: 'top first',
+  bt: 'top first',
+  bb: 'bottom first',
+  tb: 'bottom first',
+};
+const DEEP = /p(9|1[0-6])(?:le|be)$/;
+
+function pictureOf(stream: Readonly<Record<string, unknown>>): Pick<QcStream, 'size' | 'fields'> {
+  const { width, height, pix_fmt: format, field_order: order } = stream;
+  const fields = typeof order === 'string' && Object.hasOwn(FIELDS, order) ? FIELDS[order] : undefined;
+  const bits = Number(DEEP.exec(String(format))?.[1] ?? 8);
+  const isSized = Number.isSafeInteger(width) && Number.isSafeInteger(height);
+  return { ...(isSized ? { size: [Number(width), Number(height), bits] } : {}), ...(fields ? { fields } : {}) };
+}
+
 /** Undefined: it printed no streams. A cover is no film. */
 function streamsIn(result: RawToolResult | undefined): QcStream[] | undefined {
   const printed = printedStreams(result);
   if (!printed) return undefined;
   const whole = isObject(printed.format) ? secondsIn(printed.format['duration']) : null;
   return printed.streams.flatMap((stream): QcStream[] => {
-    const { index, codec_type: type, disposition, duration } = stream;
+    const { index, codec_type: type, disposition, duration, channels } = stream;
     if ((type !== 'video' && type !== 'audio') || !Number.isSafeInteger(index) || Number(index) < 0) return [];
     if (isObject(disposition) && disposition['attached_pic'] === 1) return [];
-    return [{ index: Number(index), type, declared: secondsIn(duration) ?? whole }];
+    const more = type === 'video' ? pictureOf(stream) : { channels: Number(channels) };
+    return [{ index: Number(index), type, declared: secondsIn(duration) ?? whole, ...more }];
   });
 }
 

@@ -174,6 +174,7 @@ describe('content checks', function () {
       'freeze_noise',
       'silence_min',
       'silence_noise',
+      'phase_min',
     ]);
     const { description: _, ...noise } = properties.silence_noise;
     assert.deepEqual(noise, { type: 'number', minimum: -120, maximum: 0, default: -60 });

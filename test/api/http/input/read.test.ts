@@ -45,6 +45,7 @@ describe('fields of a probe request', () => {
         freeze_noise: -60,
         silence_min: 2,
         silence_noise: -60,
+        phase_min: 2,
       },
       timeline: { enabled: false },
     });
