@@ -832,6 +832,22 @@ export interface QcEvents {
   more: number;
 }
 
+export interface QcScan {
+  progressive: number;
+  top_first: number;
+  bottom_first: number;
+  looks: 'progressive' | 'top first' | 'bottom first' | null;
+  declared: 'progressive' | 'top first' | 'bottom first' | null;
+  differs: boolean;
+}
+
+export interface QcBars {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
 export interface QcVideo {
   stream: number;
   decoded: number | null;
@@ -839,6 +855,8 @@ export interface QcVideo {
   duration_differs: boolean;
   black: QcEvents;
   freeze: QcEvents;
+  scan: QcScan;
+  bars: QcBars | null;
 }
 
 export interface QcLoudness {
@@ -846,6 +864,12 @@ export interface QcLoudness {
   range: number | null;
   short_term_max: number | null;
   true_peak: number | null;
+}
+
+export interface QcPhase {
+  mean: number | null;
+  mono: boolean;
+  out_of_phase: QcEvents;
 }
 
 export interface QcAudio {
@@ -858,6 +882,8 @@ export interface QcAudio {
   sample_peak: number | null;
   flat_factor: number | null;
   clipping: boolean;
+  dc_offset: number | null;
+  phase: QcPhase | null;
 }
 
 export interface QcThresholds {
@@ -867,6 +893,7 @@ export interface QcThresholds {
   freeze_noise: number;
   silence_min: number;
   silence_noise: number;
+  phase_min: number;
 }
 
 export interface QcNotChecked {
@@ -2033,6 +2060,7 @@ export interface Calls {
         freeze_noise?: number;
         silence_min?: number;
         silence_noise?: number;
+        phase_min?: number;
       };
     };
     answer: 
@@ -2241,6 +2269,7 @@ export interface Calls {
           freeze_noise?: number;
           silence_min?: number;
           silence_noise?: number;
+          phase_min?: number;
         };
         policy?: string | null;
       };
