@@ -23,7 +23,7 @@ import { ensureSecondNetwork, removeSecond } from './second_node.ts';
 import type { Settings } from './settings.ts';
 import { Snapshot, takeSnapshot } from './snapshot.ts';
 import { readState } from './state_file.ts';
-import { ensureVolumes } from './volumes.ts';
+import { APPLY, ensureVolumes } from './volumes.ts';
 
 const layout = NODE;
 export const snapshotFile = join(layout.stateDir, 'before.json');
@@ -135,8 +135,7 @@ async function nodeReady(built: Built, name: string): Promise<void> {
 
 async function startDns(built: Built, settings: Settings, image: string): Promise<void> {
   const items = dnsManifests(settings, image, nameServers(hostResolvConf()));
-  const args = ['apply', '--server-side', '--force-conflicts', '--field-manager=probeyard-node', '-f', '-'];
-  await kubectl(built, args, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  await kubectl(built, APPLY, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
   // After a reboot the API server still has the state from before. Query the name service, then look at its pods.
   const names = new Resolver({ timeout: 1_000, tries: 1 });
   names.setServers([settings.dnsAddress]);

@@ -6,6 +6,10 @@ import { NODE, NODE_NAME } from './layout.ts';
 const COUNT = 16;
 const CLASS = 'probeyard-node';
 
+/** The API server validates. kubectl would wait half a minute for its OpenAPI first, which a slow machine cannot make. */
+export const APPLY: readonly string[] =
+  'apply --server-side --force-conflicts --field-manager=probeyard-node --validate=false -f -'.split(' ');
+
 /** The folder of a volume. */
 function volumeFolder(index: number): string {
   return join(NODE.stateDir, 'volumes', `volume-${index}`);
@@ -29,10 +33,7 @@ export async function ensureVolumes(
   for (const index of missing) await emptyFolder(volumeFolder(index));
   if (missing.length === 0) return;
   const items = [storageClass(), ...missing.map(volume)];
-  await kubectl(
-    ['apply', '--server-side', '--force-conflicts', '--field-manager=probeyard-node', '-f', '-'],
-    JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
-  );
+  await kubectl(APPLY, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 }
 
 function storageClass(): unknown {
