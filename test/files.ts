@@ -1,10 +1,11 @@
 /** Runs test files in several processes at once (test/part.ts): each takes the next file when it is done with one. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { withMediaPrograms } from './media_programs.ts';
 import { RUN_FOLDER } from './once_per_run.ts';
+import { SERVERS_FOLDER } from './server_process.ts';
 import { type Counts, END_OF_FILE, type Order, type Report } from './test_messages.ts';
 import type { Wait } from './waits.ts';
 
@@ -55,7 +56,7 @@ export async function runFiles(
   const all: Counts[] = [];
   const spent: Spent[] = [];
   const running = new Map<ChildProcess, string>();
-  const folder = mkdtempSync(join(tmpdir(), 'probeyard-run-'));
+  const folder = mkdtempSync(join(SERVERS_FOLDER, 'probeyard-run-'));
   const isLive = processes === 1;
   const shared = beside(folder);
   const timer = setTimeout(() => {

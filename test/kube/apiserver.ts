@@ -26,6 +26,7 @@ import { freePort } from '../free_port.ts';
 import { RUN_FOLDER } from '../once_per_run.ts';
 import { PATIENCE } from '../patience.ts';
 import { pauseProcess, signalAll } from '../processes.ts';
+import { SERVERS_FOLDER } from '../server_process.ts';
 import { until as eventually } from '../until.ts';
 
 export interface TestApiServer {
@@ -164,7 +165,7 @@ export function binary(name: string): string {
 }
 
 async function startOwn(fsync: boolean, run?: string): Promise<TestApiServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'probeyard-api-'));
+  const folder = mkdtempSync(join(fsync ? tmpdir() : SERVERS_FOLDER, 'probeyard-api-'));
   const [etcdPort, peerPort, port] = await Promise.all([freePort(run), freePort(run), freePort(run)]);
   const etcdUrl = `http://127.0.0.1:${etcdPort}`;
   const peerUrl = `http://127.0.0.1:${peerPort}`;
