@@ -14,7 +14,7 @@ describe('a waiting request', function () {
   this.timeout(60_000);
   let api: ApiFixture;
   before(async () => {
-    api = await startApi({ graceMs: 300 }, { relay: true });
+    api = await startApi({ graceMs: 300 }, { relay: true, store: { alone: true } });
   });
   after(() => api.stop());
 

@@ -20,12 +20,11 @@ import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import type { ProbeTool } from '../../src/platform/kube/probe_tool.ts';
 import type { ToolName } from '../../src/media/tools/table.ts';
 import type { CloseInput } from '../../src/platform/store/records.ts';
-import type { StoreSettings } from '../../src/platform/store/store.ts';
 import { timeOf } from '../../src/platform/store/uuid.ts';
 import { testApiServer } from '../kube/apiserver.ts';
 import { startRelay, type Relay } from '../kube/relay.ts';
 import { startNats, type NatsServer } from '../servers.ts';
-import { ADMIN, sha256, startStore, type StoreFixture } from '../store/fixture.ts';
+import { ADMIN, sha256, startStore, type FixtureSettings, type StoreFixture } from '../store/fixture.ts';
 import { until } from '../until.ts';
 import { watched } from './described.ts';
 import { headOf, packText, type TextBody, type TextToolResult } from '../result/text_body.ts';
@@ -195,7 +194,7 @@ export async function startApi(
     webhooks?: Connections['webhooks'];
     tracing?: Connections['tracing'];
     uploads?: Connections['uploads'];
-    store?: Partial<StoreSettings>;
+    store?: FixtureSettings;
   } = {},
 ): Promise<ApiFixture> {
   // A control plane of its own: on an installed cluster, only the product's service account may create these jobs.

@@ -16,7 +16,10 @@ describe('API: Postgres is away', function () {
   let receiver: Receiver;
   before(async () => {
     [api, receiver] = await Promise.all([
-      startApi({ allowWebhooks: [{ cidr: '127.0.0.1/32' }] }, { store: { retryMs: RETRY_MS, heldMs: HELD_MS } }),
+      startApi(
+        { allowWebhooks: [{ cidr: '127.0.0.1/32' }] },
+        { store: { alone: true, retryMs: RETRY_MS, heldMs: HELD_MS } },
+      ),
       startReceiver(),
     ]);
   });

@@ -24,7 +24,7 @@ export async function startRoleServers(): Promise<RoleServers> {
   const user = createUser();
   const apiServer = await testApiServer({ own: true });
   const [stored, nats, namespace] = await Promise.all([
-    startStore(),
+    startStore({ alone: true }),
     startNats({ conf: `authorization { users: [ { nkey: "${user.getPublicKey()}" } ] }` }),
     apiServer.namespace('role'),
   ]);

@@ -48,7 +48,7 @@ describe('backup: the drill', function () {
   const boxKeysOf = (from: Keys) => ({ boxKeys: () => JSON.parse(from.box!['box.jwks']!) as never });
 
   before(async () => {
-    fixture = await startStore();
+    fixture = await startStore({ alone: true });
     keys = await newKeys();
     users = (
       await fixture.sql<{ id: string }>(

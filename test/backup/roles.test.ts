@@ -46,7 +46,7 @@ describe('roles of backups', function () {
   let env: Record<string, string>;
 
   before(async () => {
-    fixture = await startStore();
+    fixture = await startStore({ alone: true });
     keys = await newKeys();
     for (const [kind, files] of Object.entries(keys)) {
       mkdirSync(join(at('keys'), kind), { recursive: true });

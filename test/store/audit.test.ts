@@ -22,7 +22,7 @@ describe('store: the audit log', function () {
     fixture = await startStore();
   });
   after(() => fixture.close());
-  beforeEach(() => fixture.sql(`set probeyard.forgets_audit = 'yes'; delete from audit`));
+  beforeEach(() => fixture.sql(`set local probeyard.forgets_audit = 'yes'; delete from audit`));
 
   /** Of one millisecond each: the order of two of the same is by chance. */
   let at = Date.now();

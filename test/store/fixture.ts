@@ -11,6 +11,7 @@ import { bootstrapAdmin } from '../../src/platform/store/admin.ts';
 import { migrate } from '../../src/platform/store/migrate.ts';
 import type { CloseInput, OpenInput } from '../../src/platform/store/records.ts';
 import { openStore, type Store, type StoreSettings } from '../../src/platform/store/store.ts';
+import { atEnd } from '../at_end.ts';
 import { oncePerRun } from '../once_per_run.ts';
 import { type PostgresServer, startPostgres } from '../servers.ts';
 
@@ -37,10 +38,63 @@ async function migrated(folder: string): Promise<void> {
   writeFileSync(join(folder, 'admin.json'), JSON.stringify(admin));
 }
 
-export async function startStore(settings: Partial<StoreSettings> = {}): Promise<StoreFixture> {
-  const folder = await oncePerRun('migrated', migrated);
-  const admin = JSON.parse(readFileSync(join(folder, 'admin.json'), 'utf8')) as StoreFixture['admin'];
-  const server = await startPostgres({ kept: join(folder, 'data') });
+/** The migrated server that the databases of a process share, but for those of tests that stop it. */
+let shared: Promise<PostgresServer> | undefined;
+let databases = 0;
+
+const dataFolder = (): Promise<string> => oncePerRun('migrated', migrated);
+const startMigrated = async (): Promise<PostgresServer> => startPostgres({ kept: join(await dataFolder(), 'data') });
+
+atEnd(async () => {
+  const started = await shared;
+  shared = undefined;
+  await started?.stop();
+});
+
+async function asSuperuser({ url }: { url: string }, ...statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url.replace(/\w+$/, 'template1') });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+export interface FixtureSettings extends Partial<StoreSettings> {
+  /** On a server of its own, for tests that stop it, or change what all of its databases share. */
+  alone?: boolean;
+}
+
+const refuse = (): never => {
+  throw new Error('a test that stops PostgreSQL starts it by startStore({ alone: true })');
+};
+
+/** A database of its own in the shared server: a fifth of the CPU of another server. */
+async function startDatabase(): Promise<PostgresServer> {
+  const server = await (shared ??= startMigrated());
+  const name = `test_${++databases}`;
+  await asSuperuser(
+    server,
+    `create database ${name} template postgres strategy file_copy owner py_owner`,
+    ownerOf(name),
+  );
+  return {
+    url: server.url.replace(/\w+$/, name),
+    port: server.port,
+    stop: () => asSuperuser(server, `drop database ${name} with (force)`),
+    restart: refuse,
+    down: refuse,
+    kill: refuse,
+    freeze: refuse,
+    resume: refuse,
+    keep: refuse,
+  };
+}
+
+export async function startStore({ alone = false, ...settings }: FixtureSettings = {}): Promise<StoreFixture> {
+  const admin = JSON.parse(readFileSync(join(await dataFolder(), 'admin.json'), 'utf8')) as StoreFixture['admin'];
+  const server = await (alone ? startMigrated() : startDatabase());
   const urls = {
     owner: urlAs(server, 'py_owner'),
     api: urlAs(server, 'py_api'),
@@ -51,28 +105,26 @@ export async function startStore(settings: Partial<StoreSettings> = {}): Promise
     openStore({ url: urls.controller, ...settings }),
   ]);
   const store = byRole(...stores);
+  const pool = new pg.Pool({ connectionString: server.url });
+  // A connection that the server ends is replaced by the next query.
+  pool.on('error', () => {});
   return {
     server,
     store,
     urls,
     admin,
-    async sql<T>(text: string, values: unknown[] = []) {
-      const client = new pg.Client({ connectionString: server.url });
-      await client.connect();
-      try {
-        return (await client.query(text, values)).rows as T[];
-      } finally {
-        await client.end();
-      }
-    },
+    sql: async <T>(text: string, values: unknown[] = []) => (await pool.query(text, values)).rows as T[],
     async close() {
-      await Promise.all(stores.map((one) => one.close()));
+      await Promise.all([...stores.map((one) => one.close()), pool.end()]);
       await server.stop();
     },
   };
 }
 
 const urlAs = (server: PostgresServer, role: string): string => server.url.replace('//probeyard@', `//${role}@`);
+
+/** A table that a test creates belongs to the owner. */
+const ownerOf = (database: string): string => `alter role probeyard in database ${database} set role py_owner`;
 
 async function makeRoles(server: PostgresServer): Promise<void> {
   const client = new pg.Client({ connectionString: server.url });
@@ -81,8 +133,7 @@ async function makeRoles(server: PostgresServer): Promise<void> {
   await client.query('alter database postgres owner to py_owner');
   // For tests that terminate a session of the product.
   await client.query('grant pg_signal_backend, pg_monitor to py_owner');
-  // A table that a test creates belongs to the owner.
-  await client.query('alter role probeyard in database postgres set role py_owner');
+  await client.query(ownerOf('postgres'));
   await client.end();
 }
 

@@ -21,7 +21,7 @@ describe('store: behind PgBouncer in transaction mode', function () {
       console.log(`      skipped, because apt cannot fetch pgbouncer: ${(error as Error).message.split('\n')[0]}`);
       this.skip();
     }
-    fixture = await startStore();
+    fixture = await startStore({ alone: true });
     bouncer = await startPgbouncer(fixture.server.port);
     console.log(`      PgBouncer ${bouncer.version}`);
   });

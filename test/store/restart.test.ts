@@ -11,7 +11,7 @@ describe('store: Postgres unavailable', function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
   before(async () => {
-    fixture = await startStore();
+    fixture = await startStore({ alone: true });
   });
   after(() => fixture.close());
 

@@ -37,7 +37,7 @@ describe('store: figures equal a recount of the requests', function () {
   let client: pg.Client;
 
   before(async () => {
-    fixture = await startStore();
+    fixture = await startStore({ alone: true });
     store = fixture.store;
     // A session of the controllers' role, as their other replica has: the session of a superuser could not be
     // terminated.

@@ -295,7 +295,7 @@ describe('store: notices of changed tokens', function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
   before(async () => {
-    fixture = await startStore();
+    fixture = await startStore({ alone: true });
   });
   after(() => fixture.close());
 

@@ -26,7 +26,7 @@ describe('delivering webhooks', function () {
   let receiver: Receiver;
   const running = new Set<Delivery>();
   before(async () => {
-    [fixture, receiver] = await Promise.all([startStore({ retryMs: 5_000 }), startReceiver()]);
+    [fixture, receiver] = await Promise.all([startStore({ alone: true, retryMs: 5_000 }), startReceiver()]);
     await fixture.sql('update tokens set webhook_secret = $1', [SECRET]);
   });
   after(async () => {
