@@ -45,6 +45,7 @@ export const SLOW_ALONE: Part = [
     'test/c2pa/{changed,fuzz,hostile}.test.ts',
     'test/{compare,policy,report}/fuzz.test.ts',
   ],
+  ['the signals of a standard, each decoded and measured by a real program (11)', 'test/runner/qc_signals.test.ts'],
   ['memory at its limit (38)', 'test/api/memory_peak.test.ts', 'test/runner/compare_memory.test.ts'],
   [
     'servers in threes, roles as processes, images as they start (58)',

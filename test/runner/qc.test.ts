@@ -1,22 +1,12 @@
 /** Content checks in a real agent: from scripts that print what the graph does, and from the image's own program. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { unpack } from '../../images/archive.ts';
-import { cachedTools } from '../../images/cached.ts';
-import type { QcReport } from '../../src/media/qc/schema.ts';
 import { type AssignedTool, type Cancel, SUBJECT } from '../../src/platform/bus/messages.ts';
 import { blackAvi, madeAvi, toneWav, tracksAvi } from '../qc/media.ts';
-import { EBU_CASES, signalWav } from '../qc/signals.ts';
-import type { TextBody } from '../result/text_body.ts';
 import { until } from '../until.ts';
-import { Rig } from './agent_rig.ts';
 import { processesWith } from './found.ts';
-
-const built = (await cachedTools()).filter(
-  ({ entry, image }) => image !== undefined && ['7.1'].includes(entry.version),
-);
-const imageOf = (tool: string) => built.find(({ entry }) => entry.tool === tool);
+import { QcRig, resultIn, told } from './qc_rig.ts';
 
 const FILM =
   '{"streams":[{"index":0,"codec_type":"video","duration":"5.0"},{"index":1,"codec_type":"audio"},' +
@@ -26,29 +16,16 @@ const BLOCKS = LINES.map((line) => `echo '${line}'`).join('; ');
 
 describe('content checks in an agent', function () {
   this.timeout(60_000);
-  const rig = new Rig();
-  let media = toneWav(1, 0.1);
+  const rig = new QcRig();
   before(async () => {
     await rig.start();
     await rig.newAgent();
   });
-  beforeEach(() => {
-    rig.serve = (request, response) => {
-      const [, from = '0', to = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
-      const part = media.subarray(Number(from), to === '' ? undefined : Number(to) + 1);
-      const head = { 'accept-ranges': 'bytes', 'content-length': part.length };
-      const range = `bytes ${from}-${Number(from) + part.length - 1}/${media.length}`;
-      if (request.headers.range === undefined) response.writeHead(200, head);
-      else response.writeHead(206, { ...head, 'content-range': range });
-      response.end(part);
-    };
-  });
+  beforeEach(() => rig.serveMedia());
   after(() => rig.stop());
 
   const reader = (json = FILM) => rig.script(`echo '${json}'`);
   const checks = (text: string): AssignedTool => rig.script(text, { name: 'qc' });
-  const resultIn = ({ tools }: TextBody) => tools.find(({ name }) => name === 'qc')!;
-  const told = (body: TextBody): QcReport => JSON.parse(resultIn(body).output ?? 'null') as QcReport;
 
   it('run after ffprobe, on its streams but the cover', async () => {
     const { body } = await rig.run(rig.go([checks(`echo "$*" >&2; ${BLOCKS}`), reader()]));
@@ -95,39 +72,16 @@ describe('content checks in an agent', function () {
   });
 
   describe('by the program of the image', () => {
-    const tools: AssignedTool[] = [];
     before(async function () {
-      const images = [imageOf('ffprobe'), imageOf('qc')];
-      if (images.some((found) => !found)) this.skip();
-      for (const found of images) {
-        const { entry, image } = found!;
-        const folder = join(rig.directory, 'images', entry.tool);
-        mkdirSync(folder, { recursive: true });
-        await unpack(image!.archive, folder);
-        const command = entry.command.map((part) => part.replaceAll('{root}', folder));
-        tools.push({ name: entry.tool, version: entry.version, timeoutMs: 60_000, options: {}, command });
-      }
+      if (!(await rig.unpackPrograms())) this.skip();
     });
-    const run = async (file: Buffer, options = {}): Promise<QcReport> => {
-      media = file;
-      const { body } = await rig.run(rig.go(tools.map((tool) => (tool.name === 'qc' ? { ...tool, options } : tool))));
-      assert.equal(resultIn(body).success, true, resultIn(body).error);
-      return told(body);
-    };
     const near = (actual: number | null, expected: number, by: number) =>
       assert.ok(actual !== null && Math.abs(actual - expected) <= by, `${actual}, expected ${expected}`);
-
-    for (const { name, signal, fact, is, within } of EBU_CASES)
-      it(`measure as EBU Tech ${name} asks: ${fact} ${is}`, async () => {
-        const [{ loudness } = assert.fail('no sound')] = (await run(signalWav(signal))).audio;
-        const value = loudness[fact];
-        assert.ok(value !== null && value >= is - within[0] && value <= is + within[1], `${value}`);
-      });
 
     // All that is said of one of these.
     for (const level of [-23, -33])
       it(`measure a stereo sine of ${level} dBFS`, async () => {
-        const { audio, video } = await run(toneWav(20, 10 ** (level / 20)));
+        const { audio, video } = await rig.check(toneWav(20, 10 ** (level / 20)));
         const { loudness, sample_peak: peak, silence, clipping, duration_differs: differs } = audio[0]!;
         near(loudness.integrated, level, 0.1);
         near(loudness.short_term_max, level, 0.1);
@@ -138,7 +92,7 @@ describe('content checks in an agent', function () {
       });
 
     it('find silence at its time', async () => {
-      const { audio } = await run(toneWav(9, 0.1, [3, 6]), { silence_min: '1' });
+      const { audio } = await rig.check(toneWav(9, 0.1, [3, 6]), { silence_min: '1' });
       const [found, ...more] = audio[0]!.silence.list;
       assert.equal(more.length, 0);
       near(found!.from, 3, 0.1);
@@ -146,13 +100,13 @@ describe('content checks in an agent', function () {
     });
 
     it('find clipping', async () => {
-      assert.equal((await run(toneWav(1, 2))).audio[0]!.clipping, true);
-      assert.equal((await run(toneWav(1, 0.9))).audio[0]!.clipping, false);
+      assert.equal((await rig.check(toneWav(1, 2))).audio[0]!.clipping, true);
+      assert.equal((await rig.check(toneWav(1, 0.9))).audio[0]!.clipping, false);
     });
 
     it('find black and freezes at their times', async () => {
       // Moving, black from 2 s to 5 s, moving, the same picture from 7 s on.
-      const { video, audio } = await run(
+      const { video, audio } = await rig.check(
         madeAvi(100, (at) => (at >= 20 && at < 50 ? 16 : at < 70 ? at * 2 + 40 : 200)),
       );
       assert.deepEqual(audio, []);
@@ -194,7 +148,7 @@ describe('content checks in an agent', function () {
       });
 
     it('check eight of nine audio streams, each on its own, and name the ninth', async () => {
-      const { audio, not_checked: left } = await run(tracksAvi(9, 4));
+      const { audio, not_checked: left } = await rig.check(tracksAvi(9, 4));
       assert.deepEqual(
         audio.map(({ stream }) => stream),
         [0, 1, 2, 3, 4, 5, 6, 7],
@@ -207,8 +161,8 @@ describe('content checks in an agent', function () {
     });
 
     it('say of a picture that is too large what is wrong with it', async () => {
-      media = blackAvi(16_384);
-      const { body } = await rig.run(rig.go(tools));
+      rig.media = blackAvi(16_384);
+      const { body } = await rig.run(rig.go(rig.programs));
       const { success, failure, error, output } = resultIn(body);
       assert.deepEqual(
         [success, failure, error, output],
@@ -217,7 +171,7 @@ describe('content checks in an agent', function () {
     });
 
     it('of the largest picture that is decoded stay within the memory of a tool', async () => {
-      const { video } = await run(blackAvi(16_000));
+      const { video } = await rig.check(blackAvi(16_000));
       assert.deepEqual([video[0]!.decoded, video[0]!.black.count], [0, 0]);
     });
 
@@ -238,7 +192,7 @@ describe('content checks in an agent', function () {
 
     it('of a stream without an end are cut at the time that is left, and say until when', async () => {
       serveEndless();
-      const { body } = await rig.run(rig.go(tools, { remainingMs: 9_000, assignment: { timeoutMs: 9_000 } }));
+      const { body } = await rig.run(rig.go(rig.programs, { remainingMs: 9_000, assignment: { timeoutMs: 9_000 } }));
       const { success, error } = resultIn(body);
       assert.equal(success, true, error);
       const { cut, until: reached, audio } = told(body);
@@ -251,7 +205,7 @@ describe('content checks in an agent', function () {
 
     it('that are cancelled end their decoder within a second', async () => {
       serveEndless();
-      const order = rig.go(tools, { remainingMs: 60_000, assignment: { timeoutMs: 60_000 } });
+      const order = rig.go(rig.programs, { remainingMs: 60_000, assignment: { timeoutMs: 60_000 } });
       assert.ok((await rig.say(SUBJECT.go, order)).ok);
       await until('the decoder runs', () => decoders().length > 0, 20_000);
       const begun = performance.now();
@@ -272,7 +226,7 @@ describe('content checks in an agent', function () {
         response.writeHead(200, { 'content-type': isSegment ? 'audio/mpeg' : 'application/vnd.apple.mpegurl' });
         response.end(isSegment ? segment : playlist);
       };
-      const { body } = await rig.run(rig.go(tools, { source: `${rig.originUrl}/main.m3u8` }));
+      const { body } = await rig.run(rig.go(rig.programs, { source: `${rig.originUrl}/main.m3u8` }));
       assert.equal(resultIn(body).success, true, resultIn(body).error);
       const { audio, video, cut } = told(body);
       assert.deepEqual([audio.length, video, cut], [1, [], undefined]);
