@@ -33,7 +33,7 @@ export async function startAgentProcess(rig: Rig): Promise<AgentProcess> {
   rig.launcher.close();
   writeFileSync(join(rig.directory, 'token'), 'any');
   const { program } = await buildAgent();
-  const agent = spawn(buildListener(), [String(SOURCE_SEND_BYTES), process.execPath, program], {
+  const agent = spawn(await buildListener(), [String(SOURCE_SEND_BYTES), process.execPath, program], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { PATH: '/usr/bin:/bin', NODE_OPTIONS: AGENT_NODE_OPTIONS, ...rig.environment() },
   });

@@ -66,8 +66,8 @@ interface Proxy {
   lines: AsyncIterator<string>;
 }
 
-function startOf(cert: string, checkout: string): Proxy {
-  const child = spawn(buildListener(), [String(SOURCE_SEND_BYTES), process.execPath, PROXY, cert, checkout], {
+async function startOf(cert: string, checkout: string): Promise<Proxy> {
+  const child = spawn(await buildListener(), [String(SOURCE_SEND_BYTES), process.execPath, PROXY, cert, checkout], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, NODE_OPTIONS: AGENT_NODE_OPTIONS },
   });
@@ -103,7 +103,7 @@ export class Bed {
   ): Promise<Bed> {
     const env = { ...process.env, BENCH_ONE_WAY_MS: String(oneWayMs), BENCH_MBIT: String(mbit) };
     const origin = fork(ORIGIN, [folder, cert, key], { env });
-    const proxies = checkouts.map((checkout) => startOf(cert, checkout));
+    const proxies = await Promise.all(checkouts.map((checkout) => startOf(cert, checkout)));
     await Promise.all([once(origin, 'message'), ...proxies.map(lineOf)]);
     return new Bed(origin, proxies);
   }

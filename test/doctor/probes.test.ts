@@ -234,7 +234,7 @@ describe('doctor: probes', function () {
   }
 
   it('the launcher says what it filters; without seccomp it does not', async () => {
-    const launcher = buildLauncher();
+    const launcher = await buildLauncher();
     assert.equal(await launcherWall(launcher, folder), 'watched');
     for (const [flags, wall] of [
       ['-DFLAG=SECCOMP_FILTER_FLAG_NEW_LISTENER', 'filtered'],

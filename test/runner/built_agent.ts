@@ -2,10 +2,10 @@
  * The agent in one file, and the programs that it starts, as the image runs them, bundled once per test run. Their
  * sources are those of the checkout.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AGENT_FILE, bundleAgent } from '../../images/agent_bundle.ts';
+import { oncePerRun } from '../once_per_run.ts';
 
 interface BuiltAgent {
   program: string;
@@ -13,13 +13,13 @@ interface BuiltAgent {
   inputs: ReadonlyMap<string, readonly string[]>;
 }
 
-let built: Promise<BuiltAgent> | undefined;
+const INPUTS = 'inputs.json';
 
-export const buildAgent = (): Promise<BuiltAgent> => (built ??= build());
-
-async function build(): Promise<BuiltAgent> {
-  const directory = mkdtempSync(join(tmpdir(), 'probeyard-agent-bundle-'));
-  process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
-  const inputs = await bundleAgent(directory, join(import.meta.dirname, '../../src'));
-  return { program: join(directory, AGENT_FILE), inputs };
+export async function buildAgent(): Promise<BuiltAgent> {
+  const folder = await oncePerRun('agent', async (made) => {
+    const inputs = await bundleAgent(made, join(import.meta.dirname, '../../src'));
+    writeFileSync(join(made, INPUTS), JSON.stringify([...inputs]));
+  });
+  const inputs = JSON.parse(readFileSync(join(folder, INPUTS), 'utf8')) as [string, string[]][];
+  return { program: join(folder, AGENT_FILE), inputs: new Map(inputs) };
 }

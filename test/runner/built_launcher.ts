@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Limits } from '../../src/service/runner/launcher_frames.ts';
+import { oncePerRun } from '../once_per_run.ts';
 import { until } from '../until.ts';
 
 /** Of the tools of most tests. */
@@ -22,24 +23,19 @@ export const LIMITS: Limits = {
 const DIRECTORY = join(import.meta.dirname, '../../images/probeyard');
 /** The flags of the image: its Dockerfile reads the same file. */
 const FLAGS = readFileSync(join(DIRECTORY, 'launcher/cflags'), 'utf8').trim().split(/\s+/);
-const binaries = new Map<string, string>();
 
-export const buildLauncher = (): string => build('launcher', ['launcher.c', 'wall.c']);
-export const buildListener = (): string => build('listener', ['listener.c']);
+export const buildLauncher = (): Promise<string> => build('launcher', ['launcher.c', 'wall.c']);
+export const buildListener = (): Promise<string> => build('listener', ['listener.c']);
 
-function build(name: string, files: readonly string[]): string {
-  const built = binaries.get(name);
-  if (built !== undefined) return built;
-  const directory = mkdtempSync(join(tmpdir(), `probeyard-${name}-bin-`));
-  chmodSync(directory, 0o755);
-  process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
-  const path = join(directory, name);
-  const sources = files.map((file) => join(DIRECTORY, name, file));
-  const made = spawnSync('cc', [...FLAGS, '-Wall', '-Wextra', '-Werror', ...sources, '-o', path], { encoding: 'utf8' });
-  if (made.error) throw new Error('no C compiler: apt-get install gcc libc6-dev', { cause: made.error });
-  if (made.status !== 0) throw new Error(made.stderr);
-  binaries.set(name, path);
-  return path;
+async function build(name: string, files: readonly string[]): Promise<string> {
+  const folder = await oncePerRun(`compiled-${name}`, async (made) => {
+    const sources = files.map((file) => join(DIRECTORY, name, file));
+    const args = [...FLAGS, '-Wall', '-Wextra', '-Werror', ...sources, '-o', join(made, name)];
+    const { error, status, stderr } = spawnSync('cc', args, { encoding: 'utf8' });
+    if (error) throw new Error('no C compiler: apt-get install gcc libc6-dev', { cause: error });
+    if (status !== 0) throw new Error(stderr);
+  });
+  return join(folder, name);
 }
 
 export interface LauncherProcess {
@@ -59,7 +55,7 @@ const isListening = (socket: string): boolean =>
     .some((line) => line.endsWith(` ${socket}`) && line.split(/\s+/)[3] === '00010000');
 
 export async function startLauncher(options: { init?: boolean; uid?: number } = {}): Promise<LauncherProcess> {
-  const path = buildLauncher();
+  const path = await buildLauncher();
   const directory = mkdtempSync(join(tmpdir(), 'probeyard-launcher-'));
   chmodSync(directory, 0o777);
   const tmp = join(directory, 'tmp');

@@ -4,8 +4,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildLauncher } from './built_launcher.ts';
 
+const LAUNCHER = await buildLauncher();
+
 const readelf = (...options: string[]): string =>
-  execFileSync('readelf', ['-W', ...options, buildLauncher()], {
+  execFileSync('readelf', ['-W', ...options, LAUNCHER], {
     encoding: 'utf8',
     env: { ...process.env, LC_ALL: 'C' },
   });

@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline';
 import { until } from '../until.ts';
 import { buildListener } from './built_launcher.ts';
 
+const LISTENER = await buildListener();
+
 /** Sends until the kernel takes no more, and prints how much it took. */
 const SENDER = `
 const turn = require('node:timers/promises').setImmediate;
@@ -26,7 +28,7 @@ server.listen(process.argv[1] === 'inherited' ? { fd } : { host: '127.0.0.1', po
   console.log(JSON.stringify(server.address())));`;
 
 async function takenBy(socket: 'inherited' | 'own'): Promise<{ taken: number; address: string }> {
-  const child = spawn(buildListener(), ['65536', process.execPath, '-e', SENDER, socket], {
+  const child = spawn(LISTENER, ['65536', process.execPath, '-e', SENDER, socket], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   try {
@@ -45,7 +47,7 @@ async function takenBy(socket: 'inherited' | 'own'): Promise<{ taken: number; ad
 }
 
 const run = (...args: string[]) => {
-  const { status, stderr } = spawnSync(buildListener(), args, { encoding: 'utf8' });
+  const { status, stderr } = spawnSync(LISTENER, args, { encoding: 'utf8' });
   return { status, stderr };
 };
 
@@ -64,12 +66,12 @@ describe('listener', function () {
   it('passes on no other descriptor, and says how it was started', () => {
     const script = 'ls -l /proc/self/fd | wc -l; echo "$PY_LISTENER $PY_SOURCE_BYTES $PY_SOURCE_FD"';
     // The shell inherits descriptors 3 to 5 of this process.
-    const { stdout } = spawnSync(buildListener(), ['65536', '/bin/sh', '-c', script], {
+    const { stdout } = spawnSync(LISTENER, ['65536', '/bin/sh', '-c', script], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 2, 2, 2, 2],
     });
     // Three and the socket, the folder that is listed, and the total.
-    assert.equal(stdout, `6\n${buildListener()} 65536 3\n`);
+    assert.equal(stdout, `6\n${LISTENER} 65536 3\n`);
   });
   it('says what it wants', () => {
     for (const args of [
@@ -91,7 +93,7 @@ describe('listener', function () {
 
   describe('as process 1', () => {
     const ALONE = ['--pid', '--fork', '--kill-child', '--mount-proc'];
-    const startOf = (script: string) => [...ALONE, buildListener(), '65536', '/bin/sh', '-c', script];
+    const startOf = (script: string) => [...ALONE, LISTENER, '65536', '/bin/sh', '-c', script];
 
     for (const signal of ['SIGTERM', 'SIGINT'] as const)
       it(`${signal} ends a program that has no handler yet`, async () => {
@@ -124,7 +126,7 @@ describe('listener', function () {
       assert.deepEqual({ status, stdout }, { status: 0, stdout: 'gone\n' });
     });
     it('says why it cannot start the program', () => {
-      const { status, stderr } = spawnSync('unshare', [...ALONE, buildListener(), '65536', '/none'], {
+      const { status, stderr } = spawnSync('unshare', [...ALONE, LISTENER, '65536', '/none'], {
         encoding: 'utf8',
       });
       assert.deepEqual({ status, stderr }, { status: 1, stderr: 'listener: /none: No such file or directory\n' });

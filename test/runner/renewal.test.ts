@@ -25,7 +25,7 @@ describe('agent: renewed in its pod', function () {
     writeFileSync(join(rig.directory, 'token'), 'any');
     rig.serve = (_request, response) => response.end('audio');
     const { program } = await buildAgent();
-    child = spawn(buildListener(), ['65536', process.execPath, program], {
+    child = spawn(await buildListener(), ['65536', process.execPath, program], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: '/usr/bin:/bin', ...rig.environment() },
     });
