@@ -99,7 +99,7 @@ describe('ffprobe arguments', () => {
     const bare = new Set([
       '-hide_banner',
       ...FFPROBE_OPTIONS.filter(
-        ({ type, name }) => type === 'boolean' && !['show_data_hash', 'skip_estimate_duration_from_pts'].includes(name),
+        ({ type, name, passed }) => type === 'boolean' && passed === undefined && name !== 'show_data_hash',
       ).map(({ flag }) => `-${flag}`),
     ]);
     const hostile = ['-i', '/etc/passwd', '--', '-f', 'lavfi', '$(id)', '-report', '"', "'", 'a b', '-show_log'];
