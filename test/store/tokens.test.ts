@@ -22,9 +22,11 @@ const none: GivenToAccount = {
   accountConcurrency: null,
 };
 
+const { concurrency: DEFAULT } = DEFAULT_LIMITS;
+
 describe('store: limits of a token', () => {
   const cases: [string, Partial<GivenLimits>, Partial<GivenLimits>, Partial<GivenLimits>[], number][] = [
-    ['nothing set: the default', {}, {}, [], 10],
+    ['nothing set: the default', {}, {}, [], DEFAULT],
     ['a user may have more than the default', {}, { concurrency: 50 }, [], 50],
     ['a sub-user has the limit of the root user', {}, {}, [{ concurrency: 20 }], 20],
     ['a sub-user may have less than the root user', {}, { concurrency: 5 }, [{ concurrency: 20 }], 5],
@@ -48,7 +50,12 @@ describe('store: limits of a token', () => {
           above.map((one) => ({ ...none, ...one })),
           { ...DEFAULT_LIMITS, accountConcurrency: 0 },
         ),
-        { ...DEFAULT_LIMITS, accountConcurrency: null, concurrency: expected, accountRequestsPerMinute: 400 },
+        {
+          ...DEFAULT_LIMITS,
+          accountConcurrency: null,
+          concurrency: expected,
+          accountRequestsPerMinute: 4 * DEFAULT_LIMITS.requestsPerMinute,
+        },
       ),
     );
   }
@@ -60,7 +67,7 @@ describe('store: limits of a token', () => {
     number | null,
     [account: number | null, token: number],
   ][] = [
-    ["by default four times the limit of the root user's tokens", {}, [], null, [40, 10]],
+    ["by default four times the limit of the root user's tokens", {}, [], null, [4 * DEFAULT, DEFAULT]],
     [
       'four times what the root user was given, for a sub-user, too',
       { concurrency: 3 },
@@ -68,16 +75,16 @@ describe('store: limits of a token', () => {
       null,
       [200, 3],
     ],
-    ['that of the installation', {}, [{}], 15, [15, 10]],
-    ['no limit in the installation', {}, [{}], 0, [null, 10]],
+    ['that of the installation', {}, [{}], 50, [50, DEFAULT]],
+    ['no limit in the installation', {}, [{}], 0, [null, DEFAULT]],
     ['that of the root user', {}, [{ accountConcurrency: 8 }], 15, [8, 8]],
-    ['no limit for the root user', {}, [{ accountConcurrency: 0 }], 15, [null, 10]],
+    ['no limit for the root user', {}, [{ accountConcurrency: 0 }], 15, [null, DEFAULT]],
     [
       'that of a sub-user is ignored',
       { accountConcurrency: 99 },
-      [{ accountConcurrency: 12 }, { accountConcurrency: 77 }],
+      [{ accountConcurrency: 60 }, { accountConcurrency: 77 }],
       null,
-      [12, 10],
+      [60, DEFAULT],
     ],
     [
       "a token's limit above that of its account is cut to it",
@@ -100,14 +107,19 @@ describe('store: limits of a token', () => {
   }
 
   const ofRate: [string, Partial<GivenToAccount>, Partial<GivenToAccount>[], number][] = [
-    ["four times the default limit of the root user's tokens", {}, [], 400],
+    ["four times the default limit of the root user's tokens", {}, [], 4 * DEFAULT_LIMITS.requestsPerMinute],
     [
       'four times what the root user was given, for a sub-user, too',
       { requestsPerMinute: 5 },
       [{ requestsPerMinute: 50 }],
       200,
     ],
-    ['what a sub-user was given is ignored', { requestsPerMinute: 5_000 }, [{}, { requestsPerMinute: 5_000 }], 400],
+    [
+      'what a sub-user was given is ignored',
+      { requestsPerMinute: 5_000 },
+      [{}, { requestsPerMinute: 5_000 }],
+      4 * DEFAULT_LIMITS.requestsPerMinute,
+    ],
   ];
   for (const [name, user, above, perMinute] of ofRate) {
     it(`requests a minute of the account: ${name}`, () => {
@@ -154,7 +166,11 @@ describe('store: tokens', function () {
       quotas: [],
       permissions: [...PERMISSIONS],
       expiresAt: null,
-      limits: { ...DEFAULT_LIMITS, accountConcurrency: 40, accountRequestsPerMinute: 400 },
+      limits: {
+        ...DEFAULT_LIMITS,
+        accountConcurrency: 4 * DEFAULT,
+        accountRequestsPerMinute: 4 * DEFAULT_LIMITS.requestsPerMinute,
+      },
       allow: [],
     });
     assert.equal(await fixture.store.findToken(sha256('unknown')), null);

@@ -1,6 +1,7 @@
 /** Every endpoint as every role, from the one access table; and every path with an id of another account. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { DEFAULT_LIMITS } from '../../../src/base/limits.ts';
 import { PERMISSIONS } from '../../../src/platform/store/permissions.ts';
 import { USER_PERMISSIONS } from '../../../src/service/accounts/caller.ts';
 import { ACCESS, PROBE_ACCESS, type Access } from '../../../src/service/api/http/endpoint_access.ts';
@@ -360,7 +361,7 @@ describe('management: roles', function () {
     const put = (of: { id: number }, body: object) => m.call('PUT', limits(of), { token, body });
     assert.deepEqual(
       [(await inForce(people.alice))['account-concurrency'], (await inForce(people.kim))['account-concurrency']],
-      [40, 40],
+      [4 * DEFAULT_LIMITS.concurrency, 4 * DEFAULT_LIMITS.concurrency],
     );
     const set = await put(people.alice, { 'account-concurrency': 6, concurrency: 20 });
     assert.deepEqual(
@@ -370,10 +371,10 @@ describe('management: roles', function () {
         6,
         20,
         {
-          'requests-per-minute': 100,
+          'requests-per-minute': DEFAULT_LIMITS.requestsPerMinute,
           concurrency: 6,
-          'queue-timeout': 60_000,
-          'file-size': 10_000_000_000,
+          'queue-timeout': DEFAULT_LIMITS.queueTimeoutMs,
+          'file-size': DEFAULT_LIMITS.fileBytes,
           'account-concurrency': 6,
         },
       ],
@@ -405,7 +406,7 @@ describe('management: roles', function () {
     const back = await put(people.alice, { 'account-concurrency': null, concurrency: null });
     assert.deepEqual(
       [back.json['account-concurrency'], (back.json['in-force'] as Record<string, unknown>)['account-concurrency']],
-      [undefined, 40],
+      [undefined, 4 * DEFAULT_LIMITS.concurrency],
       'the default again',
     );
     const refused = await put(people.kim, { 'account-concurrency': 5 });

@@ -1,6 +1,7 @@
 /** API tokens: created, listed, rotated, narrowed and ended. Their secrets appear in no log. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { DEFAULT_LIMITS } from '../../../src/base/limits.ts';
 import { USER_PERMISSIONS } from '../../../src/service/accounts/caller.ts';
 import { until } from '../../until.ts';
 import { NO_LIMITS, PASSWORD, startManagement, startReplica, type Management, type Person } from './fixture.ts';
@@ -187,11 +188,11 @@ describe('management: API tokens', function () {
   it('limits: an administrator sets some, null resets one, and a token narrows them', async () => {
     const set = (body: object) => m.call('PUT', `user/${ann.id}/limits`, { token: m.root.token, body });
     const defaults = {
-      'requests-per-minute': 100,
-      concurrency: 10,
-      'queue-timeout': 60_000,
-      'file-size': 10_000_000_000,
-      'account-concurrency': 40,
+      'requests-per-minute': DEFAULT_LIMITS.requestsPerMinute,
+      concurrency: DEFAULT_LIMITS.concurrency,
+      'queue-timeout': DEFAULT_LIMITS.queueTimeoutMs,
+      'file-size': DEFAULT_LIMITS.fileBytes,
+      'account-concurrency': 4 * DEFAULT_LIMITS.concurrency,
     };
     assert.deepEqual((await set({ concurrency: 4, 'monthly-quota': { 'request-count': 3 } })).json, {
       concurrency: 4,
