@@ -150,8 +150,8 @@ describe('content checks', () => {
     assert.deepEqual(found, [
       'content 2 black passages in stream 0: 0.00 to 2.50 s …',
       'content 1 silence in stream 1: 40.00 to 50.00 s (the end)',
-      'content stream 1 is clipped: it peaks at 0.0 dBFS',
-      'content stream 1: 50.00 s were decoded, 60.00 s are declared',
+      'content stream 1, clipping: peaks at 0.0 dBFS',
+      'content stream 1, duration: 50.00 s decoded, 60.00 s declared',
       'the content checks ended at 50.00 s: qc did not finish within 60000 ms\ufffd',
       'stream 9 (audio) was not checked: only the first 8 audio streams are checked',
     ]);

@@ -165,8 +165,8 @@ consoleTest('console: the answer', (c) => {
       assert.deepEqual(
         (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim()),
         [
-          'black 0 0.00 s 2.50 s 2.50 s',
-          'black 0 1 further finding not listed',
+          'black passage 0 0.00 s 2.50 s 2.50 s',
+          'black passage 0 1 further finding not listed',
           'silence 1 40.00 s 50.00 s 10.00 s to the end',
           'clipping 1 peaks at 0.0 dBFS',
           'duration 1 50.00 s decoded, 60.00 s declared',

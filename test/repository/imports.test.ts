@@ -58,7 +58,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'service/setup': ['base', 'platform', 'service/accounts', 'service/backup'],
   'service/webhooks': ['base', 'source', 'platform', 'service/accounts', 'service/result'],
 
-  console: ['base', 'api_calls', 'api_types'],
+  console: ['base', 'media/qc', 'api_calls', 'api_types'],
   cli: ['base', 'media', 'api_calls', 'api_types', 'service/doctor'],
   api_calls: ['api_types'],
   api_types: [],

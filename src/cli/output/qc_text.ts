@@ -1,5 +1,5 @@
 /** Content checks for people: a line for each stream, then what was found, with times. */
-import { levelWords, passagesIn, remarksIn, secondsWords } from '../../media/qc/words.ts';
+import { levelWords, passagesIn, remarksIn, remarkWords, secondsWords } from '../../media/qc/words.ts';
 import type { QcReport } from '../../api_types.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { paint, several, tableText } from './text_table.ts';
@@ -32,7 +32,7 @@ const passageLines = (report: QcReport): string[] =>
 
 export function qcText(terminal: Terminal, report: QcReport): string {
   const parts = [tableText(terminal, HEAD, rowsOf(report))];
-  for (const line of [...passageLines(report), ...remarksIn(report)])
+  for (const line of [...passageLines(report), ...remarksIn(report).map(remarkWords)])
     parts.push(`${paint(terminal, 'yellow', 'content')} ${line}\n`);
   if (report.cut !== undefined)
     parts.push(`the content checks ended at ${secondsWords(report.until ?? null)}: ${oneLine(report.cut)}\n`);

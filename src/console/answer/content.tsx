@@ -1,55 +1,37 @@
 /** What the pictures and the sound are like: findings with their times, and how loud each stream is. */
 import type { QcReport } from '../../api_types.ts';
+import { levelWords, passagesIn, remarksIn, secondsWords, type LevelUnit } from '../../media/qc/words.ts';
 import { several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { countColumn, Table, type Column } from '../parts/table.tsx';
 import { Stranger } from '../parts/values.tsx';
 
-type Video = QcReport['video'][number];
 type Audio = QcReport['audio'][number];
-type Stream = Video | Audio;
-type Event = Video['black']['list'][number];
+type Event = QcReport['video'][number]['black']['list'][number];
 
 interface Finding {
-  check: string;
+  noun: string;
   stream: number;
   /** None: it has no time. */
   event?: Event;
   more?: string;
 }
 
-const secondsOf = (time: number): string => `${time.toFixed(2)} s`;
-const levelOf = (level: number | null, unit: string): string => (level === null ? '–' : `${level.toFixed(1)} ${unit}`);
-
-const passages = (check: string, stream: number, { list, more }: Video['black']): Finding[] => [
-  ...list.map((event) => ({ check, stream, event })),
-  ...(more === 0 ? [] : [{ check, stream, more: `${several(more, 'further finding')} not listed` }]),
-];
-
-const differing = ({ stream, decoded, declared, duration_differs: differs }: Stream): Finding[] =>
-  differs && decoded !== null && declared !== null
-    ? [{ check: 'duration', stream, more: `${secondsOf(decoded)} decoded, ${secondsOf(declared)} declared` }]
-    : [];
-
-const clipped = ({ stream, clipping, sample_peak: peak }: Audio): Finding[] =>
-  clipping ? [{ check: 'clipping', stream, more: `peaks at ${levelOf(peak, 'dBFS')}` }] : [];
-
-const findingsOf = ({ video, audio }: QcReport): Finding[] => [
-  ...video.flatMap((one) => [
-    ...passages('black', one.stream, one.black),
-    ...passages('freeze', one.stream, one.freeze),
-    ...differing(one),
+const findingsOf = (report: QcReport): Finding[] => [
+  ...passagesIn(report).flatMap(({ noun, stream, list, more }): Finding[] => [
+    ...list.map((event) => ({ noun, stream, event })),
+    ...(more === 0 ? [] : [{ noun, stream, more: `${several(more, 'further finding')} not listed` }]),
   ]),
-  ...audio.flatMap((one) => [...passages('silence', one.stream, one.silence), ...clipped(one), ...differing(one)]),
+  ...remarksIn(report).map(({ noun, stream, text }) => ({ noun, stream, more: text })),
 ];
 
 const timeColumn = (title: string, of: (event: Event) => number): Column<Finding> => ({
   title,
-  text: ({ event }) => (event ? secondsOf(of(event)) : ''),
+  text: ({ event }) => (event ? secondsWords(of(event)) : ''),
   right: true,
 });
 const FINDINGS: readonly Column<Finding>[] = [
-  { title: 'Finding', text: ({ check }) => check },
+  { title: 'Finding', text: ({ noun }) => noun },
   countColumn('Stream', ({ stream }) => stream),
   timeColumn('From', ({ from }) => from),
   timeColumn('To', ({ to }) => to),
@@ -57,9 +39,9 @@ const FINDINGS: readonly Column<Finding>[] = [
   { title: 'More', text: ({ event, more = '' }) => (event?.to_end ? 'to the end' : more) },
 ];
 
-const levelColumn = (title: string, unit: string, of: (audio: Audio) => number | null): Column<Audio> => ({
+const levelColumn = (title: string, unit: LevelUnit, of: (audio: Audio) => number | null): Column<Audio> => ({
   title,
-  text: (audio) => levelOf(of(audio), unit),
+  text: (audio) => levelWords(of(audio), unit) || '–',
   right: true,
 });
 const SOUND: readonly Column<Audio>[] = [
@@ -79,7 +61,7 @@ export function Content({ report }: { report: QcReport }) {
         {several(video.length + audio.length, 'stream')} decoded
         {cut !== undefined && (
           <>
-            {until === null ? '; cut short' : `; checked up to ${secondsOf(until)}, where it was cut short`} (
+            {until === null ? '; cut short' : `; checked up to ${secondsWords(until)}, where it was cut short`} (
             <Stranger text={cut} most={120} />)
           </>
         )}
@@ -89,10 +71,10 @@ export function Content({ report }: { report: QcReport }) {
         caption="Findings"
         columns={FINDINGS}
         rows={findingsOf(report)}
-        keyOf={({ check, stream, event }) => `${check} ${stream} ${event?.from ?? 'more'}`}
+        keyOf={({ noun, stream, event }) => `${noun} ${stream} ${event?.from ?? 'more'}`}
       >
         <Empty title="Nothing was found">
-          <p>No black, freeze, silence or clipping as asked for, and the durations are as declared.</p>
+          <p>No check has a finding as asked for, and the durations are as declared.</p>
         </Empty>
       </Table>
       {audio.length > 0 && <Table caption="Sound" columns={SOUND} rows={audio} keyOf={({ stream }) => stream} />}

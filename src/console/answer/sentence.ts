@@ -1,5 +1,6 @@
 /** What a file is, and whether it is fine, each in one line: pure. */
 import type { HlsReport, ProbeReport, QcReport } from '../../api_types.ts';
+import { findingsIn } from '../../media/qc/words.ts';
 import { joined, several } from '../parts/figures.ts';
 import type { Facts, Reports } from '../worker/protocol.ts';
 
@@ -73,13 +74,8 @@ const OF_C2PA: Record<string, Kind> = { Valid: 'good', Trusted: 'good', Invalid:
 
 const toLookAt = (count: number): Kind => (count === 0 ? 'good' : 'warn');
 
-/** Passages, and what has no time; an early end is to be looked at, too. */
-const findingsIn = ({ video, audio, cut }: QcReport): number => {
-  const passages = [...video.flatMap(({ black, freeze }) => [black, freeze]), ...audio.map(({ silence }) => silence)];
-  const differ = [...video, ...audio].filter(({ duration_differs: differs }) => differs);
-  const others = differ.length + audio.filter(({ clipping }) => clipping).length + (cut === undefined ? 0 : 1);
-  return passages.reduce((sum, { count }) => sum + count, others);
-};
+/** An early end is to be looked at, too. */
+const toLookAtIn = (qc: QcReport): number => findingsIn(qc) + (qc.cut === undefined ? 0 : 1);
 
 export function signalsOf({ report, hls, c2pa, qc, policy, comparison }: Reports): Signal[] {
   const signals: (Signal | false | null | undefined)[] = [
@@ -109,7 +105,7 @@ export function signalsOf({ report, hls, c2pa, qc, policy, comparison }: Reports
         text: `C2PA: ${c2pa.validation_state ?? 'not validated'}`,
         tab: 'provenance',
       },
-    qc && { kind: toLookAt(findingsIn(qc)), text: several(findingsIn(qc), 'content finding'), tab: 'content' },
+    qc && { kind: toLookAt(toLookAtIn(qc)), text: several(toLookAtIn(qc), 'content finding'), tab: 'content' },
     comparison && {
       kind: toLookAt(comparison.summary.fields - comparison.summary.known),
       text: several(comparison.summary.fields, 'changed field'),

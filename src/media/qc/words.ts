@@ -1,4 +1,4 @@
-/** What content checks found, in a few words each. */
+/** What content checks found, in a few words each: for the console, the command line and the page of a report. */
 import type { QcEvents, QcReport } from './schema.ts';
 
 interface Passages extends QcEvents {
@@ -21,23 +21,44 @@ export const passagesIn = ({ video, audio }: QcReport): Passages[] =>
   ].filter(({ count }) => count > 0);
 
 /** What has no time. */
-export const remarksIn = ({ video, audio }: QcReport): string[] => [
+interface Remark {
+  noun: string;
+  stream: number;
+  text: string;
+}
+
+export const remarksIn = ({ video, audio }: QcReport): Remark[] => [
   ...audio
     .filter(({ clipping }) => clipping)
-    .map(({ stream, sample_peak: peak }) => `stream ${stream} is clipped: it peaks at ${levelWords(peak, 'dBFS')}`),
+    .map(({ stream, sample_peak: peak }) => ({
+      noun: 'clipping',
+      stream,
+      text: `peaks at ${levelWords(peak, 'dBFS')}`,
+    })),
   ...video
     .filter(({ scan }) => scan.differs)
-    .map(({ stream, scan }) => `stream ${stream} looks ${scan.looks}, and is declared ${scan.declared}`),
+    .map(({ stream, scan }) => ({
+      noun: 'scan',
+      stream,
+      text: `looks ${scan.looks}, declared ${scan.declared}`,
+    })),
   ...[...video, ...audio]
     .filter(({ duration_differs: differs }) => differs)
-    .map(
-      ({ stream, decoded, declared }) =>
-        `stream ${stream}: ${secondsWords(decoded)} were decoded, ${secondsWords(declared)} are declared`,
-    ),
+    .map(({ stream, decoded, declared }) => ({
+      noun: 'duration',
+      stream,
+      text: `${secondsWords(decoded)} decoded, ${secondsWords(declared)} declared`,
+    })),
 ];
+
+export const remarkWords = ({ noun, stream, text }: Remark): string => `stream ${stream}, ${noun}: ${text}`;
+
+export const findingsIn = (report: QcReport): number =>
+  passagesIn(report).reduce((sum, { count }) => sum + count, remarksIn(report).length);
 
 export const secondsWords = (time: number | null): string => (time === null ? '?' : `${time.toFixed(2)} s`);
 
+export type LevelUnit = 'LUFS' | 'LU' | 'dBTP' | 'dBFS';
 /** Empty: it was not measured. */
-export const levelWords = (level: number | null, unit: 'LUFS' | 'LU' | 'dBTP' | 'dBFS'): string =>
+export const levelWords = (level: number | null, unit: LevelUnit): string =>
   level === null ? '' : `${level.toFixed(1)} ${unit}`;

@@ -120,7 +120,7 @@ describe('report page', () => {
       'Cut short at 50.00 s',
       'silence 1 40.00 s 50.00 s (the end)',
       'Not in the result: 1 further finding.',
-      'stream 1 is clipped: it peaks at 0.0 dBFS',
+      'stream 1, clipping: peaks at 0.0 dBFS',
       '1 -23.0 LUFS -18.2 LUFS 5.0 LU 0.3 dBTP 0.0 dBFS',
       'Stream 9 was not checked',
     ])

@@ -4,7 +4,7 @@ import { placeOf, policyName } from '../../../media/ci_formats/policy_rules.ts';
 import type { Comparison } from '../../../media/compare/schema.ts';
 import type { PolicyResult, RuleResult } from '../../../media/policy/schema.ts';
 import type { QcReport } from '../../../media/qc/schema.ts';
-import { levelWords, passagesIn, remarksIn, secondsWords } from '../../../media/qc/words.ts';
+import { levelWords, passagesIn, remarksIn, remarkWords, secondsWords } from '../../../media/qc/words.ts';
 import type { Difference, ProbeReport } from '../../../media/report/schema.ts';
 import { codecWords, streamWords } from '../../../media/report/words.ts';
 import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
@@ -150,7 +150,7 @@ export function contentChecks(report: QcReport): Content {
       { title: 'To', cell: ({ to, to_end: last }) => [secondsWords(to), last && quiet(' (the end)')], right: true },
     ]),
     unlisted > 0 && html`<p>Not in the result: ${several(unlisted, 'further finding')}.</p>`,
-    remarksIn(report).map((remark) => html`<p>${told('warn', remark)}</p>`),
+    remarksIn(report).map((remark) => html`<p>${told('warn', remarkWords(remark))}</p>`),
     table('Sound', audio, [
       { title: 'Stream', cell: ({ stream }) => stream, right: true },
       { title: 'Loudness', cell: ({ loudness }) => levelWords(loudness.integrated, 'LUFS'), right: true },

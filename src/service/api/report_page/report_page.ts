@@ -12,7 +12,7 @@ import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
 import type { LogDetail } from '../../../platform/store/log.ts';
 import type { ToolResult } from '../../../platform/bus/result_body.ts';
 import { type Content, facts, html, section, stranger, table, told, type Tone } from './html.ts';
-import { passagesIn, remarksIn } from '../../../media/qc/words.ts';
+import { findingsIn } from '../../../media/qc/words.ts';
 import { comparison, contentChecks, disagreements, policy, provenance, TONES, tracks } from './media_sections.ts';
 import { hls, readTimeline, timeline } from './stream_sections.ts';
 
@@ -46,9 +46,6 @@ const counted = (tone: Tone, count: number, one: string): Statement =>
   count === 0 ? ['good', `no ${one}`] : [tone, several(count, one)];
 /** Said only where there is one. */
 const ifAny = (tone: Tone, count: number, one: string): Statement[] => (count === 0 ? [] : [counted(tone, count, one)]);
-
-const findingsIn = (report: QcReport): number =>
-  passagesIn(report).reduce((sum, { count }) => sum + count, remarksIn(report).length);
 
 const total = (streams: Timeline['streams'], of: 'gaps' | 'jumps'): number =>
   streams.reduce((sum, stream) => sum + stream[of].count, 0);
