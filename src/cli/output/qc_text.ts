@@ -1,23 +1,19 @@
 /** Content checks for people: a line for each stream, then what was found, with times. */
-import { levelWords, passagesIn, remarksIn, remarkWords, secondsWords } from '../../media/qc/words.ts';
+import { LEVELS, passagesIn, remarksIn, remarkWords, secondsWords } from '../../media/qc/words.ts';
 import type { QcReport } from '../../api_types.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { paint, several, tableText } from './text_table.ts';
 
 const MOST_TIMES = 5;
-const HEAD = ['STREAM', 'TYPE', 'DECODED', 'LOUDNESS', 'SHORT TERM', 'RANGE', 'TRUE PEAK', 'SAMPLE PEAK'];
+const HEAD = ['STREAM', 'TYPE', 'DECODED', ...LEVELS.map(({ title }) => title.toUpperCase())];
 
 const rowsOf = ({ video, audio }: QcReport): string[][] => [
-  ...video.map(({ stream, decoded }) => [String(stream), 'video', secondsWords(decoded), '', '', '', '', '']),
-  ...audio.map(({ stream, decoded, loudness, sample_peak: peak }) => [
-    String(stream),
+  ...video.map(({ stream, decoded }) => [String(stream), 'video', secondsWords(decoded), ...LEVELS.map(() => '')]),
+  ...audio.map((one) => [
+    String(one.stream),
     'audio',
-    secondsWords(decoded),
-    levelWords(loudness.integrated, 'LUFS'),
-    levelWords(loudness.short_term_max, 'LUFS'),
-    levelWords(loudness.range, 'LU'),
-    levelWords(loudness.true_peak, 'dBTP'),
-    levelWords(peak, 'dBFS'),
+    secondsWords(one.decoded),
+    ...LEVELS.map(({ text }) => text(one)),
   ]),
 ];
 

@@ -1,6 +1,6 @@
 /** What the pictures and the sound are like: findings with their times, and how loud each stream is. */
 import type { QcReport } from '../../api_types.ts';
-import { levelWords, passagesIn, remarksIn, secondsWords, type LevelUnit } from '../../media/qc/words.ts';
+import { LEVELS, passagesIn, remarksIn, secondsWords } from '../../media/qc/words.ts';
 import { several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { countColumn, Table, type Column } from '../parts/table.tsx';
@@ -39,18 +39,9 @@ const FINDINGS: readonly Column<Finding>[] = [
   { title: 'More', text: ({ event, more = '' }) => (event?.to_end ? 'to the end' : more) },
 ];
 
-const levelColumn = (title: string, unit: LevelUnit, of: (audio: Audio) => number | null): Column<Audio> => ({
-  title,
-  text: (audio) => levelWords(of(audio), unit) || '–',
-  right: true,
-});
 const SOUND: readonly Column<Audio>[] = [
   countColumn('Stream', ({ stream }) => stream),
-  levelColumn('Integrated', 'LUFS', ({ loudness }) => loudness.integrated),
-  levelColumn('Short-term maximum', 'LUFS', ({ loudness }) => loudness.short_term_max),
-  levelColumn('Range', 'LU', ({ loudness }) => loudness.range),
-  levelColumn('True peak', 'dBTP', ({ loudness }) => loudness.true_peak),
-  levelColumn('Sample peak', 'dBFS', ({ sample_peak: peak }) => peak),
+  ...LEVELS.map(({ title, text }) => ({ title, text: (audio: Audio) => text(audio) || '–', right: true })),
 ];
 
 export function Content({ report }: { report: QcReport }) {

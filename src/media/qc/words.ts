@@ -1,5 +1,5 @@
 /** What content checks found, in a few words each: for the console, the command line and the page of a report. */
-import type { QcEvents, QcReport } from './schema.ts';
+import type { QcAudio, QcEvents, QcReport } from './schema.ts';
 
 interface Passages extends QcEvents {
   /** What one of them is called. */
@@ -58,7 +58,14 @@ export const findingsIn = (report: QcReport): number =>
 
 export const secondsWords = (time: number | null): string => (time === null ? '?' : `${time.toFixed(2)} s`);
 
-export type LevelUnit = 'LUFS' | 'LU' | 'dBTP' | 'dBFS';
-/** Empty: it was not measured. */
-export const levelWords = (level: number | null, unit: LevelUnit): string =>
+const levelWords = (level: number | null, unit: 'LUFS' | 'LU' | 'dBTP' | 'dBFS'): string =>
   level === null ? '' : `${level.toFixed(1)} ${unit}`;
+
+/** How loud a stream is, a column each. An empty text: it was not measured. */
+export const LEVELS: readonly { title: string; text(audio: QcAudio): string }[] = [
+  { title: 'Loudness', text: ({ loudness }) => levelWords(loudness.integrated, 'LUFS') },
+  { title: 'Short term', text: ({ loudness }) => levelWords(loudness.short_term_max, 'LUFS') },
+  { title: 'Range', text: ({ loudness }) => levelWords(loudness.range, 'LU') },
+  { title: 'True peak', text: ({ loudness }) => levelWords(loudness.true_peak, 'dBTP') },
+  { title: 'Sample peak', text: ({ sample_peak: peak }) => levelWords(peak, 'dBFS') },
+];

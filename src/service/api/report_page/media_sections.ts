@@ -4,7 +4,7 @@ import { placeOf, policyName } from '../../../media/ci_formats/policy_rules.ts';
 import type { Comparison } from '../../../media/compare/schema.ts';
 import type { PolicyResult, RuleResult } from '../../../media/policy/schema.ts';
 import type { QcReport } from '../../../media/qc/schema.ts';
-import { levelWords, passagesIn, remarksIn, remarkWords, secondsWords } from '../../../media/qc/words.ts';
+import { LEVELS, passagesIn, remarksIn, remarkWords, secondsWords } from '../../../media/qc/words.ts';
 import type { Difference, ProbeReport } from '../../../media/report/schema.ts';
 import { codecWords, streamWords } from '../../../media/report/words.ts';
 import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
@@ -153,11 +153,7 @@ export function contentChecks(report: QcReport): Content {
     remarksIn(report).map((remark) => html`<p>${told('warn', remarkWords(remark))}</p>`),
     table('Sound', audio, [
       { title: 'Stream', cell: ({ stream }) => stream, right: true },
-      { title: 'Loudness', cell: ({ loudness }) => levelWords(loudness.integrated, 'LUFS'), right: true },
-      { title: 'Short term', cell: ({ loudness }) => levelWords(loudness.short_term_max, 'LUFS'), right: true },
-      { title: 'Range', cell: ({ loudness }) => levelWords(loudness.range, 'LU'), right: true },
-      { title: 'True peak', cell: ({ loudness }) => levelWords(loudness.true_peak, 'dBTP'), right: true },
-      { title: 'Sample peak', cell: ({ sample_peak: peak }) => levelWords(peak, 'dBFS'), right: true },
+      ...LEVELS.map(({ title, text }) => ({ title, cell: text, right: true as const })),
     ]),
     left.map(({ stream, why }) => html`<p>Stream ${stream} was not checked: ${stranger(why)}</p>`),
   );
