@@ -324,6 +324,7 @@ describe('single sign-on in a browser', function () {
     const asked = await begin(one, `?ret-url=${encodeURIComponent('/app/usage?from=1')}`);
     const { text } = await come(await one.visit(asked.url, 'ada'), asked.cookie);
     assert.match(text, /href="[^"]+\/sso\/one\?ret-url=%2Fapp%2Fusage%3Ffrom%3D1"/);
+    assert.match(text, /href="\/app\/sign-in\?to=%2Fusage%3Ffrom%3D1"/);
     for (const error of ['<script>alert(1)</script>', 'constructor', 'x'.repeat(500)]) {
       const { url, cookie } = await begin(one);
       const { searchParams } = new URL(url);

@@ -37,9 +37,9 @@ const WaysAnswer = component('SignInWays', {
 
 const pathOf = (name: string): string => `${BASE}/auth/sso/${name}`;
 
-function addressOf(name: string, query: Record<string, string>): string {
+function addressOf(path: string, query: Record<string, string>): string {
   const text = new URLSearchParams(query).toString();
-  return `${pathOf(name)}${text === '' ? '' : `?${text}`}`;
+  return `${path}${text === '' ? '' : `?${text}`}`;
 }
 
 export const ways = endpoint(
@@ -75,15 +75,17 @@ const HOME = '/app/';
 /** `to`: where they wanted to go. */
 function showError(ctx: Context, name: string, to: string, error: ApiError): void {
   const query = to === HOME ? {} : { 'ret-url': to };
-  const again = addressOf(name, query);
+  const again = pathOf(name);
+  // To the sign-in of the console pages have their address below /app.
+  const below = to.startsWith(HOME) && to !== HOME ? { to: to.slice('/app'.length) } : {};
   const page = html`<main>
     <h1>You are not signed in</h1>
     <p>${sentence(error.message, name)}</p>
     <p>${ADVICE[error.code] ?? 'Begin the sign-in once more. If this comes again, tell the operator.'}</p>
     <ul>
-      <li><a href="${again}">Sign in with ${name} again</a></li>
-      <li><a href="${addressOf(name, { ...query, 'choose-account': 'true' })}">Choose another account</a></li>
-      <li><a href="/app/sign-in">Other ways to sign in</a></li>
+      <li><a href="${addressOf(again, query)}">Sign in with ${name} again</a></li>
+      <li><a href="${addressOf(again, { ...query, 'choose-account': 'true' })}">Choose another account</a></li>
+      <li><a href="${addressOf('/app/sign-in', below)}">Other ways to sign in</a></li>
     </ul>
     <p class="quiet">For the operator: ${ctx.state.requestId}</p>
   </main>`;
