@@ -3,7 +3,7 @@ import { call } from '../api/client.ts';
 import type { AccountLabels, ListedUser, User, UserLimits } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { AskFirst } from '../parts/dialog.tsx';
-import { Field, textsIn, Form, numberIn, textIn } from '../parts/form.tsx';
+import { Field, textsIn, Form, numberIn, textIn, WorkButton } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Stranger, Status, Time } from '../parts/values.tsx';
 import { type Column, Table, useListing, statusColumn, strangerColumn, timeColumn, Facts } from '../parts/table.tsx';
@@ -204,11 +204,11 @@ const pairsOf = (labels: Labels): string =>
     .join(', ');
 
 /** What differs from the labels as they were read: what others changed meanwhile stays. */
-const changedIn = (values: FormData, labels: Labels): Record<string, string | null> =>
+const changedIn = (values: FormData, labels: Labels): Labels =>
   Object.fromEntries(
     Object.entries(labels).flatMap(([name, before]) => {
       const value = textIn(values, `labels.${name}`).trim();
-      return value === before ? [] : [[name, value === '' ? null : value]];
+      return value === before ? [] : [[name, value]];
     }),
   );
 
@@ -223,9 +223,14 @@ function LabelsForm({ labels, change }: LabelsFormProps) {
     <>
       {names.length > 0 && (
         <Form submit="Save the labels" done="Saved" work={(values) => change(changedIn(values, labels))}>
-          <p class="help">For whom the account is charged. Empty: the label is removed.</p>
+          <p class="help">For whom the account is charged.</p>
           {names.map((name) => (
-            <Field key={name} name={`labels.${name}`} label={name} value={labels[name]} maxLength={LONGEST_VALUE} />
+            <div key={name}>
+              <Field name={`labels.${name}`} label={name} value={labels[name]} maxLength={LONGEST_VALUE} />
+              <p class="actions">
+                <WorkButton work={() => change({ [name]: null })}>{`Remove ${name}`}</WorkButton>
+              </p>
+            </div>
           ))}
         </Form>
       )}
@@ -237,7 +242,7 @@ function LabelsForm({ labels, change }: LabelsFormProps) {
         >
           <p>Labels outlive the account in the chargeback: they must not name a person.</p>
           <Field name="labels" label="Name" placeholder="cost-centre" required />
-          <Field name="value" label="Value" placeholder="4711" maxLength={LONGEST_VALUE} required />
+          <Field name="value" label="Value" placeholder="4711" maxLength={LONGEST_VALUE} />
         </AskFirst>
       </p>
     </>
