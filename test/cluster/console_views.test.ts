@@ -8,6 +8,7 @@ import { browserFor } from '../browser/chromium.ts';
 import { textIn, viewsOf, type Ids } from '../console/cluster_views.ts';
 import { axeSource, startVisit, visitAs, type Look, type Visit } from '../console/fixture.ts';
 import { PASSWORD, people, type People, type Person } from '../hostility/people.ts';
+import { batchEnded, createdBatch } from './batches.ts';
 import { cluster, eventually, fixtures, type Cluster, type Envelope } from './fixture.ts';
 
 const LOOKS: readonly Required<Pick<Look, 'width' | 'theme'>>[] = [
@@ -32,6 +33,7 @@ describe('console on the cluster', function () {
     ladder: '',
     versions: '',
     photo: '',
+    batch: '',
   };
 
   before(async function () {
@@ -89,6 +91,9 @@ describe('console on the cluster', function () {
     const versions = tools.find(({ tool }) => tool === 'ffprobe')!.versions.map(({ version }) => version);
     assert.ok(versions.length >= 2, 'the cluster has two versions of ffprobe');
     ids.versions = await ran({ url: film, ffprobe: { versions: [versions.at(-1), versions[0]] } }, '/v1/compare');
+    const list = { name: 'library', items: [film, `${origin}/missing.mp4`] };
+    ids.batch = (await createdBatch(c, caller.token, list)).id;
+    await batchEnded(c, caller.token, ids.batch, 120);
   }
 
   const signedIn = (who: Person, look: Look, work: (v: Visit) => Promise<void>) =>

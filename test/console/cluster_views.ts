@@ -10,8 +10,8 @@ export interface View {
   full: (page: Page) => Promise<unknown>;
 }
 
-/** Requests on record. */
-export type Ids = Record<'film' | 'ladder' | 'versions' | 'photo', string>;
+/** Requests on record, and an ended batch. */
+export type Ids = Record<'film' | 'ladder' | 'versions' | 'photo' | 'batch', string>;
 
 interface Filled {
   film: string;
@@ -70,6 +70,8 @@ export const viewsOf = ({ film, policy, summary, ids, caller }: Filled): Record<
     full: (page) => page.getByLabel('The policy as YAML or JSON').waitFor(),
   },
   usage: { path: '/usage', heading: 'Usage', full: rowIn('By outcome') },
+  batches: { path: '/batches', heading: 'Batches', full: rowIn('Batches') },
+  batch: { path: `/batches/${ids.batch}`, heading: 'Batch', full: rowIn('Items') },
   'new batch': {
     path: '/batches/new',
     heading: 'New batch',

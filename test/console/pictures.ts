@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { withFfmpeg } from '../../images/samples_folder.ts';
 import { openBrowser } from '../browser/chromium.ts';
+import { batchEnded, createdBatch } from '../cluster/batches.ts';
 import { cluster, eventually, fixtures, type Cluster } from '../cluster/fixture.ts';
 import { PASSWORD, people, type Person } from '../hostility/people.ts';
 import { serveFile } from '../node/origin.ts';
@@ -35,6 +36,9 @@ const IN_TOUR = new Set(
 );
 /** A chart is drawn after its library is there. */
 const CHARTS = new Set(['timeline', 'ladder', 'usage']);
+
+/** Short films of the test data, by names that people give. */
+const COPIES = ['interview-cut-4.mp4', 'trailer.mov'];
 
 const POLICY = `rules:
   - name: wrapper
@@ -76,6 +80,14 @@ async function ran({ c, caller }: Studio, body: object, path?: string): Promise<
   return id;
 }
 
+/** Most of it is well, and one file is not there. */
+async function ranBatch({ c, caller: { token } }: Studio, origin: string, names: readonly string[]): Promise<string> {
+  const items = [...names, 'missing.mp4'].map((name) => ({ url: `${origin}/${name}`, ref: name.replace(/\..*/, '') }));
+  const { id } = await createdBatch(c, token, { name: 'library', items });
+  await batchEnded(c, token, id, 300);
+  return id;
+}
+
 async function fillRecord(studio: Studio, origin: string): Promise<Ids> {
   const { c, caller } = studio;
   const saved = await fetch(`${c.url}/v1/policy/house-delivery`, {
@@ -88,8 +100,9 @@ async function fillRecord(studio: Studio, origin: string): Promise<Ids> {
   const { json } = await c.get('/v1/versions', caller.token);
   const tools = json['tools'] as { tool: string; versions: { version: string }[] }[];
   const versions = tools.find(({ tool }) => tool === 'ffprobe')!.versions.map(({ version }) => version);
-  for (const name of [NAMES.hdr, 'interview-cut-4.mp4', 'trailer.mov']) await ran(studio, { url: `${origin}/${name}` });
+  for (const name of [NAMES.hdr, ...COPIES]) await ran(studio, { url: `${origin}/${name}` });
   for (const version of versions.slice(0, 3)) await ran(studio, { url: film, ffprobe: { version } });
+  const batch = await ranBatch(studio, origin, [NAMES.film, NAMES.hdr, ...COPIES]);
   const judged = { timeline: { enabled: true }, policy: 'house-delivery', webhook_url: `${origin}/hook` };
   const measured = { inject_output: false, parse_playlist_only: false };
   return {
@@ -97,6 +110,7 @@ async function fillRecord(studio: Studio, origin: string): Promise<Ids> {
     versions: await ran(studio, { url: film, ffprobe: { versions: [versions.at(-1), versions[0]] } }, '/v1/compare'),
     ladder: await ran(studio, { url: `${origin}/${NAMES.ladder}`, ...measured }, '/v1/probe/mediastreamvalidator'),
     film: await ran(studio, { url: film, ...judged }),
+    batch,
   };
 }
 
@@ -209,8 +223,7 @@ async function takeAll(ffmpeg: readonly string[]): Promise<void> {
   try {
     console.log('the films are made: this takes some minutes');
     await makeFilms(folder, ffmpeg);
-    for (const name of ['interview-cut-4.mp4', 'trailer.mov'])
-      await copyFile(join(fixtures, 'tiny.mp4'), join(folder, name));
+    for (const name of COPIES) await copyFile(join(fixtures, 'tiny.mp4'), join(folder, name));
     await copyFile(join(fixtures, 'c2pa', 'a.jpg'), join(folder, 'photo.jpg'));
     const { url: origin } = await c.origin(async (request, response) => {
       if (request.url === '/hook') response.writeHead(204).end();
