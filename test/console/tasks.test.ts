@@ -18,6 +18,8 @@ interface Hands {
   choose(list: Locator, value: string): Promise<void>;
   /** In the navigation. */
   goTo(page: string): Promise<void>;
+  /** Its time is not that of the task. */
+  accessible(state: string): Promise<void>;
 }
 
 probingConsoleTest('console: ten tasks', {}, (c) => {
@@ -47,6 +49,7 @@ probingConsoleTest('console: ten tasks', {}, (c) => {
       // By the clock of tomorrow, the last 24 hours have not begun.
       const v = await c.visit({ expected: /\b40[04]\b/ });
       let clicks = 0;
+      let beside = 0;
       const hands: Hands = {
         async click(what) {
           clicks += 1;
@@ -60,12 +63,17 @@ probingConsoleTest('console: ten tasks', {}, (c) => {
           clicks += 1;
           await v.page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: page, exact: true }).click();
         },
+        async accessible(state) {
+          const began = performance.now();
+          await v.accessible(state);
+          beside += performance.now() - began;
+        },
       };
       await v.open('/', 'Sign in');
       if (signedIn) await v.signIn(ADMIN.email, ADMIN.password);
       const began = performance.now();
       await during(v, () => work(v, hands));
-      console.log(`      ${clicks} clicks, ${((performance.now() - began) / 1_000).toFixed(1)} s`);
+      console.log(`      ${clicks} clicks, ${((performance.now() - began - beside) / 1_000).toFixed(1)} s`);
       await v.end();
       assert.ok(clicks <= most, `${clicks} clicks`);
     });
@@ -103,11 +111,11 @@ probingConsoleTest('console: ten tasks', {}, (c) => {
     await page.getByText('moov atom not found').first().waitFor();
   });
 
-  task('run it again at another version', 2, async (v, { click }) => {
+  task('run it again at another version', 2, async (v, { click, accessible }) => {
     const { page } = v;
     await openFilm(v);
     await click(page.getByText('Again at another version'));
-    await v.accessible('request again wide light');
+    await accessible('request again wide light');
     await click(page.getByRole('button', { name: 'ffprobe 3.3' }));
     await page.getByRole('button', { name: 'Cancel' }).waitFor();
     const job = await c.api.job('example.org');
@@ -117,7 +125,7 @@ probingConsoleTest('console: ten tasks', {}, (c) => {
     await page.getByText('"x":"again"').waitFor();
   });
 
-  task('compare two versions', 2, async (v, { click }) => {
+  task('compare two versions', 2, async (v, { click, accessible }) => {
     const { page } = v;
     await openFilm(v);
     await click(page.getByRole('link', { name: 'Compare versions' }));
@@ -125,7 +133,7 @@ probingConsoleTest('console: ten tasks', {}, (c) => {
       [await page.getByLabel('ffprobe 7.0').isChecked(), await page.getByLabel('ffprobe 3.3').isChecked()],
       [true, true],
     );
-    await v.accessible('compare wide light');
+    await accessible('compare wide light');
     await click(page.getByRole('button', { name: 'Compare', exact: true }));
     await page.getByRole('button', { name: 'Cancel' }).waitFor();
     const { spec } = await c.api.job('example.org');
@@ -172,15 +180,25 @@ probingConsoleTest('console: ten tasks', {}, (c) => {
     await page.getByText('3,600 kb/s above').waitFor();
   });
 
-  task('see the usage of a week', 1, async (v, { goTo }) => {
+  task('see the usage of a week', 1, async ({ page }, { goTo, accessible }) => {
     await goTo('Usage');
-    await v.page.getByRole('figure', { name: 'Requests over time' }).locator('canvas').waitFor();
-    await v.accessible('usage of a week wide light');
+    await page.getByRole('figure', { name: 'Requests over time' }).locator('canvas').waitFor();
+    await accessible('usage of a week wide light');
   });
 
   task('find the account that uses most', 1, async ({ page }, { goTo }) => {
     await goTo('Usage');
     const rows = page.getByRole('table', { name: 'By user' }).locator('tbody tr');
     await rows.first().getByRole('link', { name: ADMIN.email }).waitFor();
+  });
+
+  task('take a request into a script as curl', 3, async (v, { click }) => {
+    const { page } = v;
+    await v.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await openFilm(v);
+    await click(page.getByRole('link', { name: 'Open in the playground' }));
+    await click(page.locator('summary', { hasText: 'curl' }));
+    await click(page.getByRole('button', { name: 'Copy as curl' }));
+    await page.waitForFunction(`navigator.clipboard.readText().then((text) => text.startsWith('curl '))`);
   });
 });
