@@ -381,7 +381,7 @@ describe('custom resource definitions', function () {
       minReady: 2,
       maxPods: 20,
       userNamespaces: 'Preferred',
-      reuse: { scope: 'account', renew: 'pod', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 120 },
+      reuse: { scope: 'account', renew: 'pod', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 900 },
     });
   });
 

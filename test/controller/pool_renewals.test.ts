@@ -112,7 +112,7 @@ describe('pool plan: renewals', () => {
   });
 
   it('runners that nobody may use any more are ended although others wait', () => {
-    const surplus = untouched({ idleSince: NOW - 61_000, createdAt: NOW - 50_000 });
+    const surplus = untouched({ idleSince: NOW - 61_000, createdAt: NOW - 40_000 });
     assert.deepEqual(plan([surplus]).end, ['surplus']);
     const shrunk = plan([runner(), runner(), runner()], [2], { maxPods: 1 });
     assert.deepEqual(shrunk, { create: 0, end: ['evicted', 'shrunk'], renew: [] }, 'one place is left, and it is held');

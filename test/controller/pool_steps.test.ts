@@ -70,7 +70,7 @@ const STEPS: Record<string, { step: (draft: Draft) => void; rows: Row[] }> = {
       ['too old', [runner({ ...minuteOld, tenant: 'a' })], ['a renewed: age']],
       ['too old and untouched', [runner(minuteOld)], ['- age']],
       ['too old and unused for too long', [runner({ tenant: 'a', idleSince: 1, ...minuteOld })], ['a idle']],
-      ['the jobs and age of lives before do not count', [runner({ ...later, ...minuteOld, jobsDone: 18 })], []],
+      ['the jobs and age of lives before do not count', [runner({ ...later, ...minuteOld, jobsDone: 16 })], []],
       ['after the last job of its life', [runner({ ...later, jobsDone: 19 })], ['a renewed: used-up']],
       [
         'after its last job, of an old generation',
@@ -226,4 +226,35 @@ describe('pool plan, mayRenew', () => {
       ));
   it('only in a pool that renews', () =>
     assert.equal(steps.mayRenew(draftOf([]), { runner: runner({ tenant: 'a' }), why: 'evicted' }), false));
+});
+
+describe('runners that were made at once', () => {
+  const DAY_MS = steps.MOST_POD_MS;
+  const made = (more: Partial<Runner>): Runner[] =>
+    Array.from({ length: 100 }, (_, index) =>
+      runner({ pod: `runner-short-${(index * 604_661).toString(36)}`, ...more }),
+    );
+  const wornOf = (runners: Runner[], now = NOW): number =>
+    runners.filter((one) => steps.whyWorn({ spec: { ...spec, reuse: { ...spec.reuse, maxJobs: 100 } }, now }, one))
+      .length;
+  const bornAt = (at: number) => ({ tenant: 'a', createdAt: at, podCreatedAt: at });
+  const young = { ...bornAt(NOW), life: 3, scheduledAt: NOW };
+
+  for (const [what, from, to, worn] of [
+    ['maxJobs', 79, 100, (jobs: number) => wornOf(made({ ...young, jobsDone: jobs, jobsBefore: 0 }))],
+    ['maxAgeSeconds', 48_000, 60_001, (ms: number) => wornOf(made(bornAt(NOW - ms)))],
+    ['the age of a pod', DAY_MS * 0.8, DAY_MS + 1, (ms: number) => wornOf(made({ ...young, podCreatedAt: NOW - ms }))],
+  ] as const)
+    it(`are worn one after the other, from 80 % of ${what}`, () => {
+      const counts = Array.from({ length: 21 }, (_, index) => worn(Math.floor(from + ((to - from) * index) / 20)));
+      assert.deepEqual([counts[0], counts.at(-1)], [0, 100]);
+      for (const [index, many] of counts.slice(1).entries())
+        assert.ok(many - counts[index]! >= 0 && many - counts[index]! <= 15, `${what}: ${counts.join(' ')}`);
+    });
+
+  it('begin no other life that would be worn at once', () => {
+    for (const one of made({ ...young, jobsDone: 100, podCreatedAt: NOW - DAY_MS * 0.9 }))
+      if (steps.mayRestart({ generation: 'g2', now: NOW }, one))
+        assert.equal(steps.whyWorn({ spec, now: NOW }, { ...one, jobsBefore: 100 }), undefined);
+  });
 });

@@ -152,6 +152,9 @@ const Toleration = Type.Object(
   },
 );
 
+/** What a pool has that says nothing of it. */
+export const REUSE = { scope: 'account', renew: 'pod', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 900 } as const;
+
 const ProbePoolSpec = Type.Object(
   {
     priority: Type.Optional(
@@ -198,28 +201,34 @@ const ProbePoolSpec = Type.Object(
       ),
       reuse: object(
         {
-          scope: oneOf(REUSE_SCOPES, 'Who may be served by the same pod, one after the other.', { default: 'account' }),
+          scope: oneOf(REUSE_SCOPES, 'Who may be served by the same pod, one after the other.', {
+            default: REUSE.scope,
+          }),
           renew: Type.Optional(
             oneOf(
               RENEWALS,
               'What stands between two tenants: pod, a new pod for each of them; process, new processes in the ' +
                 'same pod, which is faster, but relies on the agent. Never after a source with credentials.',
-              { default: 'pod' },
+              { default: REUSE.renew },
             ),
           ),
           maxJobs: integer(
             1,
             1_000_000,
-            'Number of jobs after which a runner becomes a new process in its pod, for the same tenant.',
-            { default: 200 },
+            'Number of jobs after which a runner becomes a new process in its pod, for the same tenant: of each runner ' +
+              'another number from 80 % of it.',
+            { default: REUSE.maxJobs },
           ),
           maxAgeSeconds: integer(
             10,
             604_800,
-            'Age at which a runner becomes a new process in its pod, for the same tenant.',
-            { default: 3600 },
+            'Age at which a runner becomes a new process in its pod, for the same tenant: of each runner another age ' +
+              'from 80 % of it.',
+            { default: REUSE.maxAgeSeconds },
           ),
-          idleSeconds: integer(1, 86_400, 'A bound pod that got no job for so long is ended.', { default: 120 }),
+          idleSeconds: integer(1, 86_400, 'A bound pod that got no job for so long is ended.', {
+            default: REUSE.idleSeconds,
+          }),
         },
         'When a runner is used again, and by whom.',
         { default: {} },

@@ -9,7 +9,7 @@
 import { HEARTBEAT_MS, RUNNER_PROTOCOL } from '../../../platform/bus/messages.ts';
 import { Tally } from '../../../base/tally.ts';
 import { MAX_LIFE } from '../../../platform/bus/runner_id.ts';
-import type { ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
+import { REUSE, type ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
 import { holderOf, isReturning, lifeBegan, type Holder, type Runner } from './runners.ts';
 import { startsAtOnce, type FailedStarts } from '../retry_policy.ts';
 import { hadCredentials, isForOneJob, mayTake, reserveOf, shareOf, type Holding } from './share.ts';
@@ -83,6 +83,16 @@ export const RENEW_HOPE_MS = 5_000;
  */
 export const MOST_LIVES = 24;
 export const MOST_POD_MS = 24 * 3_600_000;
+/**
+ * Runners that were made together would be worn together, and their pods end in the same seconds. So each has its own
+ * part of the jobs and ages that are allowed, this one at least. By its pod's name, the same under every leader.
+ */
+export const LEAST_PART = 0.8;
+export function partOf({ pod }: Pick<Runner, 'pod'>): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < pod.length; at++) hash = Math.imul(hash ^ pod.charCodeAt(at), 0x01000193);
+  return LEAST_PART + ((1 - LEAST_PART) * (hash >>> 0)) / 2 ** 32;
+}
 /** By then a new leader has had a heartbeat of every runner, including busy ones. Before, all seem to be starting. */
 export const HEARD_MS = 2 * HEARTBEAT_MS;
 /** Whether the runner's agent is not up yet. */
@@ -132,8 +142,6 @@ export function planPool(view: PoolView): PoolPlan {
   endOldestOfFullPool(draft);
   return replaceAndCreate(draft, want, shares);
 }
-
-const REUSE = { scope: 'account', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 120 } as const;
 
 /** Of a runner that nobody uses. It can wait for its turn: who needs its place has it evicted. */
 export const endsInTurn = (why: WhyEnded): boolean => why === 'idle' || why === 'surplus';
@@ -345,10 +353,11 @@ export function whyWorn(
   { spec: { reuse = REUSE }, now }: Pick<PoolView, 'spec' | 'now'>,
   runner: Runner,
 ): 'used-up' | 'age' | undefined {
-  if (runner.jobsDone - (runner.jobsBefore ?? 0) >= reuse.maxJobs) return 'used-up';
-  const mostMs = reuse.maxAgeSeconds * 1000;
+  const part = partOf(runner);
+  if (runner.jobsDone - (runner.jobsBefore ?? 0) >= Math.ceil(reuse.maxJobs * part)) return 'used-up';
+  const mostMs = reuse.maxAgeSeconds * 1000 * part;
   // By the API server's clock, which goes on when another replica leads.
-  const isOldPod = now - runner.podCreatedAt > Math.max(MOST_POD_MS, mostMs);
+  const isOldPod = now - runner.podCreatedAt > Math.max(MOST_POD_MS * part, mostMs);
   return isOldPod || now - lifeBegan(runner) > mostMs ? 'age' : undefined;
 }
 
@@ -547,7 +556,7 @@ export const mayRestart = (present: Present, runner: Runner): boolean =>
   runner.tenant !== undefined &&
   !isForOneJob(runner.tenant) &&
   runner.life < MOST_LIVES &&
-  present.now - runner.podCreatedAt < MOST_POD_MS &&
+  present.now - runner.podCreatedAt < MOST_POD_MS * partOf(runner) &&
   isRenewable(present, runner);
 
 /**
