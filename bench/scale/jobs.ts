@@ -43,11 +43,7 @@ export async function fill(cluster: Cluster, tokens: number[], count: number, ah
         idempotency: null,
         requestsPerMinute: 0,
       });
-      const sealed = await sealSource(
-        `https://media.example.org/${id}.mp4`,
-        { requestId: id, tokenId: token },
-        keys.public,
-      );
+      const sealed = sealSource(`https://media.example.org/${id}.mp4`, { requestId: id, tokenId: token }, keys.public);
       await kube.create(PROBE_JOBS, {
         metadata: { name: id, namespace, labels: { [LABEL.token]: String(token) } },
         spec: {

@@ -124,7 +124,7 @@ describe('POST /v1/compare of two addresses', function () {
       [source.sealed, PRIVATE_A],
       [other?.sealed, PRIVATE_B],
     ])
-      assert.equal(await openSealed(sealed!, binding, api.privateKeys), address);
+      assert.equal(openSealed(sealed!, binding, api.privateKeys), address);
 
     const detail = await read(`/frontend/api/v1/media/log/${name}`);
     const said = JSON.stringify([job, detail, api.announced, api.log]);

@@ -91,12 +91,12 @@ describe('rotation', function () {
       const behind = seen[Math.max(0, index - 1)]!;
       for (const api of [now, behind])
         for (const controller of [now, behind]) {
-          const sealed = await sealSource('source', binding, keySet(api.sealPublic['public.jwks']));
-          assert.equal(await openSealed(sealed, binding, keySet(controller.sealPrivate['private.jwks'])), 'source');
+          const sealed = sealSource('source', binding, keySet(api.sealPublic['public.jwks']));
+          assert.equal(openSealed(sealed, binding, keySet(controller.sealPrivate['private.jwks'])), 'source');
         }
     }
-    const old = await sealSource('source', binding, keySet(seen[0]!.sealPublic['public.jwks']));
-    await assert.rejects(openSealed(old, binding, keySet(seen[3]!.sealPrivate['private.jwks'])), /unknown key/);
+    const old = sealSource('source', binding, keySet(seen[0]!.sealPublic['public.jwks']));
+    assert.throws(() => openSealed(old, binding, keySet(seen[3]!.sealPrivate['private.jwks'])), /unknown key/);
     assert.equal(seen[3]!.sealPrivate['rotation'], undefined);
   });
 

@@ -46,13 +46,13 @@ describe('setup: contents of the Secrets', function () {
     const keys = await sealKeys();
     assert.equal(JSON.parse(keys.public['public.jwks'] ?? '').keys[0].d, undefined);
     const binding = { requestId: 'r', tokenId: 7 };
-    const sealed = await sealSource(
+    const sealed = sealSource(
       'https://user:secret@example.org/x',
       binding,
       JSON.parse(keys.public['public.jwks'] ?? ''),
     );
     assert.equal(
-      await openSealed(sealed, binding, JSON.parse(keys.private['private.jwks'] ?? '')),
+      openSealed(sealed, binding, JSON.parse(keys.private['private.jwks'] ?? '')),
       'https://user:secret@example.org/x',
     );
   });
@@ -196,13 +196,13 @@ describe('setup: Secrets of an installation', function () {
     await Promise.all([setup(kube, settings), setup(kube, settings)]);
     const text = async (name: string, key: string) =>
       Buffer.from(String((await kube.get<Secret>(SECRETS, name)).data?.[key]), 'base64').toString();
-    const sealed = await sealSource(
+    const sealed = sealSource(
       'x',
       { requestId: 'r', tokenId: 1 },
       JSON.parse(await text('probeyard-seal-public', 'public.jwks')),
     );
     assert.equal(
-      await openSealed(
+      openSealed(
         sealed,
         { requestId: 'r', tokenId: 1 },
         JSON.parse(await text('probeyard-seal-private', 'private.jwks')),

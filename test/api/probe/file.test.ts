@@ -55,7 +55,7 @@ describe('a probe request', function () {
     assert.equal(source.display, 'https://one.test/…/film.mp4');
     assert.ok(!JSON.stringify(job).includes('pa55word') && !JSON.stringify(job).includes('s3cret'));
     assert.equal(
-      await openSealed(source.sealed!, { requestId: id, tokenId: api.tokenId }, api.privateKeys),
+      openSealed(source.sealed!, { requestId: id, tokenId: api.tokenId }, api.privateKeys),
       'https://user:pa55word@one.test/dir/film.mp4?sig=s3cret',
     );
     const told = await until('the leader was told', () => api.announced.find(({ metadata }) => metadata.name === id));

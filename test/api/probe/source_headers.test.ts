@@ -38,7 +38,7 @@ describe('headers and cookies of a source', function () {
       const job = await api.job('headers.test');
       const id = job.metadata.name;
       assert.ok(!JSON.stringify(job).includes('s3cret') && !JSON.stringify(job).includes('c00kie'));
-      const text = await openSealed(job.spec.source.sealed!, { requestId: id, tokenId: api.tokenId }, api.privateKeys);
+      const text = openSealed(job.spec.source.sealed!, { requestId: id, tokenId: api.tokenId }, api.privateKeys);
       assert.deepEqual(readSealed(text, []).headers, [
         ['authorization', SECRET],
         ['x-one', '1'],
@@ -74,7 +74,7 @@ describe('headers and cookies of a source', function () {
     });
     const job = await api.job('form.test');
     const id = job.metadata.name;
-    const text = await openSealed(job.spec.source.sealed!, { requestId: id, tokenId: api.tokenId }, api.privateKeys);
+    const text = openSealed(job.spec.source.sealed!, { requestId: id, tokenId: api.tokenId }, api.privateKeys);
     assert.deepEqual(readSealed(text, []).headers, [
       ['authorization', SECRET],
       ['cookie', 'a=b'],

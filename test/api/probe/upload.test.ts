@@ -73,7 +73,7 @@ describe('an uploaded file', function () {
     assert.equal(job.spec.source.display, 'upload:///film.mp4');
     assert.equal(job.spec.timeoutMs, 30_000);
     assert.deepEqual(job.spec.tools?.[0]?.options, { show_frames: 'true' });
-    const text = await openSealed(job.spec.source.sealed!, { requestId: id, tokenId: api.tokenId }, api.privateKeys);
+    const text = openSealed(job.spec.source.sealed!, { requestId: id, tokenId: api.tokenId }, api.privateKeys);
     const source = readSealed(text, []);
     const proxy = await startProxy();
     try {

@@ -1,4 +1,5 @@
 /** Opens a request in the record, and makes its ProbeJob. */
+import { setImmediate } from 'node:timers/promises';
 import { printable } from '../../../base/printable.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { API_VERSION, LABEL } from '../../../platform/kube/resource.ts';
@@ -88,31 +89,35 @@ export async function openRequest(
   const trace = by.state.trace?.parent;
   // By an earlier try of the same call, or before its file was read.
   const isCounted = by.state.rate !== undefined;
-  const binding = { requestId: id, tokenId: token.id };
-  const sealing = Promise.all(request.secrets.map((secret) => sealSource(secret, binding, sealKeys())));
-  // Not awaited if the request is not opened.
-  sealing.catch(() => {});
+  const seal = async (): Promise<string[]> => {
+    // Once Postgres has the call.
+    await setImmediate();
+    return request.secrets.map((secret) => sealSource(secret, { requestId: id, tokenId: token.id }, sealKeys()));
+  };
 
   const webhookUrl = request.webhookUrl === null ? null : await keptUrl(request.webhookUrl, id, deps.accounts.box);
   const began = performance.now();
-  const opened = await open({
-    ...opening,
-    tokenId: token.id,
-    userId: token.userId,
-    kind,
-    display: joinedAddresses(sources.map(({ url }) => hideQuery(url))),
-    scheme: groupOf(sources[0]),
-    request: {
-      ...keptRequest(request.options, request.response),
-      ...(request.cache ? { cacheKey: request.cache.key.toString('hex') } : {}),
-      ...(trace ? { trace } : {}),
-    },
-    tools: tools.map(({ name, version }) => ({ name, version })),
-    ...limits,
-    webhookUrl,
-    requestsPerMinute: isCounted ? 0 : token.limits.requestsPerMinute,
-    quotas: { of: token.quotas, rootUserId: token.rootUserId },
-  });
+  const [opened, sealed] = await Promise.all([
+    open({
+      ...opening,
+      tokenId: token.id,
+      userId: token.userId,
+      kind,
+      display: joinedAddresses(sources.map(({ url }) => hideQuery(url))),
+      scheme: groupOf(sources[0]),
+      request: {
+        ...keptRequest(request.options, request.response),
+        ...(request.cache ? { cacheKey: request.cache.key.toString('hex') } : {}),
+        ...(trace ? { trace } : {}),
+      },
+      tools: tools.map(({ name, version }) => ({ name, version })),
+      ...limits,
+      webhookUrl,
+      requestsPerMinute: isCounted ? 0 : token.limits.requestsPerMinute,
+      quotas: { of: token.quotas, rootUserId: token.rootUserId },
+    }),
+    seal(),
+  ]);
   deps.metrics.step('open', performance.now() - began);
   if (!isCounted) by.state.rate = opened.rate;
 
@@ -129,6 +134,6 @@ export async function openRequest(
       return { id: opened.id, submittedAt: first, job: null };
     }
     case 'opened':
-      return { id, submittedAt, job: probeJob(deps, by, request, opening, await sealing) };
+      return { id, submittedAt, job: probeJob(deps, by, request, opening, sealed) };
   }
 }
