@@ -11,14 +11,11 @@ describe('intake chains', () => {
   const chainsWith = () => {
     const chains = new IntakeChains();
     const began: string[] = [];
-    const opened: string[] = [];
     const ends = new Map<string, () => void>();
     const add = (name: string, token: number, account?: number) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       ends.set(name, resolve);
-      const open = async () => void opened.push(name);
-      chains.add(token, account, open, () => {
-        assert.ok(opened.includes(name), `${name} is not opened at its turn`);
+      chains.add(token, account, () => {
         began.push(name);
         return promise;
       });
@@ -27,7 +24,7 @@ describe('intake chains', () => {
       ends.get(name)!();
       await new Promise(setImmediate);
     };
-    return { chains, began, opened, add, end, turn: () => new Promise(setImmediate) };
+    return { chains, began, add, end, turn: () => new Promise(setImmediate) };
   };
 
   it('take in the jobs of an account in order, and accounts side by side', async () => {
@@ -59,18 +56,6 @@ describe('intake chains', () => {
     for (let token = 1; token <= 20; token++) await end(`job ${token}`);
     await chains.settled();
     assert.equal(chains.size, 0);
-  });
-
-  it('open the sources of four jobs of an account ahead, and of each account', async () => {
-    const { began, opened, add, end, turn } = chainsWith();
-    for (let at = 1; at <= 6; at++) add(`a${at}`, 1, 10);
-    add('b1', 2, 20);
-    await turn();
-    assert.deepEqual(opened, ['a1', 'a2', 'a3', 'a4', 'b1']);
-    await end('a1');
-    assert.deepEqual([began, opened.slice(5)], [['a1', 'b1', 'a2'], ['a5']]);
-    for (let at = 2; at <= 6; at++) await end(`a${at}`);
-    assert.deepEqual(opened.slice(5), ['a5', 'a6']);
   });
 
   it('take in at most eight jobs at once', async () => {

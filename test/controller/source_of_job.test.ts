@@ -4,7 +4,7 @@ import { mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWK } from 'jose';
-import { openSources, takeIn, type IntakeState } from '../../src/service/controller/leader/resolve_job.ts';
+import { takeIn, type IntakeState } from '../../src/service/controller/leader/resolve_job.ts';
 import { policyDocuments } from '../../src/service/controller/leader/policies.ts';
 import { ServedNamespaces } from '../../src/service/controller/served_namespaces.ts';
 import { Refusal, type Job } from '../../src/service/controller/leader/job.ts';
@@ -113,7 +113,7 @@ describe('source of a job', function () {
     };
     const sealedWith = async (key: JWK, keys: () => JSONWebKeySet): Promise<string> => {
       const requestId = crypto.randomUUID();
-      const sealed = await sealSource(SOURCE, { requestId, tokenId: 1 }, { keys: [key] });
+      const sealed = sealSource(SOURCE, { requestId, tokenId: 1 }, { keys: [key] });
       return await outcome({ source: { sealed, display: SOURCE }, token: { id: 1, user: 1 } }, keys, requestId);
     };
     const jobOfSealed = async (
@@ -199,32 +199,6 @@ describe('source of a job', function () {
     ] as const) {
       it(`with ${what} is refused`, async () => assert.equal(await opened(text), 'the sealed source is not valid'));
     }
-
-    it('may be opened before its turn, and is refused at its turn if that failed', async () => {
-      const { open, secret } = await pair('ahead');
-      const name = crypto.randomUUID();
-      const sealed = await sealSource(SOURCE, { requestId: name, tokenId: 1 }, { keys: [open] });
-      const object = {
-        apiVersion: 'probeyard.dev/v1alpha1',
-        kind: 'ProbeJob',
-        metadata: { name, namespace, creationTimestamp: new Date().toISOString() },
-        spec: {
-          kind: 'file',
-          tools: [{ name: 'ffprobe', version: 'latest' }],
-          source: { sealed, display: SOURCE },
-          token: { id: 1, user: 1 },
-        },
-      } as ProbeJob;
-      const keys = [secret];
-      const state = intake(() => ({ keys }));
-      const ahead = openSources(state.deps.intake, object);
-      assert.deepEqual(await ahead, [SOURCE, undefined]);
-      keys.pop();
-      assert.equal((await takeIn(state, object, ahead)).job.assignment.source.url, SOURCE);
-      const failed = openSources(state.deps.intake, object);
-      failed.catch(() => {});
-      await assert.rejects(takeIn(state, object, failed), { message: UNKNOWN });
-    });
 
     let written = 0;
     /** Writes as the kubelet does: a new file, and a symlink that is swapped. */

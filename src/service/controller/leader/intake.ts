@@ -8,7 +8,7 @@ import { Refusal, idOf, type EventOf, type JobRecord } from './job.ts';
 import { isAdmitted, isFinished, isTrue, stamp } from '../../../platform/kube/conditions.ts';
 import { isBeingDeleted, suspendedStatus, writeStatus } from './job_status.ts';
 import { ensureLeading } from './lease_guard.ts';
-import { activeToken, openSources, takeIn, type OpenedSources } from './resolve_job.ts';
+import { activeToken, takeIn } from './resolve_job.ts';
 import { now, slotsOf, type TermState } from './term_state.ts';
 import { queueShare } from '../../../base/limits.ts';
 import { ACCOUNT_QUEUE_FULL, TEXTS } from '../../result/texts.ts';
@@ -91,19 +91,14 @@ const BY_HAND = 0;
 const accountOf = ({ served, tokens }: TermState, object: ProbeJob): number | undefined =>
   served.bindingOf(object)?.account ?? tokens.known(object.spec.token?.id ?? BY_HAND)?.rootUserId;
 
-/** In order: a token's queue is first in, first out by arrival, not by the time of decryption. */
+/** In order: a token's queue is first in, first out by arrival, not by the time that an intake takes. */
 export function resolve(state: TermState, record: JobRecord, { object }: { object: ProbeJob }): void {
   const token = object.spec.token?.id ?? state.served.bindingOf(object)?.name ?? BY_HAND;
   const isCurrent = (): boolean => state.live && state.jobs.get(record.key) === record;
-  let opened: Promise<OpenedSources> | undefined;
-  const open = async (): Promise<void> => {
-    // Awaited in its turn, where it may fail.
-    if (isCurrent()) await (opened = openSources(state.deps.intake, object)).catch(() => {});
-  };
-  state.intake.add(token, accountOf(state, object), open, async () => {
+  state.intake.add(token, accountOf(state, object), async () => {
     if (!isCurrent()) return;
     try {
-      await resolveNow(state, record, object, opened);
+      await resolveNow(state, record, object);
     } catch (error) {
       if (!isCurrent()) return;
       // Its end is not awaited, because it waits for Postgres and the API server and would delay the jobs behind.
@@ -121,13 +116,8 @@ export function resolveLater(state: TermState, record: JobRecord, event: { objec
   setTimeout(() => resolve(state, record, event), AGAIN_MS).unref();
 }
 
-async function resolveNow(
-  state: TermState,
-  record: JobRecord,
-  object: ProbeJob,
-  opened: Promise<OpenedSources> | undefined,
-): Promise<void> {
-  const { job, token: found } = await takeIn(state, object, opened);
+async function resolveNow(state: TermState, record: JobRecord, object: ProbeJob): Promise<void> {
+  const { job, token: found } = await takeIn(state, object);
   // A change notification during the awaits may have skipped this token, because it had no jobs yet. So its record is
   // read again, in the same turn that queues the job.
   const token = isAdmitted(object.status)

@@ -90,34 +90,25 @@ export function activeToken(token: TokenRecord | null | undefined, now: number):
 const noSecret = (name: string): Refusal =>
   invalid(`spec.source.secretRef: no Secret ${name} with the label ${LABEL.source}=true`);
 
-type OpeningKeys = Pick<IntakeSettings, 'keys'>;
-
-async function openedText({ keys }: OpeningKeys, job: ProbeJob, sealed: string): Promise<string> {
+function openedSource({ keys, s3Hosts }: IntakeSettings, job: ProbeJob, sealed: string): SealedSource {
+  let text: string;
   try {
-    return await openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, keys());
+    text = openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, keys());
   } catch {
     throw invalid('cannot decrypt the sealed source: it belongs to another job, or its key is no longer configured');
   }
+  return readSealed(text, s3Hosts);
 }
 
 const displayOf = (sources: Sources): string => sources.map(displaySource).join(' and ');
 
-/** What the seals of a job's sources hold; undefined for one that is not sealed. */
-export type OpenedSources = readonly [source: string | undefined, other: string | undefined];
-
-export async function openSources(keys: OpeningKeys, job: ProbeJob): Promise<OpenedSources> {
+async function sourcesOf({ kube, intake }: IntakeState['deps'], job: ProbeJob): Promise<Sources> {
   const { source, other } = job.spec;
-  const open = async (sealed: string | undefined) => (sealed === undefined ? undefined : openedText(keys, job, sealed));
-  return [await open(source.sealed), await open(other?.sealed)];
-}
-
-async function sourcesOf(
-  { kube, intake: { s3Hosts } }: IntakeState['deps'],
-  job: ProbeJob,
-  [text, otherText]: OpenedSources,
-): Promise<Sources> {
-  const first = text === undefined ? await sourceByHand(kube, s3Hosts, job) : readSealed(text, s3Hosts);
-  return otherText === undefined ? [first] : [first, readSealed(otherText, s3Hosts)];
+  const first =
+    source.sealed === undefined
+      ? await sourceByHand(kube, intake.s3Hosts, job)
+      : openedSource(intake, job, source.sealed);
+  return other?.sealed === undefined ? [first] : [first, openedSource(intake, job, other.sealed)];
 }
 
 async function sourceByHand(kube: KubeClient, s3Hosts: readonly string[], job: ProbeJob): Promise<Sources[0]> {
@@ -305,12 +296,7 @@ function checkRoom(state: IntakeState, { metadata, spec }: ProbeJob): void {
   if (spec.suspend) throw full('QueueFull', 'as many jobs are suspended as may be: half of jobs.maxQueued');
 }
 
-/** `opened`: if its sources are being opened already. */
-export async function takeIn(
-  state: IntakeState,
-  job: ProbeJob,
-  opened?: Promise<OpenedSources>,
-): Promise<{ job: Job; token: TokenRecord }> {
+export async function takeIn(state: IntakeState, job: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {
   const { store, intake, pools } = state.deps;
   const handMade = isHandMade(job);
   // The API names a job by its request id, a UUID, and the record accepts nothing else.
@@ -323,7 +309,7 @@ export async function takeIn(
   let sources: Sources;
   let policy: JobPolicy | undefined;
   try {
-    sources = await sourcesOf(state.deps, job, await (opened ?? openSources(intake, job)));
+    sources = await sourcesOf(state.deps, job);
     display = displayOf(sources);
     scheme = groupOf(sources[0]);
     sources = await resolveCredentials(intake.named, sources, token.rootUserId);
