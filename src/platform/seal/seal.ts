@@ -2,8 +2,8 @@
  * Seals a source for the controllers, which alone hold the private keys that open it: it stays secret from anyone who
  * can read a ProbeJob or holds the API's keys.
  *
- * A compact JWE (RFC 7516) with ECDH-ES and A256GCM (RFC 7518), by OpenSSL in one turn of the event loop. jose waits for
- * the thread pool in each of its steps: 1.1 ms more CPU for both, and 1.5 ms more of time, 7 to 30 ms on a busy machine.
+ * A compact JWE (RFC 7516) with ECDH-ES and A256GCM (RFC 7518), by OpenSSL in one turn of the event loop. jose waits
+ * for the thread pool in each step: 1.1 ms more CPU for both, and 1.5 ms more of time, 7 to 30 on a busy machine.
  */
 import {
   createCipheriv,
@@ -66,7 +66,8 @@ export function openingKey({ keys }: JSONWebKeySet): JWK {
   if (!key)
     throw new SealError(
       'seal-no-key',
-      `the key set has no private key to open with: an EC or OKP key with d and a kid is needed, and no alg but ${ALGORITHM}`,
+      'the key set has no private key to open with: an EC or OKP key with d and a kid is needed, ' +
+        `and no alg but ${ALGORITHM}`,
     );
   return key;
 }
