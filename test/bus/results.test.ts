@@ -4,9 +4,10 @@ import { DiscardPolicy, RetentionPolicy } from 'nats';
 import { serveCallout } from '../../src/platform/bus/callout.ts';
 import { consumeResults, type Collecting, type CollectSettings } from '../../src/platform/bus/collect.ts';
 import type { Bus } from '../../src/platform/bus/connect.ts';
-import { CHUNK_BYTES, SUBJECT } from '../../src/platform/bus/messages.ts';
+import { BusError } from '../../src/platform/bus/errors.ts';
+import { CHUNK_BYTES, OFFER_ANSWER_MS, SUBJECT } from '../../src/platform/bus/messages.ts';
 import { joinResult } from '../../src/platform/bus/packing.ts';
-import { fetchBody, managerOf, publishResult, purgeChunks } from '../../src/platform/bus/results.ts';
+import { fetchBody, managerOf, offerResult, publishResult, purgeChunks } from '../../src/platform/bus/results.ts';
 import { ensureStreams } from '../../src/platform/bus/streams.ts';
 import { until } from '../until.ts';
 import { type BusFixture, startBus } from './fixture.ts';
@@ -208,6 +209,68 @@ describe('bus: results over JetStream', function () {
       [...first, ...second].sort(),
       Array.from({ length: 6 }, (_, index) => `job-${index}`),
     );
+  });
+
+  it('a small result that is offered is recorded at once, and JetStream never has it', async () => {
+    const seen: string[] = [];
+    await collect(async ({ job }, confirm) => {
+      seen.push(job);
+      confirm();
+    });
+    assert.equal(await offerResult(runner, await pack('small')), true);
+    assert.equal(await offerResult(runner, await pack('large', 6_000_000)), false);
+    assert.deepEqual(seen, ['small']);
+    const { state } = await (await managerOf(controller)).streams.info('PY_RESULTS');
+    assert.equal(state.last_seq, 0);
+  });
+
+  it('an offer is declined where it cannot be recorded, and at once without a collector', async () => {
+    const began = performance.now();
+    assert.equal(await offerResult(runner, await pack('nobody')), false);
+    assert.ok(performance.now() - began < OFFER_ANSWER_MS, 'waited although nobody serves');
+    let handled = 0;
+    const release = Promise.withResolvers<void>();
+    const collector = consumeResults(controller, {
+      parallel: 1,
+      handle: async ({ job }, confirm) => {
+        handled += 1;
+        if (job === 'fails') throw new BusError('failed', 'on purpose');
+        await release.promise;
+        confirm();
+      },
+      onError: (error) => fixture.errors.push(error),
+    });
+    collecting.push(collector);
+    await until('the collector is active', () => collector.active());
+    assert.equal(await offerResult(runner, await pack('fails')), false);
+    assert.equal(fixture.errors.splice(0).length, 1);
+    const held = offerResult(runner, await pack('held'));
+    await until('it is in hand', () => handled === 2);
+    assert.equal(await offerResult(runner, await pack('beyond')), false);
+    const stopped = collector.stop();
+    release.resolve();
+    assert.equal(await held, true, 'a collector that stops answers what it has in hand');
+    await stopped;
+    assert.equal(handled, 2);
+  });
+
+  it("an offer that is malformed, or names another pod's result, is declined", async () => {
+    let handled = 0;
+    await collect(async () => {
+      handled += 1;
+    });
+    const { header } = await pack('small');
+    for (const offered of [
+      null,
+      [],
+      {},
+      { ...header, podUid: randomUUID() },
+      { ...header, size: -0.5 },
+      { ...header, chunks: 1 },
+    ])
+      assert.deepEqual(await runner.request(SUBJECT.offer(uid), offered, 5_000), { recorded: false });
+    assert.equal(handled, 0);
+    assert.equal(fixture.errors.splice(0).length, 6);
   });
 
   it("a malformed result, or one under another pod's name, is dropped", async () => {

@@ -139,7 +139,7 @@ async function startReplica(options: ReplicaOptions, term: () => RunningTerm | u
   await Promise.all([jobs.synced, pods.synced]);
   const results = collects
     ? consumeResults(bus, {
-        handle: (result) =>
+        handle: (result, confirm) =>
           collect(
             {
               kube,
@@ -152,6 +152,7 @@ async function startReplica(options: ReplicaOptions, term: () => RunningTerm | u
               room,
             },
             result,
+            confirm,
           ),
         onError: (error) => log.warn({ err: error }, 'cannot collect a result, will retry'),
       })

@@ -5,7 +5,7 @@ import { makeBodyRoom } from '../../src/platform/bus/body_room.ts';
 import { CHUNK_BYTES, SUBJECT } from '../../src/platform/bus/messages.ts';
 import { packBody, resultMessage } from '../../src/platform/bus/packing.ts';
 import { packResult } from '../result/text_body.ts';
-import { publishResult } from '../../src/platform/bus/results.ts';
+import { offerResult, publishResult } from '../../src/platform/bus/results.ts';
 import { PODS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
@@ -290,7 +290,9 @@ describe('lost runners and results', function () {
     const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
     await Promise.all([
       publishResult(bus, await packResult(body, order)),
+      offerResult(bus, await packResult(body, order)),
       publishResult(bus, await packResult({ ...body, ioUsage: 77 }, order)),
+      offerResult(bus, await packResult({ ...body, ioUsage: 78 }, order)),
     ]);
     await runner.finish();
     const [record] = await ended(id);

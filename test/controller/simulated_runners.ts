@@ -136,7 +136,11 @@ function startRunner(
     const stop = new AbortController();
     publications.set(`${job}/${attempt}`, stop);
     // Repeats until it is collected, which may be never.
-    void publishUntilCollected(bus, packed, stop.signal, () => {});
+    void publishUntilCollected(bus, packed, {
+      signal: stop.signal,
+      onCollected: () => collected({ job, attempt }),
+      onError: () => {},
+    });
   };
   const collected = (of: Attempt): void => {
     publications.get(`${of.job}/${of.attempt}`)?.abort();

@@ -12,7 +12,6 @@ import { type Bus, connectBus } from '../../src/platform/bus/connect.ts';
 import {
   type AssignedTool,
   type Assignment,
-  type Attempt,
   type Go,
   type Heartbeat,
   type Lease,
@@ -106,18 +105,14 @@ export class Rig {
       return this.lease;
     });
     this.collecting = consumeResults(this.leader, {
-      handle: async (header) => {
+      handle: async (header, confirm) => {
         const packed = await fetchBody(this.leader, header, 256 << 20);
         // A collector would record it.
         await readResult(packed, header.size);
         const taken = { header, body: await unpackText(packed) };
         this.results.push(taken);
         this.#waiting.get(header.job)?.(taken);
-        if (this.confirm)
-          this.leader.publish(SUBJECT.collected(header.podUid), {
-            job: header.job,
-            attempt: header.attempt,
-          } satisfies Attempt);
+        if (this.confirm) confirm();
       },
     });
   }

@@ -1,8 +1,12 @@
-/** Takes results from JetStream: each goes to one free collector, which acknowledges it once it is recorded. */
+/**
+ * Takes results: those that runners offer to one collector at once, and those from JetStream, each of which goes to one
+ * free collector, which acknowledges it once it is recorded.
+ */
+import { isObject } from '../../base/is_object.ts';
 import { backoff, pause } from '../../base/retry.ts';
-import type { Bus } from './connect.ts';
+import type { Bus, Received } from './connect.ts';
 import { asBusError, BusError } from './errors.ts';
-import { type Result, SUBJECT } from './messages.ts';
+import { type Attempt, type Offered, type Result, STREAM, SUBJECT } from './messages.ts';
 import { type Pulled, type Pulling, startPulling } from './pull.ts';
 import { makeRates, RESULTS } from './rates.ts';
 import { managerOf } from './results.ts';
@@ -11,9 +15,10 @@ import { ACK_WAIT_MS, ensureStreams, raiseReplicas, type StreamOptions } from '.
 export interface CollectSettings extends StreamOptions {
   /**
    * Resolves when the result is settled, which acknowledges it. A throw causes redelivery. The runner that the result
-   * names was checked against the subject, which the server ties to the pod's identity.
+   * names was checked against the subject, which the server ties to the pod's identity. `confirm` says to the runner
+   * that nobody needs the result any more.
    */
-  handle: (result: Result) => Promise<void>;
+  handle: (result: Result, confirm: () => void) => Promise<void>;
   /** Maximum number of results processed concurrently. */
   parallel?: number;
   onError?: (error: BusError) => void;
@@ -28,27 +33,48 @@ const AGAIN_MS = 1_000;
 const RAISE_MS = 15_000;
 const PAUSES = { first: 100, longest: 2_000 };
 
+/** Checked before parsing. Only the pod itself can publish under its subjects. */
+function floodsOf({ onFlood = () => {} }: CollectSettings): (subject: string) => boolean {
+  const rates = makeRates(RESULTS);
+  return (subject) => {
+    const uid = subject.slice(subject.lastIndexOf('.') + 1);
+    const verdict = rates.take(uid, performance.now());
+    if (verdict === 'flood') onFlood(uid);
+    return verdict !== 'taken';
+  };
+}
+
 /**
  * Collects indefinitely: creates the streams, pulls, and starts over whenever the server restarted, lost its disk, or
  * stopped answering.
  */
 export function consumeResults(bus: Bus, settings: CollectSettings) {
-  const { onError = () => {}, onFlood = () => {}, parallel = 16 } = settings;
+  const { onError = () => {}, parallel = 16 } = settings;
   const stopping = new AbortController();
   const { signal } = stopping;
   const inHand = new Set<Promise<void>>();
   let current: Pulling | undefined;
   let active = false;
-  const rates = makeRates(RESULTS);
+  const isFlood = floodsOf(settings);
 
-  /** Checked before parsing. Only the pod itself can publish under its subject, but redeliveries are not its fault. */
-  const isFlood = ({ subject, deliveries }: Pulled): boolean => {
-    if (deliveries > 1) return false;
-    const uid = subject.slice(SUBJECT.result('').length);
-    const verdict = rates.take(uid, performance.now());
-    if (verdict === 'flood') onFlood(uid);
-    return verdict !== 'taken';
+  const inHandUntil = (work: Promise<unknown>): void => {
+    const done: Promise<void> = work.then(() => {
+      inHand.delete(done);
+      current?.wake();
+    });
+    inHand.add(done);
   };
+
+  const offers = bus.serve<unknown, Offered>(
+    SUBJECT.offers,
+    (offer) => {
+      if (signal.aborted || inHand.size >= parallel) return { recorded: false };
+      const answer = takeOffer(offer, settings.handle, onError);
+      inHandUntil(answer);
+      return answer;
+    },
+    { queue: STREAM.consumer, admit: (subject) => !isFlood(subject) },
+  );
 
   const take = (message: Pulled) => {
     // Delivered while stopping: hand it to another collector at once, instead of after the acknowledgement time-out.
@@ -56,15 +82,9 @@ export function consumeResults(bus: Bus, settings: CollectSettings) {
       message.nak();
       return;
     }
-    if (isFlood(message)) {
-      message.term();
-      return;
-    }
-    const work: Promise<void> = collect(message, settings.handle, onError).finally(() => {
-      inHand.delete(work);
-      current?.wake();
-    });
-    inHand.add(work);
+    // Redeliveries are not the fault of the pod.
+    if (message.deliveries === 1 && isFlood(message.subject)) message.term();
+    else inHandUntil(collect(bus, message, settings.handle, onError));
   };
 
   const session = async (): Promise<void> => {
@@ -103,6 +123,7 @@ export function consumeResults(bus: Bus, settings: CollectSettings) {
     active: (): boolean => active && bus.connected(),
     async stop(): Promise<void> {
       stopping.abort();
+      await offers.drained().catch(() => {});
       await current?.stop();
       await run;
     },
@@ -117,7 +138,24 @@ async function raise(bus: Bus, settings: CollectSettings): Promise<void> {
   }
 }
 
+async function takeOffer(
+  { subject, message }: Received<unknown>,
+  handle: CollectSettings['handle'],
+  onError: (error: BusError) => void,
+): Promise<Offered> {
+  let recorded = false;
+  try {
+    if (!isResultOn(subject, SUBJECT.offer, message) || message.chunks > 0)
+      throw new BusError('bad-result', `${subject}: malformed result`);
+    await handle(message, () => (recorded = true));
+  } catch (error) {
+    onError(asBusError(error, subject));
+  }
+  return { recorded };
+}
+
 async function collect(
+  bus: Bus,
   message: Pulled,
   handle: CollectSettings['handle'],
   onError: (error: BusError) => void,
@@ -131,7 +169,8 @@ async function collect(
       onError(new BusError('bad-result', `${message.subject}: malformed result`));
       return;
     }
-    await handle(header);
+    const { podUid, job, attempt } = header;
+    await handle(header, () => bus.publish(SUBJECT.collected(podUid), { job, attempt } satisfies Attempt));
     message.ack();
   } catch (error) {
     onError(asBusError(error, message.subject));
@@ -143,18 +182,19 @@ async function collect(
 
 function headerOf({ subject, data }: Pulled): Result | null {
   try {
-    const header = JSON.parse(new TextDecoder().decode(data)) as Result;
-    const whole =
-      typeof header.job === 'string' &&
-      Number.isSafeInteger(header.attempt) &&
-      Number.isSafeInteger(header.size) &&
-      Number.isSafeInteger(header.chunks) &&
-      header.chunks >= 0 &&
-      typeof header.sha256 === 'string' &&
-      header.encoding === 'zstd' &&
-      subject === SUBJECT.result(header.podUid);
-    return whole ? header : null;
+    const header: unknown = JSON.parse(new TextDecoder().decode(data));
+    return isResultOn(subject, SUBJECT.result, header) ? header : null;
   } catch {
     return null;
   }
 }
+
+/** A result of the runner that the subject names. */
+const isResultOn = (subject: string, of: (runner: string) => string, value: unknown): value is Result =>
+  isObject(value) &&
+  typeof value['job'] === 'string' &&
+  ['attempt', 'size', 'chunks'].every((name) => Number.isSafeInteger(value[name])) &&
+  Number(value['chunks']) >= 0 &&
+  typeof value['sha256'] === 'string' &&
+  value['encoding'] === 'zstd' &&
+  subject === of(String(value['podUid']));

@@ -39,6 +39,9 @@ export const SUBJECT = {
   runner: (runner: string) => `py.run.${runner}.>`,
   /** A new leader to every agent: send a heartbeat now. */
   report: 'py.run.all.report',
+  /** Agent to any collector, a request with a small result (Result); answered with Offered. */
+  offer: (runner: string) => `py.offer.${runner}`,
+  offers: 'py.offer.*',
   /** Agent to the collectors, over JetStream: one result (Result), its tool output inline or in chunks. */
   result: (runner: string) => `py.res.${runner}`,
   results: 'py.res.*',
@@ -231,6 +234,13 @@ export interface Result {
   /** The (compressed) body in base64, if chunks is 0. */
   inline?: string;
 }
+
+/** Whether the offered result is recorded. Otherwise JetStream keeps it until a collector has done so. */
+export interface Offered {
+  recorded: boolean;
+}
+/** A collector that takes longer is slow or gone. What it records nevertheless is found to have an end already. */
+export const OFFER_ANSWER_MS = 1_000;
 
 /** Everything the API needs to answer a waiting caller. */
 export interface Ended {

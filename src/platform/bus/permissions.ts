@@ -25,7 +25,7 @@ export interface SubjectPermissions {
 /** The runner's own subjects and inbox. The server refuses those of other pods, and of other lives of its pod. */
 export function runnerPermissions(id: string): SubjectPermissions {
   return {
-    publish: [SUBJECT.heartbeat(id), SUBJECT.result(id), `py.chunk.${id}.>`],
+    publish: [SUBJECT.heartbeat(id), SUBJECT.offer(id), SUBJECT.result(id), `py.chunk.${id}.>`],
     subscribe: [SUBJECT.runner(id), 'py.run.all.>', `${INBOX.runner(id)}.>`],
   };
 }
@@ -56,6 +56,7 @@ export const controllerPermissions: SubjectPermissions = {
   subscribe: [
     SUBJECT.create,
     SUBJECT.heartbeats,
+    SUBJECT.offers,
     SUBJECT.closed,
     SUBJECT.cluster,
     AUTH_CALLOUT,

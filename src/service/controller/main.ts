@@ -91,7 +91,7 @@ export async function run(): Promise<void> {
     room: collectorRoom(),
   };
   const results = consumeResults(bus, {
-    handle: (result) => collect(collecting, result),
+    handle: (result, confirm) => collect(collecting, result, confirm),
     onError: (error) => log.warn({ err: error }, 'cannot collect a result, will retry'),
     onFlood: (uid) => void endFlooding(uid, 'results'),
     replicas: config.natsStreamReplicas ?? undefined,

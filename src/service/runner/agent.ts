@@ -20,7 +20,7 @@ import {
 } from '../../platform/bus/messages.ts';
 import { type Logger, requestFields } from '../../base/log.ts';
 import type { PackedResult } from '../../platform/bus/packing.ts';
-import { publishResult } from '../../platform/bus/results.ts';
+import { offerResult, publishResult } from '../../platform/bus/results.ts';
 import { backoff, pause } from '../../base/retry.ts';
 import { type Heartbeats, startHeartbeats } from './heartbeat.ts';
 import { type RunSettings, runJob } from './job.ts';
@@ -264,8 +264,10 @@ export class Agent {
         epoch: order.epoch,
         podUid: identity.uid,
       });
-      await publishUntilCollected(bus, packed, stop.signal, (error) => {
-        log.warn({ err: error, ...namesOf(order) }, 'cannot publish result, will retry');
+      await publishUntilCollected(bus, packed, {
+        signal: stop.signal,
+        onCollected: () => this.#take({ type: 'collected', result: order }),
+        onError: (error) => log.warn({ err: error, ...namesOf(order) }, 'cannot publish result, will retry'),
       });
     } finally {
       clearTimeout(late);
@@ -352,8 +354,8 @@ export class Agent {
   }
 }
 
-// Sends a result until a collector confirms that it is recorded. JetStream's own acknowledgement only confirms that it
-// is stored.
+// Sends a result until a collector confirms that it is recorded: to a collector, and if that does not record it at once,
+// to JetStream, whose own acknowledgement only confirms that it is stored.
 
 /**
  * Pauses after a failed try, and after one that was stored but not confirmed as collected. The latter exceed the 5 s
@@ -364,13 +366,21 @@ const PAUSES = {
   stored: { first: 8_000, longest: 36_000, jitter: 0.3 },
 };
 
-/** Resolves when the signal reports that the result was collected or given up. */
+interface Publication {
+  /** Aborted when the result was collected or given up. */
+  signal: AbortSignal;
+  /** A collector answered that it is recorded. Otherwise a message says so. */
+  onCollected: () => void;
+  onError: (error: unknown) => void;
+}
+
+/** Resolves when the result was collected or given up. */
 export async function publishUntilCollected(
   bus: Bus,
   result: PackedResult,
-  signal: AbortSignal,
-  onError: (error: unknown) => void,
+  { signal, onCollected, onError }: Publication,
 ): Promise<void> {
+  if (await offerResult(bus, result)) return onCollected();
   const failed = backoff(PAUSES.failed);
   const stored = backoff(PAUSES.stored);
   while (!signal.aborted) {

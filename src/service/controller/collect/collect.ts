@@ -1,7 +1,7 @@
 /**
  * Collects results on every replica: from a runner's result to the one recorded end. Runners are not trusted, so a
- * result's size, form, and assignment to this job and attempt are checked first. Order: commit, then notify the API,
- * the leader and the runner.
+ * result's size, form, and assignment to this job and attempt are checked first. Order: commit, then notify the API
+ * and the leader, and confirm to the runner.
  */
 import { codeMember } from '../../../base/causes.ts';
 import { printable } from '../../../base/printable.ts';
@@ -92,19 +92,19 @@ function unreadable(job: ProbeJob): ResultBody {
 }
 
 /** Resolves when the result is settled; rejects when it must be redelivered. */
-export async function collect(deps: CollectDeps, result: Result): Promise<void> {
+export async function collect(deps: CollectDeps, result: Result, confirm: () => void): Promise<void> {
   const { job, attempt, chunks } = result;
   const release = await deps.room.reserve(chunks * CHUNK_BYTES);
   if (!release)
     throw new BusError('failed', `${job}/${attempt}: no room for a body of ${chunks} chunks, it comes again`);
   try {
-    await take(deps, result);
+    await take(deps, result, confirm);
   } finally {
     release();
   }
 }
 
-async function take(deps: CollectDeps, result: Result): Promise<void> {
+async function take(deps: CollectDeps, result: Result, confirm: () => void): Promise<void> {
   const { bus, store, log, metrics } = deps;
   const { job: key, attempt, podUid } = result;
   const collectedMs = store.clock.now();
@@ -114,7 +114,6 @@ async function take(deps: CollectDeps, result: Result): Promise<void> {
     log.warn({ ...named, protocol: result.protocol }, 'dropped a result of an unknown protocol version');
     return;
   }
-  const collected = () => bus.publish(SUBJECT.collected(podUid), { job: key, attempt });
   const job = await jobOf(deps, result);
   if (!job || isFinished(job.status) || !isAssigned(job, result)) {
     // The job was deleted, has ended, or runs another attempt: a late second result changes nothing.
@@ -124,7 +123,7 @@ async function take(deps: CollectDeps, result: Result): Promise<void> {
       { ...named, attempt, exists: job !== undefined },
       'dropped a result of an ended job or of another attempt',
     );
-    collected();
+    confirm();
     return;
   }
   const named = {
@@ -154,7 +153,7 @@ async function take(deps: CollectDeps, result: Result): Promise<void> {
       'result recorded',
     );
   } else await notifyAgain(deps, job, key, attempt, recorded.waiter);
-  collected();
+  confirm();
   await purgeChunks(bus, result).catch((error: unknown) =>
     log.debug({ err: error, ...named }, 'cannot purge the chunks of a result, they will expire'),
   );
