@@ -264,6 +264,7 @@ describe('bus: authorisation of runners', function () {
 
     const silent: [string, () => string][] = [
       ['a heartbeat of another pod', () => SUBJECT.heartbeat(other)],
+      ['an offer of another pod', () => SUBJECT.offer(other)],
       ['a result of another pod', () => SUBJECT.result(other)],
       ['a chunk of another pod', () => SUBJECT.chunk(other, 'j', 1, 0)],
       ['an order to another pod', () => SUBJECT.go(other)],

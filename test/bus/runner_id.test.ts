@@ -61,7 +61,12 @@ describe('ids of runners', () => {
     for (const mine of lives)
       for (const other of lives) {
         const { publish, subscribe } = runnerPermissions(mine);
-        const used = [SUBJECT.heartbeat(other), SUBJECT.result(other), SUBJECT.chunk(other, 'job', 1, 0)];
+        const used = [
+          SUBJECT.heartbeat(other),
+          SUBJECT.offer(other),
+          SUBJECT.result(other),
+          SUBJECT.chunk(other, 'job', 1, 0),
+        ];
         const orders = ['prepare', 'go', 'cancel', 'renew', 'collected'].map((what) => `py.run.${other}.${what}`);
         const may = (patterns: string[], subject: string) => patterns.some((pattern) => matches(pattern, subject));
         for (const subject of used) assert.equal(may(publish, subject), mine === other, `${mine} publishes ${subject}`);
