@@ -78,12 +78,9 @@ export function consumeResults(bus: Bus, settings: CollectSettings) {
 
   const take = (message: Pulled) => {
     // Delivered while stopping: hand it to another collector at once, instead of after the acknowledgement time-out.
-    if (signal.aborted) {
-      message.nak();
-      return;
-    }
+    if (signal.aborted) message.nak();
     // Redeliveries are not the fault of the pod.
-    if (message.deliveries === 1 && isFlood(message.subject)) message.term();
+    else if (message.deliveries === 1 && isFlood(message.subject)) message.term();
     else inHandUntil(collect(bus, message, settings.handle, onError));
   };
 

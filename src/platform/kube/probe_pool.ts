@@ -215,8 +215,8 @@ const ProbePoolSpec = Type.Object(
           maxJobs: integer(
             1,
             1_000_000,
-            'Number of jobs after which a runner becomes a new process in its pod, for the same tenant: of each runner ' +
-              'another number from 80 % of it.',
+            'Number of jobs after which a runner becomes a new process in its pod, for the same tenant: of each ' +
+              'runner another number from 80 % of it.',
             { default: REUSE.maxJobs },
           ),
           maxAgeSeconds: integer(

@@ -354,8 +354,8 @@ export class Agent {
   }
 }
 
-// Sends a result until a collector confirms that it is recorded: to a collector, and if that does not record it at once,
-// to JetStream, whose own acknowledgement only confirms that it is stored.
+// Sends a result until a collector confirms that it is recorded: to a collector, and if that does not record it at
+// once, to JetStream, whose own acknowledgement only confirms that it is stored.
 
 /**
  * Pauses after a failed try, and after one that was stored but not confirmed as collected. The latter exceed the 5 s
