@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict';
 import { KubeError, makeClient, PODS, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
 import { isAdmitted } from '../../src/platform/kube/conditions.ts';
+import { uuidv7 } from '../../src/platform/store/uuid.ts';
+import { announced } from '../../src/service/controller/leader/create.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
 import { startRelay } from '../kube/relay.ts';
 import { random as seeded } from '../source/random.ts';
@@ -253,6 +255,21 @@ describe('jobs created with their admission', function () {
     await cluster.create(job);
     await succeeds(job);
     assert.equal(runs(job), 1);
+  });
+
+  it('one that reaches a leader whose term ends is left to the API at once', async () => {
+    const first = await start();
+    const job = await told();
+    await succeeds(job);
+    const calls = first.calls.length;
+    void first.stop();
+    const name = uuidv7(Date.now());
+    const object = {
+      ...(await cluster.kube.get(PROBE_JOBS, job.id)),
+      metadata: { name, namespace: cluster.namespace },
+    };
+    assert.deepEqual(await announced(first.term.leader, object), { created: false });
+    assert.equal(first.calls.length, calls);
   });
 
   it('nothing is created while the lease may end before the write, and the API does it', async () => {

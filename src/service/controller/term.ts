@@ -263,7 +263,9 @@ function listen(parts: RunningTerm): Stoppable[] {
   });
   const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => collected(leader, message));
   const snapshots = serveSnapshots({ store, bus, jobs, recent, stillLeading, build: () => parts.snapshot() });
-  return [beats, announcements, closed, snapshots];
+  // What was sent to it is answered. Nothing waits for that: NATS may be away.
+  const answerLast = (): void => void announcements.drained().catch(() => {});
+  return [beats, { stop: answerLast }, closed, snapshots];
 }
 
 const uidOf = (heartbeatSubject: string): string => heartbeatSubject.slice(SUBJECT.heartbeat('').length);

@@ -21,14 +21,15 @@ import { now, slotsOf, type TermState, type TermStateDeps } from './term_state.t
 const BY_API: CreateAnswer = { created: false };
 
 /**
- * The API has opened a request. Answers as soon as it is known whether the leader has created its ProbeJob; not at all
- * if another leader may.
+ * The API has opened a request. Answers as soon as it is known whether the leader has created its ProbeJob. At the end
+ * of the term it leaves the job to the API, which would else wait for its time-out: if the next leader creates it, too,
+ * one of both finds the object of the other.
  */
 export async function announced(state: TermState, object: ProbeJob): Promise<CreateAnswer | undefined> {
   const { metadata, spec } = object;
   const { name } = metadata;
-  if (!state.live || metadata.namespace !== state.deps.namespace) return undefined;
-  if (!state.ready || state.jobs.get(name) || !spec.token || !spec.source.sealed) return BY_API;
+  if (metadata.namespace !== state.deps.namespace) return undefined;
+  if (!state.live || !state.ready || state.jobs.get(name) || !spec.token || !spec.source.sealed) return BY_API;
   try {
     const { job } = await takeIn(state, object);
     // As in `resolveNow`: a change of the token during the awaits may have skipped it.
