@@ -59,8 +59,8 @@ export async function filledCompileCache(): Promise<string> {
 }
 
 /** Not leading yet: `lead` tells it to. */
-export const startProcess = (compiled: string): ChildProcess =>
-  fork(CONTROLLER, {
+export const startProcess = (compiled: string, program = CONTROLLER): ChildProcess =>
+  fork(program, {
     stdio: 'inherit',
     execArgv: flags,
     env: { ...process.env, NODE_COMPILE_CACHE: compiled },
