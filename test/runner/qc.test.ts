@@ -127,13 +127,13 @@ describe('content checks in an agent', function () {
       it(`see that pictures are ${looks}`, async () => {
         // A wave that moves on between the two fields.
         const wave = (at: number, x: number, y: number) => 128 + 80 * Math.sin((x + 3 * (2 * at + later(y))) / 5);
-        const { scan } = (await run(madeAvi(60, wave))).video[0]!;
+        const { scan } = (await rig.check(madeAvi(60, wave))).video[0]!;
         assert.deepEqual([scan.looks, scan.declared, scan.differs], [looks, null, false], JSON.stringify(scan));
       });
 
     it('find bars at the edges', async () => {
       const film = madeAvi(20, (at, x, y) => (x >= 8 && x < 60 && y >= 6 && y < 42 ? 60 + at : 16));
-      assert.deepEqual((await run(film)).video[0]!.bars, { left: 8, right: 4, top: 6, bottom: 6 });
+      assert.deepEqual((await rig.check(film)).video[0]!.bars, { left: 8, right: 4, top: 6, bottom: 6 });
     });
 
     for (const [right, expected] of [
@@ -142,7 +142,7 @@ describe('content checks in an agent', function () {
       [-1, [-1, false, 1]],
     ] as const)
       it(`hear that the right channel is ${right} of the left`, async () => {
-        const { phase } = (await run(toneWav(4, 0.1, [0, 0], right))).audio[0]!;
+        const { phase } = (await rig.check(toneWav(4, 0.1, [0, 0], right))).audio[0]!;
         near(phase!.mean, expected[0], 0.01);
         assert.deepEqual([phase!.mono, phase!.out_of_phase.count], expected.slice(1));
       });
