@@ -30,7 +30,7 @@ describe("product with the chart's settings", function () {
       assert.ok(toolsIn(map('catalog')).length > 10);
       assert.deepEqual(
         poolsIn(map('pools')).map(({ name, spec }) => `${name}: ${spec.serves.kinds.join(' ')}`),
-        ['long: msv', 'short: file c2pa compare'],
+        ['checks: qc', 'long: msv', 'short: file c2pa compare'],
       );
     });
   }

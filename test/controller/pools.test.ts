@@ -159,6 +159,37 @@ describe('pools', function () {
     assert.equal((await until('it runs', () => runners.of(later.id))).pod, first.pod);
   });
 
+  it('content checks run in a pool of their own, from no pod; without one, where probes do', async () => {
+    const checks = { minReady: 0, maxPods: 1, serves: { kinds: ['qc' as const] } };
+    const { controller, submit, ended, runners, kube, namespace } = await start({
+      pools: { checks, short: { minReady: 1, maxPods: 1 } },
+      tools: [...TOOLS, { tool: 'qc', version: '7.1', image: 'tools/qc:7.1', command: ['{root}/bin/ffmpeg'] }],
+      runners: { go: () => 'hold' },
+    });
+    await controller();
+    await ready();
+    const asked = { name: 'ffprobe', version: '7.0' } as const;
+    const spec = { tools: [asked, { name: 'qc' as const, version: '7.1' }] };
+    const film = await submit({ spec });
+    const first = await until('it runs', () => runners.of(film.id), 20_000);
+    assert.match(first.pod, /^runner-checks-/);
+    const waiting = await submit({ spec });
+    const probe = await submit();
+    const beside = await until('a probe runs beside it', () => runners.of(probe.id));
+    assert.match(beside.pod, /^runner-short-/);
+    await until('the next waits', () => stateOf(cluster.job(waiting.id)) === 'NoRunner');
+    await kube.delete(PROBE_POOLS, 'checks', { namespace });
+    await beside.finish();
+    const moved = await until('it runs where probes do', () => runners.of(waiting.id), 20_000);
+    assert.match(moved.pod, /^runner-short-/);
+    await Promise.all([moved.finish(), first.finish()]);
+    const records = await ended(film.id, waiting.id);
+    assert.deepEqual(
+      records.map(({ kind, state }) => [kind, state]),
+      [film, waiting].map(() => ['file', 'success']),
+    );
+  });
+
   it('ends the pods of a pool that was deleted without a leader', async () => {
     const { controller, pods, kube, namespace } = await start({ pools: { a: { minReady: 1 } } });
     const first = await controller();

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { API_VERSION } from '../../src/platform/kube/resource.ts';
 import type { ProbePool, ProbePoolSpec } from '../../src/platform/kube/probe_pool.ts';
-import { inOrder, routeOf, shadowsOf, type Routed } from '../../src/service/controller/pools/route.ts';
+import { inOrder, routeOf, servedKinds, shadowsOf, type Routed } from '../../src/service/controller/pools/route.ts';
+import type { ToolName } from '../../src/media/tools/table.ts';
 import { reserveOf, shareOf } from '../../src/service/controller/pools/share.ts';
 
 type Given = Partial<ProbePoolSpec['serves']> & { priority?: number };
@@ -19,9 +20,17 @@ const poolsOf = (given: Record<string, Given>): ProbePool[] =>
       ...(priority === undefined ? {} : { priority }),
     },
   }));
-const job = (change: Partial<Routed> = {}): Routed => ({ kind: 'file', account: 7, labels: undefined, ...change });
+const job = (change: Partial<Routed> = {}): Routed => ({ kinds: ['file'], account: 7, labels: undefined, ...change });
+
+const runs = (...names: ToolName[]): Routed['kinds'] =>
+  servedKinds({ kind: 'file', tools: names.map((name) => ({ name })) });
+const checks = job({ kinds: runs('ffprobe', 'qc') });
 
 describe('routes of jobs', () => {
+  it('a job is served by its kind, and by its content checks before', () => {
+    assert.deepEqual([runs('ffprobe'), runs('ffprobe', 'qc')], [['file'], ['qc', 'file']]);
+  });
+
   for (const [what, pools, of, to] of [
     ['the first by name', { short: {}, aaa: {} }, job(), 'aaa'],
     ['the highest priority before the name', { aaa: {}, zzz: { priority: 1 } }, job(), 'zzz'],
@@ -43,6 +52,15 @@ describe('routes of jobs', () => {
     ],
     ['all of the labels', { news: { labels: { a: '1', b: '2' } } }, job({ labels: { a: '1' } }), undefined],
     ['none', { long: { kinds: ['msv'] } }, job(), undefined],
+    ['content checks before the kind', { aaa: { priority: 1 }, checks: { kinds: ['qc'] } }, checks, 'checks'],
+    ['the kind, without a pool for content checks', { zzz: { kinds: ['msv'] }, short: {} }, checks, 'short'],
+    [
+      'the kind, where content checks of others are served',
+      { a: { kinds: ['qc'], accounts: [8] }, b: {} },
+      checks,
+      'b',
+    ],
+    ['not content checks for a probe', { aaa: { kinds: ['qc'] } }, job(), undefined],
   ] as const satisfies readonly (readonly [string, Record<string, Given>, Routed, string | undefined])[])
     it(`chosen by ${what}, in whatever order the pools came`, () => {
       for (const one of [poolsOf(pools), poolsOf(pools).toReversed()])
@@ -66,6 +84,7 @@ describe('routes of jobs', () => {
       { a: { accounts: [7] }, b: { accounts: [8] }, own: { accounts: [7, 8] } },
       ['a', 'b'],
     ],
+    ['content checks behind probes', { aaa: {}, own: { kinds: ['qc'] } }, undefined],
     ['labels that are fewer', { aaa: { labels: { a: '1' } }, own: { labels: { a: '1', b: '2' } } }, ['aaa']],
     ['labels that are more', { aaa: { labels: { a: '1', b: '2' } }, own: { labels: { a: '1' } } }, undefined],
   ] as const satisfies readonly (readonly [string, Record<string, Given>, readonly string[] | undefined])[])

@@ -118,7 +118,11 @@ const UNSEEN_MS = 5_000;
 
 /** Which of them runs it may depend on its account, too. */
 const poolsOf = ({ spec }: Job, pools: readonly Pool[]): Pool[] =>
-  pools.filter((pool) => pool.spec.serves.kinds.includes(spec.kind ?? 'file'));
+  pools.filter(({ spec: { serves } }) =>
+    serves.kinds.some(
+      (kind) => kind === (spec.kind ?? 'file') || (kind === 'qc' && spec.tools?.some(({ name }) => name === kind)),
+    ),
+  );
 
 function sentenceOf({ job, pools, now }: Facts): { says: string; helps?: string | undefined } {
   const state = stateOf(job);

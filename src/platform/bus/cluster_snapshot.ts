@@ -5,7 +5,7 @@
 import Type, { type Static } from 'typebox';
 import { count, eitherOrNull as orNull, oneOf } from '../../base/schema_parts.ts';
 import { WALLS } from '../kube/probe_pool.ts';
-import { KINDS } from '../kube/probe_job.ts';
+import { SERVED_KINDS } from '../kube/probe_pool.ts';
 import { TOOLS } from '../../media/tools/table.ts';
 import { RUNNER_PHASES, RUNNER_STATES } from './runner_phase.ts';
 
@@ -41,7 +41,7 @@ const SnapshotCondition = {
 const SnapshotPool = Type.Object(
   {
     name: text,
-    kinds: Type.Array(oneOf(KINDS)),
+    kinds: Type.Array(oneOf(SERVED_KINDS)),
     ready: count('Runners that could take a job now.'),
     untouched: count('Of the ready ones: no tenant has used them.'),
     busy: count(),

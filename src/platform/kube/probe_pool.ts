@@ -1,6 +1,7 @@
 /** ProbePool: warm runner pods. */
 import Type, { type Static } from 'typebox';
-import { KINDS } from './probe_job.ts';
+import { qc } from '../../media/tools/qc.ts';
+import { KINDS, type Kind } from './probe_job.ts';
 import {
   AGE,
   conditions,
@@ -19,6 +20,10 @@ import {
 
 const REUSE_SCOPES = ['job', 'token', 'account', 'any'] as const;
 export type ReuseScope = (typeof REUSE_SCOPES)[number];
+
+/** Kinds of jobs and, apart from the others of their kind, those with content checks. */
+export type ServedKind = Kind | typeof qc.name;
+export const SERVED_KINDS: readonly ServedKind[] = [...KINDS, qc.name];
 
 const RENEWALS = ['pod', 'process'] as const;
 
@@ -169,9 +174,10 @@ const ProbePoolSpec = Type.Object(
     serves: object(
       {
         kinds: setOf(
-          oneOf(KINDS),
-          KINDS.length,
-          'Kinds of jobs: file is a probe; the others are named as their endpoints.',
+          oneOf(SERVED_KINDS),
+          SERVED_KINDS.length,
+          'Kinds of jobs: file is a probe; qc one with content checks, which a pool of its kind runs where no pool ' +
+            'serves qc; the others are named as their endpoints.',
           { minItems: 1 },
         ),
         ...optional({
@@ -256,7 +262,7 @@ const ProbePoolSpec = Type.Object(
         0,
         3600,
         'Time in which a runner whose pod is being deleted may finish its job. A job that takes longer runs again ' +
-          'on another runner. 70 where it is not set, 645 in a pool that serves msv.',
+          'on another runner. 70 where it is not set, 645 in a pool that serves msv or qc.',
       ),
       priorityClassName: objectName("Priority class of the pool's pods, instead of the one of all runners."),
       topologySpreadConstraints: listOf(

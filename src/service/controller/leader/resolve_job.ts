@@ -325,7 +325,7 @@ export async function takeIn(state: IntakeState, job: ProbeJob): Promise<{ job: 
   const [source, other] = sources;
   const tools = resolveTools(job, pools.availableTools(), { pinned: document?.uses, ofTwo: other !== undefined });
   const { labels } = job.metadata;
-  const pool = pools.forJob({ kind: job.spec.kind, account: token.rootUserId, labels });
+  const pool = pools.forJob({ account: token.rootUserId, labels, assignment: { kind: job.spec.kind, tools } });
   const id = idOf(job);
   return {
     token,

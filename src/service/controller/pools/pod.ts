@@ -350,12 +350,12 @@ export const HEALTH_PORT = 8081;
 
 const DEFAULT_TOOL_MEMORY = 512 * 1024 * 1024;
 
-/** Short jobs take up to 60 s, a validation up to 600 s; the rest is for the result to be collected. */
+/** Short jobs take up to 60 s, validations and content checks 600 s; the rest is for the result to be collected. */
 const SHORT_DRAIN_SECONDS = 70;
 const LONG_DRAIN_SECONDS = 645;
 
 export const drainSeconds = ({ serves, drainSeconds: given }: ProbePoolSpec): number =>
-  given ?? (serves.kinds.includes('msv') ? LONG_DRAIN_SECONDS : SHORT_DRAIN_SECONDS);
+  given ?? (serves.kinds.some((kind) => kind === 'msv' || kind === 'qc') ? LONG_DRAIN_SECONDS : SHORT_DRAIN_SECONDS);
 
 /** Whether evictions are refused while a job runs, because the drain of its runner may take minutes. */
 export const holdsNodes = (spec: ProbePoolSpec): boolean => drainSeconds(spec) > SHORT_DRAIN_SECONDS;

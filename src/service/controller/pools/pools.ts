@@ -14,7 +14,7 @@ import { type Runner, startedWithinMs, workOf } from './runners.ts';
 import { START_HOPE_MS } from './plan.ts';
 import { NO_FAILED_STARTS, afterFailedStart, afterQuickStart, bootPatienceMs } from '../retry_policy.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
-import { routeOf, type Routed } from './route.ts';
+import { routeOf, servedKinds, type Routed } from './route.ts';
 import { missingWalls, showAll } from './status.ts';
 import type { AssignedTool, Assignment } from '../../../platform/bus/messages.ts';
 import { isAvailable, isDegraded } from '../../../platform/kube/conditions.ts';
@@ -30,6 +30,10 @@ export interface AvailableTool {
   build?: string;
   /** Tools that must be mounted, if not its own image. */
   uses?: string[];
+}
+
+interface ForJob extends Omit<Routed, 'kinds'> {
+  assignment: Parameters<typeof servedKinds>[0];
 }
 
 /** Debounces changes of tools: twenty changed tools cause one change of the pods. */
@@ -120,8 +124,8 @@ export class Pools extends PoolsState {
     return this.inOrder.map(({ metadata }) => metadata.name);
   }
 
-  forJob(job: Routed): { name: string; scope: ReuseScope } | undefined {
-    const name = routeOf(this.inOrder, job)?.metadata.name;
+  forJob({ account, labels, assignment }: ForJob): { name: string; scope: ReuseScope } | undefined {
+    const name = routeOf(this.inOrder, { kinds: servedKinds(assignment), account, labels })?.metadata.name;
     return name === undefined ? undefined : { name, scope: this.scopeOf(name) };
   }
 

@@ -2,12 +2,14 @@
  * Which pool runs a job: the first, by priority and then by name, that serves it. Another leader decides the same,
  * because nothing else counts. Pure.
  */
+import { qc } from '../../../media/tools/qc.ts';
 import type { Kind } from '../../../platform/kube/probe_job.ts';
-import type { ProbePool, ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
+import type { ProbePool, ProbePoolSpec, ServedKind } from '../../../platform/kube/probe_pool.ts';
 
 /** What a pool is chosen by. */
 export interface Routed {
-  kind: Kind;
+  /** The first of them that any pool serves. */
+  kinds: readonly ServedKind[];
   /** Undefined: of any account. */
   account: number | undefined;
   /** Of the ProbeJob. */
@@ -20,13 +22,28 @@ export const inOrder = (pools: Iterable<ProbePool>): ProbePool[] =>
       (other.spec.priority ?? 0) - (one.spec.priority ?? 0) || (one.metadata.name < other.metadata.name ? -1 : 1),
   );
 
-const serves = ({ kinds, accounts, labels = {} }: ProbePoolSpec['serves'], job: Routed): boolean =>
-  kinds.includes(job.kind) &&
+interface ServedAs {
+  kind: Kind;
+  tools: readonly { name: string }[];
+}
+
+/** Content checks decode whole films: no probe waits behind them where a pool serves them. */
+export const servedKinds = ({ kind, tools }: ServedAs): ServedKind[] =>
+  tools.some(({ name }) => name === qc.name) ? [qc.name, kind] : [kind];
+
+const serves = (
+  { kinds, accounts, labels = {} }: ProbePoolSpec['serves'],
+  kind: ServedKind,
+  job: Omit<Routed, 'kinds'>,
+): boolean =>
+  kinds.includes(kind) &&
   (accounts === undefined || (job.account !== undefined && accounts.includes(job.account))) &&
   Object.entries(labels).every(([name, value]) => job.labels?.[name] === value);
 
-export const routeOf = (pools: readonly ProbePool[], job: Routed): ProbePool | undefined =>
-  pools.find(({ spec }) => serves(spec.serves, job));
+export function routeOf(pools: readonly ProbePool[], { kinds, ...job }: Routed): ProbePool | undefined {
+  const first = (kind: ServedKind) => pools.find(({ spec }) => serves(spec.serves, kind, job));
+  return kinds.map(first).find((pool) => pool !== undefined);
+}
 
 /** The pools that take every job of this one before it; undefined if a job can reach it. */
 export function shadowsOf(pools: readonly ProbePool[], { metadata, spec }: ProbePool): string[] | undefined {
@@ -36,7 +53,7 @@ export function shadowsOf(pools: readonly ProbePool[], { metadata, spec }: Probe
   );
   const { kinds, accounts = [undefined], labels = {} } = spec.serves;
   const takers = kinds.flatMap((kind) =>
-    accounts.map((account) => routeOf(before, { kind, account, labels })?.metadata.name),
+    accounts.map((account) => routeOf(before, { kinds: [kind], account, labels })?.metadata.name),
   );
   const names = takers.filter((name) => name !== undefined);
   return names.length === takers.length ? [...new Set(names)] : undefined;
