@@ -1,22 +1,38 @@
 /** What content checks found, in a few words each: for the console, the command line and the page of a report. */
 import type { QcAudio, QcEvents, QcReport } from './schema.ts';
 
+/** What a passage of each check is called. */
+export const NOUNS = {
+  black: 'black passage',
+  freeze: 'freeze',
+  silence: 'silence',
+  phase: 'out-of-phase passage',
+} as const;
+export type Check = keyof typeof NOUNS;
+
 interface Passages extends QcEvents {
-  /** What one of them is called. */
+  check: Check;
   noun: string;
   stream: number;
 }
+
+const passages = (check: Check, stream: number, events: QcEvents): Passages => ({
+  check,
+  noun: NOUNS[check],
+  stream,
+  ...events,
+});
 
 /** Of each check that found some. */
 export const passagesIn = ({ video, audio }: QcReport): Passages[] =>
   [
     ...video.flatMap(({ stream, black, freeze }) => [
-      { noun: 'black passage', stream, ...black },
-      { noun: 'freeze', stream, ...freeze },
+      passages('black', stream, black),
+      passages('freeze', stream, freeze),
     ]),
     ...audio.flatMap(({ stream, silence, phase }) => [
-      { noun: 'silence', stream, ...silence },
-      ...(phase ? [{ noun: 'passage out of phase', stream, ...phase.out_of_phase }] : []),
+      passages('silence', stream, silence),
+      ...(phase ? [passages('phase', stream, phase.out_of_phase)] : []),
     ]),
   ].filter(({ count }) => count > 0);
 

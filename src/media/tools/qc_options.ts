@@ -1,12 +1,12 @@
 /** Options of the content checks: their thresholds. Defaults are those of ffmpeg's filters. */
 import type { Thresholds } from '../qc/graph.ts';
+import { LONGEST_S, SHORTEST_S } from '../qc/limits.ts';
 import { readOptions, type OptionSpec } from './option.ts';
 
-const LONGEST_S = 86_400;
 const shortest = (name: keyof Thresholds, what: string): OptionSpec => ({
   name,
   type: 'number',
-  default: 2,
+  default: SHORTEST_S,
   maximum: LONGEST_S,
   description: `Shortest ${what} that is reported, in seconds.`,
 });
