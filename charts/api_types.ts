@@ -54,6 +54,7 @@ const CALLS: readonly EndpointName[] = [
   'POST /v1/probe/file',
   'POST /v1/probe/mediastreamvalidator',
   'POST /v1/probe/c2pa',
+  'POST /v1/probe/qc',
   'GET /v1/probe/:id',
   'POST /v1/probe/:id/cancel',
   'GET /v1/probe/:id/policy',

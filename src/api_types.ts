@@ -2106,6 +2106,33 @@ export interface Calls {
     };
     answer: C2paEnvelope | C2paReport | FailedOutput;
   };
+  'POST /v1/probe/qc': {
+    body: {
+      url?: string;
+      file?: string;
+      headers?: Record<string, string> | null;
+      cookies?: Record<string, string> | null;
+      credential?: string | null;
+      timeout?: number;
+      queue_timeout?: number;
+      cache?: {
+        max_age?: number | null;
+      };
+      policy?: string | Record<string, unknown> | null;
+      webhook_url?: string | null;
+      qc?: {
+        version?: string;
+        timeout?: number;
+        black_min?: number;
+        black_pixel?: number;
+        freeze_min?: number;
+        freeze_noise?: number;
+        silence_min?: number;
+        silence_noise?: number;
+      };
+    };
+    answer: Envelope;
+  };
   'GET /v1/probe/:id': {
     answer: Envelope | MsvEnvelope | C2paEnvelope | ComparisonAnswer;
   };

@@ -20,6 +20,7 @@ import * as compareReport from './compare/compare_report_endpoint.ts';
 import { mcpOperation } from './mcp/mcp_endpoint.ts';
 import * as policies from './policies/policy_endpoints.ts';
 import * as file from './probe/file_endpoints.ts';
+import * as qc from './probe/qc_endpoints.ts';
 import * as offers from './probe/offer_endpoints.ts';
 import * as requests from './probe/request_endpoints.ts';
 import { SINGLES } from './probe/single_endpoints.ts';
@@ -42,6 +43,7 @@ const NAMES = Object.keys({ ...PROBE_ACCESS, ...ACCESS });
 const FILES: object = {
   ...SINGLES.map(({ endpoints }) => endpoints),
   file,
+  qc,
   requests,
   offers,
   batches,

@@ -30,10 +30,17 @@ describe('content checks', function () {
   };
   const qc = (change = {}) => tool('qc', JSON.stringify(CHECKS), { version: '7.1', ...change });
 
+  const post = (path: string, fields: object) =>
+    fetch(`${api.url}/v1/probe/${path}`, {
+      method: 'POST',
+      body: JSON.stringify(fields),
+      headers: { Authorization: `Bearer ${api.token}`, 'Content-Type': 'application/json' },
+    });
+
   /** A request that has ended, with what was answered. */
-  async function ended(fields: object, result = [tool('ffprobe', '{}'), qc()]) {
+  async function ended(fields: object, result = [tool('ffprobe', '{}'), qc()], path = 'file') {
     const { host, url } = address();
-    const answering = api.post({ url, ...fields });
+    const answering = post(path, { url, ...fields });
     const job = await api.job(host);
     await api.end(job.metadata.name, { result: { tools: result, ioUsage: 9 } });
     const response = await answering;
@@ -73,6 +80,45 @@ describe('content checks', function () {
       );
       assert.deepEqual(Object.keys(json), ['success', 'metadata', 'qc'], 'ffprobe ran for them, and is not shown');
       assert.deepEqual(json.qc, { success: true, duration: 31, usage: 31, response: CHECKS });
+    });
+
+    describe('by /v1/probe/qc', () => {
+      it('run with ffprobe alone, longer than other probes, and both are shown', async () => {
+        const { job, json, status } = await ended({ qc: { silence_min: 0.5 } }, undefined, 'qc');
+        assert.deepEqual(
+          job.spec.tools?.map(({ name, timeoutMs, options }) => [name, timeoutMs, options]),
+          [
+            ['ffprobe', 60_000, undefined],
+            ['qc', 650_000, { silence_min: '0.5' }],
+          ],
+        );
+        assert.deepEqual([status, job.spec.kind, job.spec.timeoutMs], [200, 'file', 650_000]);
+        assert.deepEqual(Object.keys(json), ['success', 'metadata', 'ffprobe', 'qc']);
+        assert.deepEqual(json.qc.response, CHECKS);
+      });
+
+      it('run by GET, too', async () => {
+        const { host, url } = address();
+        const headers = { Authorization: `Bearer ${api.token}` };
+        const answering = fetch(`${api.url}/v1/probe/qc?url=${url}&qc[black_min]=1`, { headers });
+        const job = await api.job(host);
+        assert.deepEqual(job.spec.tools?.[1]?.options, { black_min: '1' });
+        await api.end(job.metadata.name, { result: { tools: [tool('ffprobe', '{}'), qc()], ioUsage: 9 } });
+        assert.equal((await answering).status, 200);
+      });
+
+      for (const [fields, message] of [
+        [{ mediainfo: { enabled: true } }, /^mediainfo: is unknown/],
+        [{ only: 'ffprobe' }, /^only: is unknown/],
+        [{ qc: { enabled: false } }, /^qc\.enabled: is unknown/],
+        [{ qc: { black_pixel: 2 } }, /^qc\.black_pixel: must be at most 1/],
+        [{ url: 'nonsense' }, /^url must begin/],
+      ] as const)
+        it(`are refused: ${JSON.stringify(fields)}`, async () => {
+          const response = await post('qc', { url: address().url, ...fields });
+          assert.equal(response.status, 400);
+          assert.match(((await response.json()) as { error: string }).error, message);
+        });
     });
 
     it('have a section beside those of the other tools', async () => {

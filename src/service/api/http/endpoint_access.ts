@@ -116,6 +116,8 @@ const OF_TOOLS = Object.fromEntries(
 export const PROBE_ACCESS = {
   'GET /v1/probe/file': having('write:media'),
   'POST /v1/probe/file': having('write:media'),
+  'GET /v1/probe/qc': having('write:media'),
+  'POST /v1/probe/qc': having('write:media'),
   ...OF_TOOLS,
   'GET /v1/probe/:id': having('read:media'),
   'POST /v1/probe/:id/cancel': having('write:media'),

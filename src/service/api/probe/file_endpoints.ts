@@ -1,7 +1,7 @@
 /** `/v1/probe/file`: several tools on one source. */
 import Type from 'typebox';
 import { type Context, IGNORED_HEADER, nameIgnored } from '../http/request_context.ts';
-import { fileRequest, ProbeFileSchema, takeIgnored, UrlField } from './file_request.ts';
+import { fileRequest, type ProbeFile, ProbeFileSchema, takeIgnored, UrlField } from './file_request.ts';
 import { AnswerSchema, POLICY_OUTCOME } from './answer_schemas.ts';
 import { byQueryAndBody } from './by_query_and_body.ts';
 import type { Examples, Response } from '../openapi/operation.ts';
@@ -82,13 +82,14 @@ const FILE = byQueryAndBody({
   answer: answered,
 });
 
-async function probe(deps: Deps, ctx: Context): Promise<void> {
-  const fields = checkedBy(ProbeFileSchema, ctx);
+export async function probeFile(deps: Deps, ctx: Context, fields: ProbeFile): Promise<void> {
   nameIgnored(ctx, takeIgnored(fields));
   const request = await fileRequest(deps, ctx, fields);
   if (fields.cache.max_age !== null && !request.cache) nameIgnored(ctx, ['cache']);
   await runProbe(deps, ctx, request);
 }
+
+const probe = (deps: Deps, ctx: Context): Promise<void> => probeFile(deps, ctx, checkedBy(ProbeFileSchema, ctx));
 
 export const fileByQuery = endpoint('GET /v1/probe/file', FILE.byQuery, probe);
 export const fileByBody = endpoint('POST /v1/probe/file', { ...FILE.byBody, upload: true }, probe);
