@@ -11,17 +11,16 @@ import { EXIT, Failure, Interrupted } from './exits.ts';
 import { bytes } from '../base/scaled.ts';
 import type { Terminal } from './terminal.ts';
 
-type RequestName =
-  'POST /v1/probe/file' | 'POST /v1/probe/mediastreamvalidator' | 'POST /v1/probe/c2pa' | 'POST /v1/compare';
-
 /** Defaults of the API, by which this program knows when an answer is overdue. */
 const QUEUE_MS = 60_000;
-const TIMEOUT_MS: Readonly<Record<RequestName, number>> = {
+const TIMEOUT_MS = {
   'POST /v1/probe/file': 65_000,
+  'POST /v1/probe/qc': 650_000,
   'POST /v1/probe/mediastreamvalidator': 650_000,
   'POST /v1/probe/c2pa': 65_000,
   'POST /v1/compare': 65_000,
-};
+} as const;
+type RequestName = keyof typeof TIMEOUT_MS;
 /** For the answer itself, after the last of these times. */
 const ANSWER_MS = 60_000;
 

@@ -17,6 +17,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PROBE_TOOLS } from '../../src/platform/kube/client.ts';
+import { toneWav } from '../qc/media.ts';
 import { freePort } from '../free_port.ts';
 import { until } from '../until.ts';
 import { ended, startInstallation, type Installation } from './rig.ts';
@@ -128,6 +129,25 @@ describe('probeyard', function () {
     assert.match(text, /^done qc in /m);
     const { qc, probe_report: report } = await json('probe', film, '--qc');
     assert.deepEqual([qc.success, qc.response.video.length, report.success], [true, 1, true]);
+  });
+
+  it('qc: judges files that are sent by their longest passages, and no source that cannot be read', async () => {
+    const silent = join(folder, 'silent.wav');
+    writeFileSync(silent, toneWav(5, 0.25, [1, 4]));
+    const warned = await printed(0, 'qc', silent);
+    assert.match(warned, /^content 1 silence in stream 0: 1\.\d\d to 4\.\d\d s$/m);
+    assert.match(warned, /^warn$/m);
+    assert.match(await printed(1, 'qc', silent, '--longest-silence', '1s'), /^block silence of 3\.\d\d s from 1\.\d/m);
+    await printed(1, 'qc', silent, '--fail-on', 'warn');
+    const done = await here.probeyard(['qc', silent, missing, '--longest-silence', '500ms', '-o', 'json']);
+    const [first, second] = JSON.parse(done.stdout.toString());
+    assert.deepEqual(
+      [done.code, first.verdict, first.findings[0].check, first.longest.silence, first.report.thresholds.silence_min],
+      [1, 'block', 'silence', 0.5, 0.5],
+    );
+    assert.deepEqual([second.url, second.verdict, second.code], [missing, 'unknown', 'http-404']);
+    await printed(3, 'qc', missing);
+    assert.match(await fails(2, 'qc', silent, '--longest-black', '10'), /--longest-black: must be a time/);
   });
 
   it('probe: of several addresses prints a list in their order, and the worst exit code', async () => {

@@ -61,17 +61,23 @@ export async function fileRequest(invocation: Invocation): Promise<Fields> {
   );
 }
 
+interface ToAsk {
+  source: GivenSource;
+  enveloped?: boolean;
+  path?: 'file' | 'qc';
+}
+
 /** Asks for one source: its address stands in the body, or its file is sent beside it. */
 export const askFor = (
   invocation: Invocation,
   api: Api,
   fields: Fields,
-  { source: { text, file }, enveloped = true }: { source: GivenSource; enveloped?: boolean },
+  { source: { text, file }, enveloped = true, path = 'file' }: ToAsk,
 ): Promise<Answered> =>
   submit(
     api,
     {
-      name: 'POST /v1/probe/file',
+      name: `POST /v1/probe/${path}` as const,
       body: { ...fields, ...(file ? {} : { url: text }) },
       file,
       enveloped,

@@ -2,6 +2,8 @@
 import { milliseconds } from '../args.ts';
 import type { Given, Option } from '../command.ts';
 import { usage } from '../exits.ts';
+import { CHECKS, LONGEST, type Longest } from '../../media/qc/verdict.ts';
+import { NOUNS, type Check } from '../../media/qc/words.ts';
 
 /** What is one of these values; its help names them. */
 export const oneOf = (values: readonly string[], before = '') => ({
@@ -28,6 +30,21 @@ export const PARALLEL: Option = {
   value: 'COUNT',
   help: 'requests at once where there are several sources; default: 4',
 };
+
+export const LONGEST_PASSAGES: readonly Option[] = CHECKS.map((check) => ({
+  name: `longest-${check}`,
+  value: 'TIME',
+  help: `block a longer ${NOUNS[check]}; default: ${LONGEST[check]}s`,
+}));
+
+/** In seconds. */
+export function longestPassages({ text }: Given): Longest {
+  const given = CHECKS.map((check) => {
+    const time = text(`longest-${check}`);
+    return [check, time === undefined ? LONGEST[check] : milliseconds(`longest-${check}`, time) / 1_000] as const;
+  });
+  return Object.fromEntries(given) as Record<Check, number>;
+}
 
 export function times({ text }: Given): { timeout?: number; queue_timeout?: number } {
   const [timeout, queue] = [text('timeout'), text('queue-timeout')];
