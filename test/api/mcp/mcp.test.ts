@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { isKubeError, PROBE_JOBS } from '../../../src/platform/kube/client.ts';
 import { listen } from '../../../src/service/api/http/http_server.ts';
 import { makeApp } from '../../../src/service/api/server.ts';
+import { CHECKS } from '../../console/sample_answers.ts';
+import { addTool } from '../add_tool.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 import { PROBE_REPORT } from '../reports.ts';
 import { until } from '../../until.ts';
@@ -38,6 +40,7 @@ describe('/mcp', function () {
   let api: ApiFixture;
   before(async () => {
     api = await startApi({ mcpAnswerMs: 6_000 }, { accounts: { publicUrl: 'https://probe.example.com' } });
+    await addTool(api, 'qc', '7.1');
   });
   after(() => api?.stop());
 
@@ -98,6 +101,23 @@ describe('/mcp', function () {
         );
       });
 
+      it('checks content: a verdict by limits of the caller, now and of a result on record', async () => {
+        const checked = `checks-${name.slice(-10)}.test`;
+        const asked = client.call('check_media', { url: url(checked), longest_black: 1 });
+        const tools = [tool('ffprobe', '{}'), tool('qc', JSON.stringify(CHECKS), { version: '7.1' })];
+        const job = await api.job(checked);
+        const id = job.metadata.name;
+        assert.deepEqual(job.spec.tools?.[1]?.options, { black_min: '1' });
+        await api.end(id, { result: { tools, ioUsage: 1 } });
+        const answer = await asked;
+        assert.match(answer.text, /^Verdict: block\.$/m);
+        const { findings, levels } = dataIn(answer.text).data;
+        assert.deepEqual([findings[1].check, findings[1].seconds, levels[0].integrated], ['black', 2.5, -23.04]);
+        const again = await client.call('check_media', { request_id: id });
+        assert.equal(dataIn(again.text).data['longest'].black, 10);
+        assert.equal(dataIn(again.text).data['findings'][1].verdict, 'block', 'more than can be listed');
+      });
+
       it('says what is wrong with an argument, as an answer', async () => {
         for (const [asked, args, text] of [
           ['analyze_media_file', {}, /url: is required/],
@@ -105,6 +125,8 @@ describe('/mcp', function () {
           ['analyze_media_file', { url: url(host), ffprobe: { sow_format: true } }, /did you mean show_format/],
           ['analyze_media_file', { url: url(host), check: 'hls', qc: { enabled: true } }, /qc.*has no effect/],
           ['analyze_media_file', { url: 'http://127.0.0.1/' }, /url/],
+          ['check_media', {}, /exactly one of url and request_id/],
+          ['check_media', { url: url(host), longest_black: -1 }, /longest_black: must be at least 0/],
           ['compare_media', { url: url(host) }, /one of ffprobe, mediainfo is required/],
           ['check_policy', { url: url(host), policy: 'none' }, /policy/],
           ['get_result', { request_id: 'x' }, /request_id/],

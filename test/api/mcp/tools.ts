@@ -2,6 +2,7 @@
 export const TOOLS = [
   'search',
   'analyze_media_file',
+  'check_media',
   'compare_media',
   'check_policy',
   'get_result',

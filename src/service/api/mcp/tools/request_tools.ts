@@ -1,5 +1,9 @@
 /** The tools, but for search: those that read a source, those that read what is on record, and one that cancels. */
 import Type from 'typebox';
+import { MAX_TIMEOUT_MS } from '../../../../base/limits.ts';
+import { LONGEST_S } from '../../../../media/qc/limits.ts';
+import { LONGEST, optionsFor } from '../../../../media/qc/verdict.ts';
+import { NOUNS, type Check } from '../../../../media/qc/words.ts';
 import { ApiError, invalid } from '../../errors.ts';
 import { choice } from '../../http/request_fields.ts';
 import { FENCED, type Said } from '../answer_text.ts';
@@ -21,6 +25,8 @@ const PolicyGiven = Type.Unsafe<string | object>({
 const Timeout = Type.Optional(
   Type.Integer({ minimum: 1, description: 'Time limit of the analysis in milliseconds. Default: 65000.' }),
 );
+
+const WAIT_S = 20;
 
 const CHECKS = ['file', 'hls', 'c2pa'] as const;
 const PATHS: Record<(typeof CHECKS)[number], string> = {
@@ -86,6 +92,46 @@ const compareMedia = tool({
   },
 });
 
+const longest = (check: Check) =>
+  Type.Number({
+    minimum: 0,
+    maximum: LONGEST_S,
+    default: LONGEST[check],
+    description: `Block a longer ${NOUNS[check]}, in seconds.`,
+  });
+
+const checkMedia = tool({
+  name: 'check_media',
+  title: 'Check the content of a media file',
+  description:
+    'Decodes a whole source and says whether its pictures and sound are fit to go on: pass; warn, with findings; or ' +
+    'block, if a black passage, freeze or silence is longer than its limit, or decoding failed or did not reach the ' +
+    `end. Takes minutes for a film: later give the request_id instead of the url. ${FENCED}`,
+  fields: {
+    url: Type.Optional(Url),
+    request_id: Type.Optional(Uuid),
+    longest_black: longest('black'),
+    longest_freeze: longest('freeze'),
+    longest_silence: longest('silence'),
+    timeout: Type.Optional(
+      Type.Integer({ minimum: 1, description: `Time limit in milliseconds. Default: ${MAX_TIMEOUT_MS}.` }),
+    ),
+  },
+  openWorld: true,
+  async run(
+    calls,
+    { url, request_id: id, longest_black: black, longest_freeze: freeze, longest_silence: silence, timeout },
+  ) {
+    if ((url === undefined) === (id === undefined))
+      throw new ApiError('invalid-field', { text: 'exactly one of url and request_id is required' });
+    const shape: Shape = { of: 'qc', longest: { black, freeze, silence } };
+    if (url !== undefined)
+      return said(await calls.submit('/v1/probe/qc', { url, timeout, qc: optionsFor(shape.longest) }), shape);
+    const answer = await calls.readBack(id!, WAIT_S * 1_000);
+    return answer.status === 202 ? stillRunning(id!, valueOf(answer)) : { answer, shape };
+  },
+});
+
 const policyPath = (name: string): string => `/v1/policy/${name.split('/').map(encodeURIComponent).join('/')}`;
 
 const checkPolicy = tool({
@@ -139,7 +185,7 @@ const getResult = tool({
     wait: Type.Integer({
       minimum: 0,
       maximum: LONGEST_WAIT_S,
-      default: 20,
+      default: WAIT_S,
       description: 'Seconds to wait for the end of a request that runs.',
     }),
   },
@@ -158,7 +204,7 @@ const getResult = tool({
 });
 
 const stillRunning = (id: string, standing: unknown): Said => ({
-  lead: [`request_id: ${id}`, 'The request has not ended: call get_result again, or cancel_request.'],
+  lead: [`request_id: ${id}`, 'The request has not ended: call this tool again, or cancel_request.'],
   data: membersOf(standing),
 });
 
@@ -278,6 +324,7 @@ const getRequestLogs = tool({
 /** In the order in which clients list them. */
 export const REQUEST_TOOLS: readonly Tool[] = [
   analyzeMediaFile,
+  checkMedia,
   compareMedia,
   checkPolicy,
   getResult,

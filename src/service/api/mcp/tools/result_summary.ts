@@ -1,5 +1,7 @@
 /** Results of requests, reduced to what a reader needs first. */
 import { isObject } from '../../../../base/is_object.ts';
+import type { QcReport } from '../../../../media/qc/schema.ts';
+import { verdictOf, type Longest } from '../../../../media/qc/verdict.ts';
 import { qc } from '../../../../media/tools/qc.ts';
 import { FILE_ROWS, sectionOf } from '../../../../media/tools/table.ts';
 import { ApiError, invalid } from '../../errors.ts';
@@ -156,6 +158,22 @@ function verdict(result: unknown): Said {
   };
 }
 
+/** Without the findings that the verdict has, too. */
+function content(result: unknown, longest: Longest): Said {
+  const value = membersOf(result);
+  const id = requestIdOf(value);
+  const section = membersOf(value['qc']);
+  if (!('qc' in value)) throw invalid('request_id', 'is of a request without content checks');
+  const told = verdictOf(section, longest);
+  const { audio = [], thresholds, until } = membersOf(section['response']) as Partial<QcReport>;
+  const levels = audio.map(({ stream, loudness, sample_peak: peak }) => ({ stream, ...loudness, sample_peak: peak }));
+  return {
+    lead: [...(id === undefined ? [] : [`request_id: ${id}`]), `Verdict: ${told.verdict}.`],
+    data: { ...told, ...(until === undefined ? {} : { until }), levels, thresholds },
+    more: readOn(id),
+  };
+}
+
 function evaluation(value: unknown): Said {
   const { results, ...rest } = membersOf(value);
   return {
@@ -177,6 +195,7 @@ export type Shape =
   | { of: 'part'; path: string; offset: number; id: string }
   | { of: 'parts'; paths: readonly string[] }
   | { of: 'verdict' | 'evaluation' }
+  | { of: 'qc'; longest: Longest }
   | { of: 'all'; more?: string; without?: readonly string[] };
 
 function saidOf(value: unknown, shape: Shape): Said {
@@ -189,6 +208,8 @@ function saidOf(value: unknown, shape: Shape): Said {
       return parts(value, shape.paths);
     case 'verdict':
       return verdict(value);
+    case 'qc':
+      return content(value, shape.longest);
     case 'evaluation':
       return evaluation(value);
     case 'all': {
