@@ -37,7 +37,7 @@ From the documentation of each. They solve other problems: this is what a caller
 | CSV, XML, the tool's own formats | yes | yes | no | no | no | yes, \`-o raw\` |
 | JUnit, SARIF, annotations | no | no | no | no | no | yes |
 | query or template for output | \`-show_entries\` | \`--Inform\` | \`--query\` | \`--jq\` | \`jsonpath\` | no: \`jq\` |
-| exit code that judges | no | no | no | no | \`diff\` | \`check\`, \`hls\`, \`c2pa\`, \`diff\` |
+| exit code that judges | no | no | no | no | \`diff\` | \`check\`, \`hls\`, \`c2pa\`, \`qc\`, \`diff\` |
 | completion for bash, zsh and fish | no | no | yes | yes | yes | yes |
 | keeps a login | - | - | yes | yes | yes | yes |
 | several logins by name | - | - | yes | yes | yes | no: variables |

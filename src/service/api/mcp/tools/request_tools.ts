@@ -105,7 +105,7 @@ const checkMedia = tool({
   title: 'Check the content of a media file',
   description:
     'Decodes a whole source and says whether its pictures and sound are fit to go on: pass; warn, with findings; or ' +
-    'block, if a black passage, freeze or silence is longer than its limit, or decoding failed or did not reach the ' +
+    'block, if a black, frozen, silent or out-of-phase passage is longer than its limit, or decoding failed or did not reach the ' +
     `end. Takes minutes for a film: later give the request_id instead of the url. ${FENCED}`,
   fields: {
     url: Type.Optional(Url),
@@ -113,18 +113,17 @@ const checkMedia = tool({
     longest_black: longest('black'),
     longest_freeze: longest('freeze'),
     longest_silence: longest('silence'),
+    longest_phase: longest('phase'),
     timeout: Type.Optional(
       Type.Integer({ minimum: 1, description: `Time limit in milliseconds. Default: ${MAX_TIMEOUT_MS}.` }),
     ),
   },
   openWorld: true,
-  async run(
-    calls,
-    { url, request_id: id, longest_black: black, longest_freeze: freeze, longest_silence: silence, timeout },
-  ) {
+  async run(calls, { url, request_id: id, timeout, ...limits }) {
     if ((url === undefined) === (id === undefined))
       throw new ApiError('invalid-field', { text: 'exactly one of url and request_id is required' });
-    const shape: Shape = { of: 'qc', longest: { black, freeze, silence } };
+    const { longest_black: black, longest_freeze: freeze, longest_silence: silence, longest_phase: phase } = limits;
+    const shape: Shape = { of: 'qc', longest: { black, freeze, silence, phase } };
     if (url !== undefined)
       return said(await calls.submit('/v1/probe/qc', { url, timeout, qc: optionsFor(shape.longest) }), shape);
     const answer = await calls.readBack(id!, WAIT_S * 1_000);
