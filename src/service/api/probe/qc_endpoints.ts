@@ -46,8 +46,8 @@ const { byQuery, byBody } = byQueryAndBody({
   summary: 'Check the content of a media file',
   description:
     'Decodes the pictures and the sound of a source and reports black, freezes, silence, loudness, peaks and ' +
-    'clipping. The same as `/v1/probe/file` with `qc` and ffprobe alone, and with a time limit that suits whole films. ' +
-    'The source is read to its end.',
+    'clipping. The same as `/v1/probe/file` with `qc` and ffprobe alone, and with a time limit that suits whole ' +
+    'films. The source is read to its end.',
   schema: ProbeQcSchema,
   inQuery: { url: UrlField },
   queryExamples: examples,
