@@ -1,7 +1,7 @@
 /** Cells of CSV (RFC 4180). */
 
-/** A spreadsheet would calculate it. */
-export const isFormula = (text: string): boolean => /^[=+\-@\t\r]/.test(text);
+/** A spreadsheet would calculate it: some read full-width signs as the others. */
+export const isFormula = (text: string): boolean => /^[=+\-@＝＋－＠\t\r\n]/.test(text);
 
 /** `asText`: marked, so that a spreadsheet does not calculate it. */
 export function csvCell(text: string, asText: boolean): string {
