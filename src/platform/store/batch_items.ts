@@ -63,11 +63,14 @@ export interface ItemOpening {
 /** `not-driver`: another replica drives. `not-running`: the batch. `not-waiting`: the item, or not for this attempt. */
 export type OpenedItem = Opened | { outcome: 'not-driver' | 'not-running' | 'not-waiting' };
 
-/** A running item, for a driver that takes over and for a cancellation. */
+/** A running item, whatever the state of its batch: for the driver's limits, and for a cancellation. */
 export interface RunningItem {
   batch: string;
   n: number;
   host: bigint;
+  token: number;
+  /** -1: its user is erased. */
+  account: number;
   requestId: string;
   submittedAt: Date;
 }
@@ -182,8 +185,10 @@ export async function openItem(
 export async function runningItems(database: Database): Promise<RunningItem[]> {
   const rows = await database.rows<Omit<RunningItem, 'host'> & { host: string }>({
     name: 'running_items',
-    text: `select batch_id batch, n, host::text host, request_id "requestId", submitted_at "submittedAt"
-      from batch_items where state = 'running' order by submitted_at limit ${MOST_RUNNING}`,
+    text: `select i.batch_id batch, i.n, i.host::text host, b.token_id "token", coalesce(u.root_id, u.id, -1) account,
+        i.request_id "requestId", i.submitted_at "submittedAt"
+      from batch_items i join batches b on b.id = i.batch_id left join users u on u.id = b.user_id
+      where i.state = 'running' order by i.submitted_at limit ${MOST_RUNNING}`,
   });
   return rows.map((row) => ({ ...row, host: BigInt(row.host) }));
 }

@@ -3,7 +3,7 @@ import type { Driven } from '../../../src/platform/store/batches.ts';
 import type { TokenRecord } from '../../../src/platform/store/records.ts';
 import { SealError } from '../../../src/platform/seal/seal.ts';
 import { progressOf } from '../../../src/service/api/batch/batch_endpoints.ts';
-import { whyStopped } from '../../../src/service/api/batch/driver.ts';
+import { contenderOf, runsOf, whyStopped } from '../../../src/service/api/batch/driver.ts';
 import { refusalOf } from '../../../src/service/api/batch/submit.ts';
 import { ApiError, invalid, overQuota } from '../../../src/service/api/errors.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
@@ -31,6 +31,24 @@ describe('batch: whether it may go on', () => {
       assert.equal(whyStopped({ ...batch, ...change } as Driven, { ...token, ...ofToken } as TokenRecord, 2), expected),
     );
   it('with a revoked token', () => assert.equal(whyStopped(batch as Driven, undefined, 2), 'TokenInactive'));
+});
+
+describe('batch: what accounts leave to one another', () => {
+  const share = (held: number[]): number => {
+    const running = held.flatMap((count, account) =>
+      Array.from({ length: count }, () => ({ batch: `b${account}`, account, token: account, host: 1n })),
+    );
+    const token = { rootUserId: 9, id: 9, limits: { accountConcurrency: null, concurrency: 1_000 } };
+    const batch = { id: 'new', maxRequests: null, counts };
+    return contenderOf(batch as Driven, token as TokenRecord, runsOf(running)).accountMost;
+  };
+  for (const [what, held, expected] of [
+    ['with nothing running, all of it', [0], 200],
+    ['what is left is the most of the next one', [100], 100],
+    ['the more there are, the less each has', [67, 67], 66],
+    ['with many there is still room for one more', Array.from({ length: 199 }, () => 1), 1],
+  ] as const)
+    it(what, () => assert.equal(share([...held]), expected));
 });
 
 describe('batch: what a refused request is to it', () => {

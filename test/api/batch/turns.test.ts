@@ -7,6 +7,8 @@ const batch = (id: string, change: Partial<Contender> = {}): Contender => ({
   account: 1,
   token: 1,
   running: 0,
+  tokenRuns: change.running ?? 0,
+  accountRuns: change.running ?? 0,
   concurrency: 100,
   perMinute: FAST,
   accountPerMinute: FAST,
@@ -31,6 +33,12 @@ describe('batch: whose turn it is', function () {
       a: 1,
       b: 3,
     }));
+
+  it('what runs of batches that may begin nothing counts for their token and account', () => {
+    const stopped = { tokenMost: 3, accountMost: 3, tokenRuns: 2 };
+    assert.deepEqual(countOf(new Turns(), [batch('a', stopped)], 9), { a: 1 });
+    assert.deepEqual(countOf(new Turns(), [batch('a', { ...stopped, accountRuns: 3 })], 9), {});
+  });
 
   for (const [what, change] of [
     ['its concurrency', { concurrency: 2 }],
@@ -88,6 +96,10 @@ describe('batch: whose turn it is', function () {
       all.filter(of).reduce((sum, one) => sum + one.running, 0);
     const minutes = 2;
     for (let now = 0; now < minutes * 60_000; now += 100) {
+      for (const one of all) {
+        one.tokenRuns = running(({ token }) => token === one.token);
+        one.accountRuns = running(({ account }) => account === one.account);
+      }
       for (const { id, count } of turns.next(all, room - running(() => true), now)) {
         const one = all.find((each) => each.id === id)!;
         for (let n = 0; n < count; n++) turns.opened(one, now);
@@ -110,7 +122,7 @@ describe('batch: whose turn it is', function () {
 });
 
 describe('batch: how many items of a host', () => {
-  const at = (id: string, account: number, host: bigint) => ({ batch: id, account, host });
+  const at = (id: string, account: number, host: bigint) => ({ batch: id, account, token: account, host });
   const running = [at('a', 1, 5n), at('a', 1, 5n), at('b', 1, 5n), at('b', 1, 6n), at('c', 2, 7n), at('c', 2, 7n)];
 
   it('its own and those of its account count, and not those of others', () => {

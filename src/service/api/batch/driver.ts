@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { requestFields } from '../../../base/log.ts';
 import { Rest } from '../../../base/rest.ts';
 import { pause } from '../../../base/retry.ts';
+import { Tally } from '../../../base/tally.ts';
 import type { Claimed, EndedItem, RunningItem, Settled } from '../../../platform/store/batch_items.ts';
 import type { Batch, Driven } from '../../../platform/store/batches.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
@@ -54,6 +55,36 @@ const keyOf = ({ batch, n }: { batch: string; n: number }): string => `${batch}:
 /** What the batches of an account may run at once: the other half is left to its other requests. */
 const accountMost = ({ accountConcurrency }: TokenRecord['limits']): number =>
   Math.max(1, Math.ceil((accountConcurrency ?? 2 * MOST_RUNNING) / 2));
+
+/** By batch, `token:` and `account:`, and in all. */
+export function runsOf(atHosts: readonly AtHost[]): Tally<string> {
+  const runs = new Tally<string>();
+  for (const { batch, token, account } of atHosts)
+    for (const key of [batch, `token:${token}`, `account:${account}`, ALL]) runs.add(key);
+  return runs;
+}
+const ALL = 'all';
+
+export function contenderOf(batch: Driven, token: TokenRecord, runs: Tally<string>): Contender {
+  const { id, concurrency, rate, maxRequests, requests } = batch;
+  const { rootUserId: account, limits } = token;
+  const running = runs.of(id);
+  return {
+    id,
+    account,
+    token: token.id,
+    running,
+    tokenRuns: runs.of(`token:${token.id}`),
+    accountRuns: runs.of(`account:${account}`),
+    concurrency,
+    perMinute: rate,
+    accountPerMinute: limits.accountRequestsPerMinute,
+    tokenMost: limits.concurrency,
+    // No account has more than what is left: whoever comes next finds room.
+    accountMost: Math.min(accountMost(limits), MOST_RUNNING - runs.of(ALL)),
+    most: maxRequests === null ? Infinity : maxRequests - requests - running,
+  };
+}
 
 const mayProbe = (token: TokenRecord, now: number): boolean =>
   token.userStatus === 'active' &&
@@ -270,25 +301,23 @@ export class BatchDriver {
   // Items.
 
   /** Without those twice that the record shows already. */
-  #atHosts(running: readonly RunningItem[], accounts: ReadonlyMap<string, number>): AtHost[] {
+  #atHosts(running: readonly RunningItem[]): AtHost[] {
     const all = new Map<string, AtHost>(this.#opening);
-    for (const { batch, n, host } of running)
-      all.set(keyOf({ batch, n }), { batch, host, account: accounts.get(batch) ?? -1 });
+    for (const one of running) all.set(keyOf(one), one);
     return [...all.values()];
   }
 
   async #begin(epoch: number, driven: readonly Driven[], running: readonly RunningItem[]): Promise<void> {
-    const accounts = new Map(driven.map(({ id, rootUserId }) => [id, rootUserId ?? -1]));
-    const ready = await this.#ready(driven, this.#atHosts(running, accounts));
+    const ready = await this.#ready(driven, this.#atHosts(running));
     const now = performance.now();
     const contenders = ready.map(({ contender }) => contender);
     this.#turns.keep(contenders, now);
-    for (const id of this.#after.keys()) if (!accounts.has(id)) this.#after.delete(id);
-    const held = this.#atHosts(running, accounts).length;
-    const room = Math.min(MOST_RUNNING - held, MOST_OPENING - this.#opening.size);
+    const known = new Set(driven.map(({ id }) => id));
+    for (const id of this.#after.keys()) if (!known.has(id)) this.#after.delete(id);
+    const room = Math.min(MOST_RUNNING - this.#atHosts(running).length, MOST_OPENING - this.#opening.size);
     for (const { id, count } of this.#turns.next(contenders, room, now)) {
       const one = ready.find(({ batch }) => batch.id === id)!;
-      await this.#beginOf(epoch, one, count, this.#atHosts(running, accounts));
+      await this.#beginOf(epoch, one, count, this.#atHosts(running));
     }
   }
 
@@ -297,6 +326,7 @@ export class BatchDriver {
     const { store } = this.#deps;
     const live = driven.filter(({ state, counts }) => state === 'running' && counts.waiting > 0);
     const tokens = await store.tokenLimits([...new Set(live.map(({ tokenId }) => tokenId))]);
+    const runs = runsOf(atHosts);
     const ready: Ready[] = [];
     for (const batch of live) {
       const token = tokens.get(batch.tokenId);
@@ -305,26 +335,9 @@ export class BatchDriver {
         await this.#stop(batch.id, reason ?? 'TokenInactive');
         continue;
       }
-      ready.push({ batch, token, contender: this.#contender(batch, token, atHosts) });
+      ready.push({ batch, token, contender: contenderOf(batch, token, runs) });
     }
     return ready;
-  }
-
-  #contender(batch: Driven, { rootUserId, id: token, limits }: TokenRecord, atHosts: readonly AtHost[]): Contender {
-    const { id, concurrency, rate, maxRequests, requests } = batch;
-    const running = atHosts.filter((one) => one.batch === id).length;
-    return {
-      id,
-      account: rootUserId,
-      token,
-      running,
-      concurrency,
-      perMinute: rate,
-      accountPerMinute: limits.accountRequestsPerMinute,
-      tokenMost: limits.concurrency,
-      accountMost: accountMost(limits),
-      most: maxRequests === null ? Infinity : maxRequests - requests - running,
-    };
   }
 
   async #beginOf(epoch: number, { batch, token, contender }: Ready, count: number, atHosts: AtHost[]): Promise<void> {
@@ -357,14 +370,15 @@ export class BatchDriver {
 
   #submit(epoch: number, { batch, token, contender }: Ready, item: Claimed): void {
     const key = keyOf({ batch: batch.id, n: item.n });
-    this.#opening.set(key, { batch: batch.id, n: item.n, host: item.host, account: contender.account });
+    const { account } = contender;
+    this.#opening.set(key, { batch: batch.id, n: item.n, host: item.host, account, token: token.id });
     this.#turns.opened(contender, performance.now());
     this.#keep(
       submit(this.#deps, { epoch, batch, item, token }, (requestId) => this.#await(requestId))
         .then((submitted) => this.#submitted(contender, submitted))
         .catch((error: unknown) => {
           this.#deps.log.warn({ err: error, batch: batch.id, n: item.n }, 'cannot begin an item of a batch');
-          this.#turns.pauseAccount(contender.account, performance.now() + AFTER_FAILURE_MS);
+          this.#turns.pauseAccount(account, performance.now() + AFTER_FAILURE_MS);
         })
         .finally(() => void this.#opened.add(key)),
     );

@@ -7,8 +7,10 @@ export interface Contender {
   id: string;
   account: number;
   token: number;
-  /** Items of it that run or are being opened. */
+  /** Items that run or are being opened: of it, and of all batches of its token and account, whatever their state. */
   running: number;
+  tokenRuns: number;
+  accountRuns: number;
   concurrency: number;
   /** Requests a minute: of the batch, and of all batches of its account. */
   perMinute: number;
@@ -92,9 +94,9 @@ export class Turns {
     const given = new Map<string, number>();
     const more = (key: string, by = 1): void => void given.set(key, (given.get(key) ?? 0) + by);
     const of = (key: string): number => given.get(key) ?? 0;
-    for (const { account, token, running } of batches) {
-      more(`runs:${ofAccount(account)}`, running);
-      more(`runs:token:${token}`, running);
+    for (const { account, token, accountRuns, tokenRuns } of batches) {
+      given.set(`runs:${ofAccount(account)}`, accountRuns);
+      given.set(`runs:token:${token}`, tokenRuns);
     }
     const isFree = (batch: Contender): boolean =>
       of(batch.id) < batch.most &&
@@ -144,6 +146,7 @@ function compare(a: readonly number[], b: readonly number[]): number {
 export interface AtHost {
   batch: string;
   account: number;
+  token: number;
   host: bigint;
 }
 
