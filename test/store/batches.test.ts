@@ -363,7 +363,7 @@ describe('store: batches', function () {
       const failed = await open(batch, 0);
       await close(failed, { state: 'error', status: 500, reason: 'RunnerLost', body: null, tools: [], ioBytes: 5 });
       const [end] = await ended(batch);
-      assert.equal(await store.settleItems([{ ...end!, next: { to: 'waiting', afterMs: 3_600_000 } }]), 1);
+      assert.equal(await store.settleItems([{ ...end!, next: { to: 'waiting', afterMs: 3_600_000, isTry: true } }]), 1);
       assert.deepEqual(await counts(batch), { ...NONE, waiting: 1 });
       const waits = await item(batch, 0);
       assert.deepEqual([waits.state, waits.reason, waits.tries, waits.endedAt], ['waiting', 'RunnerLost', 1, null]);
@@ -383,6 +383,37 @@ describe('store: batches', function () {
       assert.deepEqual([requests, ioBytes], [2, 1_005]);
       const last = await item(batch, 0);
       assert.deepEqual([last.ioBytes, last.tries, last.reason], [1_005, 2, 'Completed']);
+    });
+
+    it('with a request that never ran, which is no try', async () => {
+      const batch = await create(1);
+      for (const id of ['first', 'second']) {
+        await close(await open(batch, 0), { state: 'error', status: 429, reason: 'QueueTimeout', body: null });
+        const [end] = await ended(batch);
+        assert.equal(end!.attempt, 1, id);
+        await store.settleItems([{ ...end!, next: { to: 'waiting', afterMs: 0, isTry: false } }]);
+        const { state, tries } = await item(batch, 0);
+        assert.deepEqual([state, tries], ['waiting', 0], id);
+      }
+      assert.equal((await store.readBatch(batch.id))!.requests, 2);
+    });
+
+    it('without a request if none can be made of it, once, and only while its batch runs', async () => {
+      const batch = await create(2);
+      const refuse = (n: number, attempt = 1) =>
+        store.refuseItem({ batch: batch.id, n, attempt, status: 400, reason: 'InvalidRequest', code: 'refused' });
+      await open(batch, 1);
+      assert.deepEqual(
+        [await refuse(0, 2), await refuse(0), await refuse(0), await refuse(1)],
+        [false, true, false, false],
+      );
+      const { state, status, code, requestId, tries } = await item(batch, 0);
+      assert.deepEqual([state, status, code, requestId, tries], ['error', 400, 'refused', null, 0]);
+      assert.deepEqual(await counts(batch), { ...NONE, running: 1, error: 1 });
+      const paused = await create(1);
+      await store.moveBatch({ id: paused.id, from: ['running'], to: 'paused', reason: null });
+      const input = { batch: paused.id, n: 0, attempt: 1, status: 400, reason: 'InvalidRequest', code: null } as const;
+      assert.equal(await store.refuseItem(input), false);
     });
 
     it('each with one end, while all of it goes on at once', async () => {
@@ -408,7 +439,8 @@ describe('store: batches', function () {
           await from.settleItems(
             ends.map((end) => ({
               ...end,
-              next: end.state === 'error' && end.attempt < 3 ? { to: 'waiting', afterMs: 0 } : { to: 'end' },
+              next:
+                end.state === 'error' && end.attempt < 3 ? { to: 'waiting', afterMs: 0, isTry: true } : { to: 'end' },
             })),
           );
           if (turn % 7 === seed) {
@@ -636,7 +668,7 @@ describe('store: batches', function () {
       for (const input of [done, again]) await close(input);
       const ends = await ended(batch);
       await store.settleItems(
-        ends.map((end) => ({ ...end, next: end.n === 0 ? { to: 'end' } : { to: 'waiting', afterMs: 1 } })),
+        ends.map((end) => ({ ...end, next: end.n === 0 ? { to: 'end' } : { to: 'waiting', afterMs: 1, isTry: true } })),
       );
       for (const { id } of [done, again]) assert.equal(await store.eraseRequest(id, 'everyone'), 'erased');
       const rows = await fixture.sql(

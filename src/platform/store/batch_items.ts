@@ -90,8 +90,18 @@ export interface EndedItem {
   ioBytes: number;
 }
 
-/** What the driver decided: its end, or another try after this time. */
-export type Settled = EndedItem & { next: { to: 'end' } | { to: 'waiting'; afterMs: number } };
+/** What the driver decided: its end, or another request after this time. `isTry`: false if the last one is none. */
+export type Settled = EndedItem & { next: { to: 'end' } | { to: 'waiting'; afterMs: number; isTry: boolean } };
+
+/** An item that waits, and of which no request can be made. */
+export interface RefusedItem {
+  batch: string;
+  n: number;
+  attempt: number;
+  status: number;
+  reason: Reason;
+  code: string | null;
+}
 
 export interface ItemsPage {
   batch: string;
@@ -216,6 +226,7 @@ export function settleItems(database: Database, items: readonly Settled[]): Prom
     request_id: requestId,
     state: next.to === 'end' ? state : 'waiting',
     after_ms: next.to === 'end' ? null : bigint(next.afterMs),
+    is_try: next.to === 'end' || next.isTry,
     status: smallint(status),
     reason,
     code,
@@ -223,6 +234,24 @@ export function settleItems(database: Database, items: readonly Settled[]): Prom
     io_bytes: bigint(ioBytes),
   }));
   return database.value(calling('settle_items', { items: jsonb(rows) }));
+}
+
+/** It ends without a request. False: it does not wait for this attempt any more, or its batch does not run. */
+export function refuseItem(
+  database: Database,
+  { batch, n, attempt, status, reason, code }: RefusedItem,
+): Promise<boolean> {
+  return database.hasRow({
+    name: 'refuse_item',
+    text: `with live as (select id, created_at from batches where id = $1 and state = 'running' for no key update),
+      refused as (
+        update batch_items i set state = 'error', status = $4, reason = $5, code = $6, sealed = null, ended_at = now()
+          from live where i.batch_id = live.id and i.created_at = live.created_at and i.n = $2
+            and i.state = 'waiting' and i.tries = $3 - 1
+          returning i.batch_id)
+      update batches b set error = b.error + 1 from refused where b.id = refused.batch_id returning b.id`,
+    values: [batch, n, attempt, smallint(status), reason, code],
+  });
 }
 
 export function itemsPage(database: Database, { batch, after, limit, state, code }: ItemsPage): Promise<BatchItem[]> {

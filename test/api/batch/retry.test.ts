@@ -15,7 +15,8 @@ const given = (change: Partial<Given> = {}): Given => ({
 });
 const judge = (end: Given, goesOn = true) => verdictOf(end, { tries: 3, goesOn }, () => 0);
 const END = { to: 'end' };
-const AGAIN = { to: 'waiting', afterMs: 5_000 };
+const AGAIN = { to: 'waiting', afterMs: 5_000, isTry: true };
+const LATER = { to: 'waiting', afterMs: 60_000, isTry: false };
 
 describe('batch: what becomes of an item whose request has ended', () => {
   const reasons: readonly [Reason, number, object][] = [
@@ -30,13 +31,13 @@ describe('batch: what becomes of an item whose request has ended', () => {
     ['ToolUnavailable', 500, AGAIN],
     ['Cancelled', 499, END],
     ['Cancelled', 500, AGAIN],
-    ['QueueTimeout', 429, AGAIN],
-    ['QueueFull', 429, AGAIN],
-    ['RateLimited', 429, AGAIN],
+    ['QueueTimeout', 429, LATER],
+    ['QueueFull', 429, LATER],
+    ['RateLimited', 429, LATER],
     ['RunnerLost', 500, AGAIN],
     ['InternalError', 503, AGAIN],
-    ['QuotaExceeded', 403, { to: 'waiting', afterMs: 0, stop: 'QuotaExceeded' }],
-    ['TokenInactive', 403, { to: 'waiting', afterMs: 0, stop: 'TokenInactive' }],
+    ['QuotaExceeded', 403, { to: 'waiting', afterMs: 0, isTry: false, stop: 'QuotaExceeded' }],
+    ['TokenInactive', 403, { to: 'waiting', afterMs: 0, isTry: false, stop: 'TokenInactive' }],
   ];
   for (const [reason, status, expected] of reasons)
     it(`${reason} with ${status}`, () => assert.deepEqual(judge(given({ reason, status })), expected));
@@ -56,8 +57,9 @@ describe('batch: what becomes of an item whose request has ended', () => {
     assert.deepEqual(judge(given({ state: 'with-errors', code: 'closed', status: 200 })), END));
 
   it('the last try is the end', () => {
-    assert.deepEqual(judge(given({ code: 'dns', attempt: 2 })), { to: 'waiting', afterMs: 20_000 });
+    assert.deepEqual(judge(given({ code: 'dns', attempt: 2 })), { ...AGAIN, afterMs: 20_000 });
     assert.deepEqual(judge(given({ code: 'dns', attempt: 3 })), END);
+    assert.deepEqual(judge(given({ reason: 'QueueTimeout', attempt: 3 })), LATER);
   });
 
   it('while the batch is being cancelled nothing is tried again', () => {

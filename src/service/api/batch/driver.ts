@@ -375,7 +375,7 @@ export class BatchDriver {
     this.#turns.opened(contender, performance.now());
     this.#keep(
       submit(this.#deps, { epoch, batch, item, token }, (requestId) => this.#await(requestId))
-        .then((submitted) => this.#submitted(contender, submitted))
+        .then((submitted) => this.#submitted(contender, item, submitted))
         .catch((error: unknown) => {
           this.#deps.log.warn({ err: error, batch: batch.id, n: item.n }, 'cannot begin an item of a batch');
           this.#turns.pauseAccount(account, performance.now() + AFTER_FAILURE_MS);
@@ -384,10 +384,17 @@ export class BatchDriver {
     );
   }
 
-  async #submitted({ id, account }: Contender, submitted: Submitted): Promise<void> {
+  async #submitted({ id, account }: Contender, { n, attempt }: Claimed, submitted: Submitted): Promise<void> {
+    const { store, metrics } = this.#deps;
     switch (submitted.outcome) {
       case 'stop':
         return this.#stop(id, submitted.reason);
+      case 'refused': {
+        const { status, code } = submitted;
+        if (await store.refuseItem({ batch: id, n, attempt, status, reason: 'InvalidRequest', code }))
+          metrics.batchItems('error', 1);
+        return this.#turns.awaken(id);
+      }
       case 'no-room':
         return this.#turns.pauseAccount(account, performance.now() + submitted.afterMs);
       case 'not-driver':

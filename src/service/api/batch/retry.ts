@@ -4,14 +4,15 @@ import type { Reason } from '../../../platform/kube/probe_job.ts';
 import type { EndedItem } from '../../../platform/store/batch_items.ts';
 import type { StopReason } from './states.ts';
 
-/** `stop`: the item waits for its batch to go on, whatever tries it has had. */
-export type Verdict = { to: 'end' } | { to: 'waiting'; afterMs: number; stop?: StopReason };
+/** `isTry`: false if nothing ran. `stop`: the item waits for its batch to go on. */
+export type Verdict = { to: 'end' } | { to: 'waiting'; afterMs: number; isTry: boolean; stop?: StopReason };
 
-/** The installation's or a queue's fault, with the status where the reason alone does not say so. */
+/** The request never came to run. The deadline of the batch bounds how often that may be. */
+const NEVER_RAN: readonly Reason[] = ['QueueTimeout', 'QueueFull', 'RateLimited'];
+const AFTER_QUEUE_MS = 60_000;
+
+/** The installation's fault, with the status where the reason alone does not say so. */
 const TEMPORARY_REASONS: Partial<Record<Reason, 'any' | number>> = {
-  QueueTimeout: 'any',
-  QueueFull: 'any',
-  RateLimited: 'any',
   RunnerLost: 'any',
   InternalError: 'any',
   // With 400 it is a version that does not exist.
@@ -52,9 +53,9 @@ const FIRST_MS = 5_000;
 const LONGEST_MS = 300_000;
 const JITTER = 0.5;
 
+const jittered = (ms: number, random: () => number): number => Math.round(ms * (1 - JITTER * random()));
 /** After this number of tries. */
-const pauseAfter = (tries: number, random: () => number): number =>
-  Math.round(Math.min(LONGEST_MS, FIRST_MS * 4 ** (tries - 1)) * (1 - JITTER * random()));
+const pauseAfter = (tries: number): number => Math.min(LONGEST_MS, FIRST_MS * 4 ** (tries - 1));
 
 /** `tries`: what the batch allows. `goesOn`: it is not being cancelled. */
 export function verdictOf(
@@ -64,7 +65,9 @@ export function verdictOf(
 ): Verdict {
   if (!goesOn) return { to: 'end' };
   const stop = STOPPING[end.reason];
-  if (stop) return { to: 'waiting', afterMs: 0, stop };
-  if (end.attempt < tries && isTemporary(end)) return { to: 'waiting', afterMs: pauseAfter(end.attempt, random) };
+  if (stop) return { to: 'waiting', afterMs: 0, isTry: false, stop };
+  if (NEVER_RAN.includes(end.reason)) return { to: 'waiting', afterMs: jittered(AFTER_QUEUE_MS, random), isTry: false };
+  if (end.attempt < tries && isTemporary(end))
+    return { to: 'waiting', afterMs: jittered(pauseAfter(end.attempt), random), isTry: true };
   return { to: 'end' };
 }

@@ -24,7 +24,7 @@ export const STOPS = {
   ToolUnavailable: 'a version of a tool that it names is no longer available; resume when it is, or create it anew',
   PolicyUnavailable: 'the revision of its policy is no longer on record; create it anew',
   AddressesLost: 'its addresses can no longer be decrypted; create it anew',
-  InvalidRequest: 'an address or option of it is no longer accepted; create it anew without',
+  InvalidRequest: 'an option of it is no longer accepted; create it anew without',
 } as const;
 export type StopReason = keyof typeof STOPS;
 

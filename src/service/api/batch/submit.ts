@@ -26,6 +26,8 @@ export type Submitted =
   | { outcome: 'not-driver' | 'not-running' | 'not-waiting' }
   /** The installation has no room: again after this time. */
   | { outcome: 'no-room'; afterMs: number }
+  /** Of this item alone. */
+  | { outcome: 'refused'; status: number; code: string | null }
   | { outcome: 'stop'; reason: StopReason };
 
 class NotOpened extends Error {
@@ -37,19 +39,24 @@ class NotOpened extends Error {
 }
 
 const AFTER_MS = 5_000;
+/** Fields of an item, or that are checked with its address. Others are the template's. */
+const OF_ITEM: readonly (string | undefined)[] = [undefined, 'url', 'credential'];
 
 /** What an error of a request is to its batch. Undefined: a fault that may be gone the next time. */
 export function refusalOf(error: unknown): Submitted | undefined {
   if (error instanceof NotOpened) return { outcome: error.outcome };
   if (isSealError(error)) return { outcome: 'stop', reason: 'AddressesLost' };
   if (!(error instanceof ApiError)) return undefined;
-  const { code, status, field, headers } = error;
+  const { code, status, field, headers, toolCode = null } = error;
   if (code === 'quota') return { outcome: 'stop', reason: 'QuotaExceeded' };
   if (code === 'tool-unavailable' || field?.endsWith('.version')) return { outcome: 'stop', reason: 'ToolUnavailable' };
   if (status === 429 || status === 503)
     return { outcome: 'no-room', afterMs: Number(headers['Retry-After'] ?? 0) * 1_000 || AFTER_MS };
   if (field === 'policy') return { outcome: 'stop', reason: 'PolicyUnavailable' };
-  return status === 400 ? { outcome: 'stop', reason: 'InvalidRequest' } : undefined;
+  if (status !== 400) return undefined;
+  return OF_ITEM.includes(field)
+    ? { outcome: 'refused', status, code: toolCode }
+    : { outcome: 'stop', reason: 'InvalidRequest' };
 }
 
 async function addressOf({ accounts }: Pick<Deps, 'accounts'>, { batch, item }: ToSubmit): Promise<string> {
