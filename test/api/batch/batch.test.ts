@@ -182,12 +182,7 @@ describe('batch', function () {
 
   it('of another user: there is none', async () => {
     const { id } = await batches.create({ items: ['https://mine.test/a'] });
-    const other = await api.newToken();
-    const [user] = await api.stored.sql<{ id: string }>(
-      `insert into users (email, status, role, permissions) values ('other@batch.test', ` +
-        `'active', 'user', array['read:media', 'write:media']) returning id`,
-    );
-    await api.stored.sql('update tokens set user_id = $2 where id = $1', [other.id, user!.id]);
+    const other = await batches.account('other');
     for (const [method, path] of [
       ['GET', ''],
       ['GET', '/items'],

@@ -59,6 +59,17 @@ export function batchesOf(api: ApiFixture) {
     },
     act: (id: string, what: string, body?: object, token = api.token) =>
       call(`/${id}/${what}`, { method: 'POST', ...(body ? { body: JSON.stringify(body) } : {}) }, token),
+    /** Another account, with a token. */
+    async account(name: string): Promise<{ userId: number; token: string; tokenId: number }> {
+      const { token, id: tokenId } = await api.newToken();
+      const [user] = await api.stored.sql<{ id: string }>(
+        `insert into users (email, status, role, permissions, requests_per_minute)
+          values ($1, 'active', 'user', array['read:media', 'write:media'], 1000000) returning id`,
+        [`${name}@batch.test`],
+      );
+      await api.stored.sql('update tokens set user_id = $2 where id = $1', [tokenId, user!.id]);
+      return { userId: Number(user!.id), token, tokenId };
+    },
     /** Looks into the record: calls are counted. */
     async untilIn(id: string, state: string): Promise<BatchAnswer> {
       await until(`the batch is ${state}`, async () => (await api.stored.store.readBatch(id))?.state === state);
