@@ -69,6 +69,28 @@ describe('leader', function () {
     assert.ok(place >= 1 && place <= 2, `it ran as number ${place + 1} of 11`);
   });
 
+  it('admits a job that a caller waits for before items of batches that filled the pool earlier', async () => {
+    const { submit, ended, controller, newAccount, newToken, runners } = await start({
+      pools: { short: { minReady: 1, maxPods: 1 } },
+    });
+    const { term } = await controller();
+    await ready();
+    const [batches, callers] = [await newToken(50, await newAccount()), await newToken(50, await newAccount())];
+    runners.behaviour.go = () => 'hold';
+    const items: Submitted[] = [];
+    for (let i = 0; i < 4; i++) items.push(await submit({ token: batches, spec: { background: true } }));
+    await until('the first item runs', () => runners.of(items[0]!.id));
+    const asked = [await submit({ token: callers }), await submit({ token: callers })];
+    await until('five wait', () => term.leader.ledger.waiting === 5);
+    runners.behaviour.go = () => ({ ms: 1 });
+    await runners.of(items[0]!.id)!.finish();
+    await ended(...[...items, ...asked].map(({ id }) => id));
+    assert.deepEqual(
+      runners.began.slice(1, 3).map(({ job }) => job),
+      asked.map(({ id }) => id),
+    );
+  });
+
   it('takes turns between the pools of a token at its limit', async () => {
     const pools = { long: { serves: { kinds: ['msv' as const] }, minReady: 1 }, short: { minReady: 1 } };
     const { submit, ended, controller, newToken, runners } = await start({ pools });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Ledger, type Entry, type SlotLimits } from '../../src/service/controller/leader/ledger.ts';
+import { Ledger, MOST_PASSING, type Entry, type SlotLimits } from '../../src/service/controller/leader/ledger.ts';
 
 /** Each token is an account of its own. */
 const entry = (key: string, token: number, pool = 'short'): Entry => ({ key, token, account: token, pool });
@@ -153,5 +153,74 @@ describe('ledger', () => {
     assert.deepEqual([...ledger.nextUp('short')].map(({ key }) => key).sort(), ['a2', 'a3', 'b0', 'b1']);
     drain(ledger);
     assert.deepEqual([...ledger.nextUp('short')], []);
+  });
+});
+
+describe('ledger: jobs in the background', () => {
+  const behind = (key: string, token: number, pool = 'short'): Entry => ({
+    ...entry(key, token, pool),
+    background: true,
+  });
+  const of = (jobs: Entry[]): Ledger<Entry> => {
+    const ledger = new Ledger<Entry>();
+    for (const job of jobs) ledger.enqueue(job, slots(100));
+    return ledger;
+  };
+  const some = (count: number, make: (n: number) => Entry): Entry[] => Array.from({ length: count }, (_, n) => make(n));
+
+  for (const [what, jobs, order] of [
+    ['come after those of other accounts', [behind('b', 1), entry('a', 2)], ['a', 'b']],
+    ['come after those of their own token', [behind('b', 1), entry('a', 1)], ['a', 'b']],
+    ['take turns between accounts', [behind('b1', 1), behind('b2', 1), behind('c1', 2)], ['b1', 'c1', 'b2']],
+    ['wait for no job of another pool', [entry('a', 2, 'long'), behind('b', 1)], ['b']],
+  ] as const)
+    it(what, () => assert.deepEqual(drain(of([...jobs])), order));
+
+  it('have a turn after some that passed them, again and again', () => {
+    const ledger = of([...some(5, (n) => behind(`b${n}`, 1)), ...some(50, (n) => entry(`a${n}`, 2 + (n % 7)))]);
+    const order = drain(ledger, 'short', 3 * (MOST_PASSING + 1));
+    const turns = order.flatMap((key, at) => (key.startsWith('b') ? [at] : []));
+    assert.deepEqual(
+      turns,
+      [1, 2, 3].map((n) => n * (MOST_PASSING + 1) - 1),
+    );
+  });
+
+  it('gain no turn from jobs that ran while they were not there', () => {
+    const ledger = of(some(50, (n) => entry(`a${n}`, 2)));
+    drain(ledger, 'short', 3 * MOST_PASSING);
+    ledger.enqueue(behind('b', 1), slots(100));
+    assert.equal(drain(ledger, 'short', MOST_PASSING).includes('b'), false);
+  });
+
+  it('run where no runner fits the others', () =>
+    assert.equal(of([entry('a', 2), behind('b', 1)]).take('short', ({ key }) => key === 'b')?.key, 'b'));
+
+  it('hold slots of their token, as all do', () => {
+    const ledger = new Ledger<Entry>();
+    for (const job of [behind('b1', 1), behind('b2', 1), entry('a1', 1), entry('a2', 1)]) ledger.enqueue(job, slots(3));
+    assert.deepEqual(
+      [...ledger.nextUp('short')].map(({ key }) => key),
+      ['a1', 'a2', 'b1'],
+    );
+    assert.equal(ledger.waitingIn('short'), 4);
+    assert.deepEqual(drain(ledger), ['a1', 'a2', 'b1']);
+    ledger.remove('a1');
+    assert.deepEqual(drain(ledger), ['b2']);
+  });
+
+  it('are not created as admitted while others wait', () => {
+    const ledger = of([entry('a', 2)]);
+    const { key: _, ...next } = behind('b', 1);
+    assert.equal(ledger.wouldRun(next, slots(9)), false);
+    assert.equal(ledger.wouldRun({ ...next, background: false }, slots(9)), true);
+    drain(ledger);
+    assert.equal(ledger.wouldRun(next, slots(9)), true);
+  });
+
+  it('are contenders for a runner to one another only', () => {
+    const ledger = of([entry('a', 2), behind('b', 1)]);
+    const heads = (background: boolean) => [...ledger.heads('short', background)].map(({ key }) => key).toSorted();
+    assert.deepEqual([heads(true), heads(false)], [['a', 'b'], ['a']]);
   });
 });

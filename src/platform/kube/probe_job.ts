@@ -199,6 +199,7 @@ const specFields = {
       'The Kubernetes user who created the job with kubectl. An admission policy refuses a name that is not ' +
         'theirs, and a job of a tenant without one.',
     ),
+    background: flag('True: an item of a batch. Jobs that callers wait for are admitted before it, most of the time.'),
     submittedAt: time('When the API accepted the request, with milliseconds.'),
     queueTimeoutMs: millis(MAX_QUEUE_MS, 'Milliseconds in the queue after which it ends with QueueTimeout.'),
     timeoutMs: millis(MAX_TIMEOUT_MS, 'Milliseconds from its admission after which it ends with DeadlineExceeded.'),

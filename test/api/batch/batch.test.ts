@@ -26,6 +26,9 @@ describe('batch', function () {
     const items = addresses(host, 12).map((url, n) => ({ url, ref: `ref ${n}` }));
     const { id, counts, probe } = await batches.create({ items, concurrency: 3 });
     assert.deepEqual([counts['waiting'], probe.ffprobe.version], [12, '7.0']);
+    await until('its jobs are in the background', async () =>
+      (await batches.jobs(host)).some(({ spec }) => spec.background),
+    );
     const most = await batches.run(id, host, ({ metadata }) => batches.success(metadata.name));
     assert.ok(most > 0 && most <= 3, `${most} at once`);
     const ended = await batches.read(id);

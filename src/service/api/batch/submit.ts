@@ -87,7 +87,8 @@ async function begin(deps: Deps, given: ToSubmit, onOpened: (requestId: string) 
   const { fields, policyRevision } = batch.template as KeptTemplate;
   // Not counted again: the driver has a rate for the batch.
   const by: Asker = { method: 'POST', state: { token, rate: { limit: 0, remaining: 0, resetMs: 0 } } };
-  const request = await fileRequest(deps, by, fieldsOf(fields, await addressOf(deps, given)), policyRevision);
+  const asked = fieldsOf(fields, await addressOf(deps, given));
+  const request = { ...(await fileRequest(deps, by, asked, policyRevision)), background: true };
   const named = { ...store.newRequest(), waiter: settings.replica, idempotency: null };
   const opened = await openRequest(deps, by, request, named, opener(deps, given));
   deps.queueRoom.opened(token.rootUserId);

@@ -25,7 +25,7 @@ const MOST_SHOWN = 500;
 function probeJob(
   { settings }: Pick<Deps, 'settings'>,
   by: Asker,
-  { kind, sources, limits, tools, report, policy, timeline }: ProbeRequest,
+  { kind, sources, limits, tools, report, policy, timeline, background }: ProbeRequest,
   { id, submittedAt }: { id: string; submittedAt: Date },
   [first, second]: readonly string[],
 ): ProbeJob {
@@ -51,6 +51,7 @@ function probeJob(
       tools,
       report,
       ...(timeline ? { timeline: { enabled: true } } : {}),
+      ...(background ? { background } : {}),
       ...(policy
         ? {
             policy: {

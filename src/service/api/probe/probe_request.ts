@@ -106,6 +106,8 @@ export interface ProbeRequest {
   report: NonNullable<ProbeJobSpec['report']>;
   limits: { queueTimeoutMs: number; timeoutMs: number };
   timeline?: boolean;
+  /** An item of a batch: nobody waits for it. */
+  background?: boolean;
   /** Set if a result of an equal request may answer it. */
   cache?: CacheAsked | undefined;
   response: ResponseForm;

@@ -6,6 +6,9 @@
  *
  * A token has one queue per pool: a ten-minute validation at the head of a queue must not delay a one-second probe
  * behind it. Slots are counted over all pools.
+ *
+ * Jobs in the background (items of batches) have queues and turns of their own, their lane, which comes second: a batch
+ * must not delay callers who wait. After some jobs of the first lane the second has one turn, so it never starves.
  */
 import { Fifo } from '../../../base/fifo.ts';
 import { getOrMake } from '../../../base/get_or_make.ts';
@@ -18,7 +21,14 @@ export interface Entry {
   /** The token's account: its root user. */
   account: number;
   pool: string;
+  background?: boolean | undefined;
 }
+
+/** Of a pool: names of pools have no blanks. */
+const laneOf = ({ pool, background }: Pick<Entry, 'pool' | 'background'>): string =>
+  background ? `${pool} background` : pool;
+/** Jobs that pass those in the background, before one of these has its turn. */
+export const MOST_PASSING = 8;
 
 /** Concurrent slots. An account without a limit has Infinity. */
 export interface SlotLimits {
@@ -43,7 +53,7 @@ interface Token<E extends Entry> extends Counts {
 interface Account extends Counts {
   id: number;
   /**
-   * Per pool: the account's tokens with waiting jobs and a free slot, in turn order. A Set keeps insertion order and
+   * Per lane: the account's tokens with waiting jobs and a free slot, in turn order. A Set keeps insertion order and
    * deletes in O(1).
    */
   turns: Map<string, Set<number>>;
@@ -55,12 +65,14 @@ export class Ledger<E extends Entry> {
   #tokens = new Map<number, Token<E>>();
   #accounts = new Map<number, Account>();
   /**
-   * Per pool: accounts below their limit with an eligible token, in turn order. Entries that cannot run are dropped
+   * Per lane: accounts below their limit with an eligible token, in turn order. Entries that cannot run are dropped
    * when reached.
    */
   #turns = new Map<string, Set<number>>();
   #waiting = new Map<string, E>();
-  #waitingByPool = new Tally<string>();
+  #waitingByLane = new Tally<string>();
+  /** Per pool: jobs taken since one in the background was, while there were any. */
+  #passing = new Tally<string>();
   #holders = new Map<string, Entry>();
   #isWaiting = (entry: E): boolean => this.#waiting.get(entry.key) === entry;
 
@@ -79,10 +91,10 @@ export class Ledger<E extends Entry> {
     if (account.held === 0 && account.waiting === 0) this.#accounts.delete(account.id);
   }
 
-  #countWaiting(token: Token<E>, pool: string, by: 1 | -1): void {
+  #countWaiting(token: Token<E>, entry: E, by: 1 | -1): void {
     token.waiting += by;
     token.account.waiting += by;
-    this.#waitingByPool.add(pool, by);
+    this.#waitingByLane.add(laneOf(entry), by);
   }
 
   #countHeld(token: Token<E>, by: 1 | -1): void {
@@ -123,7 +135,7 @@ export class Ledger<E extends Entry> {
     return this.#holders.size;
   }
   waitingIn(pool: string): number {
-    return this.#waitingByPool.of(pool);
+    return this.#waitingByLane.of(pool) + this.#waitingByLane.of(laneOf({ pool, background: true }));
   }
   isWaiting(key: string): boolean {
     return this.#waiting.has(key);
@@ -153,8 +165,8 @@ export class Ledger<E extends Entry> {
   enqueue(entry: E, limits: SlotLimits): void {
     if (this.#waiting.has(entry.key) || this.#holders.has(entry.key)) return;
     const token = this.#token(entry.token, entry.account);
-    getOrMake(token.queues, entry.pool, () => new Fifo()).push(entry);
-    this.#countWaiting(token, entry.pool, 1);
+    getOrMake(token.queues, laneOf(entry), () => new Fifo()).push(entry);
+    this.#countWaiting(token, entry, 1);
     this.#waiting.set(entry.key, entry);
     this.setLimits(entry.token, limits);
   }
@@ -165,7 +177,20 @@ export class Ledger<E extends Entry> {
    * The job leaves the queue and holds a slot; its token and account go to the end of their turns.
    */
   take(pool: string, fits: (entry: E) => boolean): E | undefined {
-    const turn = this.#turns.get(pool);
+    const behind = laneOf({ pool, background: true });
+    const lanes = this.#passing.of(pool) < MOST_PASSING ? [pool, behind] : [behind, pool];
+    for (const lane of lanes) {
+      const taken = this.#takeIn(lane, fits);
+      if (!taken) continue;
+      if (lane === behind || this.#waitingByLane.of(behind) === 0) this.#passing.add(pool, -this.#passing.of(pool));
+      else this.#passing.add(pool);
+      return taken;
+    }
+    return undefined;
+  }
+
+  #takeIn(lane: string, fits: (entry: E) => boolean): E | undefined {
+    const turn = this.#turns.get(lane);
     if (!turn) return undefined;
     for (const id of turn) {
       const account = this.#accounts.get(id);
@@ -173,8 +198,8 @@ export class Ledger<E extends Entry> {
         turn.delete(id);
         continue;
       }
-      const taken = this.#takeOf(account, pool, fits);
-      if ((account.turns.get(pool)?.size ?? 0) === 0) turn.delete(id);
+      const taken = this.#takeOf(account, lane, fits);
+      if ((account.turns.get(lane)?.size ?? 0) === 0) turn.delete(id);
       if (!taken) continue;
       if (turn.delete(id)) turn.add(id);
       return taken;
@@ -182,11 +207,11 @@ export class Ledger<E extends Entry> {
     return undefined;
   }
 
-  #takeOf(account: Account, pool: string, fits: (entry: E) => boolean): E | undefined {
-    const tokens = account.turns.get(pool) ?? new Set<number>();
+  #takeOf(account: Account, lane: string, fits: (entry: E) => boolean): E | undefined {
+    const tokens = account.turns.get(lane) ?? new Set<number>();
     for (const id of tokens) {
       const token = this.#tokens.get(id);
-      const queue = token?.queues.get(pool);
+      const queue = token?.queues.get(lane);
       const head = queue?.peek(this.#isWaiting);
       if (!token || !queue || !head || token.held >= token.limit) {
         tokens.delete(id);
@@ -194,12 +219,12 @@ export class Ledger<E extends Entry> {
       }
       if (!fits(head)) continue;
       queue.shift();
-      this.#countWaiting(token, pool, -1);
+      this.#countWaiting(token, head, -1);
       this.#countHeld(token, 1);
       this.#waiting.delete(head.key);
       this.#holders.set(head.key, head);
-      account.served.delete(pool);
-      account.served.add(pool);
+      account.served.delete(head.pool);
+      account.served.add(head.pool);
       tokens.delete(id);
       if (queue.size > 0) tokens.add(id);
       return head;
@@ -218,9 +243,10 @@ export class Ledger<E extends Entry> {
 
   /**
    * The next job of each token that may run in a pool now, within its own and its account's limit, regardless of queue
-   * lengths.
+   * lengths. With `background`, those in the background, too.
    */
-  *heads(pool: string): Iterable<E> {
+  *heads(pool: string, background = true): Iterable<E> {
+    if (background) yield* this.heads(laneOf({ pool, background }), false);
     for (const id of this.#turns.get(pool) ?? []) {
       const account = this.#accounts.get(id);
       if (!account || account.held >= account.limit) continue;
@@ -237,13 +263,26 @@ export class Ledger<E extends Entry> {
    * account's tokens alternate, as in `take`.
    */
   *nextUp(pool: string): Iterable<E> {
-    for (const id of this.#turns.get(pool) ?? []) {
+    const tokens = new Tally<number>();
+    const accounts = new Tally<number>();
+    for (const lane of [pool, laneOf({ pool, background: true })])
+      for (const next of this.#nextIn(lane, accounts, tokens)) {
+        tokens.add(next.token);
+        accounts.add(next.account);
+        yield next;
+      }
+  }
+
+  /** `accounts`, `tokens`: what they get of the lanes before. */
+  *#nextIn(lane: string, accounts: Tally<number>, tokens: Tally<number>): Iterable<E> {
+    for (const id of this.#turns.get(lane) ?? []) {
       const account = this.#accounts.get(id);
       if (!account) continue;
-      let room = account.limit - account.held;
-      let heads = [...(account.turns.get(pool) ?? [])].flatMap((tokenId) => {
+      let room = account.limit - account.held - accounts.of(id);
+      let heads = [...(account.turns.get(lane) ?? [])].flatMap((tokenId) => {
         const token = this.#tokens.get(tokenId);
-        const jobs = token?.queues.get(pool)?.first(token.limit - token.held, this.#isWaiting);
+        const left = token ? token.limit - token.held - tokens.of(tokenId) : 0;
+        const jobs = token?.queues.get(lane)?.first(left, this.#isWaiting);
         return jobs ? [jobs[Symbol.iterator]()] : [];
       });
       while (room > 0 && heads.length > 0) {
@@ -274,9 +313,10 @@ export class Ledger<E extends Entry> {
   }
 
   /** Whether a job about to be created would be admitted at once. */
-  wouldRun({ token: tokenId, account: accountId, pool }: Omit<Entry, 'key'>, limits: SlotLimits): boolean {
-    if (this.token(tokenId).held >= limits.token || this.account(accountId).held >= limits.account) return false;
-    return (this.#tokens.get(tokenId)?.queues.get(pool)?.size ?? 0) === 0;
+  wouldRun({ token, account, ...place }: Omit<Entry, 'key'>, limits: SlotLimits): boolean {
+    if (this.token(token).held >= limits.token || this.account(account).held >= limits.account) return false;
+    if (place.background && this.#waitingByLane.of(place.pool) > 0) return false;
+    return (this.#tokens.get(token)?.queues.get(laneOf(place))?.size ?? 0) === 0;
   }
 
   /** Removes the job, whether it waits or runs. */
@@ -285,7 +325,7 @@ export class Ledger<E extends Entry> {
     if (waiting) {
       this.#waiting.delete(key);
       const token = this.#token(waiting.token, waiting.account);
-      this.#countWaiting(token, waiting.pool, -1);
+      this.#countWaiting(token, waiting, -1);
       this.#forgetIfIdle(token);
       return;
     }

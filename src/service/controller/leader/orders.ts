@@ -18,9 +18,11 @@ export function reserve(state: TermState, job: Job): boolean {
 
 /**
  * The fewest runners held by another account that waits in the job's pool; undefined if no other account waits there.
+ * Jobs in the background are no others to a job that a caller waits for.
  */
-function fewestOfOthers(state: TermState, { pool, account }: Job): number | undefined {
-  if (state.contenders?.pool !== pool) state.contenders = { pool, least: leastHolding(state, pool) };
+function fewestOfOthers(state: TermState, { pool, account, background = false }: Job): number | undefined {
+  if (state.contenders?.pool !== pool || state.contenders.background !== background)
+    state.contenders = { pool, background, least: leastHolding(state, pool, background) };
   return state.contenders.least.find((one) => one.account !== account)?.held;
 }
 
@@ -28,12 +30,12 @@ function fewestOfOthers(state: TermState, { pool, account }: Job): number | unde
  * The two waiting accounts of a pool that hold the fewest runners. For any account, they include the minimum over the
  * others.
  */
-function leastHolding(state: TermState, pool: string): { account: number; held: number }[] {
+function leastHolding(state: TermState, pool: string, background: boolean): { account: number; held: number }[] {
   const { runners } = state.deps;
   const held = new Map<number, number>();
-  for (const { pool: of, account } of state.jobs.retrying())
-    if (of === pool) held.set(account, runners.held(pool, account));
-  for (const { account } of state.ledger.heads(pool)) held.set(account, runners.held(pool, account));
+  for (const { pool: of, account, ...job } of state.jobs.retrying())
+    if (of === pool && (background || !job.background)) held.set(account, runners.held(pool, account));
+  for (const { account } of state.ledger.heads(pool, background)) held.set(account, runners.held(pool, account));
   return [...held]
     .map(([account, count]) => ({ account, held: count }))
     .sort((a, b) => a.held - b.held)

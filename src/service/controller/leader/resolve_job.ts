@@ -333,6 +333,7 @@ export async function takeIn(state: IntakeState, job: ProbeJob): Promise<{ job: 
       key: state.served.keyOf(job),
       token: token.id,
       pool: pool?.name ?? '',
+      background: job.spec.background,
       id,
       namespace: job.metadata.namespace ?? '',
       uid: job.metadata.uid ?? '',

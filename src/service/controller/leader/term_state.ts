@@ -144,7 +144,7 @@ export class TermState {
   /** By namespace. */
   readonly #byHandRates = new Map<string, Bucket>();
   /** Cached waiting accounts, valid until one of them gets a runner: read for each job that is skipped. */
-  contenders: { pool: string; least: { account: number; held: number }[] } | undefined;
+  contenders: { pool: string; background: boolean; least: { account: number; held: number }[] } | undefined;
   readonly marks: WaitingMarks;
   readonly served: ServedNamespaces;
   /** Objects of events that came before the term was ready: its list may be older. */
