@@ -16,6 +16,7 @@ export const aBatch = (store: Store, change: Partial<NewBatch> = {}): NewBatch =
   maxRequests: null,
   maxBytes: null,
   deadlineAt: null,
+  webhookUrl: null,
   ...change,
 });
 

@@ -84,6 +84,7 @@ export function deliverer(
       makeSecret: (tokenId) => store.giveWebhookSecret(tokenId, MADE),
       openSecret: (secret) => secret,
       openUrl: async (url) => url,
+      batchBody: async () => null,
       ...settings,
     },
   });

@@ -33,6 +33,8 @@ export interface NewBatch {
   maxRequests: number | null;
   maxBytes: number | null;
   deadlineAt: Date | null;
+  /** Where its end is sent, as it is stored. */
+  webhookUrl: string | null;
 }
 
 export interface NewItem {
@@ -85,6 +87,7 @@ const STORED = {
   /** Ended requests of its items, with those that were tried again; and what they read. */
   requests: column<number>('b.requests'),
   ioBytes: column<number>('b.io_bytes'),
+  webhookUrl: column<string | null>('b.webhook_url'),
   endedAt: column<Date | null>('b.ended_at'),
 };
 // What runs is few rows; what waits is the rest. A counter of either would lock the batch for each request.
@@ -196,8 +199,9 @@ export function createBatch(
     const row = await queries.one<Row>({
       name: 'insert_batch',
       text: `with b as (insert into batches (id, created_at, token_id, user_id, name, template, sealed_key, items,
-          concurrency, rate, per_host, tries, max_requests, max_bytes, deadline_at, idempotency_key, body_sha256)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) returning *)
+          concurrency, rate, per_host, tries, max_requests, max_bytes, deadline_at, idempotency_key, body_sha256,
+          webhook_url)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) returning *)
         select ${listed(COLUMNS)} from b`,
       values: [
         batch.id,
@@ -217,6 +221,7 @@ export function createBatch(
         batch.deadlineAt,
         idempotency?.key ?? null,
         idempotency?.bodySha256 ?? null,
+        batch.webhookUrl,
       ],
     });
     await insertItems(queries, batch.id, items);
@@ -311,13 +316,19 @@ export function expireBatches(database: Database): Promise<string[]> {
   });
 }
 
-/** Ends those whose items have all ended. */
+/** Ends those whose items have all ended, each with its webhook. */
 export function endBatches(database: Database): Promise<{ id: string; reason: string | null }[]> {
   return database.rows({
     name: 'end_batches',
-    text: `update batches set state = 'ended', ended_at = now(), sealed_key = null,
-        reason = case when state = 'cancelling' then reason else 'Completed' end
-      where state <> 'ended' and success + with_errors + error + skipped = items returning id, reason`,
+    text: `with ended as (
+        update batches set state = 'ended', ended_at = now(), sealed_key = null,
+            reason = case when state = 'cancelling' then reason else 'Completed' end
+          where state <> 'ended' and success + with_errors + error + skipped = items returning *),
+      to_send as (
+        insert into webhook_outbox (request_id, submitted_at, token_id, user_id, url)
+          select id, created_at, token_id, user_id, webhook_url from ended where webhook_url is not null
+          on conflict do nothing)
+      select id, reason from ended`,
   });
 }
 

@@ -20,6 +20,7 @@ import { openUrl } from '../webhooks/kept_url.ts';
 import { shared } from '../../base/health.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
+import { endedBody } from './batch/batch_endpoints.ts';
 import { BatchDriver } from './batch/driver.ts';
 import { newestSnapshot } from './cluster/cluster_endpoint.ts';
 import { catalogOf, type Catalog } from './probe/tool_versions.ts';
@@ -50,7 +51,7 @@ export interface Connections {
   sealKeys(): JSONWebKeySet;
   log: Logger;
   settings: Settings;
-  webhooks?: Omit<DeliverySettings, 'allow' | 'denyCidrs' | 'makeSecret' | 'openSecret' | 'openUrl'>;
+  webhooks?: Omit<DeliverySettings, 'allow' | 'denyCidrs' | 'makeSecret' | 'openSecret' | 'openUrl' | 'batchBody'>;
   accounts: AccountSettings;
   tracing?: Omit<TracerSettings, 'registry'>;
   uploads?: Uploads | undefined;
@@ -160,6 +161,7 @@ export function wire({
       makeSecret: accounts.makeWebhookSecret,
       openSecret: accounts.openWebhookSecret,
       openUrl: (kept, requestId) => openUrl(kept, requestId, accounts.box),
+      batchBody: (id) => endedBody(store, id),
       allow: settings.allowWebhooks,
       denyCidrs: settings.denyCidrs,
     },

@@ -18,6 +18,9 @@ export const EVENTS = {
 
 export type WebhookEvent = keyof typeof EVENTS;
 
+/** Its body is the batch. */
+export const BATCH_EVENTS = { 'batch.ended': 'A batch has ended.' } as const;
+
 const eventOf = (success: boolean): WebhookEvent => (success ? 'probe.completed' : 'probe.failed');
 
 /** The largest body for receivers; the complete result can be read back. */

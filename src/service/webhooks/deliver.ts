@@ -41,6 +41,8 @@ export interface DeliverySettings {
   makeSecret: (tokenId: number) => Promise<Buffer | null>;
   openSecret: (kept: Buffer, tokenId: number) => Buffer | Promise<Buffer>;
   openUrl: (kept: string, requestId: string) => Promise<string>;
+  /** What an ended batch sends. Null: it is gone. */
+  batchBody: (id: string) => Promise<Buffer | null>;
 }
 
 export interface DeliveryDeps {
@@ -256,10 +258,14 @@ class Outbox {
   }
 
   async #messageOf(webhook: DueWebhook): Promise<WebhookMessage | null> {
-    const { store, memory } = this.#deps;
+    const { store, memory, settings } = this.#deps;
     const record = await store.readRequest(webhook.requestId);
-    // The user was deleted with all their data.
-    if (!record || record.state === 'open') return null;
+    if (!record) {
+      const body = await settings.batchBody(webhook.requestId);
+      // Null: the user was deleted with all their data.
+      return body && { body, trace: undefined, release: () => {} };
+    }
+    if (record.state === 'open') return null;
     const { id, submittedAt, inflatedBytes } = record;
     const { signal } = this.#stopping;
     const stored = hasEnvelope(record)

@@ -32,6 +32,8 @@ create table batches (
   io_bytes bigint not null default 0,
   idempotency_key text,
   body_sha256 bytea,
+  -- As that of a request.
+  webhook_url text,
   ended_at timestamptz,
   unique (token_id, idempotency_key)
 );

@@ -60,6 +60,7 @@ export const BatchAnswerSchema = component('Batch', {
     {},
     { additionalProperties: true, description: 'The template, with defaults and exact versions.' },
   ),
+  webhook_url: orNull(Type.String({ description: 'Without credentials; values of its query read REDACTED.' })),
   per_minute: orNull(
     Type.Number({ description: 'Items that have ended a minute, since the batch was created. Null: none has.' }),
   ),

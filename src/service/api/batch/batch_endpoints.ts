@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import type { Batch, BatchState, Budget, NewBatch, NewItem } from '../../../platform/store/batches.ts';
+import type { Store } from '../../../platform/store/store.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
+import { keptUrl, shownUrl } from '../../webhooks/kept_url.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid, notFound } from '../errors.ts';
 import { type Described, endpoint } from '../http/endpoint.ts';
@@ -61,16 +63,25 @@ export function progressOf(
   };
 }
 
-async function shown({ store }: Deps, batch: Batch): Promise<Static<typeof BatchAnswerSchema>> {
+async function shown({ store }: { store: Store }, batch: Batch): Promise<Static<typeof BatchAnswerSchema>> {
   const { perMinute, estimatedEnd } = progressOf(batch, store.clock.now());
   const { fields, policyRevision } = batch.template as KeptTemplate;
   return {
     ...rowOf(batch),
     probe: { ...fields, ...(policyRevision === null ? {} : { policy_revision: policyRevision }) },
+    webhook_url: batch.webhookUrl === null ? null : shownUrl(batch.webhookUrl),
     per_minute: perMinute,
     estimated_end_at: timeOrNull(estimatedEnd),
     errors: await store.batchErrors(batch.id),
   };
+}
+
+/** What is sent when a batch has ended. Null: there is none. */
+export async function endedBody(store: Store, id: string): Promise<Buffer | null> {
+  const batch = await store.readBatch(id);
+  if (batch?.state !== 'ended') return null;
+  const timestamp = timeOrNull(batch.endedAt);
+  return Buffer.from(JSON.stringify({ ...(await shown({ store }, batch)), type: 'batch.ended', timestamp }));
 }
 
 /** Of another user: as if there were none. */
@@ -135,6 +146,7 @@ async function create(deps: Deps, ctx: Context): Promise<void> {
     tries: head.tries,
     maxRequests: head.max_requests,
     maxBytes: head.max_bytes,
+    webhookUrl: head.webhook_url === null ? null : await keptUrl(head.webhook_url, id, accounts.box),
     deadlineAt: new Date(submittedAt.getTime() + head.deadline),
   };
   const created = await store.createBatch(batch, items, {

@@ -92,6 +92,7 @@ export const HeadSchema = closed({
     description: 'Requests for an item whose failures are temporary, the first one included.',
   }),
   ...BUDGET,
+  webhook_url: optionalText(8192, 'The batch is sent to this address when it has ended.'),
   deadline: milliseconds(
     DEADLINE_MS,
     LONGEST_MS,

@@ -17,7 +17,7 @@ import type { TextBody } from '../http/read_input.ts';
 import { type Asker, tokenOf } from '../http/request_context.ts';
 import { askedPolicy } from '../policies/asked_policy.ts';
 import { type ProbeFile, selectTools, takeIgnored } from '../probe/file_request.ts';
-import { readSources, sourceRules } from '../probe/probe_request.ts';
+import { readSources, readWebhookUrl, sourceRules } from '../probe/probe_request.ts';
 import {
   type Head,
   HeadSchema,
@@ -234,6 +234,7 @@ function placedError(n: number, error: unknown): ApiError {
 export async function batchRequest(deps: Deps, by: Asker, body: TextBody): Promise<BatchRequest> {
   const sent = body.mediaType === LINES ? inLines(body.text) : inJson(body.value);
   const head = readHead({ form: 'json', value: sent.head });
+  readWebhookUrl(by.method, head.webhook_url, deps.settings);
   const { template, ignored } = await templateIn(deps, by, head.probe);
   const items = await itemsIn(deps, by, sent.items, template.fields.credential);
   return { head, template, items, ignored };

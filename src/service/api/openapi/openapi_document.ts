@@ -1,11 +1,12 @@
 /** The OpenAPI 3.1 description, generated from the operations. Pure: the same operations produce the same document. */
 import { createHash } from 'node:crypto';
 import Type, { type TSchema } from 'typebox';
-import { EVENTS } from '../../webhooks/body.ts';
+import { BATCH_EVENTS, EVENTS } from '../../webhooks/body.ts';
 import { DESCRIBED_AS, LOWERED_TO } from '../http/input/read_fields.ts';
 import type { Handler } from '../http/request_context.ts';
 import { methods } from '../http/middleware.ts';
 import { oneOf, time } from '../http/request_fields.ts';
+import { BatchAnswerSchema } from '../batch/batch_answers.ts';
 import { EnvelopeSchema, MetadataSchema } from '../probe/answer_schemas.ts';
 import { commonErrors, type Examples, type Operation, type Response, TAGS } from './operation.ts';
 
@@ -303,6 +304,15 @@ export const WebhookSchema = Type.Object(
   { title: 'Webhook' },
 );
 
+const BatchWebhookSchema = Type.Object(
+  {
+    ...BatchAnswerSchema.properties,
+    type: oneOf(Object.keys(BATCH_EVENTS) as (keyof typeof BATCH_EVENTS)[]),
+    timestamp: time('When the batch ended.'),
+  },
+  { title: 'BatchWebhook' },
+);
+
 const header = (name: string, description: string) => ({
   name,
   in: 'header',
@@ -316,9 +326,9 @@ const HEADERS = [
   header('webhook-signature', 'Signatures by Standard Webhooks 1.0, with the secret of the token.'),
 ];
 
-const describeWebhooks = (place: Place): object =>
+const describeWebhooks = (place: Place, events: Record<string, string>, schema: TSchema): object =>
   Object.fromEntries(
-    Object.entries(EVENTS).map(([event, summary]) => [
+    Object.entries(events).map(([event, summary]) => [
       event,
       {
         post: {
@@ -327,7 +337,7 @@ const describeWebhooks = (place: Place): object =>
           summary,
           security: [],
           parameters: HEADERS,
-          requestBody: { required: true, content: { 'application/json': { schema: place(WebhookSchema) } } },
+          requestBody: { required: true, content: { 'application/json': { schema: place(schema) } } },
           responses: {
             '2XX': { description: 'Delivered.' },
             '410': { description: 'The receiver is gone: there is no further attempt.' },
@@ -357,7 +367,10 @@ export function openapiDocument(operations: readonly Operation[]): object {
     servers: [{ url: '/' }],
     tags: used.map(([name, { text }]) => ({ name, description: text })),
     paths,
-    webhooks: describeWebhooks(place),
+    webhooks: {
+      ...describeWebhooks(place, EVENTS, WebhookSchema),
+      ...describeWebhooks(place, BATCH_EVENTS, BatchWebhookSchema),
+    },
     components: { schemas, securitySchemes: SCHEMES },
   };
 }

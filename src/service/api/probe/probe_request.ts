@@ -18,7 +18,7 @@ import {
 } from './request_source.ts';
 import type { Kind, ProbeJobSpec, ToolRequest } from '../../../platform/kube/probe_job.ts';
 import type { ResponseForm } from '../../result/answer.ts';
-import type { Deps, Uploads } from '../deps.ts';
+import type { Deps, Settings, Uploads } from '../deps.ts';
 import type { AskedPolicy } from '../policies/asked_policy.ts';
 import type { Upload } from '../http/upload_form.ts';
 import { uploadSource } from '../../../source/protocols/upload/upload.ts';
@@ -71,14 +71,18 @@ function parsed(text: string): Source {
   }
 }
 
-function readWebhookUrl(method: string, text: string | null, rules: SourceRules): string | null {
+export function readWebhookUrl(
+  method: string,
+  text: string | null,
+  { allowWebhooks: allow, denyCidrs: deny }: Pick<Settings, 'allowWebhooks' | 'denyCidrs'>,
+): string | null {
   if (text === null) return null;
   if (method !== 'POST') throw invalid(FIELD, 'is accepted in a POST only');
   const address = parsed(text);
   if (address.scheme !== 'http' && address.scheme !== 'https')
     throw invalid(FIELD, 'must begin with http:// or https://');
   if (address.s3) throw invalid(FIELD, 'must not be an S3 address');
-  if (isRefusedLiteral(address, rules))
+  if (isRefusedLiteral(address, { allow, deny }))
     throw new ApiError('address-refused', { text: `${FIELD}: ${ERRORS['address-refused'].text}` });
   return text;
 }
@@ -154,7 +158,7 @@ export function probeRequest(
       timeoutMs: fields.timeout,
     },
     options: { ...options, ...shownHeaders({ headers, cookies }), ...shownPolicy(policy) },
-    webhookUrl: readWebhookUrl(by.method, webhookUrl, { allow: settings.allowWebhooks, deny: settings.denyCidrs }),
+    webhookUrl: readWebhookUrl(by.method, webhookUrl, settings),
     sent: { ...fields, ...digestOf(upload) },
   };
 }
