@@ -7,6 +7,7 @@ import { cpus, loadavg, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gateway } from './api/gateway.ts';
+import { batch } from './cluster/batch.ts';
 import { before } from './cluster/before.ts';
 import { cold } from './cluster/cold.ts';
 import { compared } from './compare/cluster.ts';
@@ -41,6 +42,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   cold,
   installed,
   throughput,
+  batch,
   tenants,
   failovers,
   memory,

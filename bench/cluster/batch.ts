@@ -1,0 +1,89 @@
+/** A batch of 2,000 items beside as many single requests: the rate of each, and the CPU of the platform per request. */
+import { batchEnded, createdBatch } from '../../test/cluster/batches.ts';
+import { leaderPod } from '../../test/faults/load.ts';
+import { one, type Measurement } from '../measurement.ts';
+import { openCallers } from './callers.ts';
+import type { PartCost } from './capacity.ts';
+import { cpuByLabel, cpuUsed } from './cpu.ts';
+import { ready, withPool } from './pool.ts';
+import { atRest } from './rest.ts';
+import { withCluster } from './rig.ts';
+import { cpuLine, PODS } from './throughput.ts';
+import { manyTokens } from './tokens.ts';
+
+const ITEMS = 2_000;
+/** What one host of a batch may have, and an account of all its batches. */
+const AT_ONCE = 8;
+const LONGEST_S = 1_800;
+
+export const batch: Measurement = {
+  name: 'batch',
+  title: `${ITEMS} items of a batch, beside ${ITEMS} single requests, ${AT_ONCE} at once`,
+  measure: (report) =>
+    withCluster(async (c) => {
+      const origin = await c.origin();
+      const url = `${origin.url}/tiny.mp4`;
+      const { tokens, revoke } = await manyTokens(c, 1, 4 * AT_ONCE);
+      const token = tokens[0]!;
+      const measured = async (what: string, work: () => Promise<void>) => {
+        await atRest(report);
+        const leader = await leaderPod(c);
+        const before = cpuByLabel(leader);
+        const begun = performance.now();
+        await work();
+        const rate = ITEMS / ((performance.now() - begun) / 1000);
+        const cpu = cpuUsed(before, cpuByLabel(leader)).map(({ label, ms, threadMs }): PartCost => ({
+          label,
+          msPerJob: ms / ITEMS,
+          threadMs: threadMs / ITEMS,
+        }));
+        report(`${what}: ${rate.toFixed(1)}/s; ${cpuLine(cpu)}`);
+        return { rate, note: cpuLine(cpu) };
+      };
+      const single = async (): Promise<void> => {
+        const open = openCallers(c.url);
+        let left = ITEMS;
+        const caller = async (): Promise<void> => {
+          while (left-- > 0) {
+            const { status } = await open.probe(url, token);
+            if (status !== 200) throw new Error(`a single request ended with ${status}`);
+          }
+        };
+        await Promise.all(Array.from({ length: AT_ONCE }, caller)).finally(() => open.close());
+      };
+      const inBatch = async (): Promise<void> => {
+        const { id } = await createdBatch(c, token, {
+          probe: { only: 'ffprobe' },
+          items: Array.from({ length: ITEMS }, () => url),
+          concurrency: AT_ONCE,
+          per_host: AT_ONCE,
+          rate: 1_000_000,
+        });
+        const { counts } = await batchEnded(c, token, id, LONGEST_S);
+        if (counts.success !== ITEMS) throw new Error(`the batch ended with ${JSON.stringify(counts)}`);
+      };
+      try {
+        return await withPool(
+          c,
+          { reuse: { scope: 'any', maxJobs: 10_000 }, minReady: PODS, maxPods: PODS },
+          async () => {
+            await ready(c, PODS);
+            const alone = await measured('single requests', single);
+            const together = await measured('a batch', inBatch);
+            return [
+              {
+                name: 'batch',
+                what: `items of a batch, ${AT_ONCE} at once`,
+                unit: 'jobs/s' as const,
+                values: one(together.rate),
+                against: { what: `single requests, ${AT_ONCE} at once; ${alone.note}`, values: one(alone.rate) },
+                note: together.note,
+              },
+            ];
+          },
+        );
+      } finally {
+        await revoke();
+      }
+    }),
+};
