@@ -80,7 +80,7 @@ export const BatchItemSchema = component('BatchItem', {
   url: Type.String({ description: 'Without credentials; values of its query read REDACTED.' }),
   ref: orNull(Type.String({ description: "The caller's own name of it." })),
   state: oneOf(ITEM_STATES),
-  tries: whole('Requests so far.'),
+  tries: whole('Requests so far, without those that never left the queue.'),
   request_id: orNull(uuid('The last of them: its result is at `/v1/probe/{request_id}`.')),
   submitted_at: orNull(time('When that one was sent.')),
   not_before: orNull(time('Of an item that waits for another try.')),
