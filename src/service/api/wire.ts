@@ -147,7 +147,6 @@ export function wire({
   const listener = store.listenTokens((one) => tokens.changed(one));
 
   const accounts = makeAccounts({ store, log, settings: accountSettings });
-
   const announce = (job: ProbeJob) => announceTo({ bus, log }, job);
   const handOver = makeHandOver({ store, kube, metrics, log, announce });
   const delivery = startDelivery({

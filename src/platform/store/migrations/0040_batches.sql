@@ -166,7 +166,8 @@ begin
     order by b.id for no key update;
   with given as (
     select * from jsonb_to_recordset(p_items) g (batch uuid, created_at timestamptz, n integer, request_id uuid,
-      state text, after_ms bigint, is_try boolean, status smallint, reason text, code text, policy_outcome text, io_bytes bigint)),
+      state text, after_ms bigint, is_try boolean, status smallint, reason text, code text,
+      policy_outcome text, io_bytes bigint)),
   changed as (
     update batch_items i set state = g.state, status = g.status, reason = g.reason, code = g.code,
         policy_outcome = g.policy_outcome, io_bytes = coalesce(i.io_bytes, 0) + g.io_bytes,

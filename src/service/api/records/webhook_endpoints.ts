@@ -30,7 +30,10 @@ const WEBHOOK_STATES = ['pending', 'delivered', 'failed'] as const satisfies rea
 const WebhookRow = Type.Object(
   {
     id: Type.String({ format: 'uuid', description: 'The webhook-id that the receiver gets in every attempt.' }),
-    request: Type.String({ format: 'uuid', description: 'The request whose result it delivers, or the batch that has ended.' }),
+    request: Type.String({
+      format: 'uuid',
+      description: 'The request whose result it delivers, or the batch that has ended.',
+    }),
     url: Type.String({ description: 'Without credentials; values of its query read REDACTED.' }),
     state: oneOf(WEBHOOK_STATES, { title: 'DeliveryState' }),
     created: time(),
