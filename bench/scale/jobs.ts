@@ -9,7 +9,18 @@ const AT_ONCE = 24;
 /** The queue takes longer than the queue timeout, so the submission times are in the future to avoid timeouts. */
 const AHEAD_MS = 3_600_000;
 
-export async function fill(cluster: Cluster, tokens: number[], count: number, aheadMs = AHEAD_MS): Promise<void> {
+interface Filling {
+  aheadMs?: number;
+  /** Of a job, beside its token. */
+  labels?: (token: number, id: string) => Record<string, string>;
+}
+
+export async function fill(
+  cluster: Cluster,
+  tokens: readonly number[],
+  count: number,
+  { aheadMs = AHEAD_MS, labels = () => ({}) }: Filling = {},
+): Promise<void> {
   const {
     servers: {
       stored: { store, admin },
@@ -45,7 +56,7 @@ export async function fill(cluster: Cluster, tokens: number[], count: number, ah
       });
       const sealed = sealSource(`https://media.example.org/${id}.mp4`, { requestId: id, tokenId: token }, keys.public);
       await kube.create(PROBE_JOBS, {
-        metadata: { name: id, namespace, labels: { [LABEL.token]: String(token) } },
+        metadata: { name: id, namespace, labels: { [LABEL.token]: String(token), ...labels(token, id) } },
         spec: {
           kind: 'file',
           source: { display: 'https://media.example.org/a.mp4', sealed },

@@ -61,7 +61,7 @@ try {
   const { kube, namespace } = cluster;
   const tokens: number[] = [];
   for (let made = 0; made < TOKENS; made++) tokens.push(await cluster.newToken(10));
-  await fill(cluster, tokens, JOBS, -LATE_MS);
+  await fill(cluster, tokens, JOBS, { aheadMs: -LATE_MS });
   const starved = {
     api: () => descendants(process.pid).filter((pid) => nameOfProcess(pid) === 'kube-apiserver'),
     leader: () => [child.pid!],

@@ -102,7 +102,7 @@ interface Replica {
 }
 
 /** Everything of a replica but its term; `term` is the one that gets its events. */
-async function startReplica(options: ReplicaOptions, term: () => RunningTerm | undefined): Promise<Replica> {
+export async function startReplica(options: ReplicaOptions, term: () => RunningTerm | undefined): Promise<Replica> {
   const { kube, bus, store, namespace, runnerNamespace, collects = true, quiet = false } = options;
   const { collectorBus = bus, room = collectorRoom() } = options;
   const lines: Controller['log'] = [];

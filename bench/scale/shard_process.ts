@@ -1,0 +1,89 @@
+/**
+ * A process of shards.ts: a replica that stands for the election of some shards, or one that only collects results. It
+ * reports its cost and its shards on request.
+ */
+import type { JSONWebKeySet } from 'jose';
+import { connectBus } from '../../src/platform/bus/connect.ts';
+import { makeClient } from '../../src/platform/kube/client.ts';
+import { openStore } from '../../src/platform/store/store.ts';
+import { startCandidate, startReplica } from '../../test/controller/controller_part.ts';
+import { isIdle, lending } from './lend.ts';
+import { Shard } from './shard.ts';
+
+export interface ShardGiven {
+  kubeconfig: string;
+  namespace: string;
+  runnerNamespace: string;
+  natsUrl: string;
+  postgresUrl: string;
+  keys: JSONWebKeySet;
+  env: Record<string, string>;
+  /** Of all shards; one means a replica as it is, without any. */
+  of: number;
+  lends: boolean;
+}
+
+export type Told = { start: ShardGiven } | { stand: number } | { collect: true } | { cost: true };
+
+export interface ShardCost {
+  cpuMs: number;
+  /** Of the thread of the event loop alone. */
+  threadMs: number;
+  given: number;
+  shards: { index: number; epoch: number; waiting: number; running: number; idle: number; starved: boolean }[];
+}
+
+const shards: Shard[] = [];
+const lent: ReturnType<typeof lending>[] = [];
+let given: ShardGiven;
+
+const clients = async (name: string) => ({
+  kube: await makeClient({ kubeconfig: given.kubeconfig, namespace: given.namespace }),
+  store: await openStore({ url: given.postgresUrl }),
+  bus: await connectBus({ url: given.natsUrl, name, inboxPrefix: '_INBOX_controller' }),
+});
+
+async function stand(index: number): Promise<void> {
+  const { kube, store, bus } = await clients('controller');
+  const shard = new Shard(kube, bus, index, given.of);
+  const parts = given.of === 1 ? { kube, bus } : { kube: shard.kube, bus: shard.bus };
+  const { candidacy } = await startCandidate({ ...given, ...parts, store, collects: false, quiet: true });
+  shard.term = () => candidacy.term();
+  shards.push(shard);
+  if (given.lends) lent.push(lending(shard, bus));
+}
+
+async function collect(): Promise<void> {
+  await startReplica({ ...given, ...(await clients('collector')), quiet: true }, () => undefined);
+}
+
+function cost(): ShardCost {
+  const { user, system } = process.cpuUsage();
+  const thread = process.threadCpuUsage();
+  return {
+    cpuMs: (user + system) / 1000,
+    threadMs: (thread.user + thread.system) / 1000,
+    given: lent.reduce((sum, { given: count }) => sum + count(), 0),
+    shards: shards.flatMap(({ index, term: termOf }) => {
+      const term = termOf();
+      // One that is still starting knows no jobs yet.
+      if (!term?.leader.ready) return [];
+      const { waiting, held: running } = term.leader.ledger;
+      const idle = [...term.runners.all()].filter(isIdle).length;
+      const wants = term.pools.names().some((pool) => term.leader.demand(pool).length > 0);
+      return [{ index, epoch: term.term.epoch, waiting, running, idle, starved: wants && idle === 0 }];
+    }),
+  };
+}
+
+// The process that requested the measurement has exited.
+process.once('disconnect', () => process.exit(0));
+process.on('message', (told: Told) => {
+  if ('cost' in told) return void process.send?.(cost());
+  void (async () => {
+    if ('start' in told) given = told.start;
+    else if ('collect' in told) await collect();
+    else await stand(told.stand);
+    process.send?.('done');
+  })();
+});
