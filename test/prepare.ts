@@ -6,6 +6,7 @@ import { buildAll, missingImages } from '../images/build.ts';
 import { say } from '../images/progress.ts';
 import { AGE } from './backup/fixture.ts';
 import { CHROMIUM } from './browser/chromium.ts';
+import { NGINX } from './chart/router.ts';
 import { fetchProgram } from './debian_program.ts';
 import { PHP } from './docs/programs.ts';
 import { fetchMediaPrograms } from './media_programs.ts';
@@ -18,7 +19,7 @@ import { GO_NEEDED, NODE_PARTS, type PartName } from './node/parts.ts';
 async function fetchPrograms(): Promise<void> {
   const without = (name: string) => (error: unknown) =>
     say(`without ${name}, so its tests are skipped: ${explain(error).split('\n')[0]}`);
-  for (const program of [AGE, CHROMIUM, PHP]) await fetchProgram(program).catch(without(program.name));
+  for (const program of [AGE, CHROMIUM, NGINX, PHP]) await fetchProgram(program).catch(without(program.name));
   await fetchMediaPrograms().catch(without('ffmpeg and mediainfo'));
 }
 

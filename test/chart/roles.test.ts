@@ -261,30 +261,4 @@ describe('chart: roles', function () {
       );
     assert.equal(weights.at(-1)?.kind, 'Job');
   });
-
-  it('of two installations do not conflict', () => {
-    const names = (namespace: string, runners: string) =>
-      render(
-        { runners: { namespace: runners }, flowControl: { enabled: true }, crds: { enabled: false } },
-        { release: 'py', namespace },
-      )
-        .filter((object) => object.metadata.namespace === undefined && !isHook(object) && CLUSTER_WIDE.has(object.kind))
-        .map(({ kind, metadata }) => `${kind}/${metadata.name}`);
-    const CLUSTER_WIDE = new Set([
-      'ClusterRole',
-      'ClusterRoleBinding',
-      'ValidatingAdmissionPolicy',
-      'ValidatingAdmissionPolicyBinding',
-      'FlowSchema',
-      'PriorityLevelConfiguration',
-      'Namespace',
-    ]);
-    const first = names('a', 'a-runners');
-    const second = names('b', 'b-runners');
-    assert.ok(first.length >= 8, first.join(' '));
-    assert.deepEqual(
-      first.filter((name) => second.includes(name)),
-      [],
-    );
-  });
 });
