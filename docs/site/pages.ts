@@ -140,6 +140,8 @@ export const SECTIONS: readonly Section[] = [
       'Let people create ProbeJobs in namespaces of their own, each on an account: rights, creators, results, costs.',
     'operating/pools.md': 'Size pools of warm runners, choose who shares a runner, place pods, drain and lose nodes.',
     'operating/sizing.md': 'How many bytes each table takes per request, what each retention value frees, and when.',
+    'operating/cells.md':
+      'When one release is not enough, how to run several, each the home of some accounts, and how to route to them.',
     'operating/kubectl.md':
       'Create a ProbeJob with kubectl, follow it, suspend it, and keep it as long as you need it.',
     'operating/databases.md': 'Use your own PostgreSQL (CloudNativePG, PgBouncer, TLS) and your own NATS.',
