@@ -66,17 +66,18 @@ export const startProcess = (compiled: string, program = CONTROLLER): ChildProce
     env: { ...process.env, NODE_COMPILE_CACHE: compiled },
   });
 
+export const givenOf = ({ servers: { api, nats, stored, keys }, namespace, runnerNamespace }: Cluster): Given => ({
+  kubeconfig: api.kubeconfig,
+  namespace,
+  runnerNamespace,
+  natsUrl: nats.url,
+  postgresUrl: stored.server.url,
+  keys: keys.private,
+  env: { PY_MAX_QUEUED: '1000000' },
+});
+
 /** Resolves when it leads. */
-export async function lead(child: ChildProcess, { servers, namespace, runnerNamespace }: Cluster): Promise<void> {
-  const { api, nats, stored, keys } = servers;
-  child.send({
-    kubeconfig: api.kubeconfig,
-    namespace,
-    runnerNamespace,
-    natsUrl: nats.url,
-    postgresUrl: stored.server.url,
-    keys: keys.private,
-    env: { PY_MAX_QUEUED: '1000000' },
-  } satisfies Given);
+export async function lead(child: ChildProcess, cluster: Cluster): Promise<void> {
+  child.send(givenOf(cluster));
   await once(child, 'message');
 }

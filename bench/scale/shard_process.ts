@@ -2,28 +2,22 @@
  * A process of shards.ts: a replica that stands for the election of some shards, or one that only collects results. It
  * reports its cost and its shards on request.
  */
-import type { JSONWebKeySet } from 'jose';
 import { connectBus } from '../../src/platform/bus/connect.ts';
 import { makeClient } from '../../src/platform/kube/client.ts';
 import { openStore } from '../../src/platform/store/store.ts';
-import { startCandidate, startReplica } from '../../test/controller/controller_part.ts';
+import { startCandidate, startController, startReplica } from '../../test/controller/controller_part.ts';
+import type { Given } from './controller.ts';
 import { isIdle, lending } from './lend.ts';
 import { Shard } from './shard.ts';
 
-export interface ShardGiven {
-  kubeconfig: string;
-  namespace: string;
-  runnerNamespace: string;
-  natsUrl: string;
-  postgresUrl: string;
-  keys: JSONWebKeySet;
-  env: Record<string, string>;
-  /** Of all shards; one means a replica as it is, without any. */
+export interface ShardGiven extends Given {
+  /** One: a replica as it is, without shards. */
   of: number;
   lends: boolean;
 }
 
-export type Told = { start: ShardGiven } | { stand: number } | { collect: true } | { cost: true };
+/** `lead`: at once, whatever becomes of the lease, which a busy machine takes away. `stand`: for election. */
+export type Told = { start: ShardGiven } | { lead: number } | { stand: number } | { collect: true } | { cost: true };
 
 export interface ShardCost {
   cpuMs: number;
@@ -43,12 +37,18 @@ const clients = async (name: string) => ({
   bus: await connectBus({ url: given.natsUrl, name, inboxPrefix: '_INBOX_controller' }),
 });
 
-async function stand(index: number): Promise<void> {
+async function take(index: number, elected: boolean): Promise<void> {
   const { kube, store, bus } = await clients('controller');
   const shard = new Shard(kube, bus, index, given.of);
   const parts = given.of === 1 ? { kube, bus } : { kube: shard.kube, bus: shard.bus };
-  const { candidacy } = await startCandidate({ ...given, ...parts, store, collects: false, quiet: true });
-  shard.term = () => candidacy.term();
+  const options = { ...given, ...parts, store, collects: false, quiet: true };
+  if (elected) {
+    const { candidacy } = await startCandidate(options);
+    shard.term = () => candidacy.term();
+  } else {
+    const { term } = await startController(options);
+    shard.term = () => term;
+  }
   shards.push(shard);
   if (given.lends) lent.push(lending(shard, bus));
 }
@@ -83,7 +83,8 @@ process.on('message', (told: Told) => {
   void (async () => {
     if ('start' in told) given = told.start;
     else if ('collect' in told) await collect();
-    else await stand(told.stand);
+    else if ('lead' in told) await take(told.lead, false);
+    else await take(told.stand, true);
     process.send?.('done');
   })();
 });

@@ -12,9 +12,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startCluster, stopServers, type Cluster } from '../../test/controller/cluster_parts.ts';
 import { stopApiServers } from '../../test/kube/apiserver.ts';
 import { until } from '../../test/until.ts';
-import { capacity } from '../cluster/capacity.ts';
+import { capacity, type PartCost } from '../cluster/capacity.ts';
 import { fill } from './jobs.ts';
-import { cpuByCommand, filledCompileCache, startProcess } from './process.ts';
+import { cpuByCommand, filledCompileCache, givenOf, startProcess } from './process.ts';
 import { SHARD, shardOf } from './shard.ts';
 import type { ShardCost, ShardGiven, Told } from './shard_process.ts';
 
@@ -22,14 +22,25 @@ const PROGRAM = new URL('shard_process.ts', import.meta.url).pathname;
 const ACCOUNTS = 100;
 const LIMIT = 1;
 const RUNNERS = 20;
-const LOOK_MS = 50;
+const LOOK_MS = 100;
 const WITHIN_MS = 600_000;
-/** CPU that an installation has for a job beside this: its agent, the tool, and the API (where-the-time-goes.md). */
-const ELSEWHERE = [
-  { label: 'agent', msPerJob: 8, threadMs: 0 },
-  { label: 'tool', msPerJob: 6.5, threadMs: 0 },
-];
-const CORES = [16, 32, 64];
+/**
+ * CPU of a job in an installation whose callers ask for one at a time (docs/reports/measurements.md, throughput, scope
+ * account) and of its tool. The leader's has half of the results in it, which `COLLECTING` takes out.
+ */
+const INSTALLED: PartCost[] = Object.entries({
+  'kube-apiserver': 16.6,
+  tool: 6.5,
+  agent: 6,
+  'api of many replicas': 4.5,
+  etcd: 3.2,
+  'nats-server': 2.1,
+  containerd: 1.7,
+  postgres: 1.6,
+  following: 1.5,
+}).map(([name, msPerJob]) => ({ label: `- ${name}`, msPerJob, threadMs: 0 }));
+const LEADING = { msPerJob: 5.5, threadMs: 4.55 };
+const CORES = [8, 16, 32, 64];
 
 interface Scenario {
   name: string;
@@ -45,15 +56,15 @@ interface Scenario {
 /** As many for each leader: its first thousand cost more than those that follow. */
 const JOBS = Number(process.env['JOBS'] ?? 2_000);
 const EVEN = { jobMs: 5, first: 0.5 };
-const SKEWED = { jobs: 1_000, jobMs: 200, first: 0.9, leaders: 2 };
+const SKEWED = { jobs: 600, jobMs: 500, first: 0.9, leaders: 2 };
 const SCENARIOS: Record<string, Scenario[]> = {
   even: [
     { name: 'one leader', leaders: 1, jobs: JOBS, ...EVEN },
     { name: 'two leaders', leaders: 2, jobs: 2 * JOBS, lends: true, ...EVEN },
   ],
   skewed: [
-    { ...SKEWED, name: 'one leader, jobs of 200 ms', leaders: 1 },
-    { ...SKEWED, name: 'two leaders, jobs of 200 ms, nine tenths in one shard, nothing lent' },
+    { ...SKEWED, name: 'one leader, jobs of 500 ms', leaders: 1 },
+    { ...SKEWED, name: 'two leaders, jobs of 500 ms, nine tenths in one shard, nothing lent' },
     { ...SKEWED, name: 'the same with loans', lends: true },
   ],
   takeover: [{ ...EVEN, name: 'takeover', leaders: 2, jobs: JOBS, lends: true, kill: true, jobMs: 50 }],
@@ -120,23 +131,12 @@ async function drain(processes: readonly ChildProcess[], { jobs, kill, leaders }
 
 /** A process for each leader, which leads, and the collector. */
 async function startAll(cluster: Cluster, compiled: string, { leaders, lends = false, kill, jobs }: Scenario) {
-  const { servers, namespace, runnerNamespace } = cluster;
-  const start: ShardGiven = {
-    namespace,
-    runnerNamespace,
-    kubeconfig: servers.api.kubeconfig,
-    natsUrl: servers.nats.url,
-    postgresUrl: servers.stored.server.url,
-    keys: servers.keys.private,
-    env: { PY_MAX_QUEUED: '1000000' },
-    of: leaders,
-    lends,
-  };
+  const start: ShardGiven = { ...givenOf(cluster), of: leaders, lends };
   const collector = startProcess(compiled, PROGRAM);
   const processes = Array.from({ length: leaders }, () => startProcess(compiled, PROGRAM));
   for (const child of [collector, ...processes]) await tell(child, { start });
   await tell(collector, { collect: true });
-  for (const [index, child] of processes.entries()) await tell(child, { stand: index });
+  for (const [index, child] of processes.entries()) await tell(child, kill ? { stand: index } : { lead: index });
   const lead = async (): Promise<boolean> =>
     (await costs(processes)).flatMap(({ shards }) => shards).reduce((sum, { waiting }) => sum + waiting, 0) === jobs;
   await until('all lead, and have their jobs', lead, 120_000);
@@ -146,8 +146,8 @@ async function startAll(cluster: Cluster, compiled: string, { leaders, lends = f
 
 const each = (ms: number, jobs: number): string => (ms / jobs).toFixed(2);
 
-function report(scenario: Scenario, drained: Drained, done: readonly number[], around: Map<string, number>): void {
-  const { name, jobs, leaders } = scenario;
+function report(scenario: Scenario, drained: Drained, done: readonly number[], around: Map<string, number>): number {
+  const { name, jobs } = scenario;
   const { ms, before, after, idleSeconds } = drained;
   const threads = after.map(({ threadMs }, index) => threadMs - before[index]!.threadMs);
   const cpus = after.map(({ cpuMs }, index) => cpuMs - before[index]!.cpuMs);
@@ -159,22 +159,31 @@ function report(scenario: Scenario, drained: Drained, done: readonly number[], a
       `waits: ${idleSeconds.toFixed(1)} runner seconds; lent ${after.reduce((sum, { given }) => sum + given, 0)} times; ` +
       `terms ${after.flatMap(({ shards }) => shards.map(({ epoch }) => epoch)).join(', ')}`,
   );
-  const parts = [
-    ...ELSEWHERE,
-    ...[...around].map(([label, sum]) => ({ label, msPerJob: sum / jobs, threadMs: 0 })),
-    ...threads.map((thread, index) => ({
-      label: `controller ${index}`,
-      msPerJob: cpus[index]! / jobs,
-      threadMs: thread / jobs,
-    })),
-  ];
-  for (const cores of CORES) {
-    const { rate, bound } = capacity(parts, cores);
-    console.log(`  model with ${leaders} and ${cores} cores: ${Math.round(rate)} jobs/s, bound by ${bound}`);
-  }
+  return threads.reduce((sum, thread) => sum + thread, 0) / jobs;
 }
 
-async function run(scenario: Scenario, compiled: string): Promise<void> {
+/** `more`: what a job costs one of two leaders beside what it costs one. */
+function model(more: number, collecting: number): void {
+  const leaders = (count: number, less: number, times = 1): PartCost[] =>
+    Array.from({ length: count }, (_, index) => ({
+      label: `controller ${index}`,
+      msPerJob: (LEADING.msPerJob * times) / count,
+      threadMs: ((LEADING.threadMs - less) * times) / count,
+    }));
+  const cases = {
+    'one leader, which collects half of the results': leaders(1, 0),
+    'one leader, which leads alone': leaders(1, collecting / 2),
+    'two leaders, which lead alone': leaders(2, collecting / 2, more),
+  };
+  for (const [what, parts] of Object.entries(cases))
+    for (const cores of CORES) {
+      const { rate, bound } = capacity([...INSTALLED, ...parts], cores);
+      console.log(`model, ${what}, ${cores} cores: ${Math.round(rate)} jobs/s, bound by ${bound}`);
+    }
+}
+
+/** What a job costs the threads of the leaders, and the collector. */
+async function run(scenario: Scenario, compiled: string): Promise<{ leading: number; collecting: number }> {
   const { jobs, jobMs, first, leaders } = scenario;
   const began: { job: string; at: number }[] = [];
   const go = ({ job }: { job: string }) => {
@@ -205,12 +214,13 @@ async function run(scenario: Scenario, compiled: string): Promise<void> {
     for (const [command, sum] of cpuByCommand())
       if (/apiserver|etcd|nats|postgres/.test(command)) around.set(command, sum - (before.get(command) ?? 0));
     const { killedAt } = drained;
+    let leading = 0;
     if (killedAt === undefined) {
       const done = Array.from(
         { length: leaders },
         (_, index) => [...shards.values()].filter((of) => of === index).length,
       );
-      report(scenario, drained, done, around);
+      leading = report(scenario, drained, done, around);
     } else {
       const later = began.filter(({ at }) => at > killedAt);
       const own = later.filter(({ job, at }) => shards.get(job) === 0 && at > killedAt + 500);
@@ -230,6 +240,7 @@ async function run(scenario: Scenario, compiled: string): Promise<void> {
     const twice = began.length - new Set(began.map(({ job }) => job)).size;
     const said = ends.map(({ state, reason, count }) => `${state} ${reason} ${count}`).join(', ');
     console.log(`  of ${jobs}: ${said}; begun more than once ${twice}; most of a token ${most} of ${LIMIT}`);
+    return { leading, collecting: around.get('collector')! / jobs };
   } finally {
     for (const child of children) child.kill('SIGKILL');
     await cluster.stop();
@@ -239,8 +250,12 @@ async function run(scenario: Scenario, compiled: string): Promise<void> {
 const compiled = await filledCompileCache();
 try {
   const names = process.argv.slice(2);
-  for (const name of names.length > 0 ? names : Object.keys(SCENARIOS))
-    for (const scenario of SCENARIOS[name] ?? []) await run(scenario, compiled);
+  for (const name of names.length > 0 ? names : Object.keys(SCENARIOS)) {
+    const costs = [];
+    for (const scenario of SCENARIOS[name] ?? []) costs.push(await run(scenario, compiled));
+    const [one, two] = costs;
+    if (name === 'even') model(two!.leading / one!.leading, one!.collecting);
+  }
 } finally {
   await rm(compiled, { recursive: true });
   await stopServers();
