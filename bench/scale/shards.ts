@@ -251,9 +251,9 @@ const compiled = await filledCompileCache();
 try {
   const names = process.argv.slice(2);
   for (const name of names.length > 0 ? names : Object.keys(SCENARIOS)) {
-    const costs = [];
-    for (const scenario of SCENARIOS[name] ?? []) costs.push(await run(scenario, compiled));
-    const [one, two] = costs;
+    const done = [];
+    for (const scenario of SCENARIOS[name] ?? []) done.push(await run(scenario, compiled));
+    const [one, two] = done;
     if (name === 'even') model(two!.leading / one!.leading, one!.collecting);
   }
 } finally {

@@ -141,7 +141,7 @@ export const SECTIONS: readonly Section[] = [
     'operating/pools.md': 'Size pools of warm runners, choose who shares a runner, place pods, drain and lose nodes.',
     'operating/sizing.md': 'How many bytes each table takes per request, what each retention value frees, and when.',
     'operating/cells.md':
-      'When one release is not enough, how to run several, each the home of some accounts, and how to route to them.',
+      'When one release is not enough: several, each the home of some accounts, and a router to them.',
     'operating/kubectl.md':
       'Create a ProbeJob with kubectl, follow it, suspend it, and keep it as long as you need it.',
     'operating/databases.md': 'Use your own PostgreSQL (CloudNativePG, PgBouncer, TLS) and your own NATS.',
