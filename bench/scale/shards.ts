@@ -156,7 +156,8 @@ function report(scenario: Scenario, drained: Drained, done: readonly number[], a
       `${threads.map((thread, index) => each(thread, done[index]!)).join(', ')} ms a job of its own, all of its CPU ` +
       `${cpus.map((cpu, index) => each(cpu, done[index]!)).join(', ')}; others, ms a job: ` +
       `${[...around].map(([command, sum]) => `${command} ${each(sum, jobs)}`).join(', ')}; idle while the other ` +
-      `waits: ${idleSeconds.toFixed(1)} runner seconds; lent ${after.reduce((sum, { given }) => sum + given, 0)} times; ` +
+      `waits: ${idleSeconds.toFixed(1)} runner seconds; ` +
+      `lent ${after.reduce((sum, { given }) => sum + given, 0)} times; ` +
       `terms ${after.flatMap(({ shards }) => shards.map(({ epoch }) => epoch)).join(', ')}`,
   );
   return threads.reduce((sum, thread) => sum + thread, 0) / jobs;
