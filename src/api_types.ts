@@ -171,7 +171,7 @@ export interface ClusterTerm {
 
 export interface ClusterPool {
   name: string;
-  kinds: Array<'file' | 'msv' | 'c2pa' | 'compare'>;
+  kinds: Array<'file' | 'msv' | 'c2pa' | 'compare' | 'qc'>;
   ready: number;
   untouched: number;
   busy: number;
@@ -1173,6 +1173,7 @@ export interface Batch {
   max_requests: number | null;
   max_bytes: number | null;
   probe: object;
+  webhook_url: string | null;
   per_minute: number | null;
   estimated_end_at: string | null;
   errors: Array<{
@@ -2129,6 +2130,7 @@ export interface Calls {
         freeze_noise?: number;
         silence_min?: number;
         silence_noise?: number;
+        phase_min?: number;
       };
     };
     answer: Envelope;
@@ -2306,6 +2308,7 @@ export interface Calls {
       tries?: number;
       max_requests?: number | null;
       max_bytes?: number | null;
+      webhook_url?: string | null;
       deadline?: number;
       items: Array<unknown>;
     };
