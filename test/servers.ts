@@ -127,7 +127,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     unix_socket_directories: '',
     fsync: 'off',
     full_page_writes: 'off',
-    max_connections: '60',
+    max_connections: '200',
     shared_buffers: '32MB',
     ...tls,
     ...options.settings,

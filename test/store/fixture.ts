@@ -105,7 +105,7 @@ export async function startStore({ alone = false, ...settings }: FixtureSettings
     openStore({ url: urls.controller, ...settings }),
   ]);
   const store = byRole(...stores);
-  const pool = new pg.Pool({ connectionString: server.url });
+  const pool = new pg.Pool({ connectionString: server.url, max: 4 });
   // A connection that the server ends is replaced by the next query.
   pool.on('error', () => {});
   return {
