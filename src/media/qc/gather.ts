@@ -82,7 +82,7 @@ const FEWEST_PICTURES = 24;
 const NEARLY_ALL = 0.9;
 
 /** How pictures look that were counted, or null. */
-export function looksOf(counted: Readonly<Record<Fields, number>>): Fields | null {
+function looksOf(counted: Readonly<Record<Fields, number>>): Fields | null {
   const all = Object.values(counted).reduce((sum, one) => sum + one, 0);
   const [most] = Object.entries(counted).sort(([, a], [, b]) => b - a) as [[Fields, number]];
   return all >= FEWEST_PICTURES && most[1] >= NEARLY_ALL * all ? most[0] : null;

@@ -27,7 +27,7 @@ const STREAM = {
   }),
 };
 
-export const FIELDS = ['progressive', 'top first', 'bottom first'] as const;
+const FIELDS = ['progressive', 'top first', 'bottom first'] as const;
 export type Fields = (typeof FIELDS)[number];
 
 const fieldsOrNull = (description: string) => Type.Unsafe<Fields | null>({ enum: [...FIELDS, null], description });
