@@ -1,6 +1,6 @@
 /**
- * How long a replica takes to lead while jobs wait. Nothing is drained, so the same jobs are taken over again and again:
- * by this source tree, or by several in turn. Run: node bench/scale/takeover.ts [jobs] [turns] [tree...]
+ * How long a replica takes to lead while jobs wait. Nothing is drained, so the same jobs are taken over again and
+ * again: by this source tree, or by several in turn. Run: node bench/scale/takeover.ts [jobs] [turns] [tree...]
  */
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';

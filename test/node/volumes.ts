@@ -6,7 +6,7 @@ import { NODE, NODE_NAME } from './layout.ts';
 const COUNT = 16;
 const CLASS = 'probeyard-node';
 
-/** The API server validates. kubectl would wait half a minute for its OpenAPI first, which a slow machine cannot make. */
+/** The API server validates. kubectl would wait half a minute for its OpenAPI first: a slow machine takes longer. */
 export const APPLY: readonly string[] =
   'apply --server-side --force-conflicts --field-manager=probeyard-node --validate=false -f -'.split(' ');
 

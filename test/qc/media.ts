@@ -5,7 +5,7 @@ const RATE = 48_000;
 /** No sample of the sine is zero: in both channels, it would be the same. */
 const OFF_ZERO = 0.05;
 
-/** A sine of 1 kHz in both channels, 16 bit, clipped at full scale. `silent`: from, to in seconds; `right`: its part. */
+/** A sine of 1 kHz, 16 bit, clipped at full scale. `silent`: from, to in seconds; `right`: how loud it is there. */
 export function toneWav(
   seconds: number,
   amplitude: number,

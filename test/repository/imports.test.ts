@@ -27,7 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/identity': ['base', 'source'],
   'platform/kube': ['base', 'media'],
   'platform/metrics': ['base', 'platform/bus', 'platform/kube', 'platform/store'],
-  'platform/seal': [],
+  'platform/seal': ['base'],
   'platform/statistics': ['source', 'platform/kube'],
   'platform/store': ['base', 'media', 'platform/kube', 'platform/statistics'],
   'platform/tracing': [],

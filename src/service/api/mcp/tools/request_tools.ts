@@ -105,8 +105,8 @@ const checkMedia = tool({
   title: 'Check the content of a media file',
   description:
     'Decodes a whole source and says whether its pictures and sound are fit to go on: pass; warn, with findings; or ' +
-    'block, if a black, frozen, silent or out-of-phase passage is longer than its limit, or decoding failed or did not reach the ' +
-    `end. Takes minutes for a film: later give the request_id instead of the url. ${FENCED}`,
+    'block, if a black, frozen, silent or out-of-phase passage is longer than its limit, or decoding failed or did ' +
+    `not reach the end. Takes minutes for a film: later give the request_id instead of the url. ${FENCED}`,
   fields: {
     url: Type.Optional(Url),
     request_id: Type.Optional(Uuid),
