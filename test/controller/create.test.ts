@@ -320,6 +320,10 @@ describe('jobs created with their admission', function () {
       [],
     );
     for (const [at, token] of tokens.entries()) assert.ok(cluster.most(token) <= limits[at]!, `token ${at}`);
-    for (const job of jobs) assert.ok(runs(job) <= 1, `${job.id} ran ${runs(job)} times`);
+    // A runner that is silent for too long may have begun, and another one then begins the next attempt.
+    for (const { id } of jobs) {
+      const attempts = cluster.runners.began.filter(({ job }) => job === id).map(({ attempt }) => attempt);
+      assert.deepEqual(attempts, [...new Set(attempts)], `${id} ran twice in one attempt`);
+    }
   });
 });

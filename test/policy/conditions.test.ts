@@ -5,7 +5,7 @@ import type { QcReport } from '../../src/media/qc/schema.ts';
 import type { Condition } from '../../src/media/policy/schema.ts';
 import type { Facts, Level, Outcome, RawTool } from '../../src/media/policy/types.ts';
 import { audio, facts, video } from './report_of.ts';
-import { QUIET_AUDIO, QUIET_VIDEO, THRESHOLDS } from '../qc/reports.ts';
+import { QUIET, QUIET_AUDIO, QUIET_VIDEO } from '../qc/reports.ts';
 
 const outcomeOf = (condition: Condition, of: Facts): Outcome =>
   evaluate(readPolicy({ rules: [{ name: 'r', ...condition }] }), of).outcome;
@@ -445,14 +445,12 @@ describe('policy: raw paths', () => {
 describe('policy: content checks', () => {
   const silent = { ...QUIET_AUDIO, loudness: { ...QUIET_AUDIO.loudness, integrated: null }, sample_peak: null };
   const report: QcReport = {
+    ...QUIET,
     video: [{ stream: 0, ...QUIET_VIDEO, black: { count: 1, list: [{ from: 2, to: 5, to_end: false }], more: 0 } }],
     audio: [
       { stream: 1, ...QUIET_AUDIO },
       { stream: 2, ...silent },
     ],
-    thresholds: THRESHOLDS,
-    unread_lines: 0,
-    not_checked: [],
   };
   const ran = (some: Partial<QcReport> = {}, more: object = {}): Facts => ({
     tools: [{ name: 'qc', version: '7.1', success: true, output: JSON.stringify({ ...report, ...some }), ...more }],

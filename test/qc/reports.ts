@@ -26,3 +26,11 @@ export const QUIET_AUDIO: Omit<QcAudio, 'stream'> = {
   dc_offset: 0,
   phase: { mean: 0.6, mono: false, out_of_phase: NONE },
 };
+
+export const QUIET: QcReport = {
+  video: [{ stream: 0, ...QUIET_VIDEO }],
+  audio: [{ stream: 1, ...QUIET_AUDIO }],
+  thresholds: THRESHOLDS,
+  unread_lines: 0,
+  not_checked: [],
+};

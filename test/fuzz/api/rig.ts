@@ -1,13 +1,13 @@
 /** The API on real servers, with a simulated runner and collector that end every accepted request. */
 import { SUBJECT } from '../../../src/platform/bus/messages.ts';
 import { outcome } from '../../../src/service/controller/collect/outcome.ts';
-import { PROBE_JOBS, PROBE_TOOLS } from '../../../src/platform/kube/client.ts';
+import { PROBE_JOBS } from '../../../src/platform/kube/client.ts';
 import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
 import { timeOf } from '../../../src/platform/store/uuid.ts';
+import { QUIET } from '../../qc/reports.ts';
 import { until } from '../../until.ts';
 import type { ToolName } from '../../../src/media/tools/table.ts';
-import { aTool } from '../../api/a_tool.ts';
-import { startApi, tool, type ApiFixture } from '../../api/fixture.ts';
+import { createTool, startApi, tool, type ApiFixture } from '../../api/fixture.ts';
 import { C2PA_REPORT, HLS_REPORT } from '../../api/reports.ts';
 import { headOf, packText, type TextBody } from '../../result/text_body.ts';
 
@@ -35,7 +35,11 @@ const OUTPUTS = [
 ];
 
 /** The output of these tools is always a report. */
-const REPORTS: Partial<Record<ToolName, string>> = { msv: HLS_REPORT, c2pa: C2PA_REPORT };
+const REPORTS: Partial<Record<ToolName, string>> = {
+  msv: HLS_REPORT,
+  c2pa: C2PA_REPORT,
+  qc: JSON.stringify(QUIET),
+};
 
 /** Ends in rotation: success, another format, a failed tool, an unreachable origin, no result at all. */
 function resultOf(index: number, names: readonly ToolName[]): TextBody | undefined {
@@ -60,10 +64,10 @@ export async function startFuzzRig(): Promise<FuzzRig> {
     .sql(`create or replace function take_rate(p_scope text, p_id bigint, p_per_minute integer, out allowed boolean, out
     remaining integer, out reset_ms integer, out retry_after_ms integer)
     language sql as $$ select true, 1000, 0, 0 $$`);
-  const c2pa = { ...aTool('c2pa', '1.0', { latest: true }), metadata: { name: 'c2pa-1.0', namespace: api.namespace } };
-  const made = await api.kube.create(PROBE_TOOLS, c2pa);
-  await api.kube.mergePatchStatus(PROBE_TOOLS, made.metadata.name, c2pa.status!, { namespace: api.namespace });
-  await until('c2pa is in the catalog', () => api.wired.deps.catalog().versions('c2pa').length === 1);
+  await createTool(api, 'c2pa', '1.0', { latest: true });
+  await createTool(api, 'qc', '7.1', { latest: true });
+  const isKnown = (name: ToolName) => api.wired.deps.catalog().versions(name).length === 1;
+  await until('the tools are in the catalog', () => isKnown('c2pa') && isKnown('qc'));
   const { store } = api.stored;
   let ended = 0;
   api.bus.subscribe<ProbeJob>(SUBJECT.create, async ({ message: { metadata, spec } }) => {
