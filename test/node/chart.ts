@@ -45,20 +45,10 @@ export async function installChart(options: ChartOptions): Promise<boolean> {
   const given = ['--values', values, ...ownValues()];
   if (await isCurrent(helm, where, given)) return false;
   await endInterrupted(helm, where);
+  const minutes = 5 * SLOWNESS;
+  const how = ['--install', '--create-namespace', '--take-ownership', '--wait', '--timeout', `${minutes}m`];
   await timed('the chart is installed', () =>
-    run(helm, [
-      'upgrade',
-      RELEASE,
-      chartDir,
-      '--install',
-      '--create-namespace',
-      '--take-ownership',
-      ...where,
-      ...given,
-      '--wait',
-      '--timeout',
-      `${5 * SLOWNESS}m`,
-    ]),
+    run(helm, ['upgrade', RELEASE, chartDir, ...how, ...where, ...given], { timeoutMs: (minutes + 10) * 60_000 }),
   );
   return true;
 }
