@@ -2,7 +2,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 
 const RATE = 48_000;
-/** No sample of the sine is zero: in both channels, it would be the same. */
+/** Where the channels differ, no sample of the sine is zero, which would be the same in both. */
 const OFF_ZERO = 0.05;
 
 /** A sine of 1 kHz, 16 bit, clipped at full scale. `silent`: from, to in seconds; `right`: how loud it is there. */
@@ -13,10 +13,11 @@ export function toneWav(
   right = 1,
 ): Buffer {
   const samples = Math.round(seconds * RATE);
+  const phase = right === 1 ? 0 : OFF_ZERO;
   const data = Buffer.alloc(samples * 4);
   for (let at = 0; at < samples; at += 1) {
     const isSilent = at >= silent[0] * RATE && at < silent[1] * RATE;
-    const value = isSilent ? 0 : amplitude * Math.sin(OFF_ZERO + (2 * Math.PI * 1_000 * at) / RATE);
+    const value = isSilent ? 0 : amplitude * Math.sin(phase + (2 * Math.PI * 1_000 * at) / RATE);
     const sample = Math.round(Math.max(-1, Math.min(1, value)) * 32_767);
     data.writeInt16LE(sample, at * 4);
     data.writeInt16LE(Math.round(sample * right), at * 4 + 2);
