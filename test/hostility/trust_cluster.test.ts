@@ -95,6 +95,9 @@ describe('trust: through the cluster', function () {
   it('M6: the condition UserNamespace of each pool agrees with its pods', async () => {
     const pools = (await c.kube.listAll(PROBE_POOLS, { namespace: NAMESPACE })).items;
     assert.ok(pools.length > 0);
+    // Its pool has no runner before its first job.
+    const { url } = await c.origin();
+    await c.probe({ url: `${url}/tiny.mp4`, only: 'qc' });
     for (const {
       metadata: { name },
       status,

@@ -16,6 +16,8 @@ const LOSS_CAUSES = ['pod-gone', 'silent', 'absent', 'refused', 'idle', 'no-resu
 export type LossCause = (typeof LOSS_CAUSES)[number];
 
 const RENEWALS = ['renewed', 'refused', 'failed'] as const;
+/** Why a pod ended that did not do its work. */
+const POD_FAULTS = ['silent', 'never-ready', 'flood', 'isolation'] as const;
 
 /** Ends by a fault of the installation. */
 const FAULTS = ['RunnerLost', 'InternalError'] as const satisfies readonly Reason[];
@@ -124,6 +126,7 @@ export function controllerMetrics(options: { defaults?: boolean } = {}) {
     for (const reason of FAULTS) count.finished.inc({ pool, reason }, 0);
     for (const reason of LOSS_CAUSES) count.retried.inc({ pool, reason }, 0);
     for (const outcome of RENEWALS) count.renewals.inc({ pool, outcome }, 0);
+    for (const why of POD_FAULTS) count.podsEnded.inc({ pool, why }, 0);
     count.podJobs.zero({ pool });
   };
   return {
