@@ -84,6 +84,8 @@ interface Hostile {
   isLate?: true;
 }
 
+const CUT = /^the host closed the connection after 1\.0 kB of 25\.9 kB \(closed\)$/;
+
 const ORIGINS: readonly Hostile[] = [
   {
     title: 'a file over the limit, declared',
@@ -148,7 +150,11 @@ const ORIGINS: readonly Hostile[] = [
     serve: (request) =>
       void raw(request, `HTTP/1.1 200 OK\r\nContent-Length: ${clip.length}\r\n\r\n`).end(clip.subarray(0, 1000)),
     status: 200,
-    ends: both(/^the host closed the connection after 1\.0 kB of 25\.9 kB \(closed\)$/),
+    ends: {
+      ffprobe: CUT,
+      // It may hang up, content with what it has, before it learns that there is no more.
+      mediainfo: new RegExp(`${CUT.source}|${OK.source}`),
+    },
   },
   {
     title: 'more bytes than announced',
