@@ -1,6 +1,6 @@
 /** The schema of the report of content checks. */
 import Type, { type Static } from 'typebox';
-import { count, described, oneOf, titled } from '../../base/schema_parts.ts';
+import { count, described, eitherOrNull, oneOf, titled } from '../../base/schema_parts.ts';
 import { MOST_AUDIO, MOST_EVENTS } from './limits.ts';
 
 const seconds = (description: string) => Type.Number({ description });
@@ -53,10 +53,7 @@ const Video = described('QcVideo', 'What the pictures of a stream are like.', {
   black: Events,
   freeze: Events,
   scan: Scan,
-  bars: Type.Unsafe<Static<typeof Bars> | null>({
-    ...Type.Union([Bars, Type.Null()]),
-    description: 'Null: no picture was lit, or its size is not known.',
-  }),
+  bars: eitherOrNull(Bars, 'Null: no picture was lit, or its size is not known.'),
 });
 const Loudness = described('QcLoudness', 'Loudness by EBU R128. Null: nothing was loud or long enough to measure.', {
   integrated: numberOrNull('Integrated loudness in LUFS.'),
@@ -77,10 +74,7 @@ const Audio = described('QcAudio', 'What the sound of a stream is like.', {
   flat_factor: numberOrNull('How flat the signal is at its peaks. Above 0, it may be clipped.'),
   clipping: Type.Boolean({ description: 'The largest sample is at -0.1 dBFS or above, and the signal is flat there.' }),
   dc_offset: numberOrNull('The largest mean of a channel, as a part of full scale.'),
-  phase: Type.Unsafe<Static<typeof Phase> | null>({
-    ...Type.Union([Phase, Type.Null()]),
-    description: 'Null: the stream has not two channels.',
-  }),
+  phase: eitherOrNull(Phase, 'Null: the stream has not two channels.'),
 });
 
 const NotChecked = titled('QcNotChecked', {

@@ -4,8 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { count, eitherOrNull as orNull, oneOf } from '../../base/schema_parts.ts';
-import { WALLS } from '../kube/probe_pool.ts';
-import { SERVED_KINDS } from '../kube/probe_pool.ts';
+import { SERVED_KINDS, WALLS } from '../kube/probe_pool.ts';
 import { TOOLS } from '../../media/tools/table.ts';
 import { RUNNER_PHASES, RUNNER_STATES } from './runner_phase.ts';
 
