@@ -84,8 +84,6 @@ interface Hostile {
   isLate?: true;
 }
 
-const CUT = /^the host closed the connection after 1\.0 kB of 25\.9 kB \(closed\)$/;
-
 const ORIGINS: readonly Hostile[] = [
   {
     title: 'a file over the limit, declared',
@@ -147,14 +145,11 @@ const ORIGINS: readonly Hostile[] = [
   },
   {
     title: 'fewer bytes than announced',
+    // Of the clip itself, MediaInfo tells what stands in these bytes, if it reads them before the host hangs up.
     serve: (request) =>
-      void raw(request, `HTTP/1.1 200 OK\r\nContent-Length: ${clip.length}\r\n\r\n`).end(clip.subarray(0, 1000)),
+      void raw(request, `HTTP/1.1 200 OK\r\nContent-Length: ${clip.length}\r\n\r\n`).end(zeros.subarray(0, 1000)),
     status: 200,
-    ends: {
-      ffprobe: CUT,
-      // It may hang up, content with what it has, before it learns that there is no more.
-      mediainfo: new RegExp(`${CUT.source}|${OK.source}`),
-    },
+    ends: both(/^the host closed the connection after 1\.0 kB of 25\.9 kB \(closed\)$/),
   },
   {
     title: 'more bytes than announced',
