@@ -320,10 +320,9 @@ describe('jobs created with their admission', function () {
       [],
     );
     for (const [at, token] of tokens.entries()) assert.ok(cluster.most(token) <= limits[at]!, `token ${at}`);
-    // A runner that is silent for too long may have begun, and another one then begins the next attempt.
     for (const { id } of jobs) {
-      const attempts = cluster.runners.began.filter(({ job }) => job === id).map(({ attempt }) => attempt);
-      assert.deepEqual(attempts, [...new Set(attempts)], `${id} ran twice in one attempt`);
+      const began = cluster.runners.began.filter(({ job }) => job === id);
+      assert.ok(began.length <= 1, `ran ${began.length} times: ${JSON.stringify(began)}`);
     }
   });
 });
