@@ -88,6 +88,8 @@ fuzz-c2pa: $(MODULES) ## changed signed files through the C2PA check (CASES, SEE
 	@nice -n 19 $(RUN) test/c2pa/fuzz.ts $(or $(CASES),10000) $(SEED)
 
 ##@ Measure: writes docs/reports
+# Servers of tests keep their data in memory, where there is room; what is measured lies on the disk.
+bench bench-%: export TMPDIR ?= /var/tmp
 bench: $(MODULES) ## latency, throughput, memory against their ranges: measurements.md (NAMES="warm far": some)
 	@$(RUN) bench/run.ts $(NAMES)
 
