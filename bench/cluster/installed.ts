@@ -15,9 +15,36 @@ import { manyTokens } from './tokens.ts';
 import { bareTools } from './tools.ts';
 
 const CALLERS = 20;
+/** So few that none waits for another: what a replaced runner costs is not hidden by a queue. */
+const FEW = 2;
 const ACCOUNTS = [1, 4] as const;
 const FIRST_S = 20;
 const STEADY_S = 40;
+
+/** Each life of each pod is a runner of its own. */
+const runnersOf = async (c: Cluster): Promise<Set<string>> =>
+  new Set(
+    (await runnerPods(c)).map(
+      ({ metadata }) => `${metadata.name}_${metadata.annotations?.['probeyard.dev/life'] ?? '0'}`,
+    ),
+  );
+
+async function rowOfFew(c: Cluster, url: string, report: (line: string) => void): Promise<Row> {
+  const { tokens, revoke } = await manyTokens(c, 1, FEW);
+  try {
+    await atRest(report);
+    await flood(c, url, tokens, FIRST_S, 0, FEW);
+    const before = await runnersOf(c);
+    const { times, statuses } = await flood(c, url, tokens, STEADY_S, 0, FEW);
+    const fresh = [...(await runnersOf(c))].filter((name) => !before.has(name)).length;
+    const note = `${fresh} of the runners are new; answers ${JSON.stringify(statuses)}`;
+    report(`${FEW} callers: ${note}`);
+    const what = `a request while runners are replaced, ${FEW} callers of one account`;
+    return { name: 'installed-few-time', what, unit: 'ms', values: summary(times), note };
+  } finally {
+    await revoke();
+  }
+}
 
 async function rowsOf(
   c: Cluster,
@@ -47,7 +74,7 @@ async function rowsOf(
       { name, what: `sustained, ${whose}`, unit: 'jobs/s', values: one(steady.rate), note },
       {
         name: `${name}-time`,
-        what: `— a request while runners are replaced, ${whose}`,
+        what: `— a request behind ${CALLERS - 1} others, ${whose}`,
         unit: 'ms',
         values: summary(steady.times),
       },
@@ -67,6 +94,7 @@ export const installed: Measurement = {
       const { tools, remove } = await bareTools(c, ['ffprobe']);
       const rows: Row[] = [];
       try {
+        rows.push(await rowOfFew(c, url, report));
         for (const accounts of ACCOUNTS) rows.push(...(await rowsOf(c, url, accounts, report)));
         // Last: for minutes its pods are being removed.
         const plain = await withNamespace(c, (namespace) =>
