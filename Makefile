@@ -62,6 +62,9 @@ browser: $(MODULES) ## the pages in a real browser (Debian's chromium, fetched i
 matrix: $(MODULES) ## tests on each Kubernetes version, with a node of it; writes docs/compat.md (VERSIONS="1.33 1.35")
 	@$(RUN) test/matrix/run.ts
 
+vm: $(MODULES) ## `make up` and tests in an emulated machine with control groups v2 (an hour; MEMORY=9G, TESTS="test/…")
+	@$(RUN) test/vm/run.ts
+
 screenshots: $(MODULES) ## take the pictures of docs from the cluster (docs/pictures); writes docs/pictures.md
 	@$(RUN) test/browser/chromium.ts
 	@$(RUN) test/console/pictures.ts
