@@ -6,10 +6,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { say, timed } from '../../images/progress.ts';
 import { withScratch } from '../../images/cache.ts';
 import { fetchProgram } from '../debian_program.ts';
-import { join } from 'node:path';
 import { makeMachine, type Machine } from './disk.ts';
 
 const SLOWNESS = 30;
@@ -19,9 +19,10 @@ const MEMORY = process.env['MEMORY'] ?? '9G';
 const TESTS = (process.env['TESTS'] ?? 'test/cluster/probe.test.ts').split(/\s+/).filter((name) => name !== '');
 
 const WORK = `cd /work/main
-export PATH=$PWD/node_modules/.bin:$PATH PROBEYARD_SLOWNESS=${SLOWNESS}
+export PROBEYARD_SLOWNESS=${SLOWNESS}
 VALUES=test/vm/values.yaml node test/node/up.ts || exit 1
 . .local/env
+export PATH=/vm/path:$PWD/node_modules/.bin:$PATH
 mocha --timeout 0 ${TESTS.join(' ')}
 `;
 
