@@ -68,7 +68,7 @@ describe('store: chargeback', function () {
     const sub = await aUser('sums-sub@example.org', { parent: root });
     const below = await aUser('sums-below@example.org', { parent: sub });
     await use(root, day(0), [{}, { state: 'with-errors' }]);
-    await use(below, day(2), [{ state: 'error', ioBytes: 5 }]);
+    await use(below, day(2), [{ state: 'error', ioBytes: 5, decodedSeconds: 90 }]);
     await use(sub, new Date(month.from.getTime() - 1), [{}]);
     await use(sub, month.to, [{}]);
     await fold();
@@ -84,6 +84,7 @@ describe('store: chargeback', function () {
         error: 1,
         'processing-time': 4 * 41,
         'data-processed': 3_005,
+        'decoded-seconds': 90,
       },
     });
     await erase(root);

@@ -7,7 +7,9 @@ import { readHistogram, type Statistic } from '../../src/platform/statistics/res
 
 const filtered = (where: string) => `(count(*) filter (where ${where}))::float8`;
 const RECOUNT: Record<Statistic, string> = {
-  usage: 'count(*)::float8, sum(usage_ms)::float8, sum(io_bytes)::float8, sum(queue_time_ms)::float8',
+  usage:
+    'count(*)::float8, sum(usage_ms)::float8, sum(io_bytes)::float8, sum(queue_time_ms)::float8, ' +
+    'coalesce(sum(decoded_seconds), 0)::float8',
   queue:
     'count(*)::float8, sum(queue_time_ms)::float8, max(queue_time_ms), ' +
     `${filtered(`reason = 'QueueTimeout'`)}, string_agg(((queue_bucket(queue_time_ms)::bigint << 32) | ` +

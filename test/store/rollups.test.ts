@@ -70,6 +70,7 @@ describe('store: figures equal a recount of the requests', function () {
         status,
         reason,
         ioBytes: throwDice(1_000_000),
+        decodedSeconds: throwDice(3) * 100,
         body: null,
         startedAt: new Date(time + queued),
       }),

@@ -3,7 +3,7 @@ import { RECORDED_KINDS } from '../kube/probe_job.ts';
 import { SOURCE_GROUPS } from '../../source/source.ts';
 
 export const NAMES = {
-  usage: ['request-count', 'processing-time', 'data-processed', 'queue-time'],
+  usage: ['request-count', 'processing-time', 'data-processed', 'queue-time', 'decoded-seconds'],
   queue: ['request-count', 'queue-time-average', 'queue-time-p95', 'queue-time-maximum', 'timed-out'],
   requests: [...RECORDED_KINDS, 'success', 'with-errors', 'error'],
   sources: SOURCE_GROUPS,
@@ -60,11 +60,12 @@ export function usersUsage(statistic: Statistic, buckets: readonly Bucket[], fro
   return users;
 }
 
-const SUMMARY: { name: (typeof NAMES.usage)[number]; title: string; type: 'ms' | 'request' | 'byte' }[] = [
+const SUMMARY: { name: (typeof NAMES.usage)[number]; title: string; type: 'ms' | 'request' | 'byte' | 'second' }[] = [
   { name: 'request-count', title: 'Requests', type: 'request' },
   { name: 'processing-time', title: 'Processing time', type: 'ms' },
   { name: 'data-processed', title: 'Data processed', type: 'byte' },
   { name: 'queue-time', title: 'Time in the queue', type: 'ms' },
+  { name: 'decoded-seconds', title: 'Media decoded', type: 'second' },
 ];
 
 /** There is no billing: amount and price are 0. */

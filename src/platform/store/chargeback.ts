@@ -6,7 +6,15 @@ import type { Database } from './connection.ts';
 import { MEASURES } from './measures.ts';
 import type { AccountLabels } from './users.ts';
 
-const NAMES = ['request-count', 'success', 'with-errors', 'error', 'processing-time', 'data-processed'] as const;
+const NAMES = [
+  'request-count',
+  'success',
+  'with-errors',
+  'error',
+  'processing-time',
+  'data-processed',
+  'decoded-seconds',
+] as const;
 
 export type Charges = Record<(typeof NAMES)[number], number>;
 export interface Charged {

@@ -137,7 +137,12 @@ export const holderOf = (row: HolderRow): Holder => ({
   ),
 });
 
-const QUOTAS = ['request-count', 'processing-time', 'data-processed'] as const;
+const QUOTAS = [
+  'request-count',
+  'processing-time',
+  'data-processed',
+  'decoded-seconds',
+] as const satisfies readonly (keyof MonthlyLimits)[];
 
 function limitsOf(given: MonthlyLimits | null): MonthlyLimits | null {
   const limits: MonthlyLimits = {};

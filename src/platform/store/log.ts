@@ -72,6 +72,8 @@ export interface LogRow {
   tokenId: number;
   /** What the caller was told, its beginning in a list; null for a success. */
   error: string | null;
+  /** Of media, by content checks. */
+  decodedSeconds: number;
 }
 
 export interface LogDetail extends LogRow {
@@ -114,7 +116,8 @@ const ROW = (
   ${tool(`${alias}.mediainfo_state`)} mediainfo,
   ${tool(`${alias}.report_state`)} report, ${tool(`${alias}.policy_outcome`)} policy,
   ${alias}.policy_name "policyName", ${alias}.policy_revision "policyRevision", ${alias}.display, ${alias}.user_id,
-  ${alias}.token_id, left(${alias}.error, ${LONGEST_ERROR}) error`;
+  ${alias}.token_id, left(${alias}.error, ${LONGEST_ERROR}) error,
+  coalesce(${alias}.decoded_seconds, 0) "decodedSeconds"`;
 
 /** Collects the values of a statement in the order of their placeholders. */
 function parameters() {

@@ -60,6 +60,7 @@ export const MEASURES = {
     sum('processing-time', 'processing_ms', 'processing_ms', 'usage_ms'),
     sum('data-processed', 'io_bytes', 'io_bytes', 'io_bytes'),
     QUEUE_MS,
+    sum('decoded-seconds', `(other_kinds->>'decoded_seconds')::bigint`, 'decoded_seconds', 'decoded_seconds'),
   ],
   queue: [
     REQUESTS,

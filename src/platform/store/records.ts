@@ -13,6 +13,8 @@ export interface MonthlyLimits {
   'request-count'?: number;
   'processing-time'?: number;
   'data-processed'?: number;
+  /** Seconds of media that content checks decode. */
+  'decoded-seconds'?: number;
 }
 /**
  * Scope: the token alone, a user with everyone below, or the whole account. Quotas are independent: none extends
@@ -110,6 +112,8 @@ export interface CloseInput {
   /** Of tools that gave no result. */
   usedMs?: number | undefined;
   ioBytes: number;
+  /** Seconds of media that content checks decoded. */
+  decodedSeconds?: number | undefined;
   /** ResultBody as JSON, zstd-compressed, exactly as the runner sent it. */
   body: Buffer | null;
   /** Size of the inflated body, if known. */

@@ -6,7 +6,17 @@ import type { Database } from './connection.ts';
 import { column, listed, type RecordOf } from './columns.ts';
 import { StoreError } from './errors.ts';
 import { calling } from './named.ts';
-import type { CloseInput, MonthlyLimits, Opened, OpenInput, Rate, RequestState, ToolEnd } from './records.ts';
+import type {
+  CloseInput,
+  MonthlyLimits,
+  Opened,
+  OpenInput,
+  Quota,
+  Rate,
+  RequestState,
+  TokenRecord,
+  ToolEnd,
+} from './records.ts';
 import { bigint, integer, jsonb, smallint, timestamp } from './storable.ts';
 import { timeOf } from './uuid.ts';
 
@@ -109,9 +119,18 @@ function byPartition(ids: string[]): { timed: string[]; from: Date; to: Date; un
   };
 }
 
+/** Those of a request that decodes nothing. */
+const withoutDecoding = (of: readonly Quota[]): Quota[] =>
+  of.flatMap(({ limits: { 'decoded-seconds': _, ...limits }, ...quota }) =>
+    Object.keys(limits).length === 0 ? [] : [{ ...quota, limits }],
+  );
+
+const decodes = ({ tools }: Pick<OpenInput, 'tools'>): boolean => tools.some(({ name }) => name === 'qc');
+
 /** Of open_request. */
 export function openingValues(input: OpenInput) {
-  const { quotas, idempotency } = input;
+  const { idempotency, quotas: given } = input;
+  const quotas = given && { ...given, of: decodes(input) ? given.of : withoutDecoding(given.of) };
   const applies = quotas !== undefined && quotas.of.length > 0;
   return {
     id: input.id,
@@ -153,13 +172,27 @@ export async function usedUpQuota(
   database: Database,
   { tokenId, userId, quotas }: Pick<OpenInput, 'tokenId' | 'userId'> & { quotas: NonNullable<OpenInput['quotas']> },
 ): Promise<keyof MonthlyLimits | null> {
-  if (quotas.of.length === 0) return null;
+  const of = withoutDecoding(quotas.of);
+  if (of.length === 0) return null;
   return database.value<keyof MonthlyLimits | null>({
     name: 'used_up_quota',
     // The function judges a request that is there already, and tells how many more there may be.
     text: `select case when exceeded is null and nearest < 1 then 'request-count' else exceeded end exceeded
       from quota_exceeded($1, $2, $3, $4, date_trunc('month', now(), 'UTC'))`,
-    values: [jsonb(quotas.of), tokenId, userId, quotas.rootUserId],
+    values: [jsonb(of), tokenId, userId, quotas.rootUserId],
+  });
+}
+
+/** Seconds of media that the content checks of a token may still decode this month; null: no quota limits them. */
+export async function decodableSeconds(
+  database: Database,
+  { id, userId, rootUserId, quotas }: Pick<TokenRecord, 'id' | 'userId' | 'rootUserId' | 'quotas'>,
+): Promise<number | null> {
+  if (!quotas.some(({ limits }) => limits['decoded-seconds'] !== undefined)) return null;
+  return database.value<number | null>({
+    name: 'decoded_left',
+    text: `select decoded_left($1, $2, $3, $4, date_trunc('month', now(), 'UTC'))::float8`,
+    values: [jsonb(quotas), id, userId, rootUserId],
   });
 }
 
@@ -193,11 +226,11 @@ export async function takeRate(
  * it does not exist (both empty).
  */
 export function closeRequest(database: Database, input: CloseInput): Promise<CloseResult> {
-  const { report, timeline, tools, identity, usedMs = 0 } = input;
+  const { report, timeline, tools, identity, decodedSeconds = 0, usedMs = 0 } = input;
   const beside = (report?.usageMs ?? 0) + (timeline?.usageMs ?? 0) + usedMs;
   return database.one<CloseResult>(
     calling(
-      identity === undefined ? 'close_request' : 'close_identified',
+      decodedSeconds > 0 ? 'close_decoded' : identity === undefined ? 'close_request' : 'close_identified',
       {
         id: input.id,
         submitted_at: input.submittedAt,
@@ -217,7 +250,8 @@ export function closeRequest(database: Database, input: CloseInput): Promise<Clo
         closer: randomUUID(),
         inflated_bytes: input.inflatedBytes === undefined ? null : integer(input.inflatedBytes),
         policy_outcome: input.policy ?? null,
-        ...(identity === undefined ? {} : { identity }),
+        ...(identity === undefined && decodedSeconds === 0 ? {} : { identity: identity ?? null }),
+        ...(decodedSeconds > 0 ? { decoded_seconds: integer(decodedSeconds) } : {}),
       },
       CLOSED,
     ),

@@ -143,6 +143,7 @@ const USED_UP: Record<keyof MonthlyLimits, string> = {
   'request-count': 'number of requests',
   'processing-time': 'processing time',
   'data-processed': 'amount of data',
+  'decoded-seconds': 'seconds decoded by content checks',
 };
 export const overQuota = (exceeded: keyof MonthlyLimits): ApiError =>
   new ApiError('quota', {
