@@ -36,6 +36,7 @@ export const CAUSES = {
   crashed: 'The tool was ended by a signal.',
   'out-of-memory': 'The tool needed more memory than it may have.',
   'output-too-large': 'The tool printed more than the output limit.',
+  'over-quota': 'The source is longer than what the monthly quota leaves for content checks.',
   unavailable: 'The runner could not start the tool.',
 } as const satisfies Record<string, string>;
 

@@ -113,6 +113,23 @@ describe('content checks: the report', () => {
     assert.deepEqual([loudness.true_peak, clipping], [0, true]);
   });
 
+  it('says how far it is: the longest stream in begun seconds, the one of which the least was checked in percent', () => {
+    const of = (text: string, ...streams: QcStream[]) => {
+      const gatherer = qcGatherer(graphOf(streams, THRESHOLDS), THRESHOLDS);
+      gatherer.push(Buffer.from(text));
+      gatherer.push(Buffer.from(`${frameLine(9, 9)}\n`));
+      return gatherer.progress();
+    };
+    const frames = block(0, 0, 0) + block(0, 1, 4.1) + block(1, 0, 0) + block(1, 1, 1);
+    const [film, tone] = [stream(0, 'video', 100), stream(1, 'audio', 8)];
+    assert.deepEqual(of('', film, tone), { seconds: 0, percent: 0 });
+    assert.deepEqual(of(frames, film, tone), { seconds: 9, percent: 8 });
+    assert.deepEqual(of(frames, { ...film, declared: null }, tone), { seconds: 9, percent: 25 });
+    assert.deepEqual(of(frames, { ...film, declared: null }), { seconds: 9, percent: null });
+    assert.deepEqual(of(frames, { ...film, declared: 2 }), { seconds: 9, percent: 100 });
+    assert.deepEqual(of(block(0, 0, 0) + block(0, 1, '9e99'), film), { seconds: 1e6, percent: 100 });
+  });
+
   it('survives lines that no printer writes', () => {
     const { video, unread_lines: unread } = gathered([
       'no line of a printer\n',

@@ -355,13 +355,13 @@ describe('orders: what a cancelled job has cost', () => {
   const task = { job: 'a', attempt: 1, since: 1_000 };
   const at = (stage: 'prepared' | 'running'): State => ({ ...initialState(0), task: { ...task, stage } });
   for (const [title, state, given, expected] of [
-    ['of a prepared job: what was read ahead', at('prepared'), cancel(), { bytes: 77, ms: 0 }],
-    ['of a running job', at('running'), cancel(), { bytes: 77, ms: 251 }],
+    ['of a prepared job: what was read ahead', at('prepared'), cancel(), { bytes: 77, decodedSeconds: 5, ms: 0 }],
+    ['of a running job', at('running'), cancel(), { bytes: 77, decodedSeconds: 5, ms: 251 }],
     ['of another attempt: nothing', at('running'), cancel({ attempt: 2 }), undefined],
     ['of no job: nothing', initialState(0), cancel(), undefined],
   ] as const)
     it(title, () => {
-      const { answer } = onCancel(state, given, 1_250.6, 77);
+      const { answer } = onCancel(state, given, 1_250.6, { bytes: 77, decodedSeconds: 5 });
       assert.deepEqual(answer, { ok: true, ...(expected ? { used: expected } : {}) });
     });
 });

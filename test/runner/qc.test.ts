@@ -1,6 +1,6 @@
 /** Content checks in a real agent: from scripts that print what the graph does, and from the image's own program. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AssignedTool, type Cancel, SUBJECT } from '../../src/platform/bus/messages.ts';
 import { blackAvi, madeAvi, toneWav, tracksAvi } from '../qc/media.ts';
@@ -65,6 +65,37 @@ describe('content checks in an agent', function () {
       const { body } = await rig.run(rig.go([checks('exit 9'), reader(json)]));
       assert.deepEqual([resultIn(body).success, resultIn(body).error], [false, error]);
     });
+
+  it('say in heartbeats how far they are, and at their end what they decoded', async () => {
+    const open = join(rig.directory, 'go-on');
+    const half = ['frame:0 pts:0 pts_time:0', 'qc=0', 'frame:1 pts:1 pts_time:1.5', 'qc=0'];
+    const text = `${half.map((line) => `echo '${line}'`).join('; ')}; echo 'frame:2 pts:2 pts_time:3'; until [ -e ${open} ]; do :; done`;
+    const only = '{"streams":[{"index":0,"codec_type":"video","duration":"6.0"}]}';
+    const order = rig.go([checks(text), reader(only)]);
+    assert.ok((await rig.say(SUBJECT.go, order)).ok);
+    await until('half of it is checked', () => rig.beats.some(({ progress }) => progress === 50));
+    writeFileSync(open, '');
+    const { body } = await rig.taken(order.job);
+    assert.equal(resultIn(body).decodedSeconds, 3);
+    await rig.phase('idle');
+    assert.equal(rig.beats.at(-1)!.progress, undefined);
+  });
+
+  it('of more than the quota leaves are refused before anything is decoded', async () => {
+    const begun = join(rig.directory, 'decoded');
+    const run = async (decodableSeconds: number) => {
+      const order = rig.go([checks(`touch ${begun}; ${BLOCKS}`), reader()], { assignment: { decodableSeconds } });
+      return resultIn((await rig.run(order)).body);
+    };
+    const refused = await run(4);
+    assert.deepEqual([refused.success, refused.code, refused.decodedSeconds], [false, 'over-quota', undefined]);
+    assert.match(
+      refused.error!,
+      /^the source lasts 5 s, and the monthly quota leaves 4 s for content checks; it resets/,
+    );
+    assert.equal(existsSync(begun), false);
+    assert.deepEqual([(await run(5)).success, existsSync(begun)], [true, true]);
+  });
 
   it('without ffprobe are a failure', async () => {
     const { body } = await rig.run(rig.go([checks('exit 9')]));
@@ -208,10 +239,12 @@ describe('content checks in an agent', function () {
       const order = rig.go(rig.programs, { remainingMs: 60_000, assignment: { timeoutMs: 60_000 } });
       assert.ok((await rig.say(SUBJECT.go, order)).ok);
       await until('the decoder runs', () => decoders().length > 0, 20_000);
+      await until('some of it is decoded', () => (rig.agent.progress()?.seconds ?? 0) > 0, 20_000);
       const begun = performance.now();
       const { job } = order;
       const said = await rig.say(SUBJECT.cancel, { epoch: 1, job, attempt: 1, why: 'cancelled' } satisfies Cancel);
       assert.ok(said.ok && said.used && said.used.bytes > 0, 'it tells what the job has cost');
+      assert.ok(said.used.decodedSeconds! > 0, 'and what it decoded');
       await until('the decoder is gone', () => decoders().length === 0);
       assert.ok(performance.now() - begun < 1_000, `${performance.now() - begun} ms`);
       await rig.phase('idle');

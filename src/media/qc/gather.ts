@@ -11,6 +11,8 @@ const SHORT_TERM_S = 3;
 /** The meter's value if nothing was above its gate. */
 const NOTHING_LUFS = -70;
 const CLIPPED_DBFS = -0.1;
+/** More than is decoded in the longest time of a request. The times of a file may say anything. */
+const MOST_SECONDS = 1e6;
 
 /** Microseconds. */
 const rounded = (value: number): number => Math.round(value * 1e6) / 1e6;
@@ -45,6 +47,14 @@ class Passages {
     if (end !== undefined) this.#close(end, true);
     return { count: this.#count, list: this.#list, more: this.#count - this.#list.length };
   }
+}
+
+/** How far the checks are. */
+export interface QcProgress {
+  /** Seconds of media that were decoded, each begun one: those of the longest stream. */
+  seconds: number;
+  /** Of the declared duration, by the stream of which the least was checked; null if no stream declares it. */
+  percent: number | null;
 }
 
 /** The time that frames of a stream cover. A frame lasts as long as the one before it. */
@@ -248,6 +258,17 @@ export function qcGatherer({ checked, left }: Pick<Graph, 'checked' | 'left'>, t
     push: (bytes: Buffer): void => reader.push(bytes),
     /** Frames so far. */
     frames: (): number => frames,
+    progress(): QcProgress {
+      const all = checked.map(({ index, declared }) => {
+        const { since } = (video.get(index) ?? audio.get(index)!).covered;
+        return { since, share: declared ? Math.min(1, since / declared) : null };
+      });
+      const shares = all.flatMap(({ share }) => share ?? []);
+      return {
+        seconds: Math.min(MOST_SECONDS, Math.ceil(Math.max(...all.map(({ since }) => since)))),
+        percent: shares.length === 0 ? null : Math.floor(100 * Math.min(...shares)),
+      };
+    },
     /** `cut`: why the graph was stopped early. */
     told(cut?: string): QcReport {
       reader.end();

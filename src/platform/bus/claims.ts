@@ -31,6 +31,7 @@ export function isBeatOf(subject: string, beat: unknown): beat is Heartbeat {
     optional(beat['tenant'], isName) &&
     optional(beat['job'], isName) &&
     optional(beat['attempt'], isCount) &&
+    optional(beat['progress'], (percent) => isWhole(percent, 100)) &&
     optional(beat['walls'], isWalls)
   );
 }
@@ -44,11 +45,15 @@ const isOrder = (order: unknown): order is Record<string, unknown> =>
 
 const MOST_BYTES = 1e15;
 const MOST_MS = 86_400_000;
+const MOST_DECODED_S = 1e9;
 const isWhole = (value: unknown, most: number): boolean =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) <= most;
 /** A runner may say less than the truth, but nothing that cannot be recorded. */
 export const isUse = (used: unknown): used is RunnerUse =>
-  isObject(used) && isWhole(used['bytes'], MOST_BYTES) && isWhole(used['ms'], MOST_MS);
+  isObject(used) &&
+  isWhole(used['bytes'], MOST_BYTES) &&
+  isWhole(used['ms'], MOST_MS) &&
+  optional(used['decodedSeconds'], (seconds) => isWhole(seconds, MOST_DECODED_S));
 
 export const isRenew = (order: unknown): order is Renew => isObject(order) && isCount(order['epoch']);
 export const isCancel = (order: unknown): order is Cancel => isOrder(order);

@@ -85,6 +85,8 @@ export interface Assignment {
   /** Analysis time, counted from admission. */
   timeoutMs: number;
   maxBytes: number;
+  /** What the monthly quota leaves for content checks, as far as one limits them. Omitted in a `prepare`. */
+  decodableSeconds?: number;
   allow: SourceException[];
   report: { enabled: boolean; diff: boolean; prefer: ReportTool | null; frames?: FramesOption };
   /** One more run of ffprobe, over all packets. */
@@ -180,6 +182,8 @@ export interface Renew {
 export interface RunnerUse {
   bytes: number;
   ms: number;
+  /** Of media, by content checks. */
+  decodedSeconds?: number;
 }
 /** `used`: by the job that was cancelled. */
 export type OrderAnswer =
@@ -202,6 +206,8 @@ export interface Heartbeat {
   tenant?: string;
   job?: string;
   attempt?: number;
+  /** Of the declared duration that content checks have decoded, in percent; absent if that is not known. */
+  progress?: number;
   /** In all lives of its pod. */
   jobsDone: number;
   /** Milliseconds since the agent was ready, and since its last job. */

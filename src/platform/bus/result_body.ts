@@ -78,6 +78,8 @@ const resultOf = <const N extends string>(names: readonly N[]) =>
     code: Code,
     /** Format of `output`: one JSON value, preserved byte for byte, or other text. */
     format: oneOf(['json', 'text']),
+    /** Of media that it decoded, in whole seconds: of content checks. */
+    decodedSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 1e9 })),
     /** The tool's output with addresses restored and secrets redacted; null if empty. */
     output: orNull(Output),
   });

@@ -19,6 +19,7 @@ import {
   type Walls,
 } from '../../platform/bus/messages.ts';
 import { type Logger, requestFields } from '../../base/log.ts';
+import type { QcProgress } from '../../media/qc/gather.ts';
 import type { PackedResult } from '../../platform/bus/packing.ts';
 import { offerResult, publishResult } from '../../platform/bus/results.ts';
 import { backoff, pause } from '../../base/retry.ts';
@@ -72,6 +73,8 @@ export class Agent {
   /** The running job, or the last one, and how it is dropped. */
   #running: Go | undefined;
   #dropping = new AbortController();
+  /** Of its content checks. */
+  #progress: (() => QcProgress) | undefined;
   /** The next job starts only after the processes of the last one are gone. */
   #clean: Promise<boolean> = Promise.resolve(true);
   readonly #publications = new Map<string, AbortController>();
@@ -112,6 +115,11 @@ export class Agent {
 
   state(): Readonly<State> {
     return this.#state;
+  }
+
+  /** Of the content checks that run. */
+  progress(): QcProgress | undefined {
+    return this.#state.task?.stage === 'running' ? this.#progress?.() : undefined;
   }
 
   /** Refuses new jobs; resolves when the running job has finished and its result is collected. */
@@ -207,13 +215,15 @@ export class Agent {
     const since = performance.now();
     this.#dropping = new AbortController();
     this.#running = order;
+    this.#progress = undefined;
     const { signal } = this.#dropping;
     try {
       const source = this.#sourceFor(order);
       if (!(await this.#clean)) throw new Error('the tools container could not be cleaned');
       signal.throwIfAborted();
       const remainingMs = order.remainingMs - (performance.now() - since);
-      const body = await runJob({ assignment, remainingMs, launcher, source, settings, signal });
+      const follow = (progress: () => QcProgress): void => void (this.#progress = progress);
+      const body = await runJob({ assignment, remainingMs, launcher, source, settings, signal, follow });
       if (!signal.aborted) await this.#finish(order, body, since);
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -281,9 +291,19 @@ export class Agent {
 
   #heartbeat(): Heartbeat {
     const { identity, walls } = this.#options;
+    const percent = this.progress()?.percent;
     return {
       ...heartbeatOf(this.#state, identity, this.#readyAt, performance.now()),
+      ...(typeof percent === 'number' ? { progress: percent } : {}),
       ...(walls ? { walls: walls() } : {}),
+    };
+  }
+
+  #used() {
+    const decodedSeconds = this.progress()?.seconds;
+    return {
+      bytes: this.#source?.open.ioUsage() ?? 0,
+      ...(decodedSeconds === undefined ? {} : { decodedSeconds }),
     };
   }
 
@@ -313,7 +333,7 @@ export class Agent {
       ),
       bus.serve<Cancel, OrderAnswer>(
         SUBJECT.cancel(uid),
-        this.#ordered(isCancel, (order) => ({ type: 'cancel', order, bytes: this.#source?.open.ioUsage() ?? 0 })),
+        this.#ordered(isCancel, (order) => ({ type: 'cancel', order, used: this.#used() })),
       ),
       bus.serve<Renew, OrderAnswer>(SUBJECT.renew(uid), ({ message }) => this.#onRenew(message)),
       bus.subscribe<Attempt>(SUBJECT.collected(uid), ({ message: result }) => {

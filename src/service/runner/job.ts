@@ -37,6 +37,8 @@ export interface Running {
   settings: RunSettings;
   /** Aborted when the job is dropped: what still runs is killed then, and nothing is started any more. */
   signal: AbortSignal;
+  /** Called when content checks begin to decode. */
+  follow?: QcRun['follow'];
   /** Of the source, for a tool that runs after ffprobe. */
   streams?: readonly QcStream[] | undefined;
 }
@@ -125,7 +127,8 @@ async function contentIn(running: Running, ran: readonly RawToolResult[], begun:
   if (!tool) return [];
   const { qcOf } = await import('./qc.ts');
   const { run } = runsAfter(running, begun, STREAMED_BYTES);
-  return [await qcOf({ tool, assignment: running.assignment, ran, run })];
+  const { assignment, follow } = running;
+  return [await qcOf({ tool, assignment, ran, run, follow })];
 }
 
 /** Several versions on one source, or one version of each tool on two. */

@@ -14,6 +14,7 @@ import {
   type Prepare,
   type Renew,
   RUNNER_PROTOCOL,
+  type RunnerUse,
 } from '../../platform/bus/messages.ts';
 import type { RunnerPhase } from '../../platform/bus/runner_phase.ts';
 
@@ -57,8 +58,8 @@ export type Effect =
 export type Event =
   | { type: 'prepare'; order: Prepare }
   | { type: 'go'; order: Go }
-  /** `bytes`: read by the source of the task. */
-  | { type: 'cancel'; order: Cancel; bytes?: number }
+  /** `used`: by the source and the checks of the task. */
+  | { type: 'cancel'; order: Cancel; used?: Omit<RunnerUse, 'ms'> }
   | { type: 'renew'; order: Renew }
   /** The answer to a heartbeat. */
   | { type: 'lease'; lease: LeaseOrders }
@@ -112,7 +113,7 @@ export function transition(state: State, event: Event, now: number): Decision {
     case 'go':
       return onGo(state, event.order, now);
     case 'cancel':
-      return onCancel(state, event.order, now, event.bytes);
+      return onCancel(state, event.order, now, event.used);
     case 'renew':
       return onRenew(state, event.order, now);
     case 'lease':
@@ -199,7 +200,12 @@ export function onRenew(before: State, order: Renew, now: number): Decision {
   return accept({ ...state, renewing: true, task: undefined, idleSince: now }, ...giveWay(state.task));
 }
 
-export function onCancel(before: State, order: Cancel, now: number, bytes = 0): Decision {
+export function onCancel(
+  before: State,
+  order: Cancel,
+  now: number,
+  used: Omit<RunnerUse, 'ms'> = { bytes: 0 },
+): Decision {
   if (order.epoch < before.epoch) return refuse(before, 'epoch');
   const state = { ...before, epoch: order.epoch };
   const { task } = state;
@@ -207,7 +213,7 @@ export function onCancel(before: State, order: Cancel, now: number, bytes = 0): 
     const runs = task.stage === 'running';
     return {
       state: { ...state, task: undefined, idleSince: now },
-      answer: { ok: true, used: { bytes, ms: runs ? Math.round(now - task.since) : 0 } },
+      answer: { ok: true, used: { ...used, ms: runs ? Math.round(now - task.since) : 0 } },
       effects: [runs ? { do: 'abandon', why: order.why } : { do: 'release' }],
     };
   }

@@ -3,7 +3,7 @@ import { isObject } from '../../base/is_object.ts';
 import { codeMember } from '../../base/causes.ts';
 import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
 import { withoutResult } from '../../platform/bus/messages.ts';
-import { qcGatherer } from '../../media/qc/gather.ts';
+import { qcGatherer, type QcProgress } from '../../media/qc/gather.ts';
 import { graphOf, type QcStream } from '../../media/qc/graph.ts';
 import type { Fields } from '../../media/qc/schema.ts';
 import { ffprobe } from '../../media/tools/ffprobe.ts';
@@ -20,6 +20,8 @@ export interface QcRun {
   /** Results of the job so far. */
   ran: readonly RawToolResult[];
   run(tool: AssignedTool, onOutput?: (bytes: Buffer) => void, streams?: readonly QcStream[]): Promise<RawToolResult>;
+  /** Called when decoding begins. */
+  follow?: ((progress: () => QcProgress) => void) | undefined;
 }
 
 const secondsIn = (value: unknown): number | null => {
@@ -59,7 +61,17 @@ function streamsIn(result: RawToolResult | undefined): QcStream[] | undefined {
   });
 }
 
-export async function qcOf({ tool, assignment, ran, run }: QcRun): Promise<RawToolResult> {
+/** Why a source is not decoded, if it is longer than what the quota of its token leaves. */
+function tooLong(streams: readonly QcStream[], left: number | undefined): string | undefined {
+  const longest = Math.max(...streams.map(({ declared }) => declared ?? 0));
+  if (left === undefined || longest <= left) return undefined;
+  return (
+    `the source lasts ${Math.ceil(longest)} s, and the monthly quota leaves ${left} s for content checks; ` +
+    'it resets on the first day of the month, UTC'
+  );
+}
+
+export async function qcOf({ tool, assignment, ran, run, follow }: QcRun): Promise<RawToolResult> {
   const failed = (error: string, more: Partial<RawToolResult> = {}): RawToolResult => ({
     ...withoutResult(tool),
     failure: 'failed',
@@ -76,10 +88,19 @@ export async function qcOf({ tool, assignment, ran, run }: QcRun): Promise<RawTo
   const thresholds = thresholdsOf(tool.options);
   const graph = graphOf(streams, thresholds);
   if (graph.checked.length === 0) return failed('the source has no pictures and no sound to check');
+  const refused = tooLong(graph.checked, assignment.decodableSeconds);
+  if (refused !== undefined) return failed(refused, { code: 'over-quota' });
   const gathered = qcGatherer(graph, thresholds);
+  follow?.(gathered.progress);
   const result = await run(tool, (bytes) => gathered.push(bytes), streams);
   if (!result.success && gathered.frames() === 0) return result;
   const cut = result.success ? undefined : (result.error ?? 'ffmpeg failed').slice(0, LONGEST_CUT);
   const { failure: _, error: __, code: ___, ...facts } = result;
-  return { ...facts, success: true, format: 'json', output: Buffer.from(JSON.stringify(gathered.told(cut))) };
+  return {
+    ...facts,
+    success: true,
+    format: 'json',
+    output: Buffer.from(JSON.stringify(gathered.told(cut))),
+    decodedSeconds: gathered.progress().seconds,
+  };
 }
