@@ -563,14 +563,17 @@ describe('lost runners and results', function () {
     await ready();
     const token = await newToken(1);
     runners.behaviour.go = () => 'hold';
-    runners.behaviour.used = { bytes: 123_456, ms: 789 };
+    runners.behaviour.used = { bytes: 123_456, ms: 789, decodedSeconds: 12 };
     const { id } = await submit({ token });
     const runner = await until('it runs', () => runners.of(id));
     await remove(id);
     const [cancelled] = await ended(id);
     assert.equal(cancelled?.reason, 'Cancelled');
-    const [row] = await cluster.servers.stored.sql('select usage_ms, io_bytes from requests where id = $1', [id]);
-    assert.deepEqual([row?.['usage_ms'], Number(row?.['io_bytes'])], [789, 123_456], 'what it has cost is counted');
+    const [row] = await cluster.servers.stored.sql(
+      'select usage_ms, io_bytes::integer, decoded_seconds from requests where id = $1',
+      [id],
+    );
+    assert.deepEqual(row, { usage_ms: 789, io_bytes: 123_456, decoded_seconds: 12 }, 'what it has cost is counted');
     await until('the runner is told', () => runner.orders.some(({ what }) => what === 'cancel'));
     runners.behaviour.go = () => ({ ms: 5 });
     const next = await submit({ token, queueTimeoutMs: 5_000 });

@@ -53,6 +53,8 @@ export interface Behaviour {
   renew: 'renew' | 'refuse' | 'unknown';
   /** What it says in its answer to a cancel that the job has cost. */
   used?: RunnerUse;
+  /** What its heartbeats say of the job. */
+  progress?: number;
 }
 
 export interface SimulatedRunner {
@@ -163,7 +165,10 @@ function startRunner(
       try {
         const lease = await bus.request<Lease>(
           SUBJECT.heartbeat(uid),
-          heartbeatOf(runner.state, identity, readyAt, now()),
+          {
+            ...heartbeatOf(runner.state, identity, readyAt, now()),
+            ...(running && behaviour.progress !== undefined ? { progress: behaviour.progress } : {}),
+          },
           1_500,
         );
         const { state, effects } = onLease(runner.state, lease, now());

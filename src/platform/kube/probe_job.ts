@@ -294,6 +294,11 @@ const ProbeJobStatus = Type.Object(
       batch: text(64, 'Finished jobs of one batch are deleted together.'),
       queueTimeMs: count('Milliseconds in the queue.'),
       durationMs: count('Milliseconds from its admission to its end.'),
+      progress: integer(
+        0,
+        100,
+        'While it runs: percent of the declared duration that content checks have decoded. Not of short jobs.',
+      ),
       attempts: integer(0, 100, 'How often it ran: again when its runner is lost.'),
       runner: object(
         { pod: text(253, 'Its pod.'), uid: text(64, 'Id of the pod, and its life.') },
@@ -343,6 +348,12 @@ export const PROBE_JOB: Definition = {
       type: 'integer',
       jsonPath: '.status.durationMs',
       description: 'Milliseconds from admission to the end',
+    },
+    {
+      name: 'Progress',
+      type: 'integer',
+      jsonPath: '.status.progress',
+      description: 'Percent of the duration that content checks have decoded',
     },
     { name: 'Policy', type: 'string', jsonPath: '.status.policy.outcome' },
     AGE,

@@ -214,6 +214,7 @@ function endOf(
     ...(body.policy ? { policy: body.policy.outcome } : {}),
     ...(body.timeline ? { timeline: { usageMs: Math.round(body.timeline.usageMs) } } : {}),
     ioBytes: Math.round(body.ioUsage),
+    decodedSeconds: body.tools.reduce((sum, { decodedSeconds = 0 }) => sum + decodedSeconds, 0),
     body: packed,
     inflatedBytes: size,
     ...(body.identity === undefined ? {} : { identity: body.identity }),

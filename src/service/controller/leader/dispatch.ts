@@ -1,4 +1,5 @@
 /** Admits a pool's waiting jobs within the available runners and limits, and orders their runners to start. */
+import { qc } from '../../../media/tools/qc.ts';
 import type { Assignment } from '../../../platform/bus/messages.ts';
 import { frequentIf, requestFields, runnerFields } from '../../../base/log.ts';
 import { backoff, pause } from '../../../base/retry.ts';
@@ -60,12 +61,26 @@ export function startAttempt(state: TermState, job: Job): void {
   if (runner) runners.confirm(runner, job.key, job.attempt);
 }
 
+/** What the quota leaves for content checks, if the job has some and a quota limits them. */
+async function decodableFor({ tokens, deps: { store, log } }: TermState, job: Job): Promise<number | undefined> {
+  if (!job.assignment.tools.some(({ name }) => name === qc.name)) return undefined;
+  try {
+    const token = await tokens.of(job.token);
+    return (token && (await store.decodableSeconds(token))) ?? undefined;
+  } catch (error) {
+    // The quota was not used up when the request was opened.
+    log.warn({ err: error, ...requestFields({ id: job.id, job: job.key }) }, 'cannot read what a quota leaves');
+    return undefined;
+  }
+}
+
 export async function go(state: TermState, job: Job): Promise<void> {
   const { bus, store, runners, pools } = state.deps;
   const { attempt, runner } = job;
   if (!runner || !runners.get(runner.uid)) return lost(state, job, attempt, POD_GONE);
   job.goAt = now();
   const startedAt = Date.parse(job.status?.startedAt ?? '') || store.clock.now();
+  const decodableSeconds = await decodableFor(state, job);
   let policy: Assignment['policy'];
   try {
     policy = job.policy && (await assignedPolicy(state.documents, job.policy));
@@ -79,7 +94,11 @@ export async function go(state: TermState, job: Job): Promise<void> {
   const remainingMs = Math.max(1, Math.round(startedAt + job.timeoutMs - store.clock.now()));
   const said = await sendGo(bus, runner.uid, {
     ...order,
-    ...(policy ? { assignment: { ...order.assignment, policy } } : {}),
+    assignment: {
+      ...order.assignment,
+      ...(policy ? { policy } : {}),
+      ...(decodableSeconds === undefined ? {} : { decodableSeconds }),
+    },
     remainingMs,
   });
   if (said.ok) runners.accepted(runner.uid);

@@ -265,6 +265,7 @@ export async function endRequest(
       tools,
       ...(end.used && !end.timedOut ? { usedMs: end.used.ms } : {}),
       ioBytes,
+      decodedSeconds: end.used?.decodedSeconds,
       body: body?.packed ?? null,
       inflatedBytes: body?.size,
     });

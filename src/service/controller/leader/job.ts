@@ -72,6 +72,8 @@ export interface Job extends Entry {
   runner: { pod: string; uid: string } | undefined;
   /** Running: monotonic time of the last `go` order. */
   goAt: number;
+  /** Running: monotonic time of the last write of its progress. */
+  progressAt: number;
   /** Ending: the answer of its runner to the order that took the job away. */
   stopped: Promise<Said> | undefined;
   /** Ending: the object no longer exists. */
@@ -91,6 +93,7 @@ export const noState = () => ({
   absences: 0,
   runner: undefined,
   goAt: 0,
+  progressAt: 0,
   stopped: undefined,
   gone: false,
   successor: undefined,

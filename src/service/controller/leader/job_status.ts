@@ -124,6 +124,8 @@ export function finishedStatus(
     ...(finish.policy ? { policy: finish.policy } : {}),
     summary: printable(finish.summary, 1024),
     resultPath: finish.resultPath,
+    // Null removes it: what ended has no progress.
+    ...(previous?.progress === undefined ? {} : { progress: null as unknown as number }),
   };
 }
 
@@ -235,6 +237,10 @@ export class WriteTurns {
   }
   get running(): number {
     return this.#running;
+  }
+  /** Whether the API server answers in time, and nothing waits for it. */
+  get isWell(): boolean {
+    return this.waiting === 0 && this.#bound >= FIRST;
   }
   get waiting(): number {
     return this.#urgent.size + this.#later.size;

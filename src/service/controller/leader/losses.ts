@@ -21,6 +21,7 @@ import {
 } from '../retry_policy.ts';
 import { recordedEnd } from './ends.ts';
 import { stateOf, type EventOf, type Job } from './job.ts';
+import { noteProgress } from './progress.ts';
 import { explain } from './waiting.ts';
 import { now, type TermState } from './term_state.ts';
 
@@ -91,6 +92,7 @@ export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
   const job = beat.job === undefined ? undefined : state.jobs.taken(beat.job);
   const unknown = beat.job !== undefined && (record === undefined || record.state === 'refused');
   const former = job !== undefined && (job.attempt !== beat.attempt || job.runner?.uid !== beat.uid);
+  if (job?.state === 'running' && !former && beat.progress !== undefined) void noteProgress(state, job, beat.progress);
   return {
     epoch: term.epoch,
     leaseMs: TASK_LEASE_MS,
