@@ -11,18 +11,19 @@ describe('api: a monthly quota that is used up', function () {
   });
   after(() => api.stop());
 
-  for (const [quota, words] of [
+  for (const [quota, words, fields = ''] of [
     ['{"request-count": 1}', /: number of requests/],
     ['{"processing-time": 41}', /: processing time/],
     ['{"data-processed": 1000}', /: amount of data/],
+    ['{"decoded-seconds": 9}', /: seconds decoded by content checks/, '&qc[enabled]=true'],
   ] as const) {
     it(`is a 403 that names the quota: ${quota}`, async () => {
       const { token, id } = await api.newToken();
       await api.stored.sql('update tokens set monthly_quota = $2 where id = $1', [id, quota]);
       const used = anOpenInput(api.stored.store, { tokenId: id, userId: api.userId });
       await api.stored.store.openRequest(used);
-      await api.stored.store.closeRequest(aCloseInput(used));
-      const response = await api.get('url=https%3A%2F%2Fquota.example.org%2Fa.mp4', {
+      await api.stored.store.closeRequest(aCloseInput(used, { decodedSeconds: 9 }));
+      const response = await api.get(`url=https%3A%2F%2Fquota.example.org%2Fa.mp4${fields}`, {
         headers: { Authorization: `Bearer ${token}` },
       });
       const body = (await response.json()) as { error: string };

@@ -73,6 +73,14 @@ describe('state of a request', () => {
     });
   }
 
+  it('has the progress of a job that runs, and none otherwise', async () => {
+    const status = { startedAt: ADMITTED, progress: 43 };
+    const running = await stands({ ...status, conditions: conditions('True', 'Running', LATER) });
+    const waits = await stands({ ...status, conditions: conditions('True', 'NoRunner', LATER) });
+    const early = await stands({ startedAt: ADMITTED, conditions: conditions('True', 'Running', LATER) });
+    assert.deepEqual([running.progress, waits.progress, early.progress], [43, null, null]);
+  });
+
   it('is queued again for a job that waits again, and keeps its admission', async () => {
     const made = await stands({ startedAt: ADMITTED, conditions: conditions('True', 'NoRunner', ADMITTED) });
     assert.deepEqual(

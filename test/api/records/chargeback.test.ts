@@ -98,9 +98,9 @@ describe('chargeback', function () {
     assert.equal(csv.headers.get('content-disposition'), `attachment; filename="chargeback-${month}.csv"`);
     assert.equal(
       csv.text,
-      'month,account-id,labels,request-count,success,with-errors,error,processing-time,data-processed\n' +
-        `${month},${alice.id},"cost-centre=4711,team=archive",2,2,0,0,82,2000\n` +
-        `${month},${bob.id},"",1,1,0,0,41,1000\n`,
+      'month,account-id,labels,request-count,success,with-errors,error,processing-time,data-processed,decoded-seconds\n' +
+        `${month},${alice.id},"cost-centre=4711,team=archive",2,2,0,0,82,2000,0\n` +
+        `${month},${bob.id},"",1,1,0,0,41,1000,0\n`,
     );
     const lines = await asked(`month=${month}&format=ndjson`);
     assert.equal(lines.headers.get('content-type'), 'application/x-ndjson');
@@ -115,6 +115,7 @@ describe('chargeback', function () {
       error: 0,
       'processing-time': 82,
       'data-processed': 2000,
+      'decoded-seconds': 0,
     });
     assert.equal(rows.length, 2);
     assert.equal((await asked(`month=${month}`, alice.token)).status, 403);

@@ -175,7 +175,13 @@ describe('management: statistics', function () {
         ];
         assert.deepEqual(
           await of('usage'),
-          one({ 'request-count': 4, 'processing-time': 123, 'data-processed': 1003, 'queue-time': 60_300 }),
+          one({
+            'request-count': 4,
+            'processing-time': 123,
+            'data-processed': 1003,
+            'queue-time': 60_300,
+            'decoded-seconds': 0,
+          }),
         );
         assert.deepEqual(
           await of('requests'),

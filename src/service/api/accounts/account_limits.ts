@@ -11,6 +11,8 @@ import { ApiError } from '../errors.ts';
 export const amount = (maximum: number, description: string, more: object = {}) =>
   Type.Optional(orNull(Type.Integer({ minimum: 1, maximum, description, ...more })));
 
+export const DECODED = 'Seconds of media that content checks decoded, each begun one of a request.';
+
 const BIG = Number.MAX_SAFE_INTEGER;
 const INT = 2_147_483_647;
 
@@ -19,6 +21,7 @@ const MonthlyQuota = closed(
     'request-count': amount(BIG, 'Requests.'),
     'processing-time': amount(BIG, 'Billed milliseconds.'),
     'data-processed': amount(BIG, 'Bytes read from origins.'),
+    'decoded-seconds': amount(BIG, 'Seconds of media that content checks decode. Other requests are not refused.'),
   },
   { description: 'Per calendar month (UTC).' },
 );
@@ -47,6 +50,7 @@ const ShownQuota = closed({
   'request-count': shownAmount,
   'processing-time': shownAmount,
   'data-processed': shownAmount,
+  'decoded-seconds': shownAmount,
 });
 const shownGiven = {
   'requests-per-minute': shownAmount,
@@ -119,7 +123,7 @@ export const shownUserLimits = (limits: UserLimits, inForce: Limits): Static<typ
   'in-force': limitsInForce(inForce),
 });
 
-const NO_QUOTA = { 'request-count': null, 'processing-time': null, 'data-processed': null };
+const NO_QUOTA = { 'request-count': null, 'processing-time': null, 'data-processed': null, 'decoded-seconds': null };
 
 export function shownLimits(limits: TokenLimits): Static<typeof ShownLimits> {
   const quota = limits.monthlyQuota as Record<string, number> | null;

@@ -184,6 +184,15 @@ export const StandingSchema = component('Standing', {
     admitted: orNull(time('When the request left the queue; null if it has not, or if that is not known.')),
     running: orNull(time('When a runner was given the request; null if that is not known.')),
   }),
+  progress: orNull(
+    Type.Integer({
+      minimum: 0,
+      maximum: 100,
+      description:
+        'Percent of the declared duration that content checks have decoded, renewed every ten seconds; null in the ' +
+        'first ten, without checks, or if no duration is declared.',
+    }),
+  ),
   waiting: Type.Unsafe<Static<typeof WaitingSchema> | null>({
     anyOf: [WaitingSchema, { type: 'null' }],
     description: 'What a queued request waits for; null if it runs, or in its first second in the queue.',

@@ -47,6 +47,7 @@ function standingOf(status: ProbeJobStatus | undefined, id: string, submittedAt:
       // The order to a runner directly follows the admission. No status has the time of a later attempt.
       running: running && (status?.attempts ?? 1) <= 1 ? admitted : null,
     },
+    progress: running ? (status?.progress ?? null) : null,
     waiting: isWaiting(reason) ? { reason, text: WAITING_TEXTS[reason] } : null,
   };
 }

@@ -1,6 +1,7 @@
 /** What each account used in a month, as lines of CSV or JSON, for those who charge it. */
 import Type, { type Static } from 'typebox';
 import type { Charged, Month } from '../../../platform/store/chargeback.ts';
+import { DECODED } from '../accounts/account_limits.ts';
 import { Labels } from '../accounts/account_labels.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
@@ -25,6 +26,7 @@ const Row = component('ChargebackRow', {
   error: Type.Integer(),
   'processing-time': Type.Integer({ description: 'Billed milliseconds of tools.' }),
   'data-processed': Type.Integer({ description: 'Bytes read from origins.' }),
+  'decoded-seconds': Type.Integer({ description: DECODED }),
 });
 type Row = Static<typeof Row>;
 
@@ -47,6 +49,7 @@ const rowOf = (month: string, { accountId, labels, used }: Charged): Row => ({
   error: used.error,
   'processing-time': used['processing-time'],
   'data-processed': used['data-processed'],
+  'decoded-seconds': used['decoded-seconds'],
 });
 
 /** Labels as kubectl prints them. No value has a quote, or begins with what a spreadsheet calculates. */

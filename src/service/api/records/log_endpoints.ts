@@ -42,6 +42,7 @@ import {
   time,
   UUID,
 } from '../http/request_fields.ts';
+import { DECODED } from '../accounts/account_limits.ts';
 import { MAX_SHARED_NAME } from '../policies/asked_policy.ts';
 import { CAUSE_TEXT } from '../probe/answer_schemas.ts';
 import { deleteJob } from '../probe/job.ts';
@@ -120,6 +121,7 @@ const LOG_ROW = {
   error: orNull(
     Type.String({ description: 'What the caller was told of a failure, in a list its first 300 characters.' }),
   ),
+  'decoded-seconds': Type.Integer({ description: DECODED }),
 };
 const LogRowSchema = Type.Object(LOG_ROW, { title: 'LoggedRow' });
 const LogPage = Type.Object(
@@ -149,6 +151,7 @@ const rowOf = (row: LogRow): Static<typeof LogRowSchema> => ({
   'user-id': row.userId,
   'token-id': row.tokenId,
   error: row.error,
+  'decoded-seconds': row.decodedSeconds,
 });
 
 async function list(deps: Deps, ctx: Context): Promise<void> {

@@ -78,7 +78,8 @@ const statistics = (statistic: Statistic, summary: string, description: string):
 export const statisticsUsage = statistics(
   'usage',
   'Usage',
-  '`processing-time` and `queue-time` in milliseconds, `data-processed` in bytes read from origins.',
+  '`processing-time` and `queue-time` in milliseconds, `data-processed` in bytes read from origins, ' +
+    '`decoded-seconds` of media, which content checks decoded.',
 );
 export const statisticsQueue = statistics(
   'queue',
@@ -114,7 +115,10 @@ const SummaryAnswer = Type.Object({
           name: Type.String(),
           title: Type.String(),
           value: Type.Number(),
-          'value-type': Type.Unsafe<string | null>({ type: ['string', 'null'], enum: ['ms', 'request', 'byte', null] }),
+          'value-type': Type.Unsafe<string | null>({
+            type: ['string', 'null'],
+            enum: ['ms', 'request', 'byte', 'second', null],
+          }),
           amount: Type.Number({ description: 'Always 0: nothing is billed.' }),
           price: Type.Number({ description: 'Always 0: nothing is billed.' }),
         }),
