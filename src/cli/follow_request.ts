@@ -103,8 +103,9 @@ const sendingLine = (sent: number, size: number | undefined): string =>
     ? `sending ${bytes(sent)}`
     : `sending ${bytes(sent)} of ${bytes(size)}, ${Math.floor((100 * sent) / size)} %`;
 
-export function standingLine({ state, waiting }: Standing, elapsedMs: number): string {
+export function standingLine({ state, waiting, progress }: Standing, elapsedMs: number): string {
   const seconds = `${Math.round(elapsedMs / 1_000)} s`;
+  if (typeof progress === 'number') return `${state} ${seconds}: ${progress} % checked`;
   return waiting === null ? `${state} ${seconds}` : `${state} ${seconds}: ${waiting.text}`;
 }
 

@@ -17,6 +17,7 @@ interface Row {
   error: number;
   'processing-time': number;
   'data-processed': number;
+  'decoded-seconds': number;
 }
 
 const pairs = (labels: Labels): string[] => Object.entries(labels).map(([name, value]) => `${name}=${value}`);
@@ -39,9 +40,10 @@ const run: Run = async (invocation) => {
       ...[row['request-count'], row.success, row['with-errors'], row.error].map(String),
       duration(row['processing-time']),
       bytes(row['data-processed']),
+      duration(1_000 * row['decoded-seconds']),
     ];
   });
-  const head = ['ACCOUNT', 'LABELS', 'REQUESTS', 'SUCCESS', 'WITH ERRORS', 'ERROR', 'TIME', 'READ'];
+  const head = ['ACCOUNT', 'LABELS', 'REQUESTS', 'SUCCESS', 'WITH ERRORS', 'ERROR', 'TIME', 'READ', 'DECODED'];
   await terminal.data(tableText(terminal, head, rows));
   return EXIT.done;
 };

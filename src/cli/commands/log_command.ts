@@ -106,9 +106,10 @@ export const runUsage: Run = async (invocation) => {
         String(resources['request-count']),
         duration(resources['processing-time']),
         bytes(resources['data-processed']),
+        duration(1_000 * resources['decoded-seconds']),
       ]),
     );
-    return tableText(invocation.terminal, ['FROM', 'USER', 'REQUESTS', 'TIME', 'READ'], rows);
+    return tableText(invocation.terminal, ['FROM', 'USER', 'REQUESTS', 'TIME', 'READ', 'DECODED'], rows);
   });
   return EXIT.done;
 };

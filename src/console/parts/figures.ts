@@ -35,6 +35,8 @@ export const milliseconds = (value: number): Figure =>
     ['days', 86_400_000],
   ]);
 
+export const seconds = (value: number): Figure => milliseconds(1_000 * value);
+
 /** Powers of ten, as the limits count. */
 export const bytes = (value: number): Figure =>
   stepped(value, [

@@ -205,6 +205,7 @@ function Run({ id, token }: { id: string; token: HeldToken }) {
             now={stepOf(standing)}
             since={state.since}
             why={standing?.waiting?.text}
+            progress={standing?.progress}
           />
           <p class="actions">
             <Cancel id={id} bearer={token.text} />

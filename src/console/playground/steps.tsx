@@ -42,9 +42,11 @@ interface StepsProps {
   since?: number;
   /** Why it waits. */
   why?: string | undefined;
+  /** In percent, of the step that is waited for. */
+  progress?: number | null | undefined;
 }
 
-export function Steps({ times, now, since, why }: StepsProps) {
+export function Steps({ times, now, since, why, progress }: StepsProps) {
   const at = now === null ? STEPS.length : STEPS.findIndex(([step]) => step === now);
   return (
     <ol class="steps" aria-label="Steps">
@@ -64,6 +66,12 @@ export function Steps({ times, now, since, why }: StepsProps) {
                 {' '}
                 for <Elapsed since={since} />
               </span>
+            )}
+            {isNow && typeof progress === 'number' && (
+              <>
+                {' '}
+                <progress value={progress} max={100} aria-label="Checked" /> <span class="unit">{progress} %</span>
+              </>
             )}
             {isNow && why !== undefined && <p class="help">{why}</p>}
           </li>

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Limits, LimitsInForce } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
-import { bytes, count, milliseconds, said } from '../parts/figures.ts';
+import { bytes, count, milliseconds, said, seconds } from '../parts/figures.ts';
 import { Await } from '../parts/states.tsx';
 import { bucketsOf, summed } from './usage_figures.ts';
 
@@ -88,6 +88,12 @@ export function Rooms({ whose, own, inForce, children }: RoomsProps) {
     ['Requests this month', ofMonth['request-count'], quota?.['request-count'], count],
     ['Processing time this month', ofMonth['processing-time'], quota?.['processing-time'], inTime],
     ['Data this month', ofMonth['data-processed'], quota?.['data-processed'], (value) => said(bytes(value))],
+    [
+      'Media decoded this month',
+      ofMonth['decoded-seconds'],
+      quota?.['decoded-seconds'],
+      (value) => said(seconds(value)),
+    ],
   ];
   return (
     <dl class="rooms">

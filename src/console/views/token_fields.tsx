@@ -22,6 +22,7 @@ const QUOTAS: readonly LimitField<keyof NonNullable<Limits['monthly-quota']>>[] 
   { name: 'request-count', label: 'Requests a month' },
   { name: 'processing-time', label: 'Processing time a month', unit: 'ms' },
   { name: 'data-processed', label: 'Data a month', unit: 'bytes' },
+  { name: 'decoded-seconds', label: 'Content checks a month', unit: 's of media' },
 ];
 
 interface LimitFieldsProps {

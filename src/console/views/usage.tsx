@@ -9,7 +9,7 @@ import { Chart } from '../parts/chart.tsx';
 import type { ChartData } from '../parts/chart_data.ts';
 import { amountColumn, countColumn, strangerColumn, timeColumn, Sums, Table, type Column } from '../parts/table.tsx';
 import { FilterChoice, FilterText, oneOf, type Range, RangeFilter, rangeIn } from '../parts/filters.tsx';
-import { bytes, count, milliseconds, said } from '../parts/figures.ts';
+import { bytes, count, milliseconds, said, seconds } from '../parts/figures.ts';
 import { tokenChoices, usersBy, useTokenNames } from '../parts/names.ts';
 import { Await, Empty } from '../parts/states.tsx';
 import { Amount } from '../parts/values.tsx';
@@ -50,6 +50,7 @@ const COLUMNS: readonly Column<Bucket>[] = [
   countColumn('Requests', figureOf('request-count')),
   amountColumn('Processing time', figureOf('processing-time'), milliseconds),
   amountColumn('Data', figureOf('data-processed'), bytes),
+  amountColumn('Decoded', figureOf('decoded-seconds'), seconds),
   amountColumn('Queue, average', figureOf('queue-time-average'), milliseconds),
   amountColumn('Queue, p95', figureOf('queue-time-p95'), milliseconds),
   amountColumn('Queue, longest', longestIn, milliseconds),
@@ -78,10 +79,10 @@ function chartsOf(buckets: readonly Bucket[]): { requests: ChartData; queue: Cha
 /** Over the whole time that was chosen, also where nothing was used. */
 function Curves({ buckets, date }: { buckets: readonly Bucket[]; date: Range }) {
   const { requests, queue } = useMemo(() => chartsOf(buckets), [JSON.stringify(buckets)]);
-  const seconds = (iso: string): number => Date.parse(iso) / 1_000;
+  const secondsAt = (iso: string): number => Date.parse(iso) / 1_000;
   const view = {
-    from: Math.min(seconds(date.from), requests.x[0]!),
-    to: date.to === null ? Date.now() / 1_000 : seconds(date.to),
+    from: Math.min(secondsAt(date.from), requests.x[0]!),
+    to: date.to === null ? Date.now() / 1_000 : secondsAt(date.to),
   };
   return (
     <div class="columns">
@@ -161,6 +162,7 @@ function Figures({ asked }: { asked: Asked }) {
                 ['Requests', count(total['request-count'] ?? 0)],
                 ['Processing time', <Amount {...milliseconds(total['processing-time'] ?? 0)} />],
                 ['Data', <Amount {...bytes(total['data-processed'] ?? 0)} />],
+                ['Media decoded', <Amount {...seconds(total['decoded-seconds'] ?? 0)} />],
                 ['Longest in the queue', <Amount {...milliseconds(Math.max(...buckets.map(longestIn)))} />],
               ]}
             />
@@ -253,6 +255,7 @@ const BY_USER: readonly Column<Row>[] = [
   countColumn('Requests', ({ figures }) => figures['request-count']),
   amountColumn('Processing time', ({ figures }) => figures['processing-time'], milliseconds),
   amountColumn('Data', ({ figures }) => figures['data-processed'], bytes),
+  amountColumn('Decoded', ({ figures }) => figures['decoded-seconds'], seconds),
 ];
 
 function UsageByUser({ date }: { date: Range }) {
