@@ -43,8 +43,8 @@ describe('documentation: commands for operators', function () {
     );
     await m.stored.sql(
       `insert into rollup_day (user_id, at, token_id, requests, file_success, file_with_errors, msv_error,
-          processing_ms, io_bytes, queue_max_ms, queue_histogram)
-        values (7, '2026-10-31', $1, 7, 5, 1, 1, 90000, 2000, 0, '{}')`,
+          processing_ms, io_bytes, queue_max_ms, queue_histogram, other_kinds)
+        values (7, '2026-10-31', $1, 7, 5, 1, 1, 90000, 2000, 0, '{}', '{"decoded_seconds": 120}')`,
       [seven.tokenId],
     );
     await until(
