@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { aCloseInput, anOpenInput } from '../store/fixture.ts';
+import { addTool } from './add_tool.ts';
 import { startApi, type ApiFixture } from './fixture.ts';
 
 describe('api: a monthly quota that is used up', function () {
@@ -8,6 +9,7 @@ describe('api: a monthly quota that is used up', function () {
   let api: ApiFixture;
   before(async () => {
     api = await startApi();
+    await addTool(api, 'qc', '7.1');
   });
   after(() => api.stop());
 

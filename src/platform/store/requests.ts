@@ -121,9 +121,10 @@ function byPartition(ids: string[]): { timed: string[]; from: Date; to: Date; un
 
 /** Those of a request that decodes nothing. */
 const withoutDecoding = (of: readonly Quota[]): Quota[] =>
-  of.flatMap(({ limits: { 'decoded-seconds': _, ...limits }, ...quota }) =>
-    Object.keys(limits).length === 0 ? [] : [{ ...quota, limits }],
-  );
+  of.flatMap((quota) => {
+    const { 'decoded-seconds': _, ...limits } = quota.limits;
+    return Object.keys(limits).length === 0 ? [] : [{ ...quota, limits }];
+  });
 
 const decodes = ({ tools }: Pick<OpenInput, 'tools'>): boolean => tools.some(({ name }) => name === 'qc');
 

@@ -116,6 +116,7 @@ describe('management: log', function () {
       url: 'https://x.example.org/beta.mp4',
       'user-id': owner.userId,
       'token-id': owner.tokenId,
+      'decoded-seconds': 0,
     });
     assert.equal(body.log[2]!.error, 'e'.repeat(300), 'why it failed, its beginning');
     assert.equal(Date.parse(body.filter.created.to) - Date.parse(body.filter.created.from), DAY);

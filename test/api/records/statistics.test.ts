@@ -248,8 +248,8 @@ describe('management: statistics', function () {
         assert.deepEqual(
           january['users-usage'].map((user: any) => [user['user-id'], user.resources.map((one: any) => one.value)]),
           [
-            [owner.userId, [2, 41, 1000, 60_000]],
-            [sub.userId, [1, 41, 5, 10]],
+            [owner.userId, [2, 41, 1000, 60_000, 0]],
+            [sub.userId, [1, 41, 5, 10, 0]],
           ],
         );
         assert.deepEqual(january['users-usage'][0].resources[1], {
