@@ -490,6 +490,7 @@ describe('custom resource definitions', function () {
     await client.mergePatchStatus(PROBE_JOBS, name, {
       queueTimeMs: 12,
       durationMs: 340,
+      progress: 43,
       policy: { outcome: 'fail' },
       conditions: [
         {
@@ -513,6 +514,7 @@ describe('custom resource definitions', function () {
         State: 'Completed',
         Queue: 12,
         Duration: 340,
+        Progress: 43,
         Policy: 'fail',
         Age: 'any',
         Runner: null,

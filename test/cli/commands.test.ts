@@ -270,7 +270,7 @@ describe('probeyard', function () {
     assert.match(logged, /^status +success$/m);
     assert.match(logged, /^request\.only +ffprobe$/m);
     assert.doesNotMatch(logged, /[{}]/, 'a row for each value');
-    assert.match(await printed(0, 'usage'), /^FROM +USER +REQUESTS +TIME +READ$/m);
+    assert.match(await printed(0, 'usage'), /^FROM +USER +REQUESTS +TIME +READ +DECODED$/m);
     const made = (await here.probeyard(['token', 'create', '--name', 'ci', '--permission', 'write:media', '-q']))
       .stdout;
     const token = made.toString().trim();

@@ -147,6 +147,7 @@ const OF_CONTROLLERS: ReadonlySet<string> = new Set<keyof Store>([
   'forgetCached',
   'forgetExpired',
   'forgetPolicyDocuments',
+  'decodableSeconds',
   'forgetWebhooks',
   'openRows',
   'policyDocument',
