@@ -4,10 +4,11 @@ import { readXml } from './xml.ts';
 import { ciText } from '../../src/cli/output/for_ci.ts';
 import type { Judged } from '../../src/media/ci_formats/judged.ts';
 import { tableText } from '../../src/cli/output/text_table.ts';
-import type { Timeline } from '../../src/api_types.ts';
+import type { Standing, Timeline } from '../../src/api_types.ts';
 import { timelineText } from '../../src/cli/output/timeline_text.ts';
 import { qcText } from '../../src/cli/output/qc_text.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
+import { standingLine } from '../../src/cli/follow_request.ts';
 import { shownSource } from '../../src/cli/given_source.ts';
 import { CHECKS, CLEAN_CHECKS } from '../console/sample_answers.ts';
 import { EXIT, Failure, masked, reasonText, type Reason } from '../../src/cli/exits.ts';
@@ -192,4 +193,24 @@ describe('shown addresses', () => {
     for (const secret of [token, jwt, 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'])
       assert.equal(masked(`cannot read ${secret}: refused`), 'cannot read REDACTED: refused');
   });
+});
+
+describe('where a request stands', () => {
+  const standing: Standing = {
+    success: true,
+    metadata: { request_id: 'r', queue_time: 0, io_usage: 0 },
+    state: 'running',
+    steps: { queued: '', admitted: null, running: null },
+    progress: null,
+    waiting: null,
+  };
+  for (const [more, line] of [
+    [{}, 'running 12 s'],
+    [{ progress: 0 }, 'running 12 s: 0 % checked'],
+    [{ progress: 43 }, 'running 12 s: 43 % checked'],
+    // Of an API that does not say it.
+    [{ progress: undefined as unknown as null }, 'running 12 s'],
+    [{ state: 'queued', waiting: { reason: 'NoRunner', text: 'no runner is free' } }, 'queued 12 s: no runner is free'],
+  ] as const)
+    it(line, () => assert.equal(standingLine({ ...standing, ...more }, 12_400), line));
 });
