@@ -113,7 +113,7 @@ describe('content checks: the report', () => {
     assert.deepEqual([loudness.true_peak, clipping], [0, true]);
   });
 
-  it('says how far it is: the longest stream in begun seconds, the one of which the least was checked in percent', () => {
+  it('says how far it is: begun seconds of the longest stream, percent of the one that is least checked', () => {
     const of = (text: string, ...streams: QcStream[]) => {
       const gatherer = qcGatherer(graphOf(streams, THRESHOLDS), THRESHOLDS);
       gatherer.push(Buffer.from(text));

@@ -69,7 +69,8 @@ describe('content checks in an agent', function () {
   it('say in heartbeats how far they are, and at their end what they decoded', async () => {
     const open = join(rig.directory, 'go-on');
     const half = ['frame:0 pts:0 pts_time:0', 'qc=0', 'frame:1 pts:1 pts_time:1.5', 'qc=0'];
-    const text = `${half.map((line) => `echo '${line}'`).join('; ')}; echo 'frame:2 pts:2 pts_time:3'; until [ -e ${open} ]; do :; done`;
+    const printed = [...half, 'frame:2 pts:2 pts_time:3'].map((line) => `echo '${line}'`).join('; ');
+    const text = `${printed}; until [ -e ${open} ]; do :; done`;
     const only = '{"streams":[{"index":0,"codec_type":"video","duration":"6.0"}]}';
     const order = rig.go([checks(text), reader(only)]);
     assert.ok((await rig.say(SUBJECT.go, order)).ok);

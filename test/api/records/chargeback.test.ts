@@ -98,7 +98,8 @@ describe('chargeback', function () {
     assert.equal(csv.headers.get('content-disposition'), `attachment; filename="chargeback-${month}.csv"`);
     assert.equal(
       csv.text,
-      'month,account-id,labels,request-count,success,with-errors,error,processing-time,data-processed,decoded-seconds\n' +
+      'month,account-id,labels,request-count,success,with-errors,error,processing-time,data-processed,' +
+        'decoded-seconds\n' +
         `${month},${alice.id},"cost-centre=4711,team=archive",2,2,0,0,82,2000,0\n` +
         `${month},${bob.id},"",1,1,0,0,41,1000,0\n`,
     );
