@@ -65,6 +65,7 @@ export interface Limits {
     'request-count'?: number;
     'processing-time'?: number;
     'data-processed'?: number;
+    'decoded-seconds'?: number;
   };
 }
 
@@ -154,6 +155,7 @@ export interface UserLimits {
     'request-count'?: number;
     'processing-time'?: number;
     'data-processed'?: number;
+    'decoded-seconds'?: number;
   };
   'account-concurrency'?: number;
   'in-force': LimitsInForce;
@@ -1429,6 +1431,7 @@ export interface LoggedRow {
   'user-id': number;
   'token-id': number;
   error?: string;
+  'decoded-seconds': number;
 }
 
 export interface LogPage {
@@ -1461,6 +1464,7 @@ export interface LoggedRequest {
   'user-id': number;
   'token-id': number;
   error?: string;
+  'decoded-seconds': number;
   admitted?: string;
   ended: string;
   request: string;
@@ -1556,6 +1560,7 @@ export interface Standing {
     admitted: string | null;
     running: string | null;
   };
+  progress: number | null;
   waiting: Waiting | null;
 }
 
@@ -1745,6 +1750,7 @@ export interface Calls {
           'request-count'?: number | null;
           'processing-time'?: number | null;
           'data-processed'?: number | null;
+          'decoded-seconds'?: number | null;
         } | null;
       };
     };
@@ -1767,6 +1773,7 @@ export interface Calls {
           'request-count'?: number | null;
           'processing-time'?: number | null;
           'data-processed'?: number | null;
+          'decoded-seconds'?: number | null;
         } | null;
       };
       rotate?: boolean;
@@ -1842,6 +1849,7 @@ export interface Calls {
         'request-count'?: number | null;
         'processing-time'?: number | null;
         'data-processed'?: number | null;
+        'decoded-seconds'?: number | null;
       } | null;
       'account-concurrency'?: number | null;
     };
@@ -2638,6 +2646,7 @@ export interface Calls {
             'processing-time': number;
             'data-processed': number;
             'queue-time': number;
+            'decoded-seconds': number;
           };
         }>;
       }>;
