@@ -84,6 +84,56 @@ const NotChecked = titled('QcNotChecked', {
 });
 export type NotChecked = Static<typeof NotChecked>;
 
+const Errors = titled('QcErrors', {
+  count: count('How many packets could not be decoded as they should.'),
+  list: Type.Array(
+    titled('QcError', {
+      at: numberOrNull('Time of the packet in the stream, in seconds; null: not known.'),
+      byte: numberOrNull('Where the packet begins in the file; null: not known.'),
+      what: Type.String({ description: 'What the decoder says; `not decoded` if nothing came of the packet.' }),
+    }),
+    { maxItems: MOST_EVENTS, description: `The first ${MOST_EVENTS}.` },
+  ),
+  more: count('How many are not in the list.'),
+});
+const textOrNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+
+const Checksum = described('QcChecksum', 'Checksums that the file keeps of its own content.', {
+  kind: oneOf(
+    ['flac-md5', 'matroska-crc32', 'ogg-crc32'],
+    'Of the decoded sound of a FLAC stream, of elements of Matroska, of pages of Ogg.',
+  ),
+  stream: numberOrNull('Index of the stream; null: of the container.'),
+  checked: count('How many were compared.'),
+  wrong: count('How many of these are wrong.'),
+  first_wrong_byte: numberOrNull('Where the first wrong element or page begins in the file; null: none, or not known.'),
+});
+
+const Integrity = described('QcIntegrity', 'Damage, from decoding each stream once more.', {
+  streams: Type.Array(
+    titled('QcIntegrityStream', {
+      stream: count('Index of the stream.'),
+      type: oneOf(['video', 'audio'], 'Type of the stream.'),
+      packets: count('Packets that were read.'),
+      errors: Errors,
+      hash: textOrNull('MD5 of all that was decoded; null: the checks were stopped early.'),
+      not_checked: Type.Optional(Type.String({ description: 'Why its errors are not known.' })),
+    }),
+    { description: 'The streams that were checked.' },
+  ),
+  checksums: Type.Array(Checksum, { description: 'Those that the file has.' }),
+  until: Type.Optional(numberOrNull('The search was stopped early: the time in seconds that it came to.')),
+  cut: Type.Optional(Type.String({ description: 'Why the search was stopped early.' })),
+});
+
+const File = described('QcFile', 'The file itself, read from its first byte to its last.', {
+  bytes: numberOrNull('Its size; null: it was not read to the end.'),
+  sha256: textOrNull('Its SHA-256.'),
+  md5: Type.Optional(textOrNull('Its MD5, if one was given.')),
+  as_given: Type.Optional(Type.Boolean({ description: 'Whether it has the hash that was given, if one was.' })),
+  cut: Type.Optional(Type.String({ description: 'Why it was not read to the end.' })),
+});
+
 export const QcReportSchema = described('QcReport', 'What the pictures and the sound are like, from decoding them.', {
   video: Type.Array(Video, { maxItems: 1, description: 'The first video stream.' }),
   audio: Type.Array(Audio, { maxItems: MOST_AUDIO, description: `The first ${MOST_AUDIO} audio streams.` }),
@@ -100,9 +150,15 @@ export const QcReportSchema = described('QcReport', 'What the pictures and the s
   }),
   unread_lines: count('Printed lines that could not be read.'),
   not_checked: Type.Array(NotChecked, { description: 'Streams that were not checked.' }),
+  integrity: Type.Optional(Integrity),
+  file: Type.Optional(File),
 });
 
 export type QcReport = Static<typeof QcReportSchema>;
+export type QcErrors = Static<typeof Errors>;
+export type QcChecksum = Static<typeof Checksum>;
+export type QcIntegrity = Static<typeof Integrity>;
+export type QcFile = Static<typeof File>;
 export type QcEvents = Static<typeof Events>;
 export type QcVideo = Static<typeof Video>;
 export type QcAudio = Static<typeof Audio>;
