@@ -39,6 +39,8 @@ const TEXTS: Record<string, unknown[]> = {
   err_detect: ['explode'],
   export_side_data: ['mvs'],
   language: ['de', 'pt-BR'],
+  sha256: ['0'.repeat(64), '0123456789abcdefABCDEF'.repeat(3).slice(0, 64)],
+  md5: ['0'.repeat(32)],
   hide_parameter: ['General_CodecID_Compatible', 'General_Format,Audio_Duration/String3'],
   show_parameter: ['General_FileExtension'],
   inform: [
@@ -96,6 +98,9 @@ const HOSTILE: Record<string, unknown[]> = {
 
 for (const name of ['hide_parameter', 'show_parameter'])
   HOSTILE[name] = ['Format', 'General_', 'General_Format,', 'General_A Video_B', 'General_file:', 'general_A'];
+
+HOSTILE['sha256'] = ['0'.repeat(63), '0'.repeat(65), 'g'.repeat(64)];
+HOSTILE['md5'] = ['0'.repeat(64), ' '.repeat(32)];
 
 /** Values that no option of the type takes. */
 const WRONG: Record<OptionSpec['type'], unknown[]> = {
@@ -253,7 +258,7 @@ export function optionPage(): string {
         const example =
           spec.default === true
             ? off
-            : `${value}: ${shown.args.length === 0 ? 'nothing (the source proxy heeds it)' : shownArgs(shown.args)}`;
+            : `${value}: ${shown.args.length === 0 ? 'nothing (the agent uses it)' : shownArgs(shown.args)}`;
         const names = [spec.name, ...(spec.aliases ?? [])].map((name) => `\`${name}\``).join(' ');
         return `| ${names} | ${accepts} | ${String(spec.default)} | ${example} |`;
       });

@@ -275,6 +275,20 @@ export class Job {
     }
   }
 
+  /** Reads the whole source for a tool. Bytes are gone after `take`. Throws a SourceError. */
+  async readWhole(tool: string, take: (bytes: Buffer) => void): Promise<void> {
+    const { file, head } = await this.file(this.main, tool);
+    const reader = await file.read(0, head.size, this.meter(tool));
+    try {
+      for (let piece = await reader.next(); piece !== undefined; piece = await reader.next()) {
+        take(piece.bytes);
+        piece.release();
+      }
+    } finally {
+      reader.close();
+    }
+  }
+
   #identified(url: string, head: Head): Head {
     // Two are enough to tell that it changed.
     if (url === this.main && this.#identities.size < 2) this.#identities.add(head.identity);

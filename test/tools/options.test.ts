@@ -63,6 +63,18 @@ const SPECIAL: Record<string, (value: unknown) => string[]> = {
   'qc.silence_min': (value) => (value === 2 ? [] : [`silencedetect=n=-60dB:d=${String(value)}`]),
   'qc.silence_noise': (value) => (value === -60 ? [] : [`silencedetect=n=${String(value)}dB:d=2`]),
   'qc.phase_min': (value) => (value === 2 ? [] : [`aphasemeter=video=0:phasing=1:duration=${String(value)}`]),
+  'qc.integrity': (value) =>
+    value === true
+      ? ['-map', '0:0', '-map', '0:1', '-c:v', 'rawvideo', '-fps_mode', 'passthrough'].concat([
+          '-f',
+          'streamhash',
+          '-hash',
+          'md5',
+          'pipe:1',
+        ])
+      : [],
+  'qc.sha256': () => [],
+  'qc.md5': () => [],
   'msv.parse_playlist_only': (value) => (value === true ? [] : ['--measure']),
   'msv.measure_all_segments': (value) => (value === true ? ['--measure-all'] : []),
   'msv.enable_playlist_text': (value) => (value === true ? ['--playlist-text'] : []),

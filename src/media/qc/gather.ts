@@ -269,6 +269,8 @@ export function qcGatherer({ checked, left }: Pick<Graph, 'checked' | 'left'>, t
         percent: shares.length === 0 ? null : Math.floor(100 * Math.min(...shares)),
       };
     },
+    /** MD5 of what was decoded, by number of the checked stream: none until the end. */
+    hashes: reader.hashes,
     /** `cut`: why the graph was stopped early. */
     told(cut?: string): QcReport {
       reader.end();

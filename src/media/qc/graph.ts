@@ -13,6 +13,8 @@ export interface QcStream {
   fields?: Fields;
   /** Of sound. */
   channels?: number;
+  /** Of sound: the encoder that keeps its samples as they are. */
+  pcm?: string | undefined;
 }
 
 export type Thresholds = QcReport['thresholds'];

@@ -42,6 +42,8 @@ const KEYS = {
 const TRUE_PEAK = /^lavfi\.r128\.true_peaks_ch\d{1,2}$/;
 const HEADER = /^frame:\d{1,12} +pts:\S{1,24} +pts_time:(\S{1,24})$/;
 const PAIR = /^([\w.:-]{1,100})=(.*)$/;
+/** What streamhash prints at the end: the number of the stream in its output. */
+const HASH = /^(\d{1,3}),[av],MD5=([0-9a-f]{32})$/;
 const INDEX = /^\d{1,6}$/;
 const NUMBER = /^-?\d{1,12}(?:\.\d{1,12})?(?:e[+-]?\d{1,2})?$/;
 
@@ -62,6 +64,7 @@ interface Begun {
 export function blockReader(onBlock: (block: Block) => void) {
   let [rest, skipping, unread] = ['', false, 0];
   let begun: Begun | undefined;
+  const hashes = new Map<number, string>();
 
   const close = (): void => {
     if (begun?.stream !== undefined) onBlock({ stream: begun.stream, time: begun.time, values: begun.values });
@@ -75,8 +78,10 @@ export function blockReader(onBlock: (block: Block) => void) {
       begun = { time: time !== undefined && Number.isFinite(time) ? time : null, values: new Map() };
       return;
     }
+    const [, output, hash] = HASH.exec(line) ?? [];
     const [, name, text] = PAIR.exec(line) ?? [];
-    if (name === undefined || text === undefined) unread += 1;
+    if (hash !== undefined) hashes.set(Number(output), hash);
+    else if (name === undefined || text === undefined) unread += 1;
     else if (begun) keep(begun, name, text);
   };
   /** The rest of a line that is too long is skipped as it comes. */
@@ -101,6 +106,7 @@ export function blockReader(onBlock: (block: Block) => void) {
       if (rest === '' && !skipping) close();
       begun = undefined;
     },
+    hashes,
     /** Lines that were too long or of no known form. */
     unread: (): number => unread,
   };

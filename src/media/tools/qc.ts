@@ -1,6 +1,7 @@
 /** Content checks: ffmpeg decodes the source through one filter graph, which is made of the streams of ffprobe. */
 import { MAX_TIMEOUT_MS } from '../../base/limits.ts';
 import { graphOf, type QcStream } from '../qc/graph.ts';
+import { hashArgs } from '../qc/stream_hashes.ts';
 import { PROTOCOLS } from './ffprobe.ts';
 import { OptionError } from './option.ts';
 import { QC_OPTIONS, thresholdsOf } from './qc_options.ts';
@@ -24,11 +25,12 @@ export const qc: InFile<InImage<Program<'qc'>>> = {
   name: 'qc',
   options: QC_OPTIONS,
   args(options, address, { streams = [] } = { wallMs: 0 }) {
-    const { filter, maps } = graphOf(streams, thresholdsOf(options));
+    const { filter, maps, checked } = graphOf(streams, thresholdsOf(options));
     if (maps.length === 0) throw new OptionError('qc', 'has no streams to decode: it runs after ffprobe');
     const reading = ['-protocol_whitelist', PROTOCOLS, '-threads', THREADS, '-noautorotate', '-i', address];
     const checking = ['-filter_complex', filter, ...maps.flatMap((label) => ['-map', label])];
-    return ['-hide_banner', '-loglevel', 'error', '-nostdin', ...reading, ...checking, '-f', 'null', '-'];
+    const hashing = options['integrity'] === 'true' ? hashArgs(checked) : [];
+    return ['-hide_banner', '-loglevel', 'error', '-nostdin', ...reading, ...checking, '-f', 'null', '-', ...hashing];
   },
   /** Of its lines the runner makes the report. */
   format: () => 'text',

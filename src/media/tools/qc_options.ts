@@ -1,7 +1,7 @@
-/** Options of the content checks: their thresholds. Defaults are those of ffmpeg's filters. */
+/** Options of the content checks. Defaults of thresholds are those of ffmpeg's filters. */
 import type { Thresholds } from '../qc/graph.ts';
 import { LONGEST_S, SHORTEST_S } from '../qc/limits.ts';
-import { readOptions, type OptionSpec } from './option.ts';
+import { readOptions, toggle, type OptionSpec } from './option.ts';
 
 const shortest = (name: keyof Thresholds, what: string): OptionSpec => ({
   name,
@@ -18,8 +18,16 @@ const level = (name: keyof Thresholds, description: string): OptionSpec => ({
   maximum: 0,
   description,
 });
+const hashOf = (name: 'sha256' | 'md5', digits: number): OptionSpec => ({
+  name,
+  type: 'string',
+  default: null,
+  pattern: `[0-9a-fA-F]{${digits}}`,
+  form: `must be ${digits} hexadecimal digits`,
+  description: `${name.toUpperCase()} that the file must have, in hexadecimal digits. The file is read once more for it.`,
+});
 
-export const QC_OPTIONS: readonly OptionSpec[] = [
+const THRESHOLDS: readonly OptionSpec[] = [
   shortest('black_min', 'black passage'),
   {
     name: 'black_pixel',
@@ -35,8 +43,21 @@ export const QC_OPTIONS: readonly OptionSpec[] = [
   shortest('phase_min', 'passage in which two channels are opposite'),
 ];
 
+export const QC_OPTIONS: readonly OptionSpec[] = [
+  ...THRESHOLDS,
+  toggle(
+    'integrity',
+    'Also find damage: decode errors with time and byte, checksums, hashes of the streams and of the file. The source ' +
+      'is decoded a second time, and read a third time.',
+  ),
+  hashOf('sha256', 64),
+  hashOf('md5', 32),
+];
+
 /** Throws an OptionError. */
 export function thresholdsOf(options: Record<string, string>): Thresholds {
-  const read = [...readOptions(QC_OPTIONS, options)].map(([{ name }, value]) => [name, Number(value)]);
+  const read = [...readOptions(QC_OPTIONS, options)].flatMap(([spec, value]) =>
+    THRESHOLDS.includes(spec) ? [[spec.name, Number(value)]] : [],
+  );
   return Object.fromEntries(read) as Record<keyof Thresholds, number>;
 }

@@ -126,9 +126,13 @@ async function contentIn(running: Running, ran: readonly RawToolResult[], begun:
   const tool = running.assignment.tools.find(({ name }) => name === qc.name);
   if (!tool) return [];
   const { qcOf } = await import('./qc.ts');
-  const { run } = runsAfter(running, begun, STREAMED_BYTES);
+  const { run, remaining } = runsAfter(running, begun, STREAMED_BYTES);
+  const readFile: QcRun['readFile'] = (take) => {
+    const timeout = AbortSignal.timeout(Math.max(0, Math.floor(remaining())));
+    return running.source.readWhole(tool.name, AbortSignal.any([timeout, running.signal]), take);
+  };
   const { assignment, follow } = running;
-  return [await qcOf({ tool, assignment, ran, run, follow })];
+  return [await qcOf({ tool, assignment, ran, run, readFile, follow })];
 }
 
 /** Several versions on one source, or one version of each tool on two. */

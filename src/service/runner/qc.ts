@@ -6,8 +6,10 @@ import { withoutResult } from '../../platform/bus/messages.ts';
 import { qcGatherer, type QcProgress } from '../../media/qc/gather.ts';
 import { graphOf, type QcStream } from '../../media/qc/graph.ts';
 import type { Fields } from '../../media/qc/schema.ts';
+import { pcmOf } from '../../media/qc/stream_hashes.ts';
 import { ffprobe } from '../../media/tools/ffprobe.ts';
 import { thresholdsOf } from '../../media/tools/qc_options.ts';
+import { integrityOf } from './qc_integrity.ts';
 import { printedStreams, readingOptions } from './report.ts';
 import type { RawToolResult } from './output.ts';
 
@@ -22,6 +24,8 @@ export interface QcRun {
   run(tool: AssignedTool, onOutput?: (bytes: Buffer) => void, streams?: readonly QcStream[]): Promise<RawToolResult>;
   /** Called when decoding begins. */
   follow?: ((progress: () => QcProgress) => void) | undefined;
+  /** Reads the file from its beginning. Why not to its end, if it did not; null: the source is no single file. */
+  readFile(take: (bytes: Buffer) => void): Promise<string | null | undefined>;
 }
 
 const secondsIn = (value: unknown): number | null => {
@@ -48,7 +52,7 @@ function pictureOf(stream: Readonly<Record<string, unknown>>): Pick<QcStream, 's
 }
 
 /** Undefined: it printed no streams. A cover is no film. */
-function streamsIn(result: RawToolResult | undefined): QcStream[] | undefined {
+export function streamsIn(result: RawToolResult | undefined): QcStream[] | undefined {
   const printed = printedStreams(result);
   if (!printed) return undefined;
   const whole = isObject(printed.format) ? secondsIn(printed.format['duration']) : null;
@@ -56,7 +60,7 @@ function streamsIn(result: RawToolResult | undefined): QcStream[] | undefined {
     const { index, codec_type: type, disposition, duration, channels } = stream;
     if ((type !== 'video' && type !== 'audio') || !Number.isSafeInteger(index) || Number(index) < 0) return [];
     if (isObject(disposition) && disposition['attached_pic'] === 1) return [];
-    const more = type === 'video' ? pictureOf(stream) : { channels: Number(channels) };
+    const more = type === 'video' ? pictureOf(stream) : { channels: Number(channels), pcm: pcmOf(stream) };
     return [{ index: Number(index), type, declared: secondsIn(duration) ?? whole, ...more }];
   });
 }
@@ -71,7 +75,7 @@ function tooLong(streams: readonly QcStream[], left: number | undefined): string
   );
 }
 
-export async function qcOf({ tool, assignment, ran, run, follow }: QcRun): Promise<RawToolResult> {
+export async function qcOf({ tool, assignment, ran, run, readFile, follow }: QcRun): Promise<RawToolResult> {
   const failed = (error: string, more: Partial<RawToolResult> = {}): RawToolResult => ({
     ...withoutResult(tool),
     failure: 'failed',
@@ -96,11 +100,22 @@ export async function qcOf({ tool, assignment, ran, run, follow }: QcRun): Promi
   if (!result.success && gathered.frames() === 0) return result;
   const cut = result.success ? undefined : (result.error ?? 'ffmpeg failed').slice(0, LONGEST_CUT);
   const { failure: _, error: __, code: ___, ...facts } = result;
+  const damage = await integrityOf({
+    options: tool.options,
+    reader,
+    printed: printedStreams(read)?.streams ?? [],
+    checked: graph.checked,
+    hashes: gathered.hashes,
+    timeoutMs: assignment.timeoutMs,
+    run,
+    readFile,
+  });
+  const report = { ...gathered.told(cut), ...damage };
   return {
     ...facts,
     success: true,
     format: 'json',
-    output: Buffer.from(JSON.stringify(gathered.told(cut))),
+    output: Buffer.from(JSON.stringify(report)),
     decodedSeconds: gathered.progress().seconds,
   };
 }

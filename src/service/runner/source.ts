@@ -3,6 +3,7 @@
  * other. While one is open, the other is not: no connection or credential of the first is left when the second is
  * opened.
  */
+import { once } from 'node:events';
 import type { Cause } from '../../base/causes.ts';
 import { SIDES, type AssignedTool, type Assignment, type Side } from '../../platform/bus/messages.ts';
 import type { FailureCode } from '../../platform/bus/result_body.ts';
@@ -111,6 +112,34 @@ export class JobSource {
 
   ioUsage(): number {
     return this.#jobs().reduce((sum, job) => sum + job.stats().ioUsage, 0);
+  }
+
+  /**
+   * Reads the whole file for a tool, until `signal`; bytes are gone after `take`. Why it was not read to its end, if it
+   * was not; null: the source is no single file.
+   */
+  async readWhole(
+    tool: ToolName,
+    signal: AbortSignal,
+    take: (bytes: Buffer) => void,
+  ): Promise<string | null | undefined> {
+    const job = this.#job;
+    if (job?.source.class !== 'file' || (await job.playlistKind()) !== undefined) return null;
+    const late = 'the time ran out';
+    const read = job.readWhole(tool, (bytes) => {
+      signal.throwIfAborted();
+      take(bytes);
+    });
+    return Promise.race([
+      once(signal, 'abort').then(() => late),
+      read.then(
+        () => undefined,
+        (error: unknown) => {
+          if (signal.aborted) return late;
+          return error instanceof SourceError ? this.redact(failureIn(error).message) : 'the source cannot be read';
+        },
+      ),
+    ]);
   }
 
   /** How long a tool has waited for the host of the current source. */

@@ -1,0 +1,91 @@
+/** Damage in a real agent, by the programs of the images: what was turned in a file is found, with its place. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { toneWav } from '../qc/media.ts';
+import { QcRig } from './qc_rig.ts';
+
+const archive = readFileSync(join(import.meta.dirname, '../policy/media/archive.mkv'));
+const turned = (at: number): Buffer => {
+  const copy = Buffer.from(archive);
+  copy[at]! ^= 0x10;
+  return copy;
+};
+const hex = (name: string, bytes: Buffer): string => createHash(name).update(bytes).digest('hex');
+
+describe('integrity in an agent', function () {
+  this.timeout(60_000);
+  const rig = new QcRig();
+  before(async function () {
+    await rig.start();
+    await rig.newAgent();
+    rig.serveMedia();
+    if (!(await rig.unpackPrograms())) this.skip();
+  });
+  after(() => rig.stop());
+
+  it('of a WAV has the hash of its samples and of the file, and no error', async () => {
+    const wav = toneWav(1, 0.1);
+    const { integrity, file, unread_lines: unread } = await rig.check(wav, { integrity: 'true' });
+    assert.deepEqual(file, { bytes: wav.length, sha256: hex('sha256', wav) });
+    const [{ packets, ...stream } = assert.fail(), ...others] = integrity!.streams;
+    assert.deepEqual(stream, {
+      stream: 0,
+      type: 'audio',
+      hash: hex('md5', wav.subarray(44)),
+      errors: { count: 0, list: [], more: 0 },
+    });
+    assert.ok(packets > 0);
+    assert.deepEqual([others, integrity!.checksums, integrity!.cut, unread], [[], [], undefined, 0]);
+  });
+
+  it('of a whole archive finds its checksums right', async () => {
+    const { integrity } = await rig.check(archive, { integrity: 'true' });
+    assert.deepEqual(
+      integrity!.streams.map(({ errors }) => errors.count),
+      integrity!.streams.map(() => 0),
+    );
+    const sums = integrity!.checksums;
+    assert.ok(sums.some(({ kind }) => kind === 'matroska-crc32'));
+    assert.deepEqual(
+      sums.map(({ wrong }) => wrong),
+      sums.map(() => 0),
+    );
+  });
+
+  it('of an archive with a bit that is turned has its place', async () => {
+    // In the slices of the picture.
+    const at = 8_000;
+    const { integrity } = await rig.check(turned(at), { integrity: 'true' });
+    const errors = integrity!.streams.flatMap(({ errors: { list } }) => list);
+    assert.equal(errors.length, 1, JSON.stringify(errors));
+    const [{ byte, what, at: time }] = errors as [{ byte: number; what: string; at: number }];
+    assert.ok(byte < at && at - byte < 100_000 && time >= 0, `${byte}, of ${at}`);
+    assert.match(what, /CRC/);
+  });
+
+  for (const [what, options, expected] of [
+    ['its own hash', { sha256: hex('sha256', archive).toUpperCase() }, true],
+    ['another hash', { sha256: '0'.repeat(64) }, false],
+    ['its own MD5', { md5: hex('md5', archive) }, true],
+    ['one of two that is wrong', { md5: hex('md5', archive), sha256: '0'.repeat(64) }, false],
+  ] as const)
+    it(`says whether a file has the hash that was given: ${what}`, async () => {
+      const { file, integrity } = await rig.check(archive, options);
+      assert.deepEqual([file!.as_given, file!.bytes, integrity], [expected, archive.length, undefined]);
+    });
+
+  it('of a file that changes meanwhile says so', async () => {
+    let reads = 0;
+    const { serve } = rig;
+    rig.serve = (request, response) => {
+      reads += 1;
+      response.setHeader('etag', `"${reads > 2 ? 'b' : 'a'}"`);
+      return serve(request, response);
+    };
+    const { file } = await rig.check(Buffer.concat([archive, Buffer.alloc(64 << 20)]), { sha256: '0'.repeat(64) });
+    rig.serve = serve;
+    assert.equal(file?.cut, 'the file changed while it was read', `${reads} reads`);
+  });
+});
