@@ -11,6 +11,7 @@ import type { Terminal } from '../../src/cli/terminal.ts';
 import { standingLine } from '../../src/cli/follow_request.ts';
 import { shownSource } from '../../src/cli/given_source.ts';
 import { CHECKS, CLEAN_CHECKS } from '../console/sample_answers.ts';
+import { DAMAGE } from '../qc/reports.ts';
 import { EXIT, Failure, masked, reasonText, type Reason } from '../../src/cli/exits.ts';
 
 const HOSTILE = '<&"\'>]]>\u0000\u001b[31m\ud800 100%\r\n::error::x,y:z';
@@ -155,6 +156,14 @@ describe('content checks', () => {
       'content stream 1, duration: 50.00 s decoded, 60.00 s declared',
       'the content checks ended at 50.00 s: qc did not finish within 60000 ms\ufffd',
       'stream 9 (audio) was not checked: only the first 8 audio streams are checked',
+    ]);
+  });
+
+  it('that looked for damage say what is broken, and which file it was', () => {
+    const [, , ...found] = lines({ ...CLEAN_CHECKS, not_checked: [], ...DAMAGE['sums'] });
+    assert.deepEqual(found, [
+      'content checksum: the CRC-32 of Matroska is wrong, 2 of 9 (byte 961)',
+      `the file: SHA-256 ${'2'.repeat(64)}, 9000 bytes, as given`,
     ]);
   });
 

@@ -1,5 +1,5 @@
 /** Parts of reports of content checks in which nothing was found. */
-import type { QcAudio, QcReport, QcVideo } from '../../src/media/qc/schema.ts';
+import type { QcAudio, QcFile, QcIntegrity, QcReport, QcVideo } from '../../src/media/qc/schema.ts';
 import { thresholdsOf } from '../../src/media/tools/qc_options.ts';
 
 export const NONE = { count: 0, list: [], more: 0 };
@@ -33,4 +33,35 @@ export const QUIET: QcReport = {
   thresholds: THRESHOLDS,
   unread_lines: 0,
   not_checked: [],
+};
+
+export const WHOLE: QcIntegrity = {
+  streams: [
+    { stream: 0, type: 'video', packets: 250, errors: NONE, hash: '0'.repeat(32) },
+    { stream: 1, type: 'audio', packets: 500, errors: NONE, hash: '1'.repeat(32) },
+  ],
+  checksums: [{ kind: 'flac-md5', stream: 1, checked: 1, wrong: 0, first_wrong_byte: null }],
+};
+export const FILE: QcFile = { bytes: 9_000, sha256: '2'.repeat(64), as_given: true };
+
+const BROKEN = [4.2, 5, 6, 7].map((at) => ({ at, byte: at * 1_000, what: 'slice CRC mismatch' }));
+/** What is found of a file that is damaged, by what it is called. */
+export const DAMAGE: Readonly<Record<string, Pick<QcReport, 'integrity' | 'file'>>> = {
+  errors: {
+    integrity: { ...WHOLE, streams: [{ ...WHOLE.streams[0]!, errors: { count: 9, list: BROKEN, more: 5 } }] },
+    file: FILE,
+  },
+  sums: {
+    integrity: {
+      ...WHOLE,
+      checksums: [{ kind: 'matroska-crc32', stream: null, checked: 9, wrong: 2, first_wrong_byte: 961 }],
+    },
+    file: FILE,
+  },
+  cut: { integrity: { ...WHOLE, until: 7, cut: 'out of time' }, file: { bytes: null, sha256: null, cut: 'no time' } },
+  other: { integrity: WHOLE, file: { ...FILE, as_given: false } },
+};
+export const UNREAD: QcIntegrity = {
+  ...WHOLE,
+  streams: [{ ...WHOLE.streams[0]!, not_checked: 'ffprobe 9.0 decoded nothing of its av1' }],
 };

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { QcReport } from '../../src/media/qc/schema.ts';
 import { LONGEST, optionsFor, verdictOf, type Longest } from '../../src/media/qc/verdict.ts';
 import { CHECKS, CLEAN_CHECKS } from '../console/sample_answers.ts';
+import { DAMAGE, FILE, UNREAD, WHOLE } from './reports.ts';
 
 const clean: QcReport = { ...CLEAN_CHECKS, not_checked: [] };
 const [video] = clean.video;
@@ -54,6 +55,40 @@ describe('the verdict of content checks', () => {
       { ...clean, until: 12, cut: 'out of time' },
       'block',
       ['the checks ended at 12.00 s: out of time'],
+    ],
+    ['a file that is whole', { ...clean, integrity: WHOLE, file: FILE }, 'pass', []],
+    [
+      'decode errors, with the first of them',
+      { ...clean, ...DAMAGE['errors'] },
+      'block',
+      [
+        'stream 0, decode errors: 9: 4.20 s (byte 4200) slice CRC mismatch; 5.00 s (byte 5000) slice CRC mismatch; ' +
+          '6.00 s (byte 6000) slice CRC mismatch …',
+      ],
+    ],
+    [
+      'checksums of the container',
+      { ...clean, ...DAMAGE['sums'] },
+      'block',
+      ['checksum: the CRC-32 of Matroska is wrong, 2 of 9 (byte 961)'],
+    ],
+    [
+      'a search that ended early',
+      { ...clean, ...DAMAGE['cut'] },
+      'block',
+      ['integrity: the search ended at 7.00 s: out of time', 'file: not read to the end: no time'],
+    ],
+    [
+      'another hash than was given',
+      { ...clean, ...DAMAGE['other'] },
+      'block',
+      ['file: its hash is not the one that was given'],
+    ],
+    [
+      'a stream without a decoder',
+      { ...clean, integrity: UNREAD },
+      'warn',
+      ['stream 0, decode errors: not known: ffprobe 9.0 decoded nothing of its av1'],
     ],
     ['no report', null, 'block', ['the source could not be decoded']],
   ] as [string, QcReport | null, string, string[], Longest?][])

@@ -1,5 +1,5 @@
 /** Content checks for people: a line for each stream, then what was found, with times. */
-import { LEVELS, passagesIn, remarksIn, remarkWords, secondsWords } from '../../media/qc/words.ts';
+import { fileWords, LEVELS, passagesIn, remarksIn, remarkWords, secondsWords } from '../../media/qc/words.ts';
 import type { QcReport } from '../../api_types.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { paint, several, tableText } from './text_table.ts';
@@ -29,7 +29,9 @@ const passageLines = (report: QcReport): string[] =>
 export function qcText(terminal: Terminal, report: QcReport): string {
   const parts = [tableText(terminal, HEAD, rowsOf(report))];
   for (const line of [...passageLines(report), ...remarksIn(report).map(remarkWords)])
-    parts.push(`${paint(terminal, 'yellow', 'content')} ${line}\n`);
+    parts.push(`${paint(terminal, 'yellow', 'content')} ${oneLine(line)}\n`);
+  const file = fileWords(report.file);
+  if (file !== undefined) parts.push(`the file: ${file}\n`);
   if (report.cut !== undefined)
     parts.push(`the content checks ended at ${secondsWords(report.until ?? null)}: ${oneLine(report.cut)}\n`);
   for (const { stream, type, why } of report.not_checked)

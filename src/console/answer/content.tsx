@@ -1,9 +1,9 @@
 /** What the pictures and the sound are like: findings with their times, and how loud each stream is. */
 import type { QcReport } from '../../api_types.ts';
-import { LEVELS, passagesIn, remarksIn, secondsWords } from '../../media/qc/words.ts';
+import { fileWords, LEVELS, passagesIn, remarksIn, secondsWords } from '../../media/qc/words.ts';
 import { several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
-import { countColumn, Table, type Column } from '../parts/table.tsx';
+import { countColumn, strangerColumn, Table, type Column } from '../parts/table.tsx';
 import { Stranger } from '../parts/values.tsx';
 
 type Audio = QcReport['audio'][number];
@@ -11,7 +11,7 @@ type Event = QcReport['video'][number]['black']['list'][number];
 
 interface Finding {
   noun: string;
-  stream: number;
+  stream: number | undefined;
   /** None: it has no time. */
   event?: Event;
   more?: string;
@@ -36,7 +36,7 @@ const FINDINGS: readonly Column<Finding>[] = [
   timeColumn('From', ({ from }) => from),
   timeColumn('To', ({ to }) => to),
   timeColumn('Lasts', ({ from, to }) => to - from),
-  { title: 'More', text: ({ event, more = '' }) => (event?.to_end ? 'to the end' : more) },
+  strangerColumn('More', ({ event, more }) => (event?.to_end ? 'to the end' : more), { none: '', most: 800 }),
 ];
 
 const SOUND: readonly Column<Audio>[] = [
@@ -46,6 +46,7 @@ const SOUND: readonly Column<Audio>[] = [
 
 export function Content({ report }: { report: QcReport }) {
   const { video, audio, cut, until = null, not_checked: left } = report;
+  const file = fileWords(report.file);
   return (
     <>
       <p class="lead">
@@ -56,7 +57,7 @@ export function Content({ report }: { report: QcReport }) {
             <Stranger text={cut} most={120} />)
           </>
         )}
-        .
+        .{file !== undefined && ` The file: ${file}.`}
       </p>
       <Table
         caption="Findings"

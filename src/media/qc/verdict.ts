@@ -54,10 +54,8 @@ function findingsOf(report: QcReport, longest: Longest): Found[] {
   return [
     ...(cut === undefined ? [] : [blocking(`the checks ended at ${secondsWords(until ?? null)}: ${cut}`)]),
     ...passagesFound(report, longest),
-    ...[
-      ...remarksIn(report).map(remarkWords),
-      ...left.map(({ stream, why }) => `stream ${stream} was not checked: ${why}`),
-    ].map(warning),
+    ...remarksIn(report).map((remark) => (remark.blocks ? blocking : warning)(remarkWords(remark))),
+    ...left.map(({ stream, why }) => warning(`stream ${stream} was not checked: ${why}`)),
   ];
 }
 

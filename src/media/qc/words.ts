@@ -1,5 +1,5 @@
 /** What content checks found, in a few words each: for the console, the command line and the page of a report. */
-import type { QcAudio, QcEvents, QcReport } from './schema.ts';
+import type { QcAudio, QcChecksum, QcEvents, QcFile, QcIntegrity, QcReport } from './schema.ts';
 
 /** What a passage of each check is called. */
 export const NOUNS = {
@@ -36,14 +36,63 @@ export const passagesIn = ({ video, audio }: QcReport): Passages[] =>
     ]),
   ].filter(({ count }) => count > 0);
 
-/** What has no time. */
+/** What has no time, or is told as one. */
 interface Remark {
   noun: string;
-  stream: number;
+  /** None: it is of the file. */
+  stream?: number;
   text: string;
+  /** The file must not go on. */
+  blocks?: true;
 }
 
-export const remarksIn = ({ video, audio }: QcReport): Remark[] => [
+// Damage: all of it blocks, but for a stream of which nothing is known.
+
+const MOST_TOLD = 3;
+const SUMS: Readonly<Record<QcChecksum['kind'], string>> = {
+  'flac-md5': 'the MD5 of FLAC',
+  'matroska-crc32': 'the CRC-32 of Matroska',
+  'ogg-crc32': 'the CRC-32 of Ogg',
+};
+
+const byteWords = (byte: number | null): string => (byte === null ? '' : ` (byte ${byte})`);
+
+const blocking = (noun: string, text: string, stream?: number): Remark => ({
+  noun,
+  text,
+  ...(stream === undefined ? {} : { stream }),
+  blocks: true,
+});
+
+type Stream = QcIntegrity['streams'][number];
+
+function errorsIn({ stream, errors, not_checked: why }: Stream): Remark[] {
+  if (why !== undefined) return [{ noun: 'decode errors', stream, text: `not known: ${why}` }];
+  if (errors.count === 0) return [];
+  const told = errors.list
+    .slice(0, MOST_TOLD)
+    .map(({ at, byte, what }) => `${secondsWords(at)}${byteWords(byte)} ${what}`);
+  const more = errors.count > told.length ? ' …' : '';
+  return [blocking('decode errors', `${errors.count}: ${told.join('; ')}${more}`, stream)];
+}
+
+const wrongIn = ({ kind, stream, checked, wrong, first_wrong_byte: byte }: QcChecksum): Remark[] =>
+  wrong === 0
+    ? []
+    : [blocking('checksum', `${SUMS[kind]} is wrong, ${wrong} of ${checked}${byteWords(byte)}`, stream ?? undefined)];
+
+const damageIn = (integrity: QcIntegrity | undefined, file: QcFile | undefined): Remark[] => [
+  ...(integrity?.cut === undefined
+    ? []
+    : [blocking('integrity', `the search ended at ${secondsWords(integrity.until ?? null)}: ${integrity.cut}`)]),
+  ...(integrity?.streams ?? []).flatMap(errorsIn),
+  ...(integrity?.checksums ?? []).flatMap(wrongIn),
+  ...(file?.cut === undefined ? [] : [blocking('file', `not read to the end: ${file.cut}`)]),
+  ...(file?.as_given === false ? [blocking('file', 'its hash is not the one that was given')] : []),
+];
+
+export const remarksIn = ({ video, audio, integrity, file }: QcReport): Remark[] => [
+  ...damageIn(integrity, file),
   ...audio
     .filter(({ clipping }) => clipping)
     .map(({ stream, sample_peak: peak }) => ({
@@ -67,7 +116,8 @@ export const remarksIn = ({ video, audio }: QcReport): Remark[] => [
     })),
 ];
 
-export const remarkWords = ({ noun, stream, text }: Remark): string => `stream ${stream}, ${noun}: ${text}`;
+export const remarkWords = ({ noun, stream, text }: Remark): string =>
+  `${stream === undefined ? '' : `stream ${stream}, `}${noun}: ${text}`;
 
 export const findingsIn = (report: QcReport): number =>
   passagesIn(report).reduce((sum, { count }) => sum + count, remarksIn(report).length);
@@ -85,3 +135,9 @@ export const LEVELS: readonly { title: string; text(audio: QcAudio): string }[] 
   { title: 'True peak', text: ({ loudness }) => levelWords(loudness.true_peak, 'dBTP') },
   { title: 'Sample peak', text: ({ sample_peak: peak }) => levelWords(peak, 'dBFS') },
 ];
+
+/** Undefined: it was not read. */
+export const fileWords = (file: QcFile | undefined): string | undefined =>
+  typeof file?.sha256 === 'string'
+    ? `SHA-256 ${file.sha256}, ${file.bytes} bytes${file.as_given === true ? ', as given' : ''}`
+    : undefined;

@@ -2,6 +2,7 @@
 import type { PageInput } from '../../../src/service/api/report_page/report_page.ts';
 import { CHECKS, FILM_TIMELINE, REPORT, VERDICT } from '../../console/sample_answers.ts';
 import { LADDER } from '../../console/sample_ladder.ts';
+import { DAMAGE, WHOLE } from '../../qc/reports.ts';
 
 export const HOSTILE = '"><img src=x onerror=alert(1)>\u202egnp\u0000</title></style><script>alert(2)</script>\'`${1}';
 
@@ -76,7 +77,13 @@ export const PAGES = {
         warnings: [{ code: HOSTILE, message: HOSTILE, path: HOSTILE }],
         diff: MANY,
       }),
-      qc: JSON.stringify({ ...CHECKS, cut: HOSTILE, not_checked: [{ stream: 9, type: 'audio', why: HOSTILE }] }),
+      qc: JSON.stringify({
+        ...CHECKS,
+        integrity: { ...WHOLE, cut: HOSTILE },
+        file: { bytes: 1, sha256: HOSTILE },
+        cut: HOSTILE,
+        not_checked: [{ stream: 9, type: 'audio', why: HOSTILE }],
+      }),
       hls: JSON.stringify(LADDER).replaceAll('720p', JSON.stringify(HOSTILE).slice(1, -1)),
     },
     policy: {
@@ -116,6 +123,7 @@ export const PAGES = {
     },
   }),
   content: page({ outputs: { qc: JSON.stringify(CHECKS) } }),
+  damage: page({ outputs: { qc: JSON.stringify({ ...CHECKS, ...DAMAGE['errors'] }) } }),
   unreadable: page({
     outputs: {
       report: '{"container":7',

@@ -81,6 +81,7 @@ describe('report page', () => {
     comparison: ['a.mp4 and b.mp4', '⚠ 1 changed field'],
     provenance: ['⚠ the C2PA manifest holds, but its signer is not on a list of trust'],
     content: ['⚠ 5 content findings', '⚠ the content checks were cut short'],
+    damage: ['⚠ 6 content findings', '⚠ the content checks were cut short'],
     unreadable: [
       '⚠ The report of the file cannot be shown',
       '⚠ The HLS report cannot be shown',
@@ -124,6 +125,12 @@ describe('report page', () => {
       '1 -23.0 LUFS -18.2 LUFS 5.0 LU 0.3 dBTP 0.0 dBFS',
       'Stream 9 was not checked',
     ])
+      assert.ok(text.includes(part), `${part} in ${text}`);
+  });
+
+  it('content: damage with its first places, and the hash of the file', () => {
+    const text = textOf(reportPage(PAGES.damage));
+    for (const part of ['stream 0, decode errors: 9: 4.20 s (byte 4200) slice CRC mismatch;', 'SHA-256 2222'])
       assert.ok(text.includes(part), `${part} in ${text}`);
   });
 

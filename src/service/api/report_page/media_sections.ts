@@ -4,7 +4,7 @@ import { placeOf, policyName } from '../../../media/ci_formats/policy_rules.ts';
 import type { Comparison } from '../../../media/compare/schema.ts';
 import type { PolicyResult, RuleResult } from '../../../media/policy/schema.ts';
 import type { QcReport } from '../../../media/qc/schema.ts';
-import { LEVELS, passagesIn, remarksIn, remarkWords, secondsWords } from '../../../media/qc/words.ts';
+import { fileWords, LEVELS, passagesIn, remarksIn, remarkWords, secondsWords } from '../../../media/qc/words.ts';
 import type { Difference, ProbeReport } from '../../../media/report/schema.ts';
 import { codecWords, streamWords } from '../../../media/report/words.ts';
 import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
@@ -18,6 +18,9 @@ export const TONES: Readonly<Record<RuleResult['outcome'], Tone>> = {
   pass: 'good',
   'not-applicable': 'none',
 };
+
+/** Some decode errors are told with what the decoder said. */
+const LONGEST_REMARK = 800;
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
@@ -138,10 +141,12 @@ export function provenance({ active_manifest: active, manifests, validation_resu
 export function contentChecks(report: QcReport): Content {
   const { video, audio, cut, until = null, not_checked: left } = report;
   const rows = passagesIn(report).flatMap(({ noun, stream, list }) => list.map((row) => ({ ...row, noun, stream })));
+  const file = fileWords(report.file);
   const unlisted = passagesIn(report).reduce((sum, { more }) => sum + more, 0);
   return section(
     'Content checks',
     html`<p>${several(video.length + audio.length, 'stream')} decoded.</p>`,
+    file !== undefined && html`<p>The file: ${stranger(file, LONGEST_REMARK)}.</p>`,
     cut !== undefined && html`<p>Cut short at ${secondsWords(until)}: ${stranger(cut)}</p>`,
     table('Findings', rows, [
       { title: 'Finding', cell: ({ noun }) => noun },
@@ -150,7 +155,9 @@ export function contentChecks(report: QcReport): Content {
       { title: 'To', cell: ({ to, to_end: last }) => [secondsWords(to), last && quiet(' (the end)')], right: true },
     ]),
     unlisted > 0 && html`<p>Not in the result: ${several(unlisted, 'further finding')}.</p>`,
-    remarksIn(report).map((remark) => html`<p>${told('warn', remarkWords(remark))}</p>`),
+    remarksIn(report).map(
+      (remark) => html`<p>${told(remark.blocks ? 'bad' : 'warn', stranger(remarkWords(remark), LONGEST_REMARK))}</p>`,
+    ),
     table('Sound', audio, [
       { title: 'Stream', cell: ({ stream }) => stream, right: true },
       ...LEVELS.map(({ title, text }) => ({ title, cell: text, right: true as const })),
