@@ -3,7 +3,7 @@ import type { Command, Option } from '../command.ts';
 import { DOCTOR } from '../kubectl/kubectl_commands.ts';
 import { KINDS, LOG_STATES, POLICY_STATES, SECTIONS, type BatchCounts } from '../../api_types.ts';
 import { REPORT } from '../output/for_ci.ts';
-import { CACHE, LONGEST_PASSAGES, oneOf, PARALLEL, SET, TIMES, VERSIONS } from './request_options.ts';
+import { CACHE, CHECKED_BY, oneOf, PARALLEL, SET, TIMES, VERSIONS } from './request_options.ts';
 
 const ADDRESSES = 'address of a file, playlist or stream: https, s3, ftp, rtmp, rtsp, srt …';
 const URL_ = { name: 'URL', help: ADDRESSES } as const;
@@ -196,23 +196,20 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'qc',
-    summary: 'Check the content of files: black, freezes, silence, loudness, clipping',
+    summary: 'Check the content of files: black, freezes, silence, loudness, clipping, damage',
     description: ['The exit code is 1 for block: a passage is too long, or not all was decoded. Other findings warn.'],
     positionals: [{ ...SOURCE, many: true }],
-    options: [
-      ...LONGEST_PASSAGES,
-      { name: 'fail-on', value: 'LEVEL', values: ['block', 'warn'], help: 'warn: warnings fail, too; default: block' },
-      CACHE,
-      SET,
-      ...TIMES,
-      PARALLEL,
-    ],
+    options: [...CHECKED_BY, CACHE, SET, ...TIMES, PARALLEL],
     formats: ['table', 'json', 'yaml'],
     examples: [
       { does: 'how loud it is, and where it is black, frozen or silent', line: 'probeyard qc film.mp4' },
       {
         does: 'may it go on air? No black, and half a second of silence at most',
         line: 'probeyard qc film.mp4 --longest-black 0s --longest-silence 500ms',
+      },
+      {
+        does: 'is a file of a bag as it was, and undamaged?',
+        line: 'probeyard qc data/film.mkv --integrity --manifest manifest-sha256.txt',
       },
     ],
     run: async () => (await import('./qc_command.ts')).default,

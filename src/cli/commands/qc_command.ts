@@ -3,12 +3,13 @@ import type { Answered } from '../api/exchange_http.ts';
 import type { Envelope, QcReport } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
 import { EXIT, Failure, reasonText, type ExitCode } from '../exits.ts';
-import { givenSources, memberOf } from '../given_source.ts';
+import { givenSources, memberOf, type GivenSource } from '../given_source.ts';
 import { qcText } from '../output/qc_text.ts';
 import { paint, type Colour } from '../output/text_table.ts';
 import { writeValue } from '../output/write_answer.ts';
 import { oneLine } from '../terminal.ts';
 import { unjudged } from './check_command.ts';
+import { readManifest } from './manifest.ts';
 import { askFor } from './probe_command.ts';
 import { cached, longestPassages, times, withFields } from './request_options.ts';
 import { inOrder, worst, type Outcome } from './several.ts';
@@ -62,11 +63,16 @@ const run: Run = async (invocation) => {
   const { positionals, format, terminal } = invocation;
   const longest = longestPassages(invocation);
   const sources = await givenSources(positionals);
-  const fields = withFields({ ...times(invocation), ...cached(invocation), qc: optionsFor(longest) }, invocation);
+  const manifest = await readManifest(invocation, sources);
+  const integrity = invocation.has('integrity') ? { integrity: true } : {};
+  const fieldsOf = (source: GivenSource): Record<string, unknown> => {
+    const qc = { ...optionsFor(longest), ...integrity, ...manifest.get(source) };
+    return withFields({ ...times(invocation), ...cached(invocation), qc }, invocation);
+  };
   const api = await invocation.api();
   const outcomes = await inOrder(invocation, sources, 'checked', async (source) => {
     const asked = { source, enveloped: sources.length === 1, path: 'qc' } as const;
-    return checkedIn(await askFor(invocation, api, fields, asked), longest);
+    return checkedIn(await askFor(invocation, api, fieldsOf(source), asked), longest);
   });
   if (format === 'table') await terminal.data(outcomes.map((one) => text(invocation, one)).join('\n'));
   else await writeValue(invocation, outcomes.map(valueOf));

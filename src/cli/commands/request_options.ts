@@ -31,11 +31,17 @@ export const PARALLEL: Option = {
   help: 'requests at once where there are several sources; default: 4',
 };
 
-export const LONGEST_PASSAGES: readonly Option[] = CHECKS.map((check) => ({
-  name: `longest-${check}`,
-  value: 'TIME',
-  help: `block a longer ${NOUNS[check]}; default: ${LONGEST[check]}s`,
-}));
+/** What decides between pass, warn and block. */
+export const CHECKED_BY: readonly Option[] = [
+  ...CHECKS.map((check) => ({
+    name: `longest-${check}`,
+    value: 'TIME',
+    help: `block a longer ${NOUNS[check]}; default: ${LONGEST[check]}s`,
+  })),
+  { name: 'integrity', help: 'block decode errors and wrong checksums, too: reads the file three times' },
+  { name: 'manifest', value: 'FILE', help: 'block a file without its hash in this list of sha256sum, md5sum or BagIt' },
+  { name: 'fail-on', value: 'LEVEL', values: ['block', 'warn'], help: 'warn: warnings fail, too; default: block' },
+];
 
 /** In seconds. */
 export function longestPassages({ text }: Given): Longest {
