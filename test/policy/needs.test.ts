@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { asksForPictures, checksOf } from '../../src/media/policy/needs.ts';
+import { asksForIntegrity, asksForPictures, checksOf } from '../../src/media/policy/needs.ts';
 import type { Condition } from '../../src/media/policy/schema.ts';
 
 const policyOf = (condition: Condition) => ({ rules: [{ name: 'r', ...condition }] });
@@ -16,6 +16,15 @@ describe('policy: needs', () => {
   ] as const satisfies readonly (readonly [object, boolean])[])
     it(`${JSON.stringify(condition)} ${expected ? 'reads pictures' : 'reads no pictures'}`, () =>
       assert.equal(asksForPictures(policyOf(condition as unknown as Condition)), expected));
+
+  for (const [path, expected] of [
+    ['integrity.streams[*].errors.count', true],
+    ['file.as_given', true],
+    ['video[*].black.count', false],
+    ['cut', false],
+  ] as const)
+    it(`qc ${path} ${expected ? 'looks' : 'does not look'} for damage`, () =>
+      assert.equal(asksForIntegrity(policyOf({ any: [{ tool: 'qc', path, absent: true }] })), expected));
 
   it('names the checks that conditions inside others ask for', () => {
     const inner: Condition[] = [{ findings: { 'must-fix': 0 } }, { count: 'video', is: 1 }];

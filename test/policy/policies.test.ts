@@ -6,6 +6,7 @@ import { readPolicyText } from '../../src/media/policy/read.ts';
 import type { Policy, Verdict } from '../../src/media/policy/schema.ts';
 import type { Facts } from '../../src/media/policy/types.ts';
 import { Host } from '../hls/serve.ts';
+import { DAMAGE, FILE, QUIET, UNREAD, WHOLE } from '../qc/reports.ts';
 import { outputFacts } from './facts.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -74,6 +75,35 @@ describe('the policies of the chart', () => {
         if (expected.length === 0) assert.equal(verdict.outcome, 'pass');
       });
   }
+});
+
+describe('archive-integrity', () => {
+  const judged = (name: string, found: object): Verdict => {
+    const { tools, ...facts } = outputFacts(name);
+    const output = JSON.stringify({ ...QUIET, ...found });
+    const checks = { name: 'qc', version: '7.1', success: true, output } as const;
+    return evaluate(policyOf('archive-integrity'), { ...facts, tools: [...tools, checks] });
+  };
+
+  for (const [what, found, expected, name = 'archive.mkv'] of [
+    ['passes a file that is whole', { integrity: WHOLE, file: FILE }, []],
+    ['passes one without a hash from before', { integrity: WHOLE, file: { ...FILE, as_given: undefined } }, []],
+    ['finds decode errors', DAMAGE['errors']!, ['no-decode-errors']],
+    ['finds wrong checksums', DAMAGE['sums']!, ['checksums']],
+    ['finds what was not searched', DAMAGE['cut']!, ['searched-to-the-end', 'read-whole']],
+    ['finds another hash', DAMAGE['other']!, ['as-in-the-manifest']],
+    ['finds a stream without a decoder', { integrity: UNREAD, file: FILE }, ['all-streams-decoded']],
+    ['warns of no checksum', { integrity: { ...WHOLE, checksums: [] }, file: FILE }, ['has-checksums']],
+    ['finds checks that ended early', { integrity: WHOLE, file: FILE, cut: 'late' }, ['decodes-to-the-end']],
+    ['finds what the report warns of', { integrity: WHOLE, file: FILE }, ['intact'], 'cut.mkv'],
+  ] as [string, object, string[], string?][])
+    it(what, () => {
+      const verdict = judged(name, found);
+      assert.deepEqual(wrong(verdict), expected);
+      if (expected.length === 0) assert.equal(verdict.outcome, 'pass', JSON.stringify(verdict.rules));
+    });
+
+  it('fails where nothing was looked for', () => assert.equal(judged('archive.mkv', {}).outcome, 'fail'));
 });
 
 const MEDIA =

@@ -28,3 +28,7 @@ export const checksOf = (policy: Policy): Check[] =>
 /** Whether it asks for what pictures alone say. */
 export const asksForPictures = (policy: Policy): boolean =>
   [...conditionsOf(policy)].some(([{ field }]) => field !== undefined && isInPictures(field));
+
+/** Whether it asks content checks for damage, which they look for only where they are told to. */
+export const asksForIntegrity = (policy: Policy): boolean =>
+  [...conditionsOf(policy)].some(([{ tool, path }]) => tool === 'qc' && /^(?:integrity|file)\b/.test(path ?? ''));

@@ -40,7 +40,7 @@ const ROOTS: Readonly<Record<RawTool, readonly string[]>> = {
   c2pa: 'success error summary active_manifest manifests remote_manifest validation_state validation_results'.split(
     ' ',
   ),
-  qc: 'video audio until cut thresholds unread_lines not_checked'.split(' '),
+  qc: 'video audio until cut thresholds unread_lines not_checked integrity file'.split(' '),
 };
 
 const NAME = /^(?:"([^"]{1,200})"|([^.[\]"=]{1,200}))/;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { QcReport } from '../../../src/media/qc/schema.ts';
 import { CHECKS } from '../../console/sample_answers.ts';
+import { DAMAGE } from '../../qc/reports.ts';
 import { addTool } from '../add_tool.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 
@@ -112,6 +113,7 @@ describe('content checks', function () {
         [{ only: 'ffprobe' }, /^only: is unknown/],
         [{ qc: { enabled: false } }, /^qc\.enabled: is unknown/],
         [{ qc: { black_pixel: 2 } }, /^qc\.black_pixel: must be at most 1/],
+        [{ qc: { sha256: 'abc' } }, /^qc\.sha256: must be 64 hexadecimal digits/],
         [{ url: 'nonsense' }, /^url must begin/],
       ] as const)
         it(`are refused: ${JSON.stringify(fields)}`, async () => {
@@ -119,6 +121,13 @@ describe('content checks', function () {
           assert.equal(response.status, 400);
           assert.match(((await response.json()) as { error: string }).error, message);
         });
+    });
+
+    it('look for damage where a policy has a rule about it', async () => {
+      const rules = [{ name: 'sums', tool: 'qc', path: 'integrity.checksums[*].wrong', 'at-most': 0 }];
+      const { job } = await ended({ policy: { rules } });
+      const checks = job.spec.tools?.find(({ name }) => name === 'qc');
+      assert.deepEqual(checks?.options, { integrity: 'true' });
     });
 
     it('have a section beside those of the other tools', async () => {
@@ -221,12 +230,15 @@ describe('content checks', function () {
       'silence_min',
       'silence_noise',
       'phase_min',
+      'integrity',
+      'sha256',
+      'md5',
     ]);
     const { description: _, ...noise } = properties.silence_noise;
     assert.deepEqual(noise, { type: 'number', minimum: -120, maximum: 0, default: -60 });
     assert.match(properties.enabled.description, /The whole source is read/);
     const { QcResult, QcReport: report, Envelope: envelope } = components.schemas;
     assert.ok(envelope.properties.qc && QcResult.properties.response);
-    assert.deepEqual(Object.keys(report.properties), Object.keys({ ...CHECKS }));
+    assert.deepEqual(Object.keys(report.properties), Object.keys({ ...CHECKS, ...DAMAGE['errors'] }));
   });
 });

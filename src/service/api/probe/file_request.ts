@@ -4,7 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { MAX_TIMEOUT_MS, MOST_CACHE_AGE_S, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
-import { checksOf } from '../../../media/policy/needs.ts';
+import { asksForIntegrity, checksOf } from '../../../media/policy/needs.ts';
 import type { Policy } from '../../../media/policy/schema.ts';
 import { ffprobe } from '../../../media/tools/ffprobe.ts';
 import { qc } from '../../../media/tools/qc.ts';
@@ -179,7 +179,10 @@ export function selectTools(request: ProbeFile, catalog: Catalog, policy: Policy
   const wantedBy = [...wanting, ...(needsStreams ? [ffprobe.name] : [])];
   const tools = runOf(request, wantedBy).map((program) => {
     const { name, file } = program;
-    const wanted = request[sectionOf(program)];
+    const wanted =
+      name === qc.name && policy && asksForIntegrity(policy)
+        ? { ...request.qc, integrity: true }
+        : request[sectionOf(program)];
     if (!file.tunable && catalog.versions(name).length === 0) throw invalid(name, 'is not available in this cluster');
     const resolved = catalog.resolve(name, file.tunable ? (wanted.version ?? pinned[name] ?? 'latest') : 'latest');
     const timeoutMs = file.tunable ? Math.min(wanted.timeout, request.timeout) : request.timeout;
