@@ -12,15 +12,18 @@ import { graphOf, type QcStream } from '../../src/media/qc/graph.ts';
 import type { QcReport } from '../../src/media/qc/schema.ts';
 import { qc } from '../../src/media/tools/qc.ts';
 import { thresholdsOf } from '../../src/media/tools/qc_options.ts';
+import type { AssignedTool } from '../../src/platform/bus/messages.ts';
 import { serveFile } from '../../test/node/origin.ts';
 
-/** The command of the image, unpacked into a folder. */
-export async function programIn(folder: string): Promise<readonly string[]> {
-  const found = (await cachedTools()).find(({ entry }) => entry.tool === qc.name);
-  if (!found?.image) throw new Error('the image of the content checks is not built: make images');
+/** A tool of an image, unpacked into a folder: of several versions the newest. */
+export async function toolIn(name: 'qc' | 'ffprobe', folder: string): Promise<AssignedTool> {
+  const found = (await cachedTools()).find(({ entry, image }) => entry.tool === name && image);
+  if (!found?.image) throw new Error(`the image of ${name} is not built: make images`);
+  const { entry, image } = found;
   mkdirSync(folder, { recursive: true });
-  await unpack(found.image.archive, folder);
-  return found.entry.command.map((part) => part.replaceAll('{root}', folder));
+  await unpack(image.archive, folder);
+  const command = entry.command.map((part) => part.replaceAll('{root}', folder));
+  return { name, version: entry.version, timeoutMs: 60_000, options: {}, command };
 }
 
 interface Printed {

@@ -4,12 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writePart } from '../../docs/tables/part.ts';
 import { fetchMediaPrograms, withMediaPrograms } from '../../test/media_programs.ts';
+import { damage, DAMAGE_HEAD } from './damage.ts';
 import { findings } from './findings.ts';
 import { levels } from './levels.ts';
-import { programIn } from './program.ts';
+import { toolIn } from './program.ts';
 
 const SOUNDS = Number(process.env['SOUNDS'] ?? 200);
 const FILMS = Number(process.env['FILMS'] ?? 500);
+/** In each file. */
+const PLACES = Number(process.env['PLACES'] ?? 200);
 
 const page = join(import.meta.dirname, '../../docs/reports/qc.md');
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
@@ -20,7 +23,11 @@ await fetchMediaPrograms();
 process.env['PATH'] = withMediaPrograms(process.env['PATH']);
 const folder = mkdtempSync(join(tmpdir(), 'probeyard-qc-'));
 try {
-  const program = await programIn(join(folder, 'image'));
+  const qc = await toolIn('qc', join(folder, 'image'));
+  const program = qc.command;
+  const damaged = await damage({ qc, ffprobe: await toolIn('ffprobe', join(folder, 'ffprobe')) }, folder, PLACES);
+  const damageTable = `${table(DAMAGE_HEAD, damaged.rows)}\n\n${damaged.beside}`;
+  console.log(damageTable);
   const apart = await levels(program, folder, SOUNDS);
   const levelTable = table(['level, beside', 'files', 'median apart', '99 of 100', 'most'], apart);
   console.log(levelTable);
@@ -31,6 +38,7 @@ try {
   );
   console.log(findingTable);
   const day = new Date().toISOString().slice(0, 10);
+  writePart(page, 'damage', `${day}, ${PLACES} places in each file.\n\n${damageTable}`);
   writePart(page, 'levels', `${day}, ${SOUNDS} sounds.\n\n${levelTable}`);
   writePart(page, 'findings', `${day}, ${FILMS} films.\n\n${findingTable}`);
 } finally {
