@@ -114,18 +114,22 @@ const checkMedia = tool({
     longest_freeze: longest('freeze'),
     longest_silence: longest('silence'),
     longest_phase: longest('phase'),
+    integrity: Type.Boolean({
+      default: false,
+      description: 'Block decode errors and wrong checksums, too. Takes three times as long.',
+    }),
     timeout: Type.Optional(
       Type.Integer({ minimum: 1, description: `Time limit in milliseconds. Default: ${MAX_TIMEOUT_MS}.` }),
     ),
   },
   openWorld: true,
-  async run(calls, { url, request_id: id, timeout, ...limits }) {
+  async run(calls, { url, request_id: id, timeout, integrity, ...limits }) {
     if ((url === undefined) === (id === undefined))
       throw new ApiError('invalid-field', { text: 'exactly one of url and request_id is required' });
     const { longest_black: black, longest_freeze: freeze, longest_silence: silence, longest_phase: phase } = limits;
     const shape: Shape = { of: 'qc', longest: { black, freeze, silence, phase } };
-    if (url !== undefined)
-      return said(await calls.submit('/v1/probe/qc', { url, timeout, qc: optionsFor(shape.longest) }), shape);
+    const qc = { ...optionsFor(shape.longest), ...(integrity ? { integrity } : {}) };
+    if (url !== undefined) return said(await calls.submit('/v1/probe/qc', { url, timeout, qc }), shape);
     const answer = await calls.readBack(id!, WAIT_S * 1_000);
     return answer.status === 202 ? stillRunning(id!, valueOf(answer)) : { answer, shape };
   },
