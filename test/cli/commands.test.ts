@@ -1,6 +1,7 @@
 /** `probeyard` beside a real installation: real tools, real servers, a process of its own. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
   copyFileSync,
@@ -148,6 +149,18 @@ describe('probeyard', function () {
     assert.deepEqual([second.url, second.verdict, second.code], [missing, 'unknown', 'http-404']);
     await printed(3, 'qc', missing);
     assert.match(await fails(2, 'qc', silent, '--longest-black', '10'), /--longest-black: must be a time/);
+  });
+
+  it('qc: looks for damage, and compares a file with its hash in a manifest', async () => {
+    const tone = join(folder, 'tone.wav');
+    writeFileSync(tone, toneWav(1, 0.1));
+    const sha256 = createHash('sha256').update(readFileSync(tone)).digest('hex');
+    const right = file('right.txt', `${sha256}  tone.wav\n`);
+    const whole = await printed(0, 'qc', tone, '--integrity', '--manifest', right);
+    assert.match(whole, new RegExp(`^the file: SHA-256 ${sha256}, 192044 bytes, as given$`, 'm'));
+    const wrong = file('wrong.txt', `${'0'.repeat(64)}  data/tone.wav\n`);
+    assert.match(await printed(1, 'qc', tone, '--manifest', wrong), /^block file: its hash is not the one that/m);
+    assert.match(await fails(2, 'qc', film, '--manifest', right), /--manifest: .*right\.txt has no hash of /);
   });
 
   it('probe: of several addresses prints a list in their order, and the worst exit code', async () => {

@@ -1,7 +1,7 @@
 /** Decode errors: from lines as ffprobe prints them. */
 import assert from 'node:assert/strict';
 import { errorGatherer, type ErrorStream } from '../../src/media/qc/decode_errors.ts';
-import { MOST_EVENTS } from '../../src/media/qc/limits.ts';
+import { MOST_ERRORS } from '../../src/media/qc/limits.ts';
 
 const VIDEO: ErrorStream = { index: 0, type: 'video', codec: 'h264', interlaced: false };
 const AUDIO: ErrorStream = { index: 1, type: 'audio', codec: 'aac', interlaced: false };
@@ -73,16 +73,21 @@ describe('decode errors', () => {
     assert.deepEqual(listed(text, { stream: AUDIO }), [[1, 2, 'not decoded']]);
   });
 
+  it('of a packet in the middle of what carries it have the byte of that', () => {
+    const text = packet(1, 0, 188) + frame(1, 188) + packet(1, 1, 'N/A') + frame(1, 'N/A', LOG) + packet(1, 2, 'N/A');
+    assert.deepEqual(listed(text, { stream: AUDIO }), [[1, 188, 'error while decoding MB 5 6, bytestream -7']]);
+  });
+
   it('have no time or byte where none is printed, and messages of one line', () => {
     const log = 'log|level=16|message=[a @ 0x1] [b @ 0x2] so\\|log\\|\u0007bad';
     assert.deepEqual(listed(packet(0, 'N/A', 'N/A') + frame(0, 'N/A', log)), [[null, null, 'so/log/ bad']]);
   });
 
   it('are listed up to a bound, and lines of any length are read', () => {
-    const text = Array.from({ length: MOST_EVENTS + 5 }, (_, at) => packet(0, at, at + 1) + frame(0, at + 1, LOG)).join(
+    const text = Array.from({ length: MOST_ERRORS + 5 }, (_, at) => packet(0, at, at + 1) + frame(0, at + 1, LOG)).join(
       '',
     );
     const { errors } = told(`${'x'.repeat(100_000)}\n${text}`);
-    assert.deepEqual([errors.count, errors.list.length, errors.more], [MOST_EVENTS + 5, MOST_EVENTS, 5]);
+    assert.deepEqual([errors.count, errors.list.length, errors.more], [MOST_ERRORS + 5, MOST_ERRORS, 5]);
   });
 });

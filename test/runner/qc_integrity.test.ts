@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toneWav } from '../qc/media.ts';
-import { QcRig } from './qc_rig.ts';
+import { QcRig, told } from './qc_rig.ts';
 
 const archive = readFileSync(join(import.meta.dirname, '../policy/media/archive.mkv'));
 const turned = (at: number): Buffer => {
@@ -87,5 +87,39 @@ describe('integrity in an agent', function () {
     const { file } = await rig.check(Buffer.concat([archive, Buffer.alloc(64 << 20)]), { sha256: '0'.repeat(64) });
     rig.serve = serve;
     assert.equal(file?.cut, 'the file changed while it was read', `${reads} reads`);
+  });
+
+  it('of a playlist decodes its segments; it is no single file', async () => {
+    const segment = readFileSync(join(import.meta.dirname, '../policy/media/low.mp3'));
+    const { serve } = rig;
+    rig.serve = (request, response) => {
+      const isSegment = request.url!.endsWith('.mp3');
+      response.writeHead(200, { 'content-type': isSegment ? 'audio/mpeg' : 'application/vnd.apple.mpegurl' });
+      response.end(isSegment ? segment : '#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n1.mp3\n#EXT-X-ENDLIST\n');
+    };
+    const [plain, given] = [
+      await rig.check(archive, { integrity: 'true' }),
+      await rig.check(archive, { md5: '0'.repeat(32) }),
+    ];
+    rig.serve = serve;
+    assert.deepEqual([plain.integrity!.streams.length, plain.file], [1, undefined]);
+    assert.deepEqual(given.file, { bytes: null, sha256: null, cut: 'the source is no single file' });
+  });
+
+  it('of a file without an end is cut at the time that is left', async () => {
+    const { serve } = rig;
+    rig.serve = (_request, response) => {
+      response.writeHead(200, { 'content-type': 'video/mp4' });
+      const timer = setInterval(() => response.write('media'), 100);
+      response.on('close', () => clearInterval(timer));
+    };
+    const film = rig.script(`echo '{"streams":[{"index":0,"codec_type":"video"}]}'`);
+    const lines = ['frame:0 pts:0 pts_time:0', 'qc=0'].map((line) => `echo '${line}'`).join('; ');
+    const checks = { ...rig.script(lines, { name: 'qc' }), options: { sha256: '0'.repeat(64) } };
+    const times = { remainingMs: 2_000, assignment: { timeoutMs: 2_000 } };
+    const { body } = await rig.run(rig.go([film, checks], times));
+    rig.serve = serve;
+    const { file } = told(body);
+    assert.deepEqual(file, { bytes: null, sha256: null, cut: 'the time ran out' });
   });
 });

@@ -4,7 +4,7 @@
  */
 import { printable } from '../../base/printable.ts';
 import { NOTHING_ELSE } from '../tools/ffprobe_options.ts';
-import { LONGEST_MESSAGE, MOST_EVENTS } from './limits.ts';
+import { LONGEST_MESSAGE, MOST_ERRORS } from './limits.ts';
 import type { QcErrors } from './schema.ts';
 
 /** Checksums of FLAC, MPEG audio and HEVC are compared only with `crccheck`; those of FFV1 always. */
@@ -37,6 +37,8 @@ export interface ErrorStream {
 
 interface Packet {
   at: number | null;
+  /** Null: it begins in the middle of what carries it. */
+  pos: number | null;
   byte: number | null;
   /** Of a picture that refers to one before the beginning of the stream. */
   leading: boolean;
@@ -69,7 +71,8 @@ class StreamErrors {
     const at = numberIn(fields.get('pts_time')) ?? numberIn(fields.get('dts_time'));
     if (flags.includes('K')) this.#begins ??= at ?? Number.NEGATIVE_INFINITY;
     const leading = this.#isVideo && (this.#begins === undefined || (at !== null && at < this.#begins));
-    const packet = { at, byte: numberIn(fields.get('pos')), leading, isWrong: false };
+    const pos = numberIn(fields.get('pos'));
+    const packet = { at, pos, byte: pos ?? this.#last?.byte ?? null, leading, isWrong: false };
     this.packets += 1;
     this.#last = packet;
     if (flags.includes('C')) this.#wrong(packet, 'the container marks it as corrupt');
@@ -80,7 +83,7 @@ class StreamErrors {
 
   frame(pos: number | null): void {
     this.frames += 1;
-    const at = this.#waiting.findLastIndex(({ byte }) => byte === pos);
+    const at = this.#waiting.findLastIndex((packet) => packet.pos === pos);
     if (at !== -1) this.#waiting.splice(at, 1);
   }
 
@@ -97,7 +100,7 @@ class StreamErrors {
     if (packet.isWrong || packet.leading) return;
     packet.isWrong = true;
     this.#count += 1;
-    if (this.#list.length < MOST_EVENTS) this.#list.push({ at: packet.at, byte: packet.byte, what });
+    if (this.#list.length < MOST_ERRORS) this.#list.push({ at: packet.at, byte: packet.byte, what });
   }
 
   /** `whole`: all that was held back came out. The last sound may be padding, which is left out. */

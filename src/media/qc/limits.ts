@@ -8,5 +8,7 @@ export const SHORTEST_S = 2;
 export const LONGEST_S = 86_400;
 /** Longer lines are none of the printers'. */
 export const LONGEST_LINE = 256;
+/** Decode errors of one stream that are listed: each has a message. */
+export const MOST_ERRORS = 100;
 /** Longer messages of a decoder are cut. */
 export const LONGEST_MESSAGE = 200;

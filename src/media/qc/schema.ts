@@ -1,7 +1,7 @@
 /** The schema of the report of content checks. */
 import Type, { type Static } from 'typebox';
 import { count, described, eitherOrNull, oneOf, titled } from '../../base/schema_parts.ts';
-import { MOST_AUDIO, MOST_EVENTS } from './limits.ts';
+import { MOST_AUDIO, MOST_ERRORS, MOST_EVENTS } from './limits.ts';
 
 const seconds = (description: string) => Type.Number({ description });
 const numberOrNull = (description: string) => Type.Unsafe<number | null>({ type: ['number', 'null'], description });
@@ -89,10 +89,10 @@ const Errors = titled('QcErrors', {
   list: Type.Array(
     titled('QcError', {
       at: numberOrNull('Time of the packet in the stream, in seconds; null: not known.'),
-      byte: numberOrNull('Where the packet begins in the file; null: not known.'),
+      byte: numberOrNull('Where the packet, or what carries it, begins in the file; null: not known.'),
       what: Type.String({ description: 'What the decoder says; `not decoded` if nothing came of the packet.' }),
     }),
-    { maxItems: MOST_EVENTS, description: `The first ${MOST_EVENTS}.` },
+    { maxItems: MOST_ERRORS, description: `The first ${MOST_ERRORS}.` },
   ),
   more: count('How many are not in the list.'),
 });

@@ -126,20 +126,17 @@ export class JobSource {
     const job = this.#job;
     if (job?.source.class !== 'file' || (await job.playlistKind()) !== undefined) return null;
     const late = 'the time ran out';
+    const whyNot = (error: unknown): string => {
+      if (signal.aborted) return late;
+      return error instanceof SourceError ? this.redact(failureIn(error).message) : 'the source cannot be read';
+    };
     const read = job.readWhole(tool, (bytes) => {
       signal.throwIfAborted();
       take(bytes);
     });
-    return Promise.race([
-      once(signal, 'abort').then(() => late),
-      read.then(
-        () => undefined,
-        (error: unknown) => {
-          if (signal.aborted) return late;
-          return error instanceof SourceError ? this.redact(failureIn(error).message) : 'the source cannot be read';
-        },
-      ),
-    ]);
+    const ended = await Promise.race([once(signal, 'abort').then(() => late), read.then(() => undefined, whyNot)]);
+    if (ended !== undefined) this.cutShort = true;
+    return ended;
   }
 
   /** How long a tool has waited for the host of the current source. */
