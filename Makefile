@@ -165,7 +165,7 @@ $(MODULES): package-lock.json
 	@touch $@
 
 .PHONY: help up down status logs images test check test-unit test-cluster test-slow test-postgres browser screenshots \
-	matrix mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-qc bench-scale bench-store \
+	matrix vm mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-qc bench-scale bench-store \
 	bench-upgrade bench-sizing faults \
 	alerts soak hostility sources peers compare report-data report-train report-tables generate format images-source \
 	release release-check release-install
