@@ -904,6 +904,50 @@ export interface QcNotChecked {
   why: string;
 }
 
+export interface QcError {
+  at: number | null;
+  byte: number | null;
+  what: string;
+}
+
+export interface QcErrors {
+  count: number;
+  list: Array<QcError>;
+  more: number;
+}
+
+export interface QcIntegrityStream {
+  stream: number;
+  type: 'video' | 'audio';
+  packets: number;
+  errors: QcErrors;
+  hash: string | null;
+  not_checked?: string;
+}
+
+export interface QcChecksum {
+  kind: 'flac-md5' | 'matroska-crc32' | 'ogg-crc32';
+  stream: number | null;
+  checked: number;
+  wrong: number;
+  first_wrong_byte: number | null;
+}
+
+export interface QcIntegrity {
+  streams: Array<QcIntegrityStream>;
+  checksums: Array<QcChecksum>;
+  until?: number | null;
+  cut?: string;
+}
+
+export interface QcFile {
+  bytes: number | null;
+  sha256: string | null;
+  md5?: string | null;
+  as_given?: boolean;
+  cut?: string;
+}
+
 export interface QcReport {
   video: Array<QcVideo>;
   audio: Array<QcAudio>;
@@ -912,6 +956,8 @@ export interface QcReport {
   thresholds: QcThresholds;
   unread_lines: number;
   not_checked: Array<QcNotChecked>;
+  integrity?: QcIntegrity;
+  file?: QcFile;
 }
 
 export interface QcResult {
@@ -2070,6 +2116,9 @@ export interface Calls {
         silence_min?: number;
         silence_noise?: number;
         phase_min?: number;
+        integrity?: boolean;
+        sha256?: string | null;
+        md5?: string | null;
       };
     };
     answer: 
@@ -2139,6 +2188,9 @@ export interface Calls {
         silence_min?: number;
         silence_noise?: number;
         phase_min?: number;
+        integrity?: boolean;
+        sha256?: string | null;
+        md5?: string | null;
       };
     };
     answer: Envelope;
@@ -2307,6 +2359,9 @@ export interface Calls {
           silence_min?: number;
           silence_noise?: number;
           phase_min?: number;
+          integrity?: boolean;
+          sha256?: string | null;
+          md5?: string | null;
         };
         policy?: string | null;
       };
