@@ -1,4 +1,4 @@
-/** What is found of one byte that was turned in a small file: the programs of the images, and the reader of the product. */
+/** What is found of damage in a small file: the programs of the images, and the reader of the product. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import type { RawToolResult } from '../../src/service/runner/output.ts';
 import { integrityOf } from '../../src/service/runner/qc_integrity.ts';
 import { streamsIn } from '../../src/service/runner/qc.ts';
 import { fetchProgram } from '../../test/debian_program.ts';
-import { random } from '../report/random.ts';
+import { random, type Random } from '../report/random.ts';
 
 /** Small, so that a byte is likely to matter. Pictures move, and the sound is no tone. */
 const FILES: readonly [name: string, options: string][] = [
@@ -95,7 +95,7 @@ const sumsWrong = ({ integrity }: QcReport): boolean => (integrity?.checksums ??
 const hashesOf = ({ integrity }: QcReport): string => JSON.stringify(integrity?.streams.map(({ hash }) => hash));
 
 export const DAMAGE_HEAD =
-  'file|bytes|found where nothing is|checksum|decode errors|not read to its end|decoded the same|not found'.split('|');
+  'file|damage|found where nothing is|checksum|decode errors|not read to its end|decoded the same|not found'.split('|');
 
 /** `flac -t` of Debian: true if it finds the file whole. */
 async function flacTest(): Promise<(file: string) => boolean> {
@@ -114,34 +114,47 @@ function outcomeOf(report: QcReport | undefined, sound: QcReport): (typeof OUTCO
   return hashesOf(report) === hashesOf(sound) ? 'same' : 'missed';
 }
 
-/** A row of each kind of file, and what `flac -t` says of the same damage. */
+/** What may happen to a file: a bit is turned, or a sector is lost. */
+const DAMAGES: Readonly<Record<string, (bytes: Buffer, r: Random) => Buffer>> = {
+  'a bit is turned': (bytes, r) => {
+    const copy = Buffer.from(bytes);
+    const at = r.between(0, bytes.length - 1);
+    copy[at] = copy[at]! ^ (1 << r.between(0, 7));
+    return copy;
+  },
+  '512 bytes are zero': (bytes, r) => {
+    const at = r.between(0, bytes.length - 513);
+    return Buffer.from(bytes).fill(0, at, at + 512);
+  },
+};
+
+/** A row of each kind of file and damage, and what `flac -t` says of the same. */
 export async function damage(programs: Programs, folder: string, places: number) {
   const rows: string[][] = [];
   const isWhole = await flacTest();
   const flac = { both: 0, ours: 0, theirs: 0, neither: 0 };
   for (const [name, options] of FILES) {
-    const [whole, turned] = [join(folder, 'whole.bin'), join(folder, 'turned.bin')];
+    const [whole, broken] = [join(folder, 'whole.bin'), join(folder, 'broken.bin')];
     execFileSync('ffmpeg', [...SOURCES.split(' '), '-t', '3', ...options.split(' '), whole], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     const bytes = readFileSync(whole);
     const sound = (await examined(programs, whole))!;
-    const r = random(bytes.length);
-    const found: string[] = [];
-    for (let place = 0; place < places; place += 1) {
-      const at = r.between(0, bytes.length - 1);
-      const copy = Buffer.from(bytes);
-      copy[at] = copy[at]! ^ (1 << r.between(0, 7));
-      writeFileSync(turned, copy);
-      const outcome = outcomeOf(await examined(programs, turned), sound);
-      found.push(outcome);
-      if (name !== 'FLAC') continue;
-      const [ours, theirs] = [outcome !== 'same' && outcome !== 'missed', !isWhole(turned)];
-      flac[ours ? (theirs ? 'both' : 'ours') : theirs ? 'theirs' : 'neither'] += 1;
-    }
     const falsely = errorsOf(sound) + (sumsWrong(sound) ? 1 : 0);
-    const counts = OUTCOMES.map((one) => found.filter((outcome) => outcome === one).length);
-    rows.push([name, ...[bytes.length, falsely, ...counts].map(String)]);
+    for (const [what, breaks] of Object.entries(DAMAGES)) {
+      const r = random(bytes.length);
+      const found: string[] = [];
+      for (let place = 0; place < places; place += 1) {
+        writeFileSync(broken, breaks(bytes, r));
+        const outcome = outcomeOf(await examined(programs, broken), sound);
+        found.push(outcome);
+        if (name !== 'FLAC') continue;
+        const [ours, theirs] = [outcome !== 'same' && outcome !== 'missed', !isWhole(broken)];
+        flac[ours ? (theirs ? 'both' : 'ours') : theirs ? 'theirs' : 'neither'] += 1;
+      }
+      const counts = OUTCOMES.map((one) => found.filter((outcome) => outcome === one).length);
+      rows.push([name, what, ...[falsely, ...counts].map(String)]);
+    }
   }
   const { both, ours, theirs, neither } = flac;
   const beside =
