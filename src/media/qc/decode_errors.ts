@@ -3,13 +3,11 @@
  * beside each frame. ffprobe decodes with one thread for it, so that what is printed after a packet is of that packet.
  */
 import { printable } from '../../base/printable.ts';
-import { NOTHING_ELSE } from '../tools/ffprobe_options.ts';
 import { LONGEST_MESSAGE, MOST_ERRORS } from './limits.ts';
 import type { QcErrors } from './schema.ts';
 
-/** Checksums of FLAC, MPEG audio and HEVC are compared only with `crccheck`; those of FFV1 always. */
+/** Of ffprobe. Checksums of FLAC, MPEG audio and HEVC are compared only with `crccheck`; those of FFV1 always. */
 export const ERROR_OPTIONS: Readonly<Record<string, string>> = {
-  ...NOTHING_ELSE,
   output_format: 'compact',
   show_entries: 'packet=stream_index,pts_time,dts_time,pos,flags:frame=stream_index,pkt_pos:log=level,message',
   show_log: 'error',

@@ -24,7 +24,7 @@ const hashOf = (name: 'sha256' | 'md5', digits: number): OptionSpec => ({
   default: null,
   pattern: `[0-9a-fA-F]{${digits}}`,
   form: `must be ${digits} hexadecimal digits`,
-  description: `${name.toUpperCase()} that the file must have, in hexadecimal digits. The file is read once more for it.`,
+  description: `${name.toUpperCase()} that the file must have, in hexadecimal digits. It is read once more for it.`,
 });
 
 const THRESHOLDS: readonly OptionSpec[] = [
@@ -47,8 +47,8 @@ export const QC_OPTIONS: readonly OptionSpec[] = [
   ...THRESHOLDS,
   toggle(
     'integrity',
-    'Also find damage: decode errors with time and byte, checksums, hashes of the streams and of the file. The source ' +
-      'is decoded a second time, and read a third time.',
+    'Also find damage: decode errors with time and byte, checksums, hashes of the streams and of the file. The ' +
+      'source is decoded a second time, and read a third time.',
   ),
   hashOf('sha256', 64),
   hashOf('md5', 32),
