@@ -67,7 +67,7 @@ async function run(
 }
 
 /** Undefined: ffprobe finds no streams in it. */
-export async function examined(programs: Programs, file: string): Promise<QcReport | undefined> {
+async function examined(programs: Programs, file: string): Promise<QcReport | undefined> {
   const read = await run(file, { ...programs.ffprobe, options: {} });
   const streams = streamsIn(read);
   if (!streams || streams.length === 0) return undefined;

@@ -15,7 +15,7 @@ interface Entry {
   hash: FileHash;
 }
 
-export const entriesIn = (text: string): Entry[] =>
+const entriesIn = (text: string): Entry[] =>
   text.split(/\r?\n/).flatMap((line): Entry[] => {
     const [, hash, path] = LINE.exec(line) ?? [];
     if (hash === undefined || path === undefined) return [];
@@ -39,7 +39,7 @@ const decoded = (path: string): string => {
 const nameIn = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /** By its name; of several by the longest end of its path that is in the list. */
-export function entryOf(entries: readonly Entry[], path: string): Entry | undefined {
+function entryOf(entries: readonly Entry[], path: string): Entry | undefined {
   const named = entries.filter((entry) => nameIn(entry.path) === nameIn(path));
   const [only, ...others] = named;
   if (others.length === 0) return only;
