@@ -9,7 +9,7 @@ import type { QcReport } from '../../src/media/qc/schema.ts';
 import { ffprobe } from '../../src/media/tools/ffprobe.ts';
 import { qc } from '../../src/media/tools/qc.ts';
 import { thresholdsOf } from '../../src/media/tools/qc_options.ts';
-import type { AssignedTool } from '../../src/platform/bus/messages.ts';
+import type { AssignedTool, Assignment } from '../../src/platform/bus/messages.ts';
 import type { RawToolResult } from '../../src/service/runner/output.ts';
 import { integrityOf } from '../../src/service/runner/qc_integrity.ts';
 import { streamsIn } from '../../src/service/runner/qc.ts';
@@ -82,7 +82,7 @@ async function examined(programs: Programs, file: string): Promise<QcReport | un
     printed,
     checked: graph.checked,
     hashes: gathered.hashes,
-    timeoutMs: 60_000,
+    assignment: { timeoutMs: 60_000, source: { class: 'file' } } as Assignment,
     run: (tool, onOutput) => run(file, tool, onOutput),
     readFile: async (take) => void take(readFileSync(file)),
   });

@@ -106,7 +106,7 @@ export async function qcOf({ tool, assignment, ran, run, readFile, follow }: QcR
     printed: printedStreams(read)?.streams ?? [],
     checked: graph.checked,
     hashes: gathered.hashes,
-    timeoutMs: assignment.timeoutMs,
+    assignment,
     run,
     readFile,
   });

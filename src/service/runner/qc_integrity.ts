@@ -5,7 +5,7 @@ import type { QcStream } from '../../media/qc/graph.ts';
 import type { QcChecksum, QcFile, QcIntegrity, QcReport } from '../../media/qc/schema.ts';
 import { flacMd5Of, HEADS } from '../../media/qc/stream_hashes.ts';
 import { NOTHING_ELSE } from '../../media/tools/ffprobe_options.ts';
-import type { AssignedTool } from '../../platform/bus/messages.ts';
+import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
 import type { QcRun } from './qc.ts';
 import { printedStreams, readingOptions } from './report.ts';
 
@@ -21,7 +21,7 @@ export interface IntegrityRun extends Pick<QcRun, 'run' | 'readFile'> {
   checked: readonly QcStream[];
   /** MD5 of each checked stream, by its place. */
   hashes: ReadonlyMap<number, string>;
-  timeoutMs: number;
+  assignment: Assignment;
 }
 
 type Found = Pick<QcReport, 'integrity' | 'file'>;
@@ -38,7 +38,10 @@ export async function integrityOf(asked: IntegrityRun): Promise<Found> {
   return { ...(integrity ? { integrity } : {}), ...(file ? { file } : {}) };
 }
 
-const again = ({ reader, timeoutMs }: IntegrityRun, options: Readonly<Record<string, string>>): AssignedTool => ({
+const again = (
+  { reader, assignment: { timeoutMs } }: IntegrityRun,
+  options: Readonly<Record<string, string>>,
+): AssignedTool => ({
   ...reader,
   timeoutMs,
   options: { ...readingOptions(reader), ...NOTHING_ELSE, ...options },
@@ -52,6 +55,9 @@ const errorStreams = ({ checked, printed }: IntegrityRun): ErrorStream[] =>
   });
 
 async function decoded(asked: IntegrityRun): Promise<QcIntegrity> {
+  // What it sends the second time is something else.
+  if (asked.assignment.source.class === 'stream')
+    return { streams: [], checksums: [], until: null, cut: 'a live stream cannot be decoded twice' };
   const streams = errorStreams(asked);
   const gathered = errorGatherer(streams);
   const { success, error } = await asked.run(again(asked, ERROR_OPTIONS), (bytes) => gathered.push(bytes));
