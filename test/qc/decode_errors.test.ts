@@ -33,6 +33,11 @@ describe('decode errors', () => {
     for (const piece of [1, 2, 7]) assert.deepEqual(told(text, { piece }), told(text));
   });
 
+  it('are read of versions that print no sign before the log', () => {
+    const text = packet(0, 0, 980) + frame(0, `980${LOG}\n`) + packet(0, 1, 999) + frame(0, 999);
+    assert.deepEqual(listed(text), [[0, 980, 'error while decoding MB 5 6, bytestream -7']]);
+  });
+
   it('are counted once for each packet', () => {
     const { errors, packets, frames } = told(
       packet(0, 0, 1) + frame(0, 1, `${LOG}\n${LOG}`) + packet(0, 1, 2) + frame(0, 2),

@@ -130,7 +130,8 @@ export function errorGatherer(streams: readonly ErrorStream[]) {
     if (message) current?.log(message);
   };
   const take = (line: string): void => {
-    const [first = '', ...logs] = line.replaceAll('\\|', '/').split(/(?:^|\|)log\|/);
+    // 4.4 and earlier print nothing between the frame and its log.
+    const [first = '', ...logs] = line.replaceAll('\\|', '/').split(/\|?log\|(?=level=)/);
     const fields = fieldsIn(first);
     const index = numberIn(fields.get('stream_index'));
     if (index !== null) current = all.get(index);
