@@ -51,6 +51,40 @@ describe('content checks: the report', () => {
     assert.deepEqual([left, unread, until], [[], 0, undefined]);
   });
 
+  it('has the largest sample of all frames; a waveform has that of each step', () => {
+    const gatherer = qcGatherer(graphOf(FILM, THRESHOLDS, true), THRESHOLDS);
+    const peaks = ['-inf', '-6.0206', '-0.1', '-40'];
+    for (const [at, level] of peaks.entries())
+      gatherer.push(Buffer.from(block(1, at, at / 10, { 'astats.Overall.Peak_level': level })));
+    assert.equal(gatherer.told().audio[0]!.sample_peak, -0.1);
+    const [one, ...more] = gatherer.waveforms();
+    const { peaks: text, ...rest } = one!;
+    assert.deepEqual([rest, more], [{ stream: 1, step: 0.1 }, []]);
+    assert.deepEqual([...Buffer.from(text, 'base64')], [0, 127, 252, 3]);
+  });
+
+  it('a waveform of long sound has longer steps, and no more values', () => {
+    const gatherer = qcGatherer(graphOf(FILM, THRESHOLDS, true), THRESHOLDS);
+    const push = (at: number, time: number | string) =>
+      gatherer.push(Buffer.from(block(1, at, time, { 'astats.Overall.Peak_level': at % 1_000 === 0 ? 0 : -6.0206 })));
+    for (let at = 0; at < 10_000; at += 1) push(at, at / 10);
+    push(10_000, 'nan');
+    gatherer.told();
+    const { step, peaks } = gatherer.waveforms()[0]!;
+    assert.equal(step, 3.2);
+    const values = [...Buffer.from(peaks, 'base64')];
+    assert.equal(values.length, Math.ceil(1_000 / 3.2));
+    const loud = values.flatMap((value, at) => (value === 255 ? [at] : []));
+    assert.deepEqual(
+      loud,
+      Array.from({ length: 10 }, (_, at) => Math.floor((at * 100) / 3.2)),
+    );
+    push(10_001, 9e11);
+    push(10_002, -5);
+    gatherer.told();
+    assert.ok(Buffer.from(gatherer.waveforms()[0]!.peaks, 'base64').length <= 400);
+  });
+
   it('is the same wherever the output is cut', () => {
     const bytes = Buffer.from(BLACK_WITH_TONE.slice(0, 4_000));
     const expected = gathered([bytes]);
@@ -199,7 +233,14 @@ describe('content checks: the graph', () => {
   });
 
   it('of nothing is empty', () => {
-    assert.deepEqual(graphOf([], THRESHOLDS), { filter: '', maps: [], checked: [], left: [] });
+    assert.deepEqual(graphOf([], THRESHOLDS), {
+      filter: '',
+      maps: [],
+      checked: [],
+      pictures: false,
+      pictured: undefined,
+      left: [],
+    });
   });
 
   const scanned = (counted: Record<string, number>, fields?: Fields) => {

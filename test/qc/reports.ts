@@ -1,4 +1,5 @@
 /** Parts of reports of content checks in which nothing was found. */
+import type { QcPictures } from '../../src/media/qc/pictures_schema.ts';
 import type { QcAudio, QcFile, QcIntegrity, QcReport, QcVideo } from '../../src/media/qc/schema.ts';
 import { thresholdsOf } from '../../src/media/tools/qc_options.ts';
 
@@ -64,4 +65,9 @@ export const DAMAGE: Readonly<Record<string, Pick<QcReport, 'integrity' | 'file'
 export const UNREAD: QcIntegrity = {
   ...WHOLE,
   streams: [{ ...WHOLE.streams[0]!, not_checked: 'ffprobe 9.0 decoded nothing of its av1' }],
+};
+/** No bytes between its first and its last ones. */
+export const PICTURES: QcPictures = {
+  video: { stream: 0, width: 160, height: 90, list: [0, 2.5, 5].map((at) => ({ at, jpeg: '/9j/2Q==' })) },
+  audio: [{ stream: 1, step: 0.1, peaks: Buffer.from([0, 128, 255]).toString('base64') }],
 };

@@ -75,6 +75,13 @@ const SPECIAL: Record<string, (value: unknown) => string[]> = {
       : [],
   'qc.sha256': () => [],
   'qc.md5': () => [],
+  // The sample has sound alone.
+  'qc.pictures': (value) => {
+    const measured = (what: string, more = '') =>
+      `astats=metadata=1${more}:measure_perchannel=none:measure_overall=${what}`;
+    return value === true ? [`${measured('Peak_level', ':reset=1')},${measured('Flat_factor+DC_offset')}`] : [];
+  },
+  'qc.private_pictures': () => [],
   'msv.parse_playlist_only': (value) => (value === true ? [] : ['--measure']),
   'msv.measure_all_segments': (value) => (value === true ? ['--measure-all'] : []),
   'msv.enable_playlist_text': (value) => (value === true ? ['--playlist-text'] : []),

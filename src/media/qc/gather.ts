@@ -1,7 +1,8 @@
 /** From what the graph prints to a report, while it is printed: nothing that is held grows with the file. */
 import type { Graph, QcStream, Thresholds } from './graph.ts';
-import { MOST_EVENTS } from './limits.ts';
+import { MOST_EVENTS, MOST_PEAKS } from './limits.ts';
 import { blockReader, type Block, type Key } from './lines.ts';
+import type { QcWaveform } from './pictures_schema.ts';
 import type { Fields, QcAudio, QcBars, QcEvents, QcReport, QcScan, QcVideo } from './schema.ts';
 
 /** A larger difference between the decoded and the declared duration is reported. */
@@ -192,23 +193,57 @@ class Phase {
   }
 }
 
+/** The largest sample of each step, which is twice as long each time that the sound does not fit. */
+class Waveform {
+  /** What the loudness meter makes frames of. */
+  #step = 0.1;
+  #used = 0;
+  readonly #peaks = new Uint8Array(MOST_PEAKS);
+
+  take(time: number, dbfs: number): void {
+    while (time >= this.#step * MOST_PEAKS) this.#halve();
+    const at = Math.min(MOST_PEAKS - 1, Math.max(0, Math.floor(time / this.#step + 1e-6)));
+    this.#used = Math.max(this.#used, at + 1);
+    this.#peaks[at] = Math.max(this.#peaks[at]!, Math.round(255 * Math.min(1, 10 ** (dbfs / 20))));
+  }
+
+  #halve(): void {
+    const peaks = this.#peaks;
+    for (let at = 0; at < MOST_PEAKS / 2; at += 1) peaks[at] = Math.max(peaks[2 * at]!, peaks[2 * at + 1]!);
+    peaks.fill(0, MOST_PEAKS / 2);
+    this.#step *= 2;
+    this.#used = Math.ceil(this.#used / 2);
+  }
+
+  told(stream: number): QcWaveform {
+    const peaks = Buffer.from(this.#peaks.subarray(0, this.#used)).toString('base64');
+    return { stream, step: rounded(this.#step), peaks };
+  }
+}
+
 function audioFacts({ index, declared, channels }: QcStream, thresholds: Thresholds) {
+  const waveform = new Waveform();
   const phase = channels === 2 ? new Phase(thresholds.phase_min) : undefined;
   const covered = new Covered();
   const silence = new Passages(thresholds.silence_min);
-  /** Integrated loudness, range, peaks: the meter's latest values are of all that it heard. */
+  /** Integrated loudness, range, true peak: the meter's latest values are of all that it heard. */
   const latest = new Map<Key, number>();
   let shortTermMax: number | undefined;
   return {
     covered,
-    take(values: Values): void {
+    take(values: Values, time: number | null): void {
       silence.take(values.get('silence_start'), values.get('silence_end'));
       phase?.take(values);
-      for (const [key, value] of values) latest.set(key, value);
+      const peak = values.get('sample_peak');
+      if (time !== null && peak !== undefined) waveform.take(time, peak);
+      const loudest = Math.max(peak ?? Number.NEGATIVE_INFINITY, latest.get('sample_peak') ?? Number.NEGATIVE_INFINITY);
+      for (const [key, value] of values) latest.set(key, key === 'sample_peak' ? loudest : value);
       const short = values.get('short_term');
       if (short !== undefined && covered.since >= SHORT_TERM_S - 0.05)
         shortTermMax = Math.max(shortTermMax ?? short, short);
     },
+    /** Of peaks that are each of their frame. */
+    waveform: (): QcWaveform => waveform.told(index),
     told(whole: boolean): QcAudio {
       const integrated = finite(latest.get('integrated'));
       const heard = integrated !== null && integrated > NOTHING_LUFS;
@@ -246,7 +281,7 @@ export function qcGatherer({ checked, left }: Pick<Graph, 'checked' | 'left'>, t
     if (!facts) return;
     frames += 1;
     if (time !== null) facts.covered.take(time);
-    facts.take(values);
+    facts.take(values, time);
   });
   const until = (): number | null => {
     const ends = [...video.values(), ...audio.values()].flatMap(({ covered: { end } }) =>
@@ -256,6 +291,7 @@ export function qcGatherer({ checked, left }: Pick<Graph, 'checked' | 'left'>, t
   };
   return {
     push: (bytes: Buffer): void => reader.push(bytes),
+    waveforms: (): QcWaveform[] => [...audio.values()].map((facts) => facts.waveform()),
     /** Frames so far. */
     frames: (): number => frames,
     progress(): QcProgress {

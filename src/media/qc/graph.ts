@@ -53,12 +53,17 @@ const videoChain = ({ index, size = [0, 0, 8] }: QcStream, asked: Thresholds): s
   ...printed('metadata', index),
 ];
 
-/** The loudness meter makes frames of 100 ms, so it stands first. */
-const audioChain = ({ index, channels }: QcStream, asked: Thresholds): string[] => [
+const measured = (what: string, more = ''): string =>
+  `astats=metadata=1${more}:measure_perchannel=none:measure_overall=${what}`;
+
+/** The loudness meter makes frames of 100 ms, so it stands first. For a waveform the peak is that of each frame. */
+const audioChain = ({ index, channels }: QcStream, asked: Thresholds, pictures: boolean): string[] => [
   'ametadata=mode=delete',
   'ebur128=metadata=1:peak=true',
   `silencedetect=n=${asked.silence_noise}dB:d=${asked.silence_min}`,
-  'astats=metadata=1:measure_perchannel=none:measure_overall=Peak_level+Flat_factor+DC_offset',
+  ...(pictures
+    ? [measured('Peak_level', ':reset=1'), measured('Flat_factor+DC_offset')]
+    : [measured('Peak_level+Flat_factor+DC_offset')]),
   // It would make two channels of any other number.
   ...(channels === 2 ? [`aphasemeter=video=0:phasing=1:duration=${asked.phase_min}`] : []),
   ...printed('ametadata', index),
@@ -69,19 +74,25 @@ const leftOut = (streams: readonly QcStream[], why: string): NotChecked[] =>
 
 export type Graph = ReturnType<typeof graphOf>;
 
-/** Of the first picture, and of the first few sounds. Printers of two graphs could mix their lines: there is one. */
-export function graphOf(streams: readonly QcStream[], asked: Thresholds) {
+/**
+ * Of the first picture, and of the first few sounds. Printers of two graphs could mix their lines: there is one.
+ * `pictures`: what is to be looked at is kept, too.
+ */
+export function graphOf(streams: readonly QcStream[], asked: Thresholds, pictures = false) {
   const [video, audio] = (['video', 'audio'] as const).map((kind) => streams.filter(({ type }) => type === kind));
   const checked = [...video!.slice(0, 1), ...audio!.slice(0, MOST_AUDIO)];
   const label = (index: number): string => `[qc${index}]`;
   const chains = checked.map((stream) => {
-    const filters = (stream.type === 'video' ? videoChain : audioChain)(stream, asked);
+    const filters = (stream.type === 'video' ? videoChain : audioChain)(stream, asked, pictures);
     return `[0:${stream.index}]${filters.join(',')}${label(stream.index)}`;
   });
   return {
     filter: chains.join(';'),
     maps: checked.map(({ index }) => label(index)),
     checked,
+    pictures,
+    /** The stream that pictures are kept of. */
+    pictured: pictures ? checked.find(({ size }) => size !== undefined) : undefined,
     left: [
       ...leftOut(video!.slice(1), 'only the first video stream is checked'),
       ...leftOut(audio!.slice(MOST_AUDIO), `only the first ${MOST_AUDIO} audio streams are checked`),

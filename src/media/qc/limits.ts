@@ -1,4 +1,4 @@
-/** Bounds of content checks, whatever the source is: together they keep the report below 1 MB. */
+/** Bounds of content checks, whatever the source is: they keep the report below 1 MB, and pictures below 200 kB. */
 export const MOST_AUDIO = 8;
 /** Findings of one check in one stream that are listed. Further ones are counted. */
 export const MOST_EVENTS = 500;
@@ -12,3 +12,15 @@ export const LONGEST_LINE = 256;
 export const MOST_ERRORS = 100;
 /** Longer messages of a decoder are cut. */
 export const LONGEST_MESSAGE = 200;
+/** Of the pictures that are kept. */
+export const MOST_PICTURES = 24;
+/** Longest side of a picture, in pixels. */
+export const PICTURE_SIDE = 160;
+/** Of one picture as JPEG. A larger one is left out. */
+export const MOST_PICTURE_BYTES = 6_000;
+/** Values of a waveform. */
+export const MOST_PEAKS = 400;
+/** Of pictures and waveforms together, as JSON. */
+export const MOST_STORED_BYTES = 256 * 1024;
+/** Of the file of pictures, as it is printed. */
+export const MOST_FILE_BYTES = 1024 * 1024;

@@ -1,10 +1,11 @@
 /** Content checks: ffmpeg decodes the source through one filter graph, which is made of the streams of ffprobe. */
 import { MAX_TIMEOUT_MS } from '../../base/limits.ts';
 import { graphOf, type QcStream } from '../qc/graph.ts';
+import { pictureArgs, PRINT_PICTURES } from '../qc/pictures.ts';
 import { hashArgs } from '../qc/stream_hashes.ts';
 import { PROTOCOLS } from './ffprobe.ts';
 import { OptionError } from './option.ts';
-import { QC_OPTIONS, thresholdsOf } from './qc_options.ts';
+import { keepsPictures, QC_OPTIONS, thresholdsOf } from './qc_options.ts';
 import type { InFile, InImage, Program } from './tool.ts';
 
 /** Beside the reader of the source: more would slow the other runners of a node. */
@@ -24,13 +25,16 @@ const firstLine = (text: string): string | undefined =>
 export const qc: InFile<InImage<Program<'qc'>>> = {
   name: 'qc',
   options: QC_OPTIONS,
-  args(options, address, { streams = [] } = { wallMs: 0 }) {
-    const { filter, maps, checked } = graphOf(streams, thresholdsOf(options));
+  args(options, address, { streams = [], printsPictures = false } = { wallMs: 0 }) {
+    const quiet = ['-hide_banner', '-loglevel', 'error', '-nostdin'];
+    if (printsPictures) return [...quiet, ...PRINT_PICTURES];
+    const { filter, maps, checked, pictured } = graphOf(streams, thresholdsOf(options), keepsPictures(options));
     if (maps.length === 0) throw new OptionError('qc', 'has no streams to decode: it runs after ffprobe');
     const reading = ['-protocol_whitelist', PROTOCOLS, '-threads', THREADS, '-noautorotate', '-i', address];
     const checking = ['-filter_complex', filter, ...maps.flatMap((label) => ['-map', label])];
     const hashing = options['integrity'] === 'true' ? hashArgs(checked) : [];
-    return ['-hide_banner', '-loglevel', 'error', '-nostdin', ...reading, ...checking, '-f', 'null', '-', ...hashing];
+    const drawing = pictured ? pictureArgs(pictured) : [];
+    return [...quiet, ...reading, ...checking, '-f', 'null', '-', ...hashing, ...drawing];
   },
   /** Of its lines the runner makes the report. */
   format: () => 'text',

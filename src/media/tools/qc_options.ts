@@ -1,6 +1,6 @@
-/** Options of the content checks. Defaults of thresholds are those of ffmpeg's filters. */
+/** Options of the content checks: thresholds, whose defaults are those of ffmpeg's filters, what is kept, and damage. */
 import type { Thresholds } from '../qc/graph.ts';
-import { LONGEST_S, SHORTEST_S } from '../qc/limits.ts';
+import { LONGEST_S, MOST_PICTURES, SHORTEST_S } from '../qc/limits.ts';
 import { readOptions, toggle, type OptionSpec } from './option.ts';
 
 const shortest = (name: keyof Thresholds, what: string): OptionSpec => ({
@@ -27,7 +27,7 @@ const hashOf = (name: 'sha256' | 'md5', digits: number): OptionSpec => ({
   description: `${name.toUpperCase()} that the file must have, in hexadecimal digits. It is read once more for it.`,
 });
 
-const THRESHOLDS: readonly OptionSpec[] = [
+export const QC_OPTIONS: readonly OptionSpec[] = [
   shortest('black_min', 'black passage'),
   {
     name: 'black_pixel',
@@ -41,10 +41,16 @@ const THRESHOLDS: readonly OptionSpec[] = [
   shortest('silence_min', 'silence'),
   level('silence_noise', 'Highest level of silence in dBFS. All channels have to be silent.'),
   shortest('phase_min', 'passage in which two channels are opposite'),
-];
-
-export const QC_OPTIONS: readonly OptionSpec[] = [
-  ...THRESHOLDS,
+  toggle(
+    'pictures',
+    `Keep small pictures (${MOST_PICTURES} at most) and waveforms, to be looked at: read them at ` +
+      '`/v1/probe/{request_id}/pictures`. Refused for a source with credentials without `private_pictures`.',
+  ),
+  toggle(
+    'private_pictures',
+    'With `pictures`: keep them also of a source with credentials (user info, keys, headers, cookies or a query). ' +
+      'For one that is read with a named `credential` the operator decides.',
+  ),
   toggle(
     'integrity',
     'Also find damage: decode errors with time and byte, checksums, hashes of the streams and of the file. The ' +
@@ -56,8 +62,11 @@ export const QC_OPTIONS: readonly OptionSpec[] = [
 
 /** Throws an OptionError. */
 export function thresholdsOf(options: Record<string, string>): Thresholds {
-  const read = [...readOptions(QC_OPTIONS, options)].flatMap(([spec, value]) =>
-    THRESHOLDS.includes(spec) ? [[spec.name, Number(value)]] : [],
-  );
-  return Object.fromEntries(read) as Record<keyof Thresholds, number>;
+  const read = [...readOptions(QC_OPTIONS, options)].filter(([{ type }]) => type === 'number');
+  return Object.fromEntries(read.map(([{ name }, value]) => [name, Number(value)])) as Record<keyof Thresholds, number>;
 }
+
+export const keepsPictures = (options: Readonly<Record<string, string>> = {}): boolean =>
+  options['pictures'] === 'true';
+export const mayBePrivate = (options: Readonly<Record<string, string>> = {}): boolean =>
+  options['private_pictures'] === 'true';

@@ -81,6 +81,8 @@ export interface Run {
   beside?: boolean;
   /** Of the source, for a tool that runs after ffprobe. */
   streams?: readonly QcStream[];
+  /** It prints the pictures that its run before this one wrote. */
+  printsPictures?: boolean;
 }
 
 /** A tool that runs as a program. */
