@@ -67,6 +67,7 @@ const namedCredentialFields = object(
     accounts: Type.Array(Type.Unsafe({ anyOf: [{ type: 'integer', minimum: 1 }, { const: '*' }] }), { minItems: 1 }),
     buckets: Type.Array(text({ minLength: 1 }), { minItems: 1 }),
     region: text({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
+    pictures: flag,
   },
   ['name', 'kind', 'accounts', 'buckets'],
 );

@@ -120,7 +120,8 @@ const areCredentials = (value: unknown): value is NamedCredential[] =>
       ['s3', 'gs', 'az'].includes(item['kind'] as string) &&
       Array.isArray(item['accounts']) &&
       isStrings(item['buckets']) &&
-      (item['identity'] === undefined || isObject(item['identity'])),
+      (item['identity'] === undefined || isObject(item['identity'])) &&
+      (item['pictures'] === undefined || typeof item['pictures'] === 'boolean'),
   );
 
 /** ProbeJobs of this namespace are an account's. */

@@ -41,4 +41,6 @@ export interface NamedCredential {
   /** Of s3, if it is not that of the installation. */
   region?: string;
   identity?: WorkloadIdentity;
+  /** Content checks may keep pictures of what it reads. */
+  pictures?: boolean;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Refusal } from '../../src/service/controller/leader/job.ts';
 import {
+  checkPictures,
   resolveCredentials,
   type CredentialSettings,
   readSealed,
@@ -63,7 +64,7 @@ describe('named credentials', function () {
       folder,
       credentials: [
         { name: 'archive', kind: 's3', accounts: [1], buckets: ['media'], region: 'eu-central-1' },
-        { name: 'google', kind: 'gs', accounts: ['*'], buckets: ['films'] },
+        { name: 'google', kind: 'gs', accounts: ['*'], buckets: ['films'], pictures: true },
         { name: 'azure', kind: 'az', accounts: [1, 2], buckets: ['account/films'] },
         { name: 'broken', kind: 's3', accounts: [1], buckets: ['media'] },
       ],
@@ -166,6 +167,41 @@ describe('named credentials', function () {
       (error: unknown) => error instanceof Refusal && error.status === 500 && !error.message.includes('one'),
     );
   });
+
+  for (const [what, sealed, options, refused] of [
+    ['no pictures', 'https://u:p@one.test/a.mp4?sig=1', {}],
+    ['an address alone', 'https://one.test/a.mp4', { pictures: 'true' }],
+    ['user info', 'https://u:p@one.test/a.mp4', { pictures: 'true' }, 400],
+    ['a query', 'https://one.test/a.mp4?sig=1', { pictures: 'true' }, 400],
+    ['headers', { address: 'https://one.test/a.mp4', headers: [['cookie', 'a=b']] }, { pictures: 'true' }, 400],
+    ['keys', 's3://KEY:SECRET@media/a.mp4', { pictures: 'true' }, 400],
+    [
+      'keys of the caller, who allows it',
+      's3://KEY:SECRET@media/a.mp4',
+      { pictures: 'true', private_pictures: 'true' },
+    ],
+    ['a credential that allows it', { address: 'gs://films/a.mp4', credential: 'google' }, { pictures: 'true' }],
+    [
+      'a credential that does not, whatever the caller allows',
+      { address: 's3://media/a.mp4', credential: 'archive' },
+      { pictures: 'true', private_pictures: 'true' },
+      403,
+    ],
+  ] as const)
+    it(`pictures: ${what} ${refused === undefined ? 'is accepted' : `is refused with ${refused}`}`, () => {
+      const source = readSealed(typeof sealed === 'string' ? sealed : JSON.stringify(sealed), []);
+      const check = () => checkPictures([{ name: 'qc', version: '7.1', options }], source, settings);
+      if (refused === undefined) check();
+      else
+        assert.throws(
+          check,
+          (error) =>
+            error instanceof Refusal &&
+            error.status === refused &&
+            error.message.startsWith('qc.pictures: ') &&
+            !/SECRET|sig|u:p|a=b/.test(error.message),
+        );
+    });
 
   it('are not looked for where none is named', async () => {
     const [source] = await resolveCredentials(settings, [readSealed('https://one.test/a.mp4', [])], 7);

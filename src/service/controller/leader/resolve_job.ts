@@ -11,6 +11,8 @@ import type { NamespaceBinding } from '../../../base/config.ts';
 import { byNewest, nearestVersion, versionFor } from '../../../base/version_order.ts';
 import { asksForPictures } from '../../../media/policy/needs.ts';
 import type { Policy } from '../../../media/policy/schema.ts';
+import { qc } from '../../../media/tools/qc.ts';
+import { keepsPictures, mayBePrivate } from '../../../media/tools/qc_options.ts';
 import { FILE_ROWS, TOOL_TABLE, type ToolName } from '../../../media/tools/table.ts';
 import { runKey, type AssignedTool } from '../../../platform/bus/messages.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
@@ -312,7 +314,9 @@ export async function takeIn(state: IntakeState, job: ProbeJob): Promise<{ job: 
     sources = await sourcesOf(state.deps, job);
     display = displayOf(sources);
     scheme = groupOf(sources[0]);
+    const [asSealed] = sources;
     sources = await resolveCredentials(intake.named, sources, token.rootUserId);
+    checkPictures(job.spec.tools, asSealed, intake.named);
     policy = await policyOf(store, state.documents, job, token.rootUserId);
   } catch (error) {
     // Its end must be recorded too, so a refused job also gets a row.
@@ -452,6 +456,26 @@ async function resolved(settings: CredentialSettings, source: SealedSource, acco
   if (read === undefined)
     throw new Refusal('InternalError', 500, `credential: the Secret of "${name}" is not complete`);
   return read;
+}
+
+/** Whoever may read the result sees them: what credentials guard is only shown if their owner wants it. */
+export function checkPictures(
+  tools: ProbeJob['spec']['tools'],
+  { credential, ...source }: SealedSource,
+  named: Pick<CredentialSettings, 'credentials'>,
+): void {
+  const asked = tools?.find(({ name }) => name === qc.name)?.options;
+  if (!keepsPictures(asked)) return;
+  if (credential !== undefined) {
+    if (named.credentials.find(({ name }) => name === credential)?.pictures === true) return;
+    throw new Refusal('SourceForbidden', 403, 'qc.pictures: the operator allows none with this credential');
+  }
+  // A file is sent by its owner.
+  if (source.upload === undefined && holdsCredentials(source) && !mayBePrivate(asked))
+    throw invalid(
+      'qc.pictures: the source has credentials (user info, keys, headers, cookies or a query), and whoever reads the ' +
+        'result would see its pictures; if they may, send qc.private_pictures, too',
+    );
 }
 
 export async function resolveCredentials(
