@@ -6,7 +6,7 @@ import { type AssignedTool, type Cancel, SUBJECT } from '../../src/platform/bus/
 import { blackAvi, madeAvi, toneWav, tracksAvi } from '../qc/media.ts';
 import { until } from '../until.ts';
 import { processesWith } from './found.ts';
-import { QcRig, resultIn, told } from './qc_rig.ts';
+import { picturesOf, QcRig, resultIn, told } from './qc_rig.ts';
 
 const FILM =
   '{"streams":[{"index":0,"codec_type":"video","duration":"5.0"},{"index":1,"codec_type":"audio"},' +
@@ -103,6 +103,14 @@ describe('content checks in an agent', function () {
     assert.equal(resultIn(body).error, 'qc needs ffprobe, which is not among the tools');
   });
 
+  it('whose pictures cannot be printed keep their report', async () => {
+    const sized = FILM.replace('"codec_type":"video"', '"codec_type":"video","width":64,"height":48');
+    const breaking = checks(`case "$*" in *"-f data"*) exit 1;; esac; ${BLOCKS}`);
+    const { body } = await rig.run(rig.go([{ ...breaking, options: { pictures: 'true' } }, reader(sized)]));
+    const { video, pictures } = told(body);
+    assert.deepEqual([video[0]!.black.count, pictures, picturesOf(body)?.video], [1, 0, null]);
+  });
+
   describe('by the program of the image', () => {
     before(async function () {
       if (!(await rig.unpackPrograms())) this.skip();
@@ -179,6 +187,43 @@ describe('content checks in an agent', function () {
         assert.deepEqual([phase!.mono, phase!.out_of_phase.count], expected.slice(1));
       });
 
+    it('keep pictures where they are asked for, and find the same', async () => {
+      const film = madeAvi(100, (at) => (at >= 20 && at < 50 ? 16 : at * 2 + 40));
+      const [plain, body] = [await rig.ended(film), await rig.ended(film, { pictures: 'true' })];
+      assert.equal(picturesOf(plain), undefined);
+      assert.deepEqual(told(body), { ...told(plain), pictures: 20 });
+      const { video, audio } = picturesOf(body)!;
+      assert.deepEqual([video!.stream, video!.width, video!.height, audio], [0, 64, 48, []]);
+      assert.deepEqual(
+        video!.list.map(({ at }) => at),
+        Array.from({ length: 20 }, (_, at) => at / 2),
+      );
+    });
+
+    it('keep the course of the sound, where it is asked for', async () => {
+      const body = await rig.ended(toneWav(9, 0.5, [3, 6]), { pictures: 'true' });
+      near(told(body).audio[0]!.sample_peak, -6.02, 0.01);
+      const { video, audio } = picturesOf(body)!;
+      const [{ stream, step, peaks }] = audio as [(typeof audio)[number]];
+      const values = [...Buffer.from(peaks, 'base64')];
+      assert.deepEqual([video, stream, step, values.length], [null, 0, 0.1, 90]);
+      assert.deepEqual([values[10], values[45], values[80]], [127, 0, 127]);
+    });
+
+    it('that are cut short have the pictures until then', async () => {
+      const film = madeAvi(2_000, (at) => at % 200);
+      rig.serve = (_request, response) => {
+        response.writeHead(200, { 'content-type': 'video/x-msvideo' });
+        response.write(film.subarray(0, film.length / 2));
+      };
+      const order = { remainingMs: 8_000, assignment: { timeoutMs: 8_000 } };
+      const { body } = await rig.run(rig.go(rig.programsWith({ pictures: 'true' }), order));
+      assert.equal(resultIn(body).success, true, resultIn(body).error);
+      assert.match(told(body).cut!, /^qc did not finish within \d+ ms/);
+      const { list } = picturesOf(body)!.video!;
+      assert.ok(list.length >= 8 && list.length <= 13, `${list.length}: ${list.map(({ at }) => at).join(' ')}`);
+    });
+
     it('check eight of nine audio streams, each on its own, and name the ninth', async () => {
       const { audio, not_checked: left } = await rig.check(tracksAvi(9, 4));
       assert.deepEqual(
@@ -203,7 +248,7 @@ describe('content checks in an agent', function () {
     });
 
     it('of the largest picture that is decoded stay within the memory of a tool', async () => {
-      const { video } = await rig.check(blackAvi(16_000));
+      const { video } = await rig.check(blackAvi(16_000), { pictures: 'true' });
       assert.deepEqual([video[0]!.decoded, video[0]!.black.count], [0, 0]);
     });
 

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { unpack } from '../../images/archive.ts';
 import { cachedTools } from '../../images/cached.ts';
+import type { QcPictures } from '../../src/media/qc/pictures_schema.ts';
 import type { QcReport } from '../../src/media/qc/schema.ts';
 import type { AssignedTool } from '../../src/platform/bus/messages.ts';
 import { toneWav } from '../qc/media.ts';
@@ -12,6 +13,10 @@ import { Rig } from './agent_rig.ts';
 
 export const resultIn = ({ tools }: TextBody) => tools.find(({ name }) => name === 'qc')!;
 export const told = (body: TextBody): QcReport => JSON.parse(resultIn(body).output ?? 'null') as QcReport;
+
+/** Undefined: none were kept. */
+export const picturesOf = ({ pictures }: TextBody): QcPictures | undefined =>
+  pictures && (JSON.parse(pictures.output) as QcPictures);
 
 export class QcRig extends Rig {
   media = toneWav(1, 0.1);
@@ -46,11 +51,19 @@ export class QcRig extends Rig {
     return true;
   }
 
-  async check(file: Buffer, options = {}): Promise<QcReport> {
+  /** The programs, of which the checks have these options. */
+  programsWith(options: Record<string, string>): AssignedTool[] {
+    return this.programs.map((tool) => (tool.name === 'qc' ? { ...tool, options } : tool));
+  }
+
+  async ended(file: Buffer, options: Record<string, string> = {}): Promise<TextBody> {
     this.media = file;
-    const tools = this.programs.map((tool) => (tool.name === 'qc' ? { ...tool, options } : tool));
-    const { body } = await this.run(this.go(tools));
+    const { body } = await this.run(this.go(this.programsWith(options)));
     assert.equal(resultIn(body).success, true, resultIn(body).error);
-    return told(body);
+    return body;
+  }
+
+  async check(file: Buffer, options: Record<string, string> = {}): Promise<QcReport> {
+    return told(await this.ended(file, options));
   }
 }

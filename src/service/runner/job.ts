@@ -14,11 +14,12 @@ import { MOST_PRINTED } from '../../media/report/captions.ts';
 import { framesRun, readPictures, reportOf, runsForReport, type FramesRan, type FramesRun } from './report.ts';
 import { waitsForKind, type JobSource, type OriginUses, type SourceFailure } from './source.ts';
 import type { Allowance } from './compare.ts';
-import type { QcRun } from './qc.ts';
+import type { QcRan, QcRun, RunAfter } from './qc.ts';
 import type { ReadTimeline } from './timeline.ts';
 import { TOOL_TABLE, type ToolName } from '../../media/tools/table.ts';
 import { qc } from '../../media/tools/qc.ts';
-import type { QcStream } from '../../media/qc/graph.ts';
+import { MOST_FILE_BYTES } from '../../media/qc/limits.ts';
+import { keepsPictures } from '../../media/tools/qc_options.ts';
 import type { Program, Run } from '../../media/tools/tool.ts';
 
 export interface RunSettings {
@@ -39,8 +40,8 @@ export interface Running {
   signal: AbortSignal;
   /** Called when content checks begin to decode. */
   follow?: QcRun['follow'];
-  /** Of the source, for a tool that runs after ffprobe. */
-  streams?: readonly QcStream[] | undefined;
+  /** For a tool that runs after others. */
+  after?: RunAfter | undefined;
 }
 
 /** Code that few jobs need is imported on first use, because jobs wait for an agent to start. */
@@ -74,7 +75,8 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
   ]);
   const ran = [...atOnce, ...waited.ran];
   const found = likeTheReaders(ran, source);
-  const tools = [...found, ...(await contentIn(running, found, begun))];
+  const content = await contentIn(running, found, begun);
+  const tools = [...found, ...(content ? [content.result] : [])];
   const pictures = framesRun(assignment, [...own, ...tools]);
   const frames = pictures && (await picturesWithin(pictures, running, begun));
   const read = assignment.timeline ? await timelineIn(running, tools, begun) : undefined;
@@ -88,6 +90,7 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
     ...(report ? { report: report.result } : {}),
     ...(policy ? { policy } : {}),
     ...(read ? { timeline: read.timeline } : {}),
+    ...(content?.pictures ? { pictures: content.pictures } : {}),
   };
 }
 
@@ -102,9 +105,9 @@ function runsAfter(running: Running, begun: number, mostPrinted: number) {
     return left;
   };
   const printing = { ...running.settings, outputBytes: mostPrinted };
-  const run: QcRun['run'] = (tool, onOutput, streams) => {
+  const run: QcRun['run'] = (tool, onOutput, after) => {
     const settings = onOutput ? printing : running.settings;
-    return runTool(tool, { ...running, remainingMs: remaining(), settings, streams }, onOutput);
+    return runTool(tool, { ...running, remainingMs: remaining(), settings, after }, onOutput);
   };
   return { remaining, run };
 }
@@ -121,18 +124,23 @@ async function timelineIn(running: Running, ran: readonly RawToolResult[], begun
   return timelineOf({ assignment: running.assignment, ran, run });
 }
 
+/** Kept of the time of the checks: their pictures are printed even if they are cut short. */
+const PRINTING_MS = 1_000;
+
 /** The checks of content, if they are asked for. */
-async function contentIn(running: Running, ran: readonly RawToolResult[], begun: number): Promise<RawToolResult[]> {
-  const tool = running.assignment.tools.find(({ name }) => name === qc.name);
-  if (!tool) return [];
+async function contentIn(running: Running, ran: readonly RawToolResult[], begun: number): Promise<QcRan | undefined> {
+  const { assignment, remainingMs } = running;
+  const tool = assignment.tools.find(({ name }) => name === qc.name);
+  if (!tool) return undefined;
   const { qcOf } = await import('./qc.ts');
-  const { run, remaining } = runsAfter(running, begun, STREAMED_BYTES);
+  const keptMs = keepsPictures(tool.options) ? PRINTING_MS : 0;
+  const { run, remaining } = runsAfter({ ...running, remainingMs: remainingMs - keptMs }, begun, STREAMED_BYTES);
+  const last = runsAfter(running, begun, MOST_FILE_BYTES);
   const readFile: QcRun['readFile'] = (take) => {
     const timeout = AbortSignal.timeout(Math.max(0, Math.floor(remaining())));
     return running.source.readWhole(tool.name, AbortSignal.any([timeout, running.signal]), take);
   };
-  const { assignment, follow } = running;
-  return [await qcOf({ tool, assignment, ran, run, readFile, follow })];
+  return qcOf({ tool, assignment, ran, run, runLast: last.run, readFile, follow: running.follow });
 }
 
 /** Several versions on one source, or one version of each tool on two. */
@@ -282,10 +290,10 @@ async function runOnce(
   }
 }
 
-const runOf = ({ assignment, streams }: Running, wallMs: number): Run => ({
+const runOf = ({ assignment, after }: Running, wallMs: number): Run => ({
   wallMs,
   beside: assignment.tools.length > 1,
-  ...(streams ? { streams } : {}),
+  ...after,
 });
 
 /** The port of the source, and of the proxy for other addresses that the tool opens. */

@@ -19,10 +19,12 @@ export type RawToolResult = Raw<ToolResult> & {
 export type RawReport = Raw<ReportResult>;
 export type RawTimeline = Raw<TimelineResult>;
 /** `report` and `timeline` are derived from redacted outputs. */
-export type RawBody = Omit<ResultBody, 'tools' | 'report' | 'timeline'> & {
+export type RawBody = Omit<ResultBody, 'tools' | 'report' | 'timeline' | 'pictures'> & {
   tools: RawToolResult[];
   report?: RawReport;
   timeline?: RawTimeline;
+  /** QcPictures as JSON: nothing in it can be redacted. */
+  pictures?: Buffer;
 };
 
 const PIECE = 1024 * 1024;
@@ -149,7 +151,7 @@ const withoutShape = ({ output: { from, to, escaped }, isJson }: FoundOutput): F
 });
 
 export async function packResult(
-  { tools, report, timeline, ...rest }: RawBody,
+  { tools, report, timeline, pictures, ...rest }: RawBody,
   redact: SidedRedact,
   of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>,
 ): Promise<PackedResult> {
@@ -158,7 +160,8 @@ export async function packResult(
     const side = 'side' in result ? result.side : undefined;
     return output ? [{ output, asJson: format === 'json', redact: (text) => redact(text, side) }] : [];
   });
-  if (timeline?.output) outgoing.push({ output: timeline.output, asJson: true, redact: (text) => text });
+  for (const output of [timeline?.output, pictures])
+    if (output) outgoing.push({ output, asJson: true, redact: (text) => text });
   const isShort = lengthOf(outgoing.map(({ output }) => output)) <= LONG;
   const written = (isShort ? await writeShort(outgoing) : null) ?? (await writeLong(outgoing));
   const found = written.found.values();
@@ -175,6 +178,7 @@ export async function packResult(
     }),
     ...(report ? { report: described(report) } : {}),
     ...(timeline ? { timeline: { ...timeline, output: timeline.output && found.next().value!.output } } : {}),
+    ...(pictures ? { pictures: { output: found.next().value!.output } } : {}),
     ...rest,
   };
   return resultMessage(packBody(head, written), of);

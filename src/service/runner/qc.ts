@@ -4,11 +4,14 @@ import { codeMember } from '../../base/causes.ts';
 import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
 import { withoutResult } from '../../platform/bus/messages.ts';
 import { qcGatherer, type QcProgress } from '../../media/qc/gather.ts';
-import { graphOf, type QcStream } from '../../media/qc/graph.ts';
+import { graphOf, type Graph, type QcStream } from '../../media/qc/graph.ts';
+import { picturesIn, pictureSize } from '../../media/qc/pictures.ts';
+import type { QcPictures } from '../../media/qc/pictures_schema.ts';
 import type { Fields } from '../../media/qc/schema.ts';
 import { pcmOf } from '../../media/qc/stream_hashes.ts';
 import { ffprobe } from '../../media/tools/ffprobe.ts';
-import { thresholdsOf } from '../../media/tools/qc_options.ts';
+import { keepsPictures, thresholdsOf } from '../../media/tools/qc_options.ts';
+import type { Run } from '../../media/tools/tool.ts';
 import { integrityOf } from './qc_integrity.ts';
 import { printedStreams, readingOptions } from './report.ts';
 import type { RawToolResult } from './output.ts';
@@ -21,11 +24,19 @@ export interface QcRun {
   assignment: Assignment;
   /** Results of the job so far. */
   ran: readonly RawToolResult[];
-  run(tool: AssignedTool, onOutput?: (bytes: Buffer) => void, streams?: readonly QcStream[]): Promise<RawToolResult>;
+  run(tool: AssignedTool, onOutput?: (bytes: Buffer) => void, after?: RunAfter): Promise<RawToolResult>;
+  /** The same, with the time that is kept for it. */
+  runLast: QcRun['run'];
   /** Called when decoding begins. */
   follow?: ((progress: () => QcProgress) => void) | undefined;
   /** Reads the file from its beginning. Why not to its end, if it did not; null: the source is no single file. */
   readFile(take: (bytes: Buffer) => void): Promise<string | null | undefined>;
+}
+export type RunAfter = Pick<Run, 'streams' | 'printsPictures'>;
+
+export interface QcRan {
+  result: RawToolResult;
+  pictures?: Buffer;
 }
 
 const secondsIn = (value: unknown): number | null => {
@@ -75,12 +86,24 @@ function tooLong(streams: readonly QcStream[], left: number | undefined): string
   );
 }
 
-export async function qcOf({ tool, assignment, ran, run, readFile, follow }: QcRun): Promise<RawToolResult> {
-  const failed = (error: string, more: Partial<RawToolResult> = {}): RawToolResult => ({
-    ...withoutResult(tool),
-    failure: 'failed',
-    error,
-    ...more,
+/** What the run of the checks wrote into a file, printed by one more run, and the waveforms. */
+async function drawnBy(
+  { tool, runLast }: QcRun,
+  { pictured }: Graph,
+  waveforms: QcPictures['audio'],
+): Promise<{ pictures: QcPictures; usageMs: number }> {
+  if (!pictured) return { pictures: { video: null, audio: waveforms }, usageMs: 0 };
+  const parts: Buffer[] = [];
+  const { usageMs } = await runLast(tool, (bytes) => parts.push(bytes), { printsPictures: true });
+  const list = picturesIn(Buffer.concat(parts));
+  const video = list.length > 0 ? { stream: pictured.index, ...pictureSize(pictured), list } : null;
+  return { pictures: { video, audio: waveforms }, usageMs };
+}
+
+export async function qcOf(asked: QcRun): Promise<QcRan> {
+  const { tool, assignment, ran, run, readFile, follow } = asked;
+  const failed = (error: string, more: Partial<RawToolResult> = {}): QcRan => ({
+    result: { ...withoutResult(tool), failure: 'failed', error, ...more },
   });
   const reader = assignment.tools.find(({ name }) => name === ffprobe.name);
   if (!reader) return failed('qc needs ffprobe, which is not among the tools');
@@ -90,16 +113,17 @@ export async function qcOf({ tool, assignment, ran, run, readFile, follow }: QcR
   const streams = streamsIn(read);
   if (!streams) return failed(read?.error ?? 'ffprobe found no streams', codeMember(read ?? {}));
   const thresholds = thresholdsOf(tool.options);
-  const graph = graphOf(streams, thresholds);
+  const graph = graphOf(streams, thresholds, keepsPictures(tool.options));
   if (graph.checked.length === 0) return failed('the source has no pictures and no sound to check');
   const refused = tooLong(graph.checked, assignment.decodableSeconds);
   if (refused !== undefined) return failed(refused, { code: 'over-quota' });
   const gathered = qcGatherer(graph, thresholds);
   follow?.(gathered.progress);
-  const result = await run(tool, (bytes) => gathered.push(bytes), streams);
-  if (!result.success && gathered.frames() === 0) return result;
+  const result = await run(tool, (bytes) => gathered.push(bytes), { streams });
+  if (!result.success && gathered.frames() === 0) return { result };
   const cut = result.success ? undefined : (result.error ?? 'ffmpeg failed').slice(0, LONGEST_CUT);
   const { failure: _, error: __, code: ___, ...facts } = result;
+  const drawn = graph.pictures ? await drawnBy(asked, graph, gathered.waveforms()) : undefined;
   const damage = await integrityOf({
     options: tool.options,
     reader,
@@ -110,12 +134,16 @@ export async function qcOf({ tool, assignment, ran, run, readFile, follow }: QcR
     run,
     readFile,
   });
-  const report = { ...gathered.told(cut), ...damage };
+  const number = drawn && { pictures: drawn.pictures.video?.list.length ?? 0 };
   return {
-    ...facts,
-    success: true,
-    format: 'json',
-    output: Buffer.from(JSON.stringify(report)),
-    decodedSeconds: gathered.progress().seconds,
+    result: {
+      ...facts,
+      success: true,
+      format: 'json',
+      output: Buffer.from(JSON.stringify({ ...gathered.told(cut), ...damage, ...number })),
+      usageMs: facts.usageMs + (drawn?.usageMs ?? 0),
+      decodedSeconds: gathered.progress().seconds,
+    },
+    ...(drawn ? { pictures: Buffer.from(JSON.stringify(drawn.pictures)) } : {}),
   };
 }
