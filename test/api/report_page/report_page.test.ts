@@ -1,7 +1,8 @@
 /** The page of a report: what it says of each kind of result, and that text of media stays text. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { outline, readTimeline } from '../../../src/service/api/report_page/stream_sections.ts';
+import { readTimeline } from '../../../src/service/api/report_page/kept_parts.ts';
+import { outline } from '../../../src/service/api/report_page/stream_sections.ts';
 import { html, stranger } from '../../../src/service/api/report_page/html.ts';
 import { type PageInput, reportPage } from '../../../src/service/api/report_page/report_page.ts';
 import { aStream } from '../../console/sample_answers.ts';

@@ -14,7 +14,8 @@ import type { ToolResult } from '../../../platform/bus/result_body.ts';
 import { type Content, facts, html, section, stranger, table, told, type Tone } from './html.ts';
 import { findingsIn } from '../../../media/qc/words.ts';
 import { comparison, contentChecks, disagreements, policy, provenance, TONES, tracks } from './media_sections.ts';
-import { hls, readTimeline, timeline } from './stream_sections.ts';
+import { readTimeline } from './kept_parts.ts';
+import { hls, timeline } from './stream_sections.ts';
 
 export interface PageInput extends Pick<LogDetail, 'id' | 'kind' | 'state' | 'error'> {
   /** As the log shows them. */

@@ -1,9 +1,8 @@
 /** Findings of the HLS validator with their remedies, and the timeline of each stream as a drawing. */
-import { Ajv } from 'ajv';
 import { bitRate, several } from '../../../base/scaled.ts';
 import { exceeds } from '../../../media/hls/compare.ts';
 import type { HlsReport, Message, VariantReport } from '../../../media/hls/schema.ts';
-import { type StreamTimeline, type Timeline, TimelineSchema } from '../../../media/timeline/schema.ts';
+import type { StreamTimeline, Timeline } from '../../../media/timeline/schema.ts';
 import {
   type Content,
   furtherOnes,
@@ -63,18 +62,6 @@ export const hls = ({ summary, variants, messages, playlists }: HlsReport): Cont
       { title: 'Duration', cell: ({ duration }) => seconds(duration), right: true },
     ]),
   );
-
-const isTimeline = new Ajv({ strict: false }).compile<Timeline>(TimelineSchema);
-
-/** Null: a runner reads hostile media, and what it stored may be anything. */
-export function readTimeline(stored: string): Timeline | null {
-  try {
-    const value: unknown = JSON.parse(stored);
-    return isTimeline(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
 
 const MOST_STREAMS = 16;
 /** What a page can show, and print. */

@@ -18,7 +18,7 @@ import { extensionOf } from '../../../source/playlist/mapping.ts';
 import type { Texts } from '../../result/unpack.ts';
 import { say } from '../mcp/tools/result_summary.ts';
 import { reportPage } from '../report_page/report_page.ts';
-import { readTimeline } from '../report_page/stream_sections.ts';
+import { readTimeline } from '../report_page/kept_parts.ts';
 
 export type ReadPolicy =
   | { document: string; digest: string; description: string | undefined; untranslated: string[] }
