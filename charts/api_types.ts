@@ -59,6 +59,7 @@ const CALLS: readonly EndpointName[] = [
   'POST /v1/probe/:id/cancel',
   'GET /v1/probe/:id/policy',
   'GET /v1/probe/:id/timeline',
+  'GET /v1/probe/:id/pictures',
   'POST /v1/batch',
   'GET /v1/batch',
   'GET /v1/batch/:id',

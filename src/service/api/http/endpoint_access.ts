@@ -122,6 +122,7 @@ export const PROBE_ACCESS = {
   'GET /v1/probe/:id': having('read:media'),
   'POST /v1/probe/:id/cancel': having('write:media'),
   'GET /v1/probe/:id/timeline': having('read:media'),
+  'GET /v1/probe/:id/pictures': having('read:media'),
   'POST /v1/batch': having('write:media'),
   'GET /v1/batch': having('read:media'),
   'GET /v1/batch/:id': having('read:media'),

@@ -1,4 +1,4 @@
-/** One request by its id: its state and result, its cancellation, its timeline. */
+/** One request by its id: its state and result, its cancellation, its timeline and pictures. */
 import Type from 'typebox';
 import { AcceptedSchema, ComparisonAnswerSchema, EnvelopeSchema, StandingSchema } from './answer_schemas.ts';
 import { type Described, endpoint } from '../http/endpoint.ts';
@@ -14,8 +14,12 @@ import { cancelOpen } from './job.ts';
 import { JSON_TYPE } from '../../result/answer.ts';
 import { unpackResult } from '../../result/unpack.ts';
 import type { RequestRecord } from '../../../platform/store/requests.ts';
+import { isObject } from '../../../base/is_object.ts';
+import { MOST_STORED_BYTES } from '../../../media/qc/limits.ts';
+import { QcPicturesSchema } from '../../../media/qc/pictures_schema.ts';
 import { MOST_BYTES } from '../../../media/timeline/limits.ts';
 import { TimelineSchema } from '../../../media/timeline/schema.ts';
+import type { KeptPart } from '../report_page/kept_parts.ts';
 import { answer, outputTexts, ownRequest, resultFor } from './stored_result.ts';
 
 const READ_BACK: Described = {
@@ -94,50 +98,70 @@ export const cancelProbe = endpoint(
   cancelRequest,
 );
 
-// `GET /v1/probe/{request_id}/timeline`: bit rate, key frames, gaps and jumps of each stream over time.
+// `GET /v1/probe/{request_id}/timeline`: bit rate, key frames, gaps and jumps of each stream over time. And
+// `GET /v1/probe/{request_id}/pictures`: what content checks kept to be looked at.
 
-const Answer = component('Timeline', {
-  success: Type.Literal(true),
-  request_id: Type.String({ format: 'uuid' }),
-  ...TimelineSchema.properties,
-});
+const ofRequest = { success: Type.Literal(true), request_id: Type.String({ format: 'uuid' }) };
+
+interface Part {
+  unasked: string;
+  isAsked(options: Record<string, unknown>): boolean;
+  /** Of what is read. */
+  mostBytes: number;
+}
+const hasOn = (section: unknown, name: string): boolean => isObject(section) && section[name] === true;
+const PARTS: Readonly<Record<KeptPart, Part>> = {
+  timeline: {
+    unasked: 'no timeline was requested',
+    isAsked: ({ timeline }) => hasOn(timeline, 'enabled'),
+    mostBytes: MOST_BYTES,
+  },
+  pictures: {
+    unasked: 'no pictures were requested',
+    isAsked: ({ qc }) => hasOn(qc, 'pictures'),
+    mostBytes: MOST_STORED_BYTES,
+  },
+};
 
 const none = (text: string): ApiError => new ApiError('not-found', { text });
 
-const wasAsked = (record: RequestRecord): boolean =>
-  (readKeptRequest(record).options['timeline'] as { enabled?: unknown } | undefined)?.enabled === true;
-
-async function storedTimeline(deps: Deps, ctx: Context, record: RequestRecord): Promise<string> {
-  const missing = () => none(wasAsked(record) ? 'the runner made no timeline' : 'no timeline was requested');
-  if (!record.hasBody) throw wasAsked(record) ? none(`no timeline: ${record.error ?? 'no result'}`) : missing();
+async function storedPart(deps: Deps, ctx: Context, record: RequestRecord, part: KeptPart): Promise<string> {
+  const { unasked, isAsked, mostBytes } = PARTS[part];
+  const wasAsked = isAsked(readKeptRequest(record).options);
+  const missing = () => none(wasAsked ? `the runner made no ${part}` : unasked);
+  if (!record.hasBody) throw wasAsked ? none(`no ${part}: ${record.error ?? 'no result'}`) : missing();
   const stored = await resultFor(deps, ctx, record, async (packed) => {
     const unpacked = await unpackResult(packed);
-    const { timeline } = unpacked.result;
-    if (!timeline) throw missing();
-    if (timeline.output === null) throw none(`the timeline failed: ${timeline.error ?? 'no result'}`);
-    const { from, to } = timeline.output;
-    if (to - from > MOST_BYTES) throw none('the timeline cannot be read');
-    const [text] = await outputTexts(unpacked, packed, [timeline.output]);
+    const { [part]: made, timeline } = unpacked.result;
+    if (!made) throw missing();
+    if (made.output === null) throw none(`the timeline failed: ${timeline?.error ?? 'no result'}`);
+    const { from, to } = made.output;
+    if (to - from > mostBytes) throw none(`the ${part} cannot be read`);
+    const [text] = await outputTexts(unpacked, packed, [made.output]);
     return text!;
   });
   if (!stored) throw expired();
   return stored.value;
 }
 
-async function read(deps: Deps, ctx: Context): Promise<void> {
-  const record = await ownRequest(deps, ctx);
-  if (record.state === 'open') {
-    ctx.status = 202;
-    ctx.body = await deps.standing(record);
-    return;
-  }
-  const stored = await storedTimeline(deps, ctx, record);
-  const by = { account: tokenOf(ctx).rootUserId, what: 'the timeline' };
-  const text = await deps.work.run('timeline', { requestId: record.id, stored }, by);
-  if (text === null) throw none('the timeline cannot be read');
-  ctx.type = JSON_TYPE;
-  ctx.body = text;
-}
+const reading = (part: KeptPart) =>
+  async function read(deps: Deps, ctx: Context): Promise<void> {
+    const record = await ownRequest(deps, ctx);
+    if (record.state === 'open') {
+      ctx.status = 202;
+      ctx.body = await deps.standing(record);
+      return;
+    }
+    const stored = await storedPart(deps, ctx, record, part);
+    const by = { account: tokenOf(ctx).rootUserId, what: `the ${part}` };
+    const text = await deps.work.run('keptPart', { part, requestId: record.id, stored }, by);
+    if (text === null) throw none(`the ${part} cannot be read`);
+    ctx.type = JSON_TYPE;
+    ctx.body = text;
+  };
+
+const params = { id: Type.String({ format: 'uuid', description: "The request's id." }) };
+const answers = { 202: { description: 'The request is queued or running.', schema: StandingSchema } };
 
 export const readTimelineOf = endpoint(
   'GET /v1/probe/:id/timeline',
@@ -147,13 +171,38 @@ export const readTimelineOf = endpoint(
     description:
       'Of a request with `timeline`, for as long as its result is kept. A timeline that was cut short, by time or ' +
       'because the source broke off, has `until` and `cut`.',
-    params: { id: Type.String({ format: 'uuid', description: "The request's id." }) },
+    params,
     input: 'ignored',
-    answer: { description: 'The timeline.', schema: Answer },
-    answers: { 202: { description: 'The request is queued or running.', schema: StandingSchema } },
+    answer: {
+      description: 'The timeline.',
+      schema: component('Timeline', { ...ofRequest, ...TimelineSchema.properties }),
+    },
+    answers,
     errors: {
       404: 'The caller has no such request, it has no timeline (the error says why), or its result has expired.',
     },
   },
-  read,
+  reading('timeline'),
+);
+
+export const readPicturesOf = endpoint(
+  'GET /v1/probe/:id/pictures',
+  {
+    id: 'readPictures',
+    summary: 'Read the pictures of a request',
+    description:
+      'Of a request with `qc[pictures]`, for as long as its result is kept: small pictures of the video, and the ' +
+      'course of the sound. No other answer, webhook or log line has them.',
+    params,
+    input: 'ignored',
+    answer: {
+      description: 'The pictures.',
+      schema: component('Pictures', { ...ofRequest, ...QcPicturesSchema.properties }),
+    },
+    answers,
+    errors: {
+      404: 'The caller has no such request, it has no pictures (the error says why), or its result has expired.',
+    },
+  },
+  reading('pictures'),
 );

@@ -18,7 +18,7 @@ import { extensionOf } from '../../../source/playlist/mapping.ts';
 import type { Texts } from '../../result/unpack.ts';
 import { say } from '../mcp/tools/result_summary.ts';
 import { reportPage } from '../report_page/report_page.ts';
-import { readTimeline } from '../report_page/kept_parts.ts';
+import { KEPT_PARTS, type KeptPart } from '../report_page/kept_parts.ts';
 
 export type ReadPolicy =
   | { document: string; digest: string; description: string | undefined; untranslated: string[] }
@@ -114,12 +114,12 @@ const compare = (runs: readonly TextRun[]) =>
   );
 
 /** The answer to a caller. Null: it cannot be read. */
-function timeline({ requestId, stored }: { requestId: string; stored: string }): string | null {
-  const value = readTimeline(stored);
+function keptPart({ part, requestId, stored }: { part: KeptPart; requestId: string; stored: string }): string | null {
+  const value = KEPT_PARTS[part](stored);
   return value && JSON.stringify({ success: true, request_id: requestId, ...value });
 }
 
-export const JOBS = { readPolicy, judge, compare, say, timeline, reportPage };
+export const JOBS = { readPolicy, judge, compare, say, keptPart, reportPage };
 export type Jobs = typeof JOBS;
 export type JobName = keyof Jobs;
 export type Input<N extends JobName> = Parameters<Jobs[N]>[0];
@@ -137,6 +137,6 @@ export const IS_SHORT: { [N in JobName]: (input: Input<N>) => boolean } = {
   judge: () => false,
   compare: () => false,
   say: ({ text }) => text.length <= SHORT_ANSWER,
-  timeline: ({ stored }) => stored.length <= SHORT_ANSWER,
+  keptPart: ({ stored }) => stored.length <= SHORT_ANSWER,
   reportPage: () => false,
 };
