@@ -2,7 +2,7 @@
 import type { PageInput } from '../../../src/service/api/report_page/report_page.ts';
 import { CHECKS, FILM_TIMELINE, REPORT, VERDICT } from '../../console/sample_answers.ts';
 import { LADDER } from '../../console/sample_ladder.ts';
-import { DAMAGE, WHOLE } from '../../qc/reports.ts';
+import { DAMAGE, PICTURES, WHOLE } from '../../qc/reports.ts';
 
 export const HOSTILE = '"><img src=x onerror=alert(1)>\u202egnp\u0000</title></style><script>alert(2)</script>\'`${1}';
 
@@ -122,7 +122,7 @@ export const PAGES = {
       }),
     },
   }),
-  content: page({ outputs: { qc: JSON.stringify(CHECKS) } }),
+  content: page({ outputs: { qc: JSON.stringify(CHECKS), pictures: JSON.stringify(PICTURES) } }),
   damage: page({ outputs: { qc: JSON.stringify({ ...CHECKS, ...DAMAGE['errors'] }) } }),
   unreadable: page({
     outputs: {
@@ -131,6 +131,7 @@ export const PAGES = {
       timeline: '{"streams":{}}',
       c2pa: null,
       qc: '{"video":{}}',
+      pictures: '{"video":7}',
     },
   }),
 } satisfies Record<string, PageInput>;

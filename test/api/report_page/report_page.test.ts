@@ -1,13 +1,14 @@
 /** The page of a report: what it says of each kind of result, and that text of media stays text. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { readTimeline } from '../../../src/service/api/report_page/kept_parts.ts';
+import { readPictures, readTimeline } from '../../../src/service/api/report_page/kept_parts.ts';
 import { outline } from '../../../src/service/api/report_page/stream_sections.ts';
 import { html, stranger } from '../../../src/service/api/report_page/html.ts';
 import { type PageInput, reportPage } from '../../../src/service/api/report_page/report_page.ts';
 import { aStream } from '../../console/sample_answers.ts';
 import { LADDER } from '../../console/sample_ladder.ts';
 import { random as makeRandom } from '../../source/random.ts';
+import { PICTURES } from '../../qc/reports.ts';
 import { HOSTILE, PAGES } from './page_samples.ts';
 
 /** As a reader sees it: without tags, entities as their characters. */
@@ -20,6 +21,8 @@ const textOf = (page: string): string =>
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&')
     .replaceAll(/\s+/g, ' ');
+/** Pictures of the checks: bytes in base64, and nothing of the media's own text. */
+const OWN_IMAGE = /<img src="data:image\/jpeg;base64,[A-Za-z0-9+/=]+" width="\d+" height="\d+" alt="" \/>/g;
 const headOf = (page: string): string => textOf(/<header>.*<\/header>/s.exec(page)![0]).trim();
 
 const ladderOf = (peak: number) => ({
@@ -88,6 +91,7 @@ describe('report page', () => {
       '⚠ The HLS report cannot be shown',
       '⚠ The C2PA report is too long for this page',
       '⚠ The report of the content checks cannot be shown',
+      '⚠ The pictures cannot be shown',
       '⚠ The timeline cannot be shown',
     ],
   };
@@ -125,6 +129,8 @@ describe('report page', () => {
       'stream 1, clipping: peaks at 0.0 dBFS',
       '1 -23.0 LUFS -18.2 LUFS 5.0 LU 0.3 dBTP 0.0 dBFS',
       'Stream 9 was not checked',
+      '0.00 s 2.50 s 5.00 s',
+      'Sound of stream 1, 0.30 s',
     ])
       assert.ok(text.includes(part), `${part} in ${text}`);
   });
@@ -135,9 +141,17 @@ describe('report page', () => {
       assert.ok(text.includes(part), `${part} in ${text}`);
   });
 
+  it('pictures are JPEG in base64, or are not shown', () => {
+    assert.equal(reportPage(PAGES.content).match(OWN_IMAGE)?.length, 3);
+    for (const jpeg of ['', 'PHN2Zz4=', '/9j/"><script>', '/9j/2Q==\n', `/9j/${'A'.repeat(8_000)}`]) {
+      const video = { ...PICTURES.video, list: [{ at: 0, jpeg }] };
+      assert.equal(readPictures(JSON.stringify({ ...PICTURES, video })), null, jpeg.slice(0, 20));
+    }
+  });
+
   it('text of media is never markup, and a page is bounded whatever is in it', () => {
     for (const [name, input] of Object.entries(PAGES)) {
-      const page = reportPage(input);
+      const page = reportPage(input).replaceAll(OWN_IMAGE, '');
       assert.doesNotMatch(page, /<(?:img|script|style|title|iframe|link|a)\b/i, name);
       // oxlint-disable-next-line no-control-regex
       assert.doesNotMatch(page, /[\u0000-\u0008\u202a-\u202e\u2066-\u2069]/, name);
@@ -164,7 +178,8 @@ describe('report page', () => {
         const value: unknown = name === 'report' && sample === PAGES.unreadable ? {} : JSON.parse(text ?? 'null');
         return [name, JSON.stringify(changed(value))];
       });
-      const page = reportPage({ ...sample, outputs: Object.fromEntries(outputs) as PageInput['outputs'] });
+      const input = { ...sample, outputs: Object.fromEntries(outputs) as PageInput['outputs'] };
+      const page = reportPage(input).replaceAll(OWN_IMAGE, '');
       assert.match(page, /^<main>.*<h2>About this report<\/h2>.*<\/main>$/s);
       assert.doesNotMatch(page, /<(?:img|script|style|title)\b/i);
       assert.ok(page.length < 1_000_000, `${page.length} characters`);

@@ -3,6 +3,8 @@ import { several } from '../../../base/scaled.ts';
 import { placeOf, policyName } from '../../../media/ci_formats/policy_rules.ts';
 import type { Comparison } from '../../../media/compare/schema.ts';
 import type { PolicyResult, RuleResult } from '../../../media/policy/schema.ts';
+import { bytesIn, waveformPath } from '../../../media/qc/drawn.ts';
+import type { QcPictures } from '../../../media/qc/pictures_schema.ts';
 import type { QcReport } from '../../../media/qc/schema.ts';
 import { fileWords, LEVELS, passagesIn, remarksIn, remarkWords, secondsWords } from '../../../media/qc/words.ts';
 import type { Difference, ProbeReport } from '../../../media/report/schema.ts';
@@ -165,6 +167,33 @@ export function contentChecks(report: QcReport): Content {
     left.map(({ stream, why }) => html`<p>Stream ${stream} was not checked: ${stranger(why)}</p>`),
   );
 }
+
+const [WAVE_WIDTH, WAVE_HEIGHT] = [720, 48];
+
+export const pictures = ({ video, audio }: QcPictures): Content =>
+  section(
+    'Pictures',
+    video &&
+      html`<div class="strip">
+        ${video.list.map(
+          ({ at, jpeg }) =>
+            html`<figure>
+              <img src="data:image/jpeg;base64,${jpeg}" width="${video.width}" height="${video.height}" alt="" />
+              <figcaption>${secondsWords(at)}</figcaption>
+            </figure>`,
+        )}
+      </div>`,
+    audio.map(({ stream, step, peaks }) => {
+      const values = bytesIn(peaks);
+      const words = `Sound of stream ${stream}, ${secondsWords(values.length * step)}`;
+      return html`<figure>
+        <figcaption>${words}</figcaption>
+        <svg viewBox="0 0 ${WAVE_WIDTH} ${WAVE_HEIGHT}" role="img" aria-label="${words}">
+          <path class="area" d="${waveformPath(values, WAVE_WIDTH, WAVE_HEIGHT)}" />
+        </svg>
+      </figure>`;
+    }),
+  );
 
 export const comparison = ({ fields, summary }: Comparison): Content =>
   section(

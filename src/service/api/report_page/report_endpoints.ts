@@ -52,13 +52,14 @@ const MOST_BYTES = 4 * 1024 * 1024;
 async function partsOf(packed: Packed) {
   const unpacked = await unpackResult(packed);
   const { result } = unpacked;
-  const { tools, report, timeline, comparison } = result;
+  const { tools, report, timeline, pictures, comparison } = result;
   const ofTool = (tool: string) => tools.find(({ name, format }) => name === tool && format === 'json')?.output;
   const found = {
     report: report?.output,
     hls: ofTool('msv'),
     c2pa: ofTool('c2pa'),
     qc: ofTool('qc'),
+    pictures: pictures?.output,
     timeline: timeline?.output,
   };
   const outputs: Record<string, string | null> = comparison ? { comparison: comparison.output } : {};

@@ -4,6 +4,7 @@ import { policyName } from '../../../media/ci_formats/policy_rules.ts';
 import type { Comparison } from '../../../media/compare/schema.ts';
 import type { HlsReport } from '../../../media/hls/schema.ts';
 import type { PolicyResult } from '../../../media/policy/schema.ts';
+import type { QcPictures } from '../../../media/qc/pictures_schema.ts';
 import type { QcReport } from '../../../media/qc/schema.ts';
 import type { ProbeReport } from '../../../media/report/schema.ts';
 import { containerWords } from '../../../media/report/words.ts';
@@ -13,8 +14,17 @@ import type { LogDetail } from '../../../platform/store/log.ts';
 import type { ToolResult } from '../../../platform/bus/result_body.ts';
 import { type Content, facts, html, section, stranger, table, told, type Tone } from './html.ts';
 import { findingsIn } from '../../../media/qc/words.ts';
-import { comparison, contentChecks, disagreements, policy, provenance, TONES, tracks } from './media_sections.ts';
-import { readTimeline } from './kept_parts.ts';
+import { readPictures, readTimeline } from './kept_parts.ts';
+import {
+  comparison,
+  contentChecks,
+  disagreements,
+  pictures,
+  policy,
+  provenance,
+  TONES,
+  tracks,
+} from './media_sections.ts';
 import { hls, timeline } from './stream_sections.ts';
 
 export interface PageInput extends Pick<LogDetail, 'id' | 'kind' | 'state' | 'error'> {
@@ -37,6 +47,7 @@ interface Outputs {
   hls: HlsReport;
   c2pa: C2paReport;
   qc: QcReport;
+  pictures: QcPictures;
   timeline: Timeline;
   comparison: Comparison;
 }
@@ -104,6 +115,7 @@ const PARTS: { readonly [N in keyof Outputs]: Part<Outputs[N]> } = {
     ],
     content: contentChecks,
   },
+  pictures: { title: 'The pictures', read: readPictures, statements: () => [], content: pictures },
   timeline: {
     title: 'The timeline',
     read: readTimeline,
