@@ -11,6 +11,8 @@ import { consoleTest, visitAs, type Look, type Visit } from './fixture.ts';
 import { CHECKS, CLEAN_CHECKS, REPORT, VERDICT } from './sample_answers.ts';
 import { LADDER } from './sample_ladder.ts';
 import { storeAnswer } from './stored_answer.ts';
+import { PICTURES } from '../qc/reports.ts';
+import { until } from '../until.ts';
 import type { TextBody } from '../result/text_body.ts';
 
 const C2PA: C2paReport = {
@@ -26,6 +28,12 @@ const C2PA: C2paReport = {
     },
   },
 };
+
+/** 16 pixels wide and tall. */
+const RED_JPEG =
+  '/9j/4AAQSkZJRgABAgAAAQABAAD/2wBDAAgKCgsKCw0NDQ0NDRAPEBAQEBAQEBAQEBASEhIVFRUSEhIQEBISFBQVFRcXFxUVFRUX' +
+  'FxkZGR4eHBwjIyQrKzP/xABMAAEBAAAAAAAAAAAAAAAAAAAABgEBAQAAAAAAAAAAAAAAAAAABgcQAQAAAAAAAAAAAAAAAAAAAAAR' +
+  'AQAAAAAAAAAAAAAAAAAAAAD/wAARCAAQABADASIAAhEAAxEA/9oADAMBAAIRAxEAPwCLAFF/f//Z';
 
 const INVALID: C2paReport = { ...C2PA, validation_state: 'Invalid' };
 
@@ -153,6 +161,23 @@ consoleTest('console: the answer', (c) => {
       const rows = v.page.getByRole('table', { name: 'Checks' }).locator('tbody tr');
       assert.match(await rows.first().innerText(), /failed\s+signingCredential\.untrusted/);
       await v.accessible('answer provenance wide light');
+    });
+  });
+
+  it('content checks: pictures are drawn, with the nearest beside each finding, and so is the sound', async () => {
+    const kept = { ...PICTURES, video: { ...PICTURES.video!, list: [0, 30].map((at) => ({ at, jpeg: RED_JPEG })) } };
+    const checks = JSON.stringify({ ...CHECKS, pictures: 2 });
+    const id = await record('file', body([good('qc', checks)], { pictures: { output: JSON.stringify(kept) } }));
+    await visit(`/requests/${id}?tab=content`, {}, async (v) => {
+      const { page } = v;
+      const drawn = page.getByRole('list', { name: 'Pictures' }).getByRole('img', { name: 'Picture at 30.00 s' });
+      await drawn.waitFor();
+      const red = 'canvas => canvas.getContext("2d").getImageData(80, 45, 1, 1).data[0]';
+      await until('it is drawn', async () => Number(await drawn.evaluate(red)) > 200);
+      await page.getByRole('img', { name: 'Sound of stream 1, 0.30 s' }).waitFor();
+      const silence = page.getByRole('table', { name: 'Findings' }).locator('tbody tr', { hasText: 'silence' });
+      await silence.getByRole('img', { name: 'Picture at 30.00 s' }).waitFor();
+      await v.accessible('answer pictures wide light');
     });
   });
 

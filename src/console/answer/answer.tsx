@@ -114,7 +114,7 @@ function tabsOf(answer: OpenAnswer): Tab[] {
       show: () => <Ladder report={hls} linkForLines={withLines(answer)} />,
     },
     c2pa && { name: 'provenance', title: 'Provenance', show: () => <Provenance report={c2pa} /> },
-    qc && { name: 'content', title: 'Content checks', show: () => <Content report={qc} /> },
+    qc && { name: 'content', title: 'Content checks', show: () => <Content report={qc} id={id} /> },
     policy && { name: 'policy', title: 'Policy', show: () => <Policy verdict={policy} id={id} /> },
     asksForTimeline(request) ? { name: 'timeline', title: 'Timeline', show: () => <Timeline id={id} /> } : null,
     { name: 'raw', title: 'Raw', show: () => <Raw answer={answer} /> },

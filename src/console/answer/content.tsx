@@ -1,10 +1,12 @@
 /** What the pictures and the sound are like: findings with their times, and how loud each stream is. */
 import type { QcReport } from '../../api_types.ts';
+import { nearest } from '../../media/qc/drawn.ts';
 import { fileWords, LEVELS, passagesIn, remarksIn, secondsWords } from '../../media/qc/words.ts';
 import { several } from '../parts/figures.ts';
-import { Empty } from '../parts/states.tsx';
+import { Await, Empty } from '../parts/states.tsx';
 import { countColumn, strangerColumn, Table, type Column } from '../parts/table.tsx';
 import { Stranger } from '../parts/values.tsx';
+import { Strip, Thumbnail, usePictures, type Video } from './pictures.tsx';
 
 type Audio = QcReport['audio'][number];
 type Event = QcReport['video'][number]['black']['list'][number];
@@ -39,13 +41,22 @@ const FINDINGS: readonly Column<Finding>[] = [
   strangerColumn('More', ({ event, more }) => (event?.to_end ? 'to the end' : more), { none: '', most: 800 }),
 ];
 
+const pictureColumn = (video: Video): Column<Finding> => ({
+  title: 'Picture',
+  text: ({ event }) => (event ? `at ${secondsWords(nearest(video, event.from).at)}` : ''),
+  show: ({ event }) =>
+    event && <Thumbnail of={nearest(video, event.from)} width={video.width / 2} height={video.height / 2} />,
+});
+
 const SOUND: readonly Column<Audio>[] = [
   countColumn('Stream', ({ stream }) => stream),
   ...LEVELS.map(({ title, text }) => ({ title, text: (audio: Audio) => text(audio) || '–', right: true })),
 ];
 
-export function Content({ report }: { report: QcReport }) {
-  const { video, audio, cut, until = null, not_checked: left } = report;
+export function Content({ report, id }: { report: QcReport; id: string }) {
+  const { video, audio, cut, until = null, not_checked: left, pictures: kept } = report;
+  const asked = usePictures(id, kept !== undefined);
+  const pictured = asked.data?.video;
   const file = fileWords(report.file);
   return (
     <>
@@ -59,9 +70,14 @@ export function Content({ report }: { report: QcReport }) {
         )}
         .{file !== undefined && ` The file: ${file}.`}
       </p>
+      {kept !== undefined && (
+        <Await asked={asked} what="the pictures">
+          {(pictures) => pictures && <Strip pictures={pictures} />}
+        </Await>
+      )}
       <Table
         caption="Findings"
-        columns={FINDINGS}
+        columns={pictured ? [...FINDINGS, pictureColumn(pictured)] : FINDINGS}
         rows={findingsOf(report)}
         keyOf={({ noun, stream, event }) => `${noun} ${stream} ${event?.from ?? 'more'}`}
       >
