@@ -11,7 +11,7 @@ import { qcGatherer } from '../../src/media/qc/gather.ts';
 import { graphOf, type QcStream } from '../../src/media/qc/graph.ts';
 import type { QcReport } from '../../src/media/qc/schema.ts';
 import { qc } from '../../src/media/tools/qc.ts';
-import { thresholdsOf } from '../../src/media/tools/qc_options.ts';
+import { keepsPictures, thresholdsOf } from '../../src/media/tools/qc_options.ts';
 import type { AssignedTool } from '../../src/platform/bus/messages.ts';
 import { serveFile } from '../../test/node/origin.ts';
 
@@ -27,33 +27,51 @@ export async function toolIn(name: 'qc' | 'ffprobe', folder: string): Promise<As
 }
 
 interface Printed {
-  streams: { index: number; codec_type: string; duration?: string; disposition?: { attached_pic?: number } }[];
+  streams: {
+    index: number;
+    codec_type: string;
+    duration?: string;
+    width?: number;
+    height?: number;
+    disposition?: { attached_pic?: number };
+  }[];
   format: { duration?: string };
 }
 
 function streamsOf(file: string): QcStream[] {
   const args = ['-v', 'error', '-show_streams', '-show_format', '-of', 'json', file];
   const { streams, format } = JSON.parse(execFileSync('ffprobe', args, { encoding: 'utf8' })) as Printed;
-  return streams.flatMap(({ index, codec_type: type, duration = format.duration, disposition }) =>
+  return streams.flatMap(({ index, codec_type: type, duration = format.duration, width, height, disposition }) =>
     (type === 'video' || type === 'audio') && disposition?.attached_pic !== 1
-      ? [{ index, type, declared: duration === undefined ? null : Number(duration) }]
+      ? [
+          {
+            index,
+            type,
+            declared: duration === undefined ? null : Number(duration),
+            ...(width && height ? { size: [width, height, 8] as const } : {}),
+          },
+        ]
       : [],
   );
 }
 
 /** Null: nothing in it can be checked. */
-export async function checked([program, ...first]: readonly string[], file: string): Promise<QcReport | null> {
+export async function checked(
+  [program, ...first]: readonly string[],
+  file: string,
+  options: Record<string, string> = {},
+): Promise<QcReport | null> {
   const streams = streamsOf(file);
-  const thresholds = thresholdsOf({});
-  const graph = graphOf(streams, thresholds);
+  const thresholds = thresholdsOf(options);
+  const graph = graphOf(streams, thresholds, keepsPictures(options));
   if (graph.checked.length === 0) return null;
   const gathered = qcGatherer(graph, thresholds);
   const server = createServer((request, response) => void serveFile(dirname(file), request, response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${basename(file)}`;
-  const args = [...first, ...qc.args({}, address, { wallMs: 0, streams })];
-  const running = spawn(program!, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const args = [...first, ...qc.args(options, address, { wallMs: 0, streams })];
+  const running = spawn(program!, args, { cwd: dirname(file), stdio: ['ignore', 'pipe', 'ignore'] });
   running.stdout.on('data', (bytes: Buffer) => gathered.push(bytes));
   const [code] = (await once(running, 'close')) as [number | null];
   server.close();

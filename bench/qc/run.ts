@@ -7,6 +7,7 @@ import { fetchMediaPrograms, withMediaPrograms } from '../../test/media_programs
 import { damage, DAMAGE_HEAD } from './damage.ts';
 import { findings } from './findings.ts';
 import { levels } from './levels.ts';
+import { pictures } from './pictures.ts';
 import { toolIn } from './program.ts';
 
 const SOUNDS = Number(process.env['SOUNDS'] ?? 200);
@@ -37,10 +38,13 @@ try {
     scored,
   );
   console.log(findingTable);
+  const pictureTable = table(['pair', 'without', 'with pictures', 'ratio'], await pictures(program, folder));
+  console.log(pictureTable);
   const day = new Date().toISOString().slice(0, 10);
   writePart(page, 'damage', `${day}, ${PLACES} places in each file.\n\n${damageTable}`);
   writePart(page, 'levels', `${day}, ${SOUNDS} sounds.\n\n${levelTable}`);
   writePart(page, 'findings', `${day}, ${FILMS} films.\n\n${findingTable}`);
+  writePart(page, 'pictures', `${day}, one film.\n\n${pictureTable}`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
