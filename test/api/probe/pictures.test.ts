@@ -43,8 +43,12 @@ describe('pictures of content checks', function () {
     assert.match(answer, /"pictures":3/);
     const { jpeg } = PICTURES.video!.list[0]!;
     assert.ok(!answer.includes(jpeg));
-    const again = await fetch(`${api.url}/v1/probe/${id}`, { headers: headers() });
-    assert.ok(!(await again.text()).includes(jpeg));
+    for (const path of [`v1/probe/${id}`, `frontend/api/v1/media/log/${id}`]) {
+      const again = await fetch(`${api.url}/${path}`, { headers: headers() });
+      assert.deepEqual([again.status, (await again.text()).includes(jpeg)], [200, false], path);
+    }
+    const report = await fetch(`${api.url}/frontend/api/v1/media/log/${id}/report`, { headers: headers() });
+    assert.ok((await report.text()).includes(`base64,${jpeg}`));
   });
 
   for (const [what, pictures, error, asked] of [
