@@ -149,12 +149,12 @@ export const QcReportSchema = described('QcReport', 'What the pictures and the s
     phase_min: Type.Number({ description: 'Shortest passage out of phase in seconds.' }),
   }),
   unread_lines: count('Printed lines that could not be read.'),
-  pictures: Type.Optional(
-    count('Pictures that were kept, if they were asked for: read them at `/v1/probe/{request_id}/pictures`.'),
-  ),
   not_checked: Type.Array(NotChecked, { description: 'Streams that were not checked.' }),
   integrity: Type.Optional(Integrity),
   file: Type.Optional(File),
+  pictures: Type.Optional(
+    count('Pictures that were kept, if they were asked for: read them at `/v1/probe/{request_id}/pictures`.'),
+  ),
 });
 
 export type QcReport = Static<typeof QcReportSchema>;

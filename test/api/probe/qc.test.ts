@@ -230,6 +230,8 @@ describe('content checks', function () {
       'silence_min',
       'silence_noise',
       'phase_min',
+      'pictures',
+      'private_pictures',
       'integrity',
       'sha256',
       'md5',
@@ -239,6 +241,6 @@ describe('content checks', function () {
     assert.match(properties.enabled.description, /The whole source is read/);
     const { QcResult, QcReport: report, Envelope: envelope } = components.schemas;
     assert.ok(envelope.properties.qc && QcResult.properties.response);
-    assert.deepEqual(Object.keys(report.properties), Object.keys({ ...CHECKS, ...DAMAGE['errors'] }));
+    assert.deepEqual(Object.keys(report.properties), [...Object.keys({ ...CHECKS, ...DAMAGE['errors'] }), 'pictures']);
   });
 });

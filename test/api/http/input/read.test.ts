@@ -46,6 +46,8 @@ describe('fields of a probe request', () => {
         silence_min: 2,
         silence_noise: -60,
         phase_min: 2,
+        pictures: false,
+        private_pictures: false,
       },
       timeline: { enabled: false },
     });
