@@ -14,8 +14,13 @@ const STEP_S = 10;
 /** Of the encoder: 160 x 90 pixels take some 3 kB. */
 const QUALITY = '5';
 
+interface Size {
+  width: number;
+  height: number;
+}
+
 /** Not larger than the picture is, and even: colours are of two by two pixels. */
-export function pictureSize({ size: [width, height] = [0, 0, 8] }: QcStream): { width: number; height: number } {
+export function pictureSize({ size: [width, height] = [0, 0, 8] }: QcStream): Size {
   const scale = Math.min(1, PICTURE_SIDE / Math.max(width, height, 1));
   const even = (pixels: number): number => Math.max(2, Math.round((pixels * scale) / 2) * 2);
   return { width: even(width), height: even(height) };
@@ -41,16 +46,29 @@ export const PRINT_PICTURES = ['-f', 'data', '-i', FILE, '-map', '0', '-c', 'cop
 
 const MAGIC = Buffer.from('\0\nSMJPEG');
 const HEAD_BYTES = 16;
-const [START, END] = [Buffer.from([0xff, 0xd8, 0xff]), Buffer.from([0xff, 0xd9])];
+const [START, END] = [Buffer.from([0xff, 0xd8]), Buffer.from([0xff, 0xd9])];
+/** Of a segment with the size of the picture: baseline, extended, progressive. */
+const SIZED = [0xc0, 0xc1, 0xc2];
 
-const isJpeg = (bytes: Buffer): boolean =>
-  bytes.length <= MOST_PICTURE_BYTES && bytes.subarray(0, 3).equals(START) && bytes.subarray(-2).equals(END);
+/** By its first segments, each of which has its length: a browser takes room for the size that is told. */
+function isOfSize(jpeg: Buffer, { width, height }: Size): boolean {
+  for (let at = START.length; at + 9 <= jpeg.length && jpeg[at] === 0xff; at += 2 + jpeg.readUInt16BE(at + 2))
+    if (SIZED.includes(jpeg[at + 1]!))
+      return jpeg.readUInt16BE(at + 5) === height && jpeg.readUInt16BE(at + 7) === width;
+  return false;
+}
+
+const isJpeg = (bytes: Buffer, size: Size): boolean =>
+  bytes.length <= MOST_PICTURE_BYTES &&
+  bytes.subarray(0, START.length).equals(START) &&
+  bytes.subarray(-END.length).equals(END) &&
+  isOfSize(bytes, size);
 
 /** How many bytes precede the data of each part, of which the last four are its length. */
 const PARTS: Readonly<Record<string, number>> = { _TXT: 8, _VID: 8, vidD: 12 };
 
 /** A file that breaks off has the pictures before that. */
-export function picturesIn(file: Buffer): (QcPictures['video'] & object)['list'] {
+export function picturesIn(file: Buffer, size: Size): (QcPictures['video'] & object)['list'] {
   if (!file.subarray(0, MAGIC.length).equals(MAGIC)) return [];
   const list: ReturnType<typeof picturesIn> = [];
   for (let at = HEAD_BYTES; at + 4 <= file.length && list.length < MOST_PICTURES;) {
@@ -64,7 +82,7 @@ export function picturesIn(file: Buffer): (QcPictures['video'] & object)['list']
     const to = from + file.readUInt32BE(from - 4);
     if (to > file.length) break;
     const jpeg = file.subarray(from, to);
-    if (tag === 'vidD' && isJpeg(jpeg))
+    if (tag === 'vidD' && isJpeg(jpeg, size))
       list.push({ at: file.readUInt32BE(at + 4) / 1000, jpeg: jpeg.toString('base64') });
     at = to;
   }

@@ -95,8 +95,9 @@ async function drawnBy(
   if (!pictured) return { pictures: { video: null, audio: waveforms }, usageMs: 0 };
   const parts: Buffer[] = [];
   const { usageMs } = await runLast(tool, (bytes) => parts.push(bytes), { printsPictures: true });
-  const list = picturesIn(Buffer.concat(parts));
-  const video = list.length > 0 ? { stream: pictured.index, ...pictureSize(pictured), list } : null;
+  const size = pictureSize(pictured);
+  const list = picturesIn(Buffer.concat(parts), size);
+  const video = list.length > 0 ? { stream: pictured.index, ...size, list } : null;
   return { pictures: { video, audio: waveforms }, usageMs };
 }
 
