@@ -101,6 +101,16 @@ describe('source of a job', function () {
       });
     }
 
+    it('is not pictured if it has credentials, also in a job made by hand', async () => {
+      const url = Buffer.from('https://u:p@example.org/a.mp4').toString('base64');
+      const labels = { 'probeyard.dev/source': 'true' };
+      await server.client.create(SECRETS, { metadata: { name: 'private', namespace, labels }, data: { url } });
+      const tools = [{ name: 'qc', version: 'latest', options: { pictures: 'true' } }];
+      const source = { secretRef: { name: 'private', key: 'url' } };
+      assert.match(await outcome({ source, tools }), /^qc\.pictures: the source has credentials/);
+      assert.equal(await outcome({ source }), SOURCE);
+    });
+
     it('is refused if the labelled Secret has no such key', async () =>
       assert.equal(await named('labelled', 'other'), 'spec.source.secretRef: the Secret labelled has no key other'));
   });
