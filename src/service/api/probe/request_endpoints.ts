@@ -154,7 +154,7 @@ const reading = (part: KeptPart) =>
     }
     const stored = await storedPart(deps, ctx, record, part);
     const by = { account: tokenOf(ctx).rootUserId, what: `the ${part}` };
-    const text = await deps.work.run('keptPart', { part, requestId: record.id, stored }, by);
+    const text = await deps.work.run(part, { requestId: record.id, stored }, by);
     if (text === null) throw none(`the ${part} cannot be read`);
     ctx.type = JSON_TYPE;
     ctx.body = text;

@@ -114,12 +114,15 @@ const compare = (runs: readonly TextRun[]) =>
   );
 
 /** The answer to a caller. Null: it cannot be read. */
-function keptPart({ part, requestId, stored }: { part: KeptPart; requestId: string; stored: string }): string | null {
-  const value = KEPT_PARTS[part](stored);
-  return value && JSON.stringify({ success: true, request_id: requestId, ...value });
-}
+const keptPart =
+  (part: KeptPart) =>
+  ({ requestId, stored }: { requestId: string; stored: string }): string | null => {
+    const value = KEPT_PARTS[part](stored);
+    return value && JSON.stringify({ success: true, request_id: requestId, ...value });
+  };
+const [timeline, pictures] = [keptPart('timeline'), keptPart('pictures')];
 
-export const JOBS = { readPolicy, judge, compare, say, keptPart, reportPage };
+export const JOBS = { readPolicy, judge, compare, say, timeline, pictures, reportPage };
 export type Jobs = typeof JOBS;
 export type JobName = keyof Jobs;
 export type Input<N extends JobName> = Parameters<Jobs[N]>[0];
@@ -137,6 +140,7 @@ export const IS_SHORT: { [N in JobName]: (input: Input<N>) => boolean } = {
   judge: () => false,
   compare: () => false,
   say: ({ text }) => text.length <= SHORT_ANSWER,
-  keptPart: ({ stored }) => stored.length <= SHORT_ANSWER,
+  timeline: ({ stored }) => stored.length <= SHORT_ANSWER,
+  pictures: ({ stored }) => stored.length <= SHORT_ANSWER,
   reportPage: () => false,
 };
