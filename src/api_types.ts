@@ -958,6 +958,7 @@ export interface QcReport {
   not_checked: Array<QcNotChecked>;
   integrity?: QcIntegrity;
   file?: QcFile;
+  pictures?: number;
 }
 
 export interface QcResult {
@@ -1190,6 +1191,31 @@ export interface Timeline {
   cut?: string;
   streams_left_out: number;
   streams: Array<StreamTimeline>;
+}
+
+export interface QcPicture {
+  at: number;
+  jpeg: string;
+}
+
+export interface QcPicturesVideo {
+  stream: number;
+  width: number;
+  height: number;
+  list: Array<QcPicture>;
+}
+
+export interface QcWaveform {
+  stream: number;
+  step: number;
+  peaks: string;
+}
+
+export interface Pictures {
+  success: true;
+  request_id: string;
+  video: QcPicturesVideo | null;
+  audio: Array<QcWaveform>;
 }
 
 export interface BatchCounts {
@@ -2116,6 +2142,8 @@ export interface Calls {
         silence_min?: number;
         silence_noise?: number;
         phase_min?: number;
+        pictures?: boolean;
+        private_pictures?: boolean;
         integrity?: boolean;
         sha256?: string | null;
         md5?: string | null;
@@ -2188,6 +2216,8 @@ export interface Calls {
         silence_min?: number;
         silence_noise?: number;
         phase_min?: number;
+        pictures?: boolean;
+        private_pictures?: boolean;
         integrity?: boolean;
         sha256?: string | null;
         md5?: string | null;
@@ -2209,6 +2239,9 @@ export interface Calls {
   };
   'GET /v1/probe/:id/timeline': {
     answer: Timeline;
+  };
+  'GET /v1/probe/:id/pictures': {
+    answer: Pictures;
   };
   'POST /v1/batch': {
     body: {
@@ -2359,6 +2392,8 @@ export interface Calls {
           silence_min?: number;
           silence_noise?: number;
           phase_min?: number;
+          pictures?: boolean;
+          private_pictures?: boolean;
           integrity?: boolean;
           sha256?: string | null;
           md5?: string | null;
