@@ -32,7 +32,7 @@ export type Fields = (typeof FIELDS)[number];
 
 const fieldsOrNull = (description: string) => Type.Unsafe<Fields | null>({ enum: [...FIELDS, null], description });
 
-const Scan = described('QcScan', 'Whether the pictures are made of two fields each, as they look and as declared.', {
+const Scan = described('QcScan', 'Fields, as pictures look and as declared: the first 64 pictures, then 8 in 64.', {
   progressive: count('Pictures that look progressive.'),
   top_first: count('Pictures that look interlaced, the upper field first.'),
   bottom_first: count('Pictures that look interlaced, the lower field first.'),
