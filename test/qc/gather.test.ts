@@ -117,6 +117,22 @@ describe('content checks: the report', () => {
     assert.equal(gathered([], FILM, 'too slow').until, null);
   });
 
+  it('says where tracks begin and end, as far as they do', () => {
+    const frames = (index: number, from: number, to: number) =>
+      Array.from({ length: Math.round((to - from) * 10) }, (_, at) => block(index, at, from + at / 10)).join('');
+    const tracks = (text: string, cut?: string) => gathered([text], FILM, cut).tracks;
+    assert.deepEqual(tracks(frames(0, 0, 5) + frames(1, 0.1, 4.5)), {
+      starts: { apart: 0.1, first: 0, last: 1, differs: false },
+      ends: { apart: 0.5, first: 1, last: 0, differs: false },
+    });
+    assert.deepEqual(tracks(frames(1, 0, 5) + frames(0, 0.2, 4.4)), {
+      starts: { apart: 0.2, first: 1, last: 0, differs: true },
+      ends: { apart: 0.6, first: 0, last: 1, differs: true },
+    });
+    assert.equal(tracks(frames(0, 0, 5) + frames(1, 0, 1), 'too slow')?.ends, undefined);
+    assert.equal(tracks(frames(0, 0, 5)), undefined);
+  });
+
   it('says that less was decoded than declared', () => {
     const frames = Array.from({ length: 50 }, (_, at) => block(0, at, at / 10)).join('');
     assert.equal(picture(frames, 5.5).duration_differs, false);

@@ -26,6 +26,27 @@ describe('the verdict of content checks', () => {
     ['a passage as long as its limit', black([1, 11]), 'warn', ['black passage of 10.00 s from 1.00 s in stream 0']],
     ['a longer one', black([1, 11.5]), 'block', ['black passage of 10.50 s from 1.00 s in stream 0']],
     [
+      'passages at the start and to the end',
+      {
+        ...clean,
+        video: [{ ...video!, freeze: { count: 1, list: [{ from: 0.08, to: 10, to_end: true }], more: 0 } }],
+      },
+      'warn',
+      ['freeze of 9.92 s from 0.08 s (the start) to the end in stream 0'],
+    ],
+    [
+      'tracks that do not fit',
+      {
+        ...clean,
+        tracks: {
+          starts: { apart: 0.2, first: 0, last: 1, differs: true },
+          ends: { apart: 3, first: 0, last: 1, differs: true },
+        },
+      },
+      'warn',
+      ['stream 1, start: begins 0.20 s after stream 0', 'stream 0, end: ends 3.00 s before stream 1'],
+    ],
+    [
       'a limit of nothing',
       black([3, 3.04]),
       'block',

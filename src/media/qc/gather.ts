@@ -3,10 +3,17 @@ import type { Graph, QcStream, Thresholds } from './graph.ts';
 import { MOST_EVENTS, MOST_PEAKS } from './limits.ts';
 import { blockReader, type Block, type Key } from './lines.ts';
 import type { QcWaveform } from './pictures_schema.ts';
-import type { Fields, QcAudio, QcBars, QcEvents, QcReport, QcScan, QcVideo } from './schema.ts';
+import type { Fields, QcApart, QcAudio, QcBars, QcEvents, QcReport, QcScan, QcTracks, QcVideo } from './schema.ts';
 
 /** A larger difference between the decoded and the declared duration is reported. */
 const DURATION_DIFFERS_S = 0.5;
+/**
+ * Tracks that begin further apart are reported. Usual is less: AAC begins up to 0.05 s early where no edit list takes it
+ * off, and pictures that are shown in another order than decoded begin two or three late.
+ */
+const STARTS_DIFFER_S = 0.1;
+/** Tracks whose ends are further apart are reported. The last frame of sound is counted as 0.1 s. */
+const ENDS_DIFFER_S = 0.5;
 /** Before this, the short-term loudness is of less than its 3 s. */
 const SHORT_TERM_S = 3;
 /** The meter's value if nothing was above its gate. */
@@ -70,6 +77,10 @@ class Covered {
     this.#last = Math.max(this.#last ?? time, time);
   }
 
+  get start(): number | undefined {
+    return this.#first;
+  }
+
   get since(): number {
     return this.#last === undefined ? 0 : this.end! - this.#first!;
   }
@@ -83,6 +94,25 @@ class Covered {
     const known = whole && decoded !== null && declared !== null;
     return { decoded, declared, duration_differs: known && Math.abs(decoded - declared) > DURATION_DIFFERS_S };
   }
+}
+
+type Track = readonly [stream: number, covered: Covered];
+
+/** Undefined: there are no two tracks to compare. */
+function apart(tracks: readonly Track[], at: 'start' | 'end', most: number): QcApart | undefined {
+  const times = tracks
+    .flatMap(([stream, covered]) => (covered[at] === undefined ? [] : [{ stream, time: covered[at] }]))
+    .toSorted((a, b) => a.time - b.time);
+  const [first, last] = [times[0], times.at(-1)];
+  if (!first || !last || times.length < 2) return undefined;
+  const seconds = rounded(last.time - first.time);
+  return { apart: seconds, first: first.stream, last: last.stream, differs: seconds > most };
+}
+
+function tracksOf(tracks: readonly Track[], whole: boolean): QcTracks | undefined {
+  const starts = apart(tracks, 'start', STARTS_DIFFER_S);
+  const ends = whole ? apart(tracks, 'end', ENDS_DIFFER_S) : undefined;
+  return starts && { starts, ...(ends ? { ends } : {}) };
 }
 
 type Values = Block['values'];
@@ -311,9 +341,14 @@ export function qcGatherer({ checked, left }: Pick<Graph, 'checked' | 'left'>, t
     told(cut?: string): QcReport {
       reader.end();
       const whole = cut === undefined;
+      const tracks = tracksOf(
+        [...video, ...audio].map(([stream, { covered }]) => [stream, covered]),
+        whole,
+      );
       return {
         video: [...video.values()].map((facts) => facts.told(whole)),
         audio: [...audio.values()].map((facts) => facts.told(whole)),
+        ...(tracks ? { tracks } : {}),
         ...(whole ? {} : { until: until(), cut }),
         thresholds,
         unread_lines: reader.unread(),

@@ -77,6 +77,17 @@ const Audio = described('QcAudio', 'What the sound of a stream is like.', {
   phase: eitherOrNull(Phase, 'Null: the stream has not two channels.'),
 });
 
+const Apart = titled('QcApart', {
+  apart: seconds('Between the first and the last of them, in seconds.'),
+  first: count('Index of the stream that is the first.'),
+  last: count('Index of the stream that is the last.'),
+  differs: Type.Boolean({ description: 'Starts are more than 0.1 s apart, or ends more than 0.5 s.' }),
+});
+const Tracks = described('QcTracks', 'Whether the streams begin and end together.', {
+  starts: Apart,
+  ends: Type.Optional(Apart),
+});
+
 const NotChecked = titled('QcNotChecked', {
   stream: count('Index of the stream.'),
   type: oneOf(['video', 'audio'], 'Type of the stream.'),
@@ -137,6 +148,7 @@ const File = described('QcFile', 'The file itself, read from its first byte to i
 export const QcReportSchema = described('QcReport', 'What the pictures and the sound are like, from decoding them.', {
   video: Type.Array(Video, { maxItems: 1, description: 'The first video stream.' }),
   audio: Type.Array(Audio, { maxItems: MOST_AUDIO, description: `The first ${MOST_AUDIO} audio streams.` }),
+  tracks: Type.Optional(Tracks),
   until: Type.Optional(numberOrNull('The checks were stopped early: the time in seconds that they came to.')),
   cut: Type.Optional(Type.String({ description: 'Why the checks were stopped early.' })),
   thresholds: titled('QcThresholds', {
@@ -166,4 +178,6 @@ export type QcEvents = Static<typeof Events>;
 export type QcVideo = Static<typeof Video>;
 export type QcAudio = Static<typeof Audio>;
 export type QcBars = Static<typeof Bars>;
+export type QcApart = Static<typeof Apart>;
+export type QcTracks = Static<typeof Tracks>;
 export type QcScan = Static<typeof Scan>;

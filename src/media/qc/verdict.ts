@@ -29,6 +29,8 @@ export interface QcVerdict {
 }
 
 const MOST_FOUND = 50;
+/** Tracks of one film begin no later after each other. */
+const AT_START_S = 0.1;
 
 /** Options of the checks that report every passage which is longer than its limit. */
 export const optionsFor = (longest: Longest): Record<string, number> =>
@@ -36,10 +38,11 @@ export const optionsFor = (longest: Longest): Record<string, number> =>
 
 const passagesFound = (report: QcReport, longest: Longest): Found[] =>
   passagesIn(report).flatMap(({ check, noun, stream, list, more }) => [
-    ...list.map(({ from, to }): Found => {
+    ...list.map(({ from, to, to_end: last }): Found => {
       const seconds = Math.round((to - from) * 1e3) / 1e3;
       const verdict = seconds > longest[check] ? 'block' : 'warn';
-      const text = `${noun} of ${secondsWords(seconds)} from ${secondsWords(from)} in stream ${stream}`;
+      const where = `from ${secondsWords(from)}${from < AT_START_S ? ' (the start)' : ''}${last ? ' to the end' : ''}`;
+      const text = `${noun} of ${secondsWords(seconds)} ${where} in stream ${stream}`;
       return { verdict, text, check, stream, from, to, seconds };
     }),
     // How long these are is not known.

@@ -1,5 +1,5 @@
 /** What content checks found, in a few words each: for the console, the command line and the page of a report. */
-import type { QcAudio, QcChecksum, QcEvents, QcFile, QcIntegrity, QcReport } from './schema.ts';
+import type { QcAudio, QcChecksum, QcEvents, QcFile, QcIntegrity, QcReport, QcTracks } from './schema.ts';
 
 /** What a passage of each check is called. */
 export const NOUNS = {
@@ -91,7 +91,17 @@ const damageIn = (integrity: QcIntegrity | undefined, file: QcFile | undefined):
   ...(file?.as_given === false ? [blocking('file', 'its hash is not the one that was given')] : []),
 ];
 
-export const remarksIn = ({ video, audio, integrity, file }: QcReport): Remark[] => [
+function tracksIn({ starts, ends }: QcTracks): Remark[] {
+  const late = `begins ${secondsWords(starts.apart)} after stream ${starts.first}`;
+  return [
+    ...(starts.differs ? [{ noun: 'start', stream: starts.last, text: late }] : []),
+    ...(ends?.differs
+      ? [{ noun: 'end', stream: ends.first, text: `ends ${secondsWords(ends.apart)} before stream ${ends.last}` }]
+      : []),
+  ];
+}
+
+export const remarksIn = ({ video, audio, tracks, integrity, file }: QcReport): Remark[] => [
   ...damageIn(integrity, file),
   ...audio
     .filter(({ clipping }) => clipping)
@@ -114,6 +124,7 @@ export const remarksIn = ({ video, audio, integrity, file }: QcReport): Remark[]
       stream,
       text: `${secondsWords(decoded)} decoded, ${secondsWords(declared)} declared`,
     })),
+  ...(tracks ? tracksIn(tracks) : []),
 ];
 
 export const remarkWords = ({ noun, stream, text }: Remark): string =>
