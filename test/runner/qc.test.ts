@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type AssignedTool, type Cancel, SUBJECT } from '../../src/platform/bus/messages.ts';
+import { type AssignedTool, type Cancel, SUBJECT, withoutResult } from '../../src/platform/bus/messages.ts';
+import { streamsIn } from '../../src/service/runner/qc.ts';
 import { blackAvi, madeAvi, toneWav, tracksAvi } from '../qc/media.ts';
 import { until } from '../until.ts';
 import { processesWith } from './found.ts';
@@ -170,6 +171,22 @@ describe('content checks in an agent', function () {
         const { scan } = (await rig.check(madeAvi(200, wave))).video[0]!;
         assert.ok(scan.progressive + scan.top_first + scan.bottom_first <= 64 + 3 * 8);
         assert.deepEqual([scan.looks, scan.declared, scan.differs], [looks, null, false], JSON.stringify(scan));
+      });
+
+    for (const [order, fields] of [
+      ['progressive', 'progressive'],
+      ['tt', 'top first'],
+      ['tb', 'top first'],
+      ['bb', 'bottom first'],
+      ['bt', 'bottom first'],
+      ['unknown', undefined],
+    ] as const)
+      it(`take ffprobe's field order ${order} for ${fields}`, () => {
+        const output = Buffer.from(
+          JSON.stringify({ streams: [{ index: 0, codec_type: 'video', field_order: order }] }),
+        );
+        const none = withoutResult({ name: 'ffprobe', version: '7.1' });
+        assert.equal(streamsIn({ ...none, success: true, format: 'json', output })![0]!.fields, fields);
       });
 
     it('find bars at the edges', async () => {

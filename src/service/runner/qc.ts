@@ -44,13 +44,16 @@ const secondsIn = (value: unknown): number | null => {
   return Number.isFinite(seconds) && seconds >= 0 && seconds < 1e9 ? seconds : null;
 };
 
-/** By the second letter of ffprobe's field order: how the fields are shown. */
+/**
+ * By the first letter of ffprobe's field order. `tb` is what it says of 9 in `fiel` of MP4 and in Matroska: the upper
+ * field is shown first, and lines of both are stored in turns.
+ */
 const FIELDS: Readonly<Record<string, Fields>> = {
   progressive: 'progressive',
   tt: 'top first',
-  bt: 'top first',
+  tb: 'top first',
   bb: 'bottom first',
-  tb: 'bottom first',
+  bt: 'bottom first',
 };
 const DEEP = /p(9|1[0-6])(?:le|be)$/;
 
