@@ -6,7 +6,7 @@ import { random, type Random } from '../report/random.ts';
 import { summary } from '../statistics.ts';
 import { checked } from './program.ts';
 
-interface Passage {
+export interface Passage {
   from: number;
   to: number;
 }
@@ -81,7 +81,7 @@ function make(film: Film, file: string, options: string, source: string): void {
 const LEAST_S = 2;
 const overlap = (a: Passage, b: Passage): number => Math.max(0, Math.min(a.to, b.to) - Math.max(a.from, b.from));
 
-class Score {
+export class Score {
   put = 0;
   found = 0;
   false = 0;
@@ -97,6 +97,14 @@ class Score {
       this.errors.push(Math.abs(best.from - one.from), Math.abs(best.to - one.to));
     }
     this.false += told.filter((one) => ![...wanted, ...excused].some((other) => overlap(one, other) > 0)).length;
+  }
+
+  /** What has no time: whether it is there, whether it is told, and how far off the value is. */
+  property(isThere: boolean, isTold: boolean, off?: number): void {
+    if (isThere) this.put += 1;
+    if (isThere && isTold) this.found += 1;
+    if (!isThere && isTold) this.false += 1;
+    if (isThere && isTold && off !== undefined) this.errors.push(off);
   }
 
   row(check: string): string[] {

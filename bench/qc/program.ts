@@ -1,5 +1,5 @@
 /** The content checks of a file on this machine: the image's own ffmpeg, with the product's graph and reader. */
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -10,9 +10,10 @@ import { cachedTools } from '../../images/cached.ts';
 import { qcGatherer } from '../../src/media/qc/gather.ts';
 import { graphOf, type QcStream } from '../../src/media/qc/graph.ts';
 import type { QcReport } from '../../src/media/qc/schema.ts';
+import { streamsIn } from '../../src/service/runner/qc.ts';
 import { qc } from '../../src/media/tools/qc.ts';
 import { keepsPictures, thresholdsOf } from '../../src/media/tools/qc_options.ts';
-import type { AssignedTool } from '../../src/platform/bus/messages.ts';
+import { withoutResult, type AssignedTool } from '../../src/platform/bus/messages.ts';
 import { serveFile } from '../../test/node/origin.ts';
 
 /** A tool of an image, unpacked into a folder: of several versions the newest. */
@@ -26,32 +27,18 @@ export async function toolIn(name: 'qc' | 'ffprobe', folder: string): Promise<As
   return { name, version: entry.version, timeoutMs: 60_000, options: {}, command };
 }
 
-interface Printed {
-  streams: {
-    index: number;
-    codec_type: string;
-    duration?: string;
-    width?: number;
-    height?: number;
-    disposition?: { attached_pic?: number };
-  }[];
-  format: { duration?: string };
-}
-
+/** As a runner takes them from ffprobe. */
 function streamsOf(file: string): QcStream[] {
   const args = ['-v', 'error', '-show_streams', '-show_format', '-of', 'json', file];
-  const { streams, format } = JSON.parse(execFileSync('ffprobe', args, { encoding: 'utf8' })) as Printed;
-  return streams.flatMap(({ index, codec_type: type, duration = format.duration, width, height, disposition }) =>
-    (type === 'video' || type === 'audio') && disposition?.attached_pic !== 1
-      ? [
-          {
-            index,
-            type,
-            declared: duration === undefined ? null : Number(duration),
-            ...(width && height ? { size: [width, height, 8] as const } : {}),
-          },
-        ]
-      : [],
+  // It ends with an error where the file is damaged.
+  const { stdout } = spawnSync('ffprobe', args, { maxBuffer: 64 << 20 });
+  return (
+    streamsIn({
+      ...withoutResult({ name: 'ffprobe', version: 'any' }),
+      success: true,
+      format: 'json',
+      output: stdout,
+    }) ?? []
   );
 }
 

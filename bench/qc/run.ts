@@ -9,6 +9,7 @@ import { findings } from './findings.ts';
 import { levels } from './levels.ts';
 import { pictures } from './pictures.ts';
 import { toolIn } from './program.ts';
+import { properties } from './properties.ts';
 
 const SOUNDS = Number(process.env['SOUNDS'] ?? 200);
 const FILMS = Number(process.env['FILMS'] ?? 500);
@@ -40,11 +41,18 @@ try {
   console.log(findingTable);
   const pictureTable = table(['pair', 'without', 'with pictures', 'ratio'], await pictures(program, folder));
   console.log(pictureTable);
+  const found = await properties(program, folder, FILMS);
+  const propertyTable = table(
+    ['property', 'found of what is there', 'there of what is found', 'median off', '99 of 100', 'most'],
+    found,
+  );
+  console.log(propertyTable);
   const day = new Date().toISOString().slice(0, 10);
   writePart(page, 'damage', `${day}, ${PLACES} places in each file.\n\n${damageTable}`);
   writePart(page, 'levels', `${day}, ${SOUNDS} sounds.\n\n${levelTable}`);
   writePart(page, 'findings', `${day}, ${FILMS} films.\n\n${findingTable}`);
   writePart(page, 'pictures', `${day}, one film.\n\n${pictureTable}`);
+  writePart(page, 'properties', `${day}, ${FILMS} films.\n\n${propertyTable}`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
