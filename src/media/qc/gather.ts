@@ -8,8 +8,8 @@ import type { Fields, QcApart, QcAudio, QcBars, QcEvents, QcReport, QcScan, QcTr
 /** A larger difference between the decoded and the declared duration is reported. */
 const DURATION_DIFFERS_S = 0.5;
 /**
- * Tracks that begin further apart are reported. Usual is less: AAC begins up to 0.05 s early where no edit list takes it
- * off, and pictures that are shown in another order than decoded begin two or three late.
+ * Tracks that begin further apart are reported. Usual is less: AAC begins up to 0.05 s early where no edit list takes
+ * it off, and pictures that are shown in another order than decoded begin two or three late.
  */
 const STARTS_DIFFER_S = 0.1;
 /** Tracks whose ends are further apart are reported. The last frame of sound is counted as 0.1 s. */
