@@ -888,6 +888,18 @@ export interface QcAudio {
   phase: QcPhase | null;
 }
 
+export interface QcApart {
+  apart: number;
+  first: number;
+  last: number;
+  differs: boolean;
+}
+
+export interface QcTracks {
+  starts: QcApart;
+  ends?: QcApart;
+}
+
 export interface QcThresholds {
   black_min: number;
   black_pixel: number;
@@ -951,6 +963,7 @@ export interface QcFile {
 export interface QcReport {
   video: Array<QcVideo>;
   audio: Array<QcAudio>;
+  tracks?: QcTracks;
   until?: number | null;
   cut?: string;
   thresholds: QcThresholds;
