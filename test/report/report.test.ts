@@ -281,6 +281,8 @@ describe('report', () => {
       { Rotation: '90.000' },
     ],
     ['an interlaced picture', { field_order: 'tt' }, { ScanType: 'MBAFF', ScanOrder: 'TFF' }],
+    ['9 in `fiel` of MP4', { field_order: 'tb' }, { ScanType: 'Interlaced', ScanOrder: 'TFF' }],
+    ['14 in `fiel` of MP4', { field_order: 'bt' }, { ScanType: 'Interlaced', ScanOrder: 'BFF' }],
     ['a three-letter language', { tags: { language: 'fre' } }, { Language: 'fr' }],
     ['a duration within a frame', { duration: '4.030000' }, { Duration: '4.000' }],
     ['a bit rate one percent off', {}, { BitRate: '1010000' }],

@@ -162,13 +162,13 @@ function video(stream: JsonObject, tags: JsonObject): Fields {
 }
 
 const interlaced = (scan_order: 'tff' | 'bff'): Fields => ({ scan_type: 'interlaced', scan_order });
-/** By the order of fields. */
+/** By the order of fields. Of two letters the first one is shown first: `tb` is 9 in `fiel` of MP4 and in Matroska. */
 const SCANS = table<Fields>({
   progressive: { scan_type: 'progressive' },
   tt: interlaced('tff'),
-  bt: interlaced('tff'),
+  bt: interlaced('bff'),
   bb: interlaced('bff'),
-  tb: interlaced('bff'),
+  tb: interlaced('tff'),
 });
 
 function audio(stream: JsonObject): Fields {
