@@ -21,6 +21,9 @@ export const MOST_POLICIES = { policies: 100, revisions: 50, documents: 6_000, b
 /** Quota of the installation's shared policies. */
 export const MOST_SHARED = { policies: 1_000, revisions: 50, documents: 60_000, bytes: 1024 * 1024 * 1024 };
 
+/** Waivers of one account that are in force. */
+export const MOST_WAIVERS = 1_000;
+
 /** Places of one account in a queue of this length: no account can fill it alone. */
 export const queueShare = (maxQueued: number): number => Math.max(1, Math.floor(maxQueued / 2));
 

@@ -248,6 +248,12 @@ describe('backup: the drill', function () {
           values (gen_random_uuid(), sha256('secret'), gen_random_uuid(), $1, now(), now() + interval '1 day')`,
         [users[1]],
       );
+      await fixture.sql(
+        `insert into waivers (id, account_id, user_id, policy, rule, reason, created_at, until)
+          select gen_random_uuid(), u, u, 'house', 'wrapper', 'Archive', now(), now() + interval '1 day'
+          from unnest($1::bigint[]) u`,
+        [users.slice(1)],
+      );
       const made = await makeBackup({ database, recipients: [pair.recipient], keys, destination: elsewhere });
       const [request] = await fixture.sql<{ id: string }>(
         `select id from requests where user_id = $1 and state <> 'open' order by submitted_at desc limit 1`,
@@ -275,6 +281,8 @@ describe('backup: the drill', function () {
       assert.deepEqual(erased, { display: '', gone: true });
       assert.deepEqual(await target.sql('select 1 from tokens where id = $1 and revoked_at is null', [token.id]), []);
       assert.deepEqual(await target.sql('select 1 from report_links'), []);
+      const waivers = await target.sql('select account_id::integer from waivers');
+      assert.deepEqual(waivers, [{ account_id: users[1] }]);
       const [next] = await target.sql<{ id: string }>(
         `insert into users (email) values ('n@example.org') returning id`,
       );

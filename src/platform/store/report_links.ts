@@ -4,6 +4,7 @@ import { column, listed, type RecordOf } from './columns.ts';
 import type { Database } from './connection.ts';
 import { HOLDER, holderOf } from './limits.ts';
 import { named } from './named.ts';
+import { SHOWN_NAME } from './users.ts';
 
 const COLUMNS = {
   id: column<string>(),
@@ -45,7 +46,7 @@ export async function readReportLink(database: Database, sha256: Buffer) {
   const row = await database.first<ReportLink & RecordOf<typeof HOLDER> & { name: string }>({
     name: 'read_report_link',
     text: `select ${listed(COLUMNS, 'l')}, ${listed(HOLDER, 'u')},
-      coalesce(nullif(trim(concat_ws(' ', u.first_name, u.last_name)), ''), u.email) as name
+      ${SHOWN_NAME} as name
       from report_links l join users u on u.id = l.user_id where l.sha256 = $1 and l.expires_at > now()`,
     values: [sha256],
   });

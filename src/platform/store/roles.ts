@@ -57,6 +57,7 @@ export const RIGHTS: Record<Part, Rights> = {
       batches: WRITE,
       batch_items: WRITE,
       batch_driver: ['select', 'update'],
+      waivers: ALL,
     },
     hidden: {},
     sequences: ['tokens_id_seq'],

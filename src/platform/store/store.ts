@@ -28,6 +28,7 @@ import * as statistics from './statistics.ts';
 import * as tokens from './tokens.ts';
 import * as users from './users.ts';
 import { uuidv7 } from './uuid.ts';
+import * as waivers from './waivers.ts';
 import * as webhooks from './webhooks.ts';
 
 export interface StoreSettings extends PoolSettings {
@@ -65,6 +66,7 @@ const CALLS = {
   ...statistics,
   ...tokens,
   ...users,
+  ...waivers,
   ...webhooks,
   backupState,
   databaseBytes,

@@ -14,6 +14,9 @@ const SHORT = {
 };
 export type ShortUser = RecordOf<typeof SHORT>;
 
+/** Of a user `u`, for people: the name, or the address of one who gave none. */
+export const SHOWN_NAME = `coalesce(nullif(trim(concat_ws(' ', u.first_name, u.last_name)), ''), u.email)`;
+
 /** Maximum numbers of an account, over all its users. AccountFull names the one that is reached. */
 export interface MostOfAccount {
   subUsers: number;
