@@ -18,3 +18,12 @@ export const oneOf = <const T extends string>(values: readonly T[], description?
 export const count = (description?: string) => Type.Integer({ minimum: 0, ...saying(description) });
 export const eitherOrNull = <T extends TSchema>(schema: T, description?: string) =>
   Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }], ...saying(description) });
+
+/** Beside a finding that somebody accepts. */
+export const WaivedSchema = described('Waived', 'Who accepts a finding, why, and until when.', {
+  waiver: Type.String({ description: 'The id of the waiver.' }),
+  reason: Type.String({ description: 'Why it is accepted.' }),
+  by: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'Who waived it; null: an erased user.' }),
+  until: Type.String({ description: 'The end of the waiver, as RFC 3339.' }),
+});
+export type Waived = Static<typeof WaivedSchema>;

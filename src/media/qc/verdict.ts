@@ -1,8 +1,10 @@
 /** What content checks mean for whoever takes a file: it passes, is worth a look, or must not go on. */
 import { isObject } from '../../base/is_object.ts';
+import type { Waived } from '../../base/schema_parts.ts';
 import { SHORTEST_S } from './limits.ts';
 import type { QcReport } from './schema.ts';
-import { passagesIn, remarksIn, remarkWords, secondsWords, type Check } from './words.ts';
+import type { QcWaived, Waivable } from './waived.ts';
+import { isUntimed, passagesIn, remarksIn, remarkWords, secondsWords, type Check } from './words.ts';
 
 /** The longest passage of each check, in seconds, that does not block. */
 export type Longest = Readonly<Record<Check, number>>;
@@ -13,11 +15,14 @@ export const CHECKS = Object.keys(LONGEST) as readonly Check[];
 interface Found {
   verdict: 'warn' | 'block';
   text: string;
-  check?: Check;
+  check?: Waivable;
   stream?: number;
   from?: number;
   to?: number;
   seconds?: number;
+}
+interface WaivedFound extends Found {
+  waived: Waived;
 }
 export interface QcVerdict {
   verdict: 'pass' | 'warn' | 'block';
@@ -25,6 +30,10 @@ export interface QcVerdict {
   findings: Found[];
   /** How many further ones there are. */
   more: number;
+  /** What would be among the findings if nobody accepted it. */
+  waived: WaivedFound[];
+  /** How many are waived. */
+  waived_count: number;
   longest: Longest;
 }
 
@@ -57,22 +66,43 @@ function findingsOf(report: QcReport, longest: Longest): Found[] {
   return [
     ...(cut === undefined ? [] : [blocking(`the checks ended at ${secondsWords(until ?? null)}: ${cut}`)]),
     ...passagesFound(report, longest),
-    ...remarksIn(report).map((remark) => (remark.blocks ? blocking : warning)(remarkWords(remark))),
+    ...remarksIn(report).map((remark) => ({
+      ...(remark.blocks ? blocking : warning)(remarkWords(remark)),
+      ...(isUntimed(remark.noun) ? { check: remark.noun, stream: remark.stream } : {}),
+    })),
     ...left.map(({ stream, why }) => warning(`stream ${stream} was not checked: ${why}`)),
   ];
 }
 
-/** `checks`: their section of the envelope. What was not decoded, or not to the end, is not known to be right. */
+const keyOf = ({ check, stream, from = null, to = null }: Partial<Omit<QcWaived, 'waived'>>): string =>
+  [check, stream, from, to].join(' ');
+
+/** The section of the checks in an envelope. */
+interface Section {
+  response?: unknown;
+  error?: string;
+  waived?: readonly QcWaived[];
+}
+
+/** What was not decoded, or not to the end, is not known to be right. */
 export function verdictOf(
-  { response, error = 'the source could not be decoded' }: { response?: unknown; error?: string },
+  { response, error = 'the source could not be decoded', waived = [] }: Section,
   longest: Longest,
 ): QcVerdict {
-  const found = isObject(response) ? findingsOf(response as unknown as QcReport, longest) : [blocking(error)];
+  const all = isObject(response) ? findingsOf(response as unknown as QcReport, longest) : [blocking(error)];
+  const accepted = new Map(waived.map((one) => [keyOf(one), one.waived]));
+  const waivedFound = all.flatMap((found): WaivedFound[] => {
+    const by = accepted.get(keyOf(found));
+    return by ? [{ ...found, waived: by }] : [];
+  });
+  const found = all.filter((one) => !accepted.has(keyOf(one)));
   const findings = (['block', 'warn'] as const).flatMap((level) => found.filter(({ verdict }) => verdict === level));
   return {
     verdict: findings[0]?.verdict ?? 'pass',
     findings: findings.slice(0, MOST_FOUND),
     more: Math.max(0, findings.length - MOST_FOUND),
+    waived: waivedFound.slice(0, MOST_FOUND),
+    waived_count: waivedFound.length,
     longest,
   };
 }

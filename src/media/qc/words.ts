@@ -10,6 +10,11 @@ export const NOUNS = {
 } as const;
 export type Check = keyof typeof NOUNS;
 
+/** Checks whose findings have no time. */
+export const UNTIMED = ['clipping', 'scan', 'duration', 'start', 'end'] as const;
+export type Untimed = (typeof UNTIMED)[number];
+export const isUntimed = (noun: string): noun is Untimed => UNTIMED.includes(noun as Untimed);
+
 interface Passages extends QcEvents {
   check: Check;
   noun: string;
@@ -38,7 +43,7 @@ export const passagesIn = ({ video, audio }: QcReport): Passages[] =>
 
 /** What has no time, or is told as one. */
 interface Remark {
-  noun: string;
+  noun: Untimed | 'decode errors' | 'checksum' | 'integrity' | 'file';
   /** None: it is of the file. */
   stream?: number;
   text: string;
@@ -57,7 +62,7 @@ const SUMS: Readonly<Record<QcChecksum['kind'], string>> = {
 
 const byteWords = (byte: number | null): string => (byte === null ? '' : ` (byte ${byte})`);
 
-const blocking = (noun: string, text: string, stream?: number): Remark => ({
+const blocking = (noun: Remark['noun'], text: string, stream?: number): Remark => ({
   noun,
   text,
   ...(stream === undefined ? {} : { stream }),
@@ -67,7 +72,7 @@ const blocking = (noun: string, text: string, stream?: number): Remark => ({
 type Stream = QcIntegrity['streams'][number];
 
 function errorsIn({ stream, errors, not_checked: why }: Stream): Remark[] {
-  if (why !== undefined) return [{ noun: 'decode errors', stream, text: `not known: ${why}` }];
+  if (why !== undefined) return [{ noun: 'decode errors' as const, stream, text: `not known: ${why}` }];
   if (errors.count === 0) return [];
   const told = errors.list
     .slice(0, MOST_TOLD)
@@ -94,9 +99,15 @@ const damageIn = (integrity: QcIntegrity | undefined, file: QcFile | undefined):
 function tracksIn({ starts, ends }: QcTracks): Remark[] {
   const late = `begins ${secondsWords(starts.apart)} after stream ${starts.first}`;
   return [
-    ...(starts.differs ? [{ noun: 'start', stream: starts.last, text: late }] : []),
+    ...(starts.differs ? [{ noun: 'start' as const, stream: starts.last, text: late }] : []),
     ...(ends?.differs
-      ? [{ noun: 'end', stream: ends.first, text: `ends ${secondsWords(ends.apart)} before stream ${ends.last}` }]
+      ? [
+          {
+            noun: 'end' as const,
+            stream: ends.first,
+            text: `ends ${secondsWords(ends.apart)} before stream ${ends.last}`,
+          },
+        ]
       : []),
   ];
 }
@@ -106,21 +117,21 @@ export const remarksIn = ({ video, audio, tracks, integrity, file }: QcReport): 
   ...audio
     .filter(({ clipping }) => clipping)
     .map(({ stream, sample_peak: peak }) => ({
-      noun: 'clipping',
+      noun: 'clipping' as const,
       stream,
       text: `peaks at ${levelWords(peak, 'dBFS')}`,
     })),
   ...video
     .filter(({ scan }) => scan.differs)
     .map(({ stream, scan }) => ({
-      noun: 'scan',
+      noun: 'scan' as const,
       stream,
       text: `looks ${scan.looks}, declared ${scan.declared}`,
     })),
   ...[...video, ...audio]
     .filter(({ duration_differs: differs }) => differs)
     .map(({ stream, decoded, declared }) => ({
-      noun: 'duration',
+      noun: 'duration' as const,
       stream,
       text: `${secondsWords(decoded)} decoded, ${secondsWords(declared)} declared`,
     })),
