@@ -164,6 +164,31 @@ describe('formats for CI systems', () => {
     ]);
   });
 
+  describe('a rule that is waived', () => {
+    const waived = { waiver: 'id', reason: 'Archive', by: 'Ada', until: '2027-01-31T00:00:00.000Z' };
+    const judged = judgedByPolicy(
+      { ...result, outcome: 'pass', rules: [{ ...rules[1]!, outcome: 'waived', waived }] },
+      FILE,
+      { failOnWarn: true },
+    );
+
+    it('JUnit: is skipped, with who accepts it and why', () => {
+      const text = junitText([judged]);
+      assert.match(text, /tests="1" failures="0" errors="0" skipped="1"/);
+      assert.match(text, /<skipped message="waived until 2027-01-31 by Ada: Archive; &lt;fail&gt; &amp; /);
+    });
+
+    it('SARIF: is a result with a suppression, and the run a success', () => {
+      const text = sarifText([judged]);
+      const log = JSON.parse(text);
+      assert.deepEqual(log.runs[0].results[0].suppressions, [
+        { kind: 'external', status: 'accepted', justification: 'waived until 2027-01-31 by Ada: Archive' },
+      ]);
+      assert.equal(log.runs[0].invocations[0].executionSuccessful, true);
+      assert.ok(isSarif(log), errorsOf(isSarif));
+    });
+  });
+
   it('SARIF: a run is successful where only a rule of level warn is unknown', () => {
     const warned = { ...result, rules: rules.filter(({ level, outcome }) => level === 'warn' || outcome === 'pass') };
     assert.equal(

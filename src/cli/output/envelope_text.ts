@@ -1,4 +1,5 @@
 /** What is known of a file, for people. */
+import { waivedWords } from '../../base/waived.ts';
 import { placeOf, policyName } from '../../media/ci_formats/policy_rules.ts';
 import { codecWords, containerWords, streamWords } from '../../media/report/words.ts';
 import { SECTIONS, type Envelope, type PolicyResult, type ProbeReport } from '../../api_types.ts';
@@ -10,13 +11,14 @@ import { ageOf, type Colour, duration, paint, several, tableText } from './text_
 
 // The verdict of a policy, for people.
 
-type Outcome = PolicyResult['outcome'];
+type Outcome = PolicyResult['rules'][number]['outcome'];
 const COLOURS: Readonly<Record<Outcome, Colour>> = {
   pass: 'green',
   fail: 'red',
   warn: 'yellow',
   unknown: 'yellow',
   'not-applicable': 'dim',
+  waived: 'dim',
 };
 
 /** Everything that is no pass; what passed is counted. */
@@ -31,7 +33,7 @@ export function verdictText(terminal: Terminal, verdict: PolicyResult, by = poli
     rule.name,
     { text: rule.outcome, colour: COLOURS[rule.outcome] },
     placeOf(rule),
-    rule.message,
+    rule.waived === undefined ? rule.message : `${rule.message}; ${waivedWords(rule.waived)}`,
   ]);
   return head + tableText(terminal, ['RULE', 'OUTCOME', 'WHERE', 'WHY'], rows);
 }

@@ -1,4 +1,5 @@
 /** The verdict of a policy: what each rule asks for, and what was found. Failed rules come first. */
+import { waivedWords } from '../../base/waived.ts';
 import { answered } from '../api/client.ts';
 import type { PolicyResult } from '../../api_types.ts';
 import { codeColumn, statusColumn, strangerColumn, Table, type Column } from '../parts/table.tsx';
@@ -16,6 +17,7 @@ const TALLY: Record<Outcome, string> = {
   fail: 'failed',
   unknown: 'could not be judged',
   warn: 'warned',
+  waived: 'waived',
   pass: 'passed',
   'not-applicable': 'did not apply',
 };
@@ -53,7 +55,7 @@ const COLUMNS: readonly Column<Rule>[] = [
   codeColumn('Where', ({ field, stream }) => joined(' in ', [field, stream])),
   { title: 'Found', show: (rule) => <Found rule={rule} />, text: ({ actual = '' }) => actual },
   strangerColumn('Wanted', ({ expected }) => expected, { most: 120, none: null }),
-  strangerColumn('In words', ({ message }) => message),
+  strangerColumn('In words', ({ message, waived }) => (waived ? `${message}; ${waivedWords(waived)}` : message)),
 ];
 
 const FORMATS = [

@@ -2,7 +2,7 @@
 
 export interface Finding {
   rule: string;
-  outcome: 'pass' | 'fail' | 'warn' | 'unknown' | 'not-applicable';
+  outcome: 'pass' | 'fail' | 'warn' | 'unknown' | 'not-applicable' | 'waived';
   /** Whether it decides the exit code: a warning does not. */
   blocking: boolean;
   message: string;
@@ -18,6 +18,8 @@ export interface Finding {
   /** A line of a playlist. */
   url?: string;
   line?: number;
+  /** Who accepts it, and why. */
+  waived?: string;
   /** Single values for programs. */
   facts?: Readonly<Record<string, unknown>>;
 }

@@ -2,10 +2,12 @@
 import { escapeXml } from '../../base/xml.ts';
 import { isError, isFailure, isWarning, type Finding, type Judged } from './judged.ts';
 
+const isSkipped = ({ outcome }: Finding): boolean => outcome === 'not-applicable' || outcome === 'waived';
+
 const countsOf = (findings: readonly Finding[], errors: number): string =>
   `tests="${findings.length + errors}" failures="${findings.filter(isFailure).length}" ` +
   `errors="${findings.filter(isError).length + errors}" ` +
-  `skipped="${findings.filter(({ outcome }) => outcome === 'not-applicable').length}"`;
+  `skipped="${findings.filter(isSkipped).length}"`;
 
 const textOf = ({ message, detail, remedy, place, url, line }: Finding): string =>
   [place, message, detail, remedy, url === undefined ? undefined : `${url}${line === undefined ? '' : `:${line}`}`]
@@ -13,12 +15,14 @@ const textOf = ({ message, detail, remedy, place, url, line }: Finding): string 
     .join('; ');
 
 function innerOf(finding: Finding): string | undefined {
+  const { waived, outcome } = finding;
   const [message, text] = [xmlText(finding.message), xmlText(textOf(finding))];
-  if (isFailure(finding)) return `<failure type="${finding.outcome}" message="${message}">${text}</failure>`;
+  if (isFailure(finding)) return `<failure type="${outcome}" message="${message}">${text}</failure>`;
   if (isError(finding)) return `<error type="unknown" message="${message}">${text}</error>`;
-  if (finding.outcome === 'not-applicable') return `<skipped message="${message}"/>`;
+  if (isSkipped(finding))
+    return `<skipped message="${waived === undefined ? message : xmlText(`${waived}; ${finding.message}`)}"/>`;
   if (!isWarning(finding)) return undefined;
-  return `<system-out>${finding.outcome === 'unknown' ? 'unknown' : 'warning'}: ${text}</system-out>`;
+  return `<system-out>${outcome === 'unknown' ? 'unknown' : 'warning'}: ${text}</system-out>`;
 }
 
 function suite({ subject, by, outcome, findings, error }: Judged): string[] {

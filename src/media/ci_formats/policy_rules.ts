@@ -1,4 +1,5 @@
 /** The verdict of a policy as findings. */
+import { waivedWords } from '../../base/waived.ts';
 import type { PolicyResult, RuleResult } from '../../api_types.ts';
 import type { Finding, Judged } from './judged.ts';
 
@@ -18,7 +19,7 @@ function detailOf({ also = [], more, from, confidence }: RuleResult): string {
 }
 
 function findingOf(rule: RuleResult, failOnWarn: boolean): Finding {
-  const { name, level, outcome, message, actual, expected, from, confidence, also, more } = rule;
+  const { name, level, outcome, message, actual, expected, from, confidence, also, more, waived } = rule;
   const [detail, place] = [detailOf(rule), placeOf(rule)];
   return {
     rule: name,
@@ -29,6 +30,7 @@ function findingOf(rule: RuleResult, failOnWarn: boolean): Finding {
     ...(place === '' ? {} : { place }),
     ...(detail === '' ? {} : { detail }),
     ...(expected === undefined ? {} : { expected }),
+    ...(waived === undefined ? {} : { waived: waivedWords(waived) }),
     facts: { actual, from, confidence, also, more },
   };
 }

@@ -1,7 +1,14 @@
 /** SARIF 2.1.0, which code scanning shows: one run, a result for each finding. */
 import { isError, type Finding, type Judged } from './judged.ts';
 
-const KINDS = { pass: 'pass', fail: 'fail', warn: 'fail', 'not-applicable': 'notApplicable', unknown: 'open' } as const;
+const KINDS = {
+  pass: 'pass',
+  fail: 'fail',
+  warn: 'fail',
+  waived: 'fail',
+  'not-applicable': 'notApplicable',
+  unknown: 'open',
+} as const;
 
 const levelOf = ({ blocking }: Finding): 'error' | 'warning' => (blocking ? 'error' : 'warning');
 
@@ -49,7 +56,7 @@ function rulesOf(judged: readonly Judged[]): Places {
 
 function resultOf(finding: Finding, judged: Judged, rules: Places): object {
   const { subject, by } = judged;
-  const { rule, outcome, message, detail, expected, facts } = finding;
+  const { rule, outcome, message, detail, expected, waived, facts } = finding;
   const locations = placesOf(finding, judged);
   return {
     ruleId: rule,
@@ -59,6 +66,9 @@ function resultOf(finding: Finding, judged: Judged, rules: Places): object {
     level: KINDS[outcome] === 'fail' ? levelOf(finding) : 'none',
     message: { text: detail === undefined ? message : `${message}; ${detail}` },
     ...(locations.length === 0 ? {} : { locations }),
+    ...(waived === undefined
+      ? {}
+      : { suppressions: [{ kind: 'external', status: 'accepted', justification: waived }] }),
     properties: { subject, judgedBy: by, expected, ...facts },
   };
 }

@@ -5,7 +5,7 @@ import { EXHAUSTED, type Finding, type Told } from './finding.ts';
 import { LONGEST_SHOWN } from './limits.ts';
 import { Meter, Run } from './run.ts';
 import type { RuleResult, Policy, Verdict } from './schema.ts';
-import type { Facts, Outcome } from './types.ts';
+import type { Facts, Outcome, RuleOutcome } from './types.ts';
 
 export function evaluate(policy: Policy, facts: Facts, meter: Meter = new Meter()): Verdict {
   const run = new Run(facts, policy.uses, meter);
@@ -15,15 +15,15 @@ export function evaluate(policy: Policy, facts: Facts, meter: Meter = new Meter(
 
 /**
  * The worst of its rules: fail, then unknown of a rule of level fail, then warn. A rule of level warn that is unknown
- * is at worst a warning, and never a pass. Nothing applied: not-applicable.
+ * is at worst a warning, and never a pass. One that is waived counts as a pass. Nothing applied: not-applicable.
  */
-function wholeOf(rules: readonly Pick<RuleResult, 'outcome' | 'level'>[]): Outcome {
-  const has = (outcome: Outcome, level?: string): boolean =>
+export function wholeOf(rules: readonly Pick<RuleResult, 'outcome' | 'level'>[]): Outcome {
+  const has = (outcome: RuleOutcome, level?: string): boolean =>
     rules.some((rule) => rule.outcome === outcome && (level === undefined || rule.level === level));
   if (has('fail')) return 'fail';
   if (has('unknown', 'fail')) return 'unknown';
   if (has('warn') || has('unknown')) return 'warn';
-  return has('pass') ? 'pass' : 'not-applicable';
+  return has('pass') || has('waived') ? 'pass' : 'not-applicable';
 }
 
 function resultOf({ name, level }: CompiledRule, finding: Finding): RuleResult {

@@ -1,16 +1,26 @@
 /** Policies and their results as schemas: for the OpenAPI description, and the validator in tests. */
 import Type, { type Static, type TObject } from 'typebox';
-import { oneOf, titled } from '../../base/schema_parts.ts';
+import { oneOf, titled, WaivedSchema } from '../../base/schema_parts.ts';
 import type { Level as HlsLevel } from '../hls/rule.ts';
 import { LONGEST_NAME, LONGEST_TEXT, MOST_RULES, MOST_TOLD } from './limits.ts';
-import { LEVELS, OUTCOMES, RAW_TOOLS, STREAM_TYPES, type Counted, type Operand, type Scalar } from './types.ts';
+import {
+  LEVELS,
+  OUTCOMES,
+  RAW_TOOLS,
+  RULE_OUTCOMES,
+  STREAM_TYPES,
+  type Counted,
+  type Operand,
+  type Scalar,
+} from './types.ts';
 
 const text = (description: string, maxLength: number = LONGEST_TEXT) => Type.String({ maxLength, description });
 
 const RuleResultSchema = titled('RuleResult', {
   name: text('Of the rule.', LONGEST_NAME),
   level: oneOf(LEVELS, 'What a failure of the rule is.'),
-  outcome: oneOf(OUTCOMES, 'The outcome of the rule.'),
+  outcome: oneOf(RULE_OUTCOMES, 'The outcome of the rule. waived: it failed or warned, and somebody accepts that.'),
+  waived: Type.Optional(WaivedSchema),
   stream: Type.Optional(text('The first stream that decided, as `probe_report` numbers it: `streams[1]`.')),
   field: Type.Optional(text('The field, as the rule names it.')),
   actual: Type.Optional(text('What was found.')),
@@ -48,7 +58,8 @@ export const PolicyResultSchema = titled('PolicyResult', {
   outcome: oneOf(
     OUTCOMES,
     'fail where a rule failed; else unknown where a rule of level fail could not be judged; else warn where a rule ' +
-      'of level warn failed or could not be judged; else pass; not-applicable where no rule applied.',
+      'of level warn failed or could not be judged; else pass; not-applicable where no rule applied. A rule that is ' +
+      'waived counts as one that passed.',
   ),
   rules: Type.Array(RuleResultSchema, { maxItems: MOST_RULES }),
 });

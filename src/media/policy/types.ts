@@ -1,6 +1,9 @@
 /** Parts of a policy (schema.ts), and what it judges. */
 export const OUTCOMES = ['pass', 'fail', 'warn', 'not-applicable', 'unknown'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
+/** Of a rule; where one is waived, the policy is judged by the others. */
+export const RULE_OUTCOMES = [...OUTCOMES, 'waived'] as const;
+export type RuleOutcome = (typeof RULE_OUTCOMES)[number];
 export const LEVELS = ['fail', 'warn'] as const;
 export type Level = (typeof LEVELS)[number];
 
