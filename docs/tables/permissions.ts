@@ -32,7 +32,8 @@ A user reaches their own data and that of all accounts below them; an administra
 another account is a 404. Only the root user changes administrators. Nobody changes their own permissions, and only the
 root user sets their own limits. Administrators, too, make links to reports only of their own requests and of those of
 accounts below them. The probe endpoints need \`write:media\`; reading a request back needs \`read:media\`.
-Saving and deleting policies needs \`write:policy\`, which a new token has only if its permissions name it or are null.
+Saving and deleting policies, and waiving findings, needs \`write:policy\`, which a new token has only if its
+permissions name it or are null.
 
 | endpoint | requires | no credential | ${COLUMNS.map(([title]) => title).join(' | ')} |
 |---|---|---|${COLUMNS.map(() => '---|').join('')}

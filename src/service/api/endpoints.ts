@@ -33,6 +33,7 @@ import * as mcpAccess from './sso/mcp_access.ts';
 import * as sso from './sso/sso_endpoints.ts';
 import * as statistics from './records/statistics_endpoints.ts';
 import * as webhooks from './records/webhook_endpoints.ts';
+import * as waivers from './waivers/waiver_endpoints.ts';
 
 const isEndpoint = (value: unknown): value is Endpoint =>
   typeof value === 'object' && value !== null && 'handlers' in value;
@@ -51,6 +52,7 @@ const FILES: object = {
   compare,
   compareReport,
   policies,
+  waivers,
   mcpAccess,
   signUp,
   sessions,

@@ -61,6 +61,7 @@ export const ERRORS = {
   'too-many-users': { status: 409, text: 'the account has reached its limit of sub-users' },
   'too-many-tokens': { status: 409, text: 'the account has reached its limit of API tokens' },
   'too-many-policies': { status: 409, text: 'the account has reached its limit of policies' },
+  'too-many-waivers': { status: 409, text: 'the account has reached its limit of live waivers; revoke some' },
   'too-many-links': { status: 409, text: 'the account has reached its limit of links to reports' },
   'no-room-for-policy': {
     status: 409,

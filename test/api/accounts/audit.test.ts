@@ -145,6 +145,22 @@ describe('audit: entries', function () {
       body: { rules: [{ name: 'video', each: 'video', field: 'codec.name', is: 'h264' }] },
     });
 
+  const WAIVER = /^waiver\/[0-9a-f-]{36}$/;
+  const WAIVED = ['check', 'stream', 'from', 'to', 'reason', 'until'];
+  const waiver = async () =>
+    m.call('POST', '/v1/waivers', {
+      token: alice.token,
+      body: {
+        source: 'https://alice.test/secret-place.mp4?key=secret',
+        check: 'black',
+        stream: 0,
+        from: 0,
+        to: 2,
+        reason: 'Slate',
+        until: new Date(Date.now() + 86_400_000).toISOString(),
+      },
+    });
+
   interface Row {
     call: () => Promise<Answer>;
     action: string;
@@ -272,6 +288,10 @@ describe('audit: entries', function () {
       return m.call('POST', `media/webhook/${json['webhooks'][0].id}/retry`, { token: alice.token });
     }),
     'PUT /v1/policy/:name': row('savePolicy', /^policy\/house$/, ['revision'], () => policy('house')),
+    'POST /v1/waivers': row('makeWaiver', WAIVER, [...WAIVED, 'source changed'], waiver),
+    'DELETE /v1/waivers/:id': row('revokeWaiver', WAIVER, WAIVED, async () =>
+      m.call('DELETE', `/v1/waivers/${(await waiver()).json['id']}`, { token: alice.token }),
+    ),
     'DELETE /v1/policy/:name': row('deletePolicy', /^policy\/old$/, ['revision'], async () => {
       await policy('old');
       return m.call('DELETE', '/v1/policy/old', { token: alice.token });
@@ -280,8 +300,7 @@ describe('audit: entries', function () {
 
   it('each endpoint that changes something is called here, or says why it leaves no entry', () => {
     const changing = ENDPOINTS.filter(
-      ({ operation: { method, path } }) =>
-        method !== 'get' && (path.startsWith('/frontend/') || path.startsWith('/v1/policy/')),
+      ({ operation: { method, path } }) => method !== 'get' && /^\/(?:frontend|v1\/policy|v1\/waivers)\b/.test(path),
     );
     assert.deepEqual(
       changing.map(({ name }) => name as string).toSorted(),

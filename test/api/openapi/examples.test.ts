@@ -73,7 +73,7 @@ describe('examples of the description', function () {
     };
     await Promise.all(VERSIONS.map(add));
     const shared = { account: SHARED, name: 'web-mp4', userId: null };
-    const policy = { rules: [{ name: 'wrapper', field: 'container.format', is: 'mp4' }] };
+    const policy = { rules: [{ name: 'container', field: 'container.format', is: 'mp4' }] };
     await rig.api.stored.store.putPolicy(shared, canonicalPolicy(policy as never), MOST);
     await until('the versions are known', () =>
       VERSIONS.every(([name, version]) => rig.api.wired.deps.catalog().versions(name).includes(version)),

@@ -43,7 +43,13 @@ export const secrets = (redacted: 'changed' | 'shown', ...fields: string[]): Aud
 
 // On whom: what the path names, unless the endpoint says otherwise.
 
-const KINDS: Readonly<Record<string, string>> = { auth: 'user', log: 'request', probe: 'request', shared: 'policy' };
+const KINDS: Readonly<Record<string, string>> = {
+  auth: 'user',
+  log: 'request',
+  probe: 'request',
+  shared: 'policy',
+  waivers: 'waiver',
+};
 
 /** Of `user/:id/status` with 7: `user/7`. An id that is none may be a secret that was sent by mistake. */
 function subjectIn(path: string): (ctx: Context) => { subject?: string } {

@@ -144,6 +144,9 @@ export const PROBE_ACCESS = {
   'PUT /v1/policy/:name': having('write:policy'),
   'DELETE /v1/policy/:name': having('write:policy'),
   'POST /v1/policy/:name/evaluate': having('read:media'),
+  'GET /v1/waivers': having('read:media'),
+  'POST /v1/waivers': having('write:policy'),
+  'DELETE /v1/waivers/:id': having('write:policy'),
   /** The secret in its address is the credential. */
   'GET /r/:secret': anyone,
   'GET /.well-known/oauth-protected-resource': anyone,
@@ -153,8 +156,8 @@ export const PROBE_ACCESS = {
 } as const satisfies Record<string, Access>;
 
 /**
- * Each POST, PUT and DELETE of the management and policy endpoints leaves an entry in the audit log. These do not, for
- * the reason given. Requests of the other endpoints are in the log.
+ * Each POST, PUT and DELETE of the management, policy and waiver endpoints leaves an entry in the audit log. These do
+ * not, for the reason given. Requests of the other endpoints are in the log.
  */
 export const UNAUDITED: Readonly<Record<string, string>> = {
   'POST auth/sign-up': 'anyone may call it, and is answered alike; the account begins with auth/verify',
@@ -167,7 +170,7 @@ export const UNAUDITED: Readonly<Record<string, string>> = {
 
 /** `path`: the complete one. */
 export const leavesEntry = (name: string, path: string): boolean =>
-  !name.startsWith('GET ') && (isManagement(path) || path.startsWith('/v1/policy/')) && !(name in UNAUDITED);
+  !name.startsWith('GET ') && (isManagement(path) || /^\/v1\/(?:policy|waivers)\b/.test(path)) && !(name in UNAUDITED);
 
 /** Null: the call is allowed. */
 export function refusal(access: Access, who: Pick<Caller, 'role' | 'permissions'>): string | null {

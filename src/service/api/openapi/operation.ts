@@ -21,7 +21,7 @@ export interface Response {
 /** Of which paths, and what the description says of them. The last one that fits counts. */
 export const TAGS = {
   probe: { of: /^\/v1\//, text: 'Media analysis. These endpoints accept API tokens only.' },
-  policy: { of: /\/policy\b/, text: 'Policies: rules that a file is judged by.' },
+  policy: { of: /\/(?:policy|waivers)\b/, text: 'Policies: rules that a file is judged by, and what is waived.' },
   batch: { of: /^\/v1\/batch\b/, text: 'Batches: many files, probed by one template.' },
   mcp: { of: /^\/mcp$|^\/\.well-known\//, text: 'The Model Context Protocol.' },
   log: { of: /\/media\/log\b/, text: 'The log of requests.' },

@@ -46,7 +46,7 @@ export async function ownersOf(
 const DAY = String.raw`(19[7-9]\d|[2-8]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
 const HOUR = String.raw`([01]\d|2[0-3])`;
 const OF_DAY = String.raw`${HOUR}:[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+\- ]${HOUR}:[0-5]\d)`;
-const TIME = `^${DAY}([Tt ]${OF_DAY})?$`;
+export const TIME = `^${DAY}([Tt ]${OF_DAY})?$`;
 
 const time = (description: string) => orNull(Type.String({ pattern: TIME, default: null, description }));
 
@@ -60,7 +60,7 @@ export const timeRange = (description: string, from: string) =>
   );
 export type TimeRange = Static<ReturnType<typeof timeRange>>;
 
-function timeOf(text: string, field: string): Date {
+export function timeOf(text: string, field: string): Date {
   const day = Number(text.slice(8, 10));
   const days = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
   const out = new Date(
