@@ -39,7 +39,7 @@ app.use(async (ctx) => {
         ...(inflatedBytes === null ? {} : { inflatedBytes }),
         ...(inline ? { body: inline.toString('base64') } : {}),
       },
-      submittedAt,
+      record,
       readKeptRequest(record).response,
     );
   }

@@ -1,4 +1,4 @@
-/** Options of the content checks: thresholds, whose defaults are those of ffmpeg's filters, what is kept, and damage. */
+/** Options of the content checks: thresholds, with the defaults of ffmpeg's filters, what is kept, and damage. */
 import type { Thresholds } from '../qc/graph.ts';
 import { LONGEST_S, MOST_PICTURES, SHORTEST_S } from '../qc/limits.ts';
 import { readOptions, toggle, type OptionSpec } from './option.ts';

@@ -7,6 +7,7 @@
 import { codeMember } from '../../base/causes.ts';
 import { compareRuns } from '../../media/compare/compare.ts';
 import type { Comparison } from '../../media/compare/schema.ts';
+import type { QcWaived } from '../../media/qc/waived.ts';
 import { probeReport } from '../../media/tools/probe_report.ts';
 import {
   FILE_ROWS,
@@ -75,6 +76,8 @@ export interface Recorded {
   queueTimeMs: number;
   error: string | null;
   cache?: FromCache | undefined;
+  /** Findings of content checks that are waived now. */
+  waived?: readonly QcWaived[];
 }
 
 function metadataOf({ ioUsage, origin }: ResultBody, { requestId, queueTimeMs, cache }: Omit<Recorded, 'error'>) {
@@ -171,7 +174,7 @@ function bare(tool: Told, { outputs, bareType = TEXT_TYPE }: AnswerOptions): Ans
 function envelope(
   parts: Part[],
   result: ResultBody,
-  { policy, withoutOutputs = false, ...recorded }: AnswerOptions,
+  { policy, withoutOutputs = false, waived = [], ...recorded }: AnswerOptions,
 ): Piece[] {
   const verdict = verdictOf(result, policy);
   const success = parts.some(({ tool }) => tool.success);
@@ -185,6 +188,7 @@ function envelope(
     ...parts.flatMap(({ name, tool, response }) => [
       `,${JSON.stringify(name)}:${section(tool).slice(0, -1)}`,
       ...(withoutOutputs ? [] : [',"response":', ...response]),
+      ...(name === 'qc' && waived.length > 0 ? [`,"waived":${JSON.stringify(waived)}`] : []),
       '}',
     ]),
     ...(result.timeline ? [`,"timeline":${section(result.timeline)}`] : []),

@@ -24,6 +24,7 @@ const page = (change: Partial<PageInput>): PageInput => ({
   error: null,
   tools: [tool('ffprobe'), tool('mediainfo', { version: '25.09' })],
   policy: null,
+  waived: [],
   outputs: {},
   gone: null,
   shared: null,

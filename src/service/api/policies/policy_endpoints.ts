@@ -9,6 +9,7 @@ import { judgedByPolicy } from '../../../media/ci_formats/policy_rules.ts';
 import { sarifText } from '../../../media/ci_formats/sarif.ts';
 import { MOST_BYTES, MOST_XML_BYTES } from '../../../media/policy/limits.ts';
 import { type PolicyResult, PolicyResultSchema, PolicySchema } from '../../../media/policy/schema.ts';
+import { withWaivers } from '../../../media/policy/waived.ts';
 import { OUTCOMES, type Outcome } from '../../../media/policy/types.ts';
 import { SHARED_PREFIX } from '../../../platform/kube/probe_policy.ts';
 import { type PolicyRevision, type SavedPolicy, SHARED } from '../../../platform/store/policies.ts';
@@ -34,6 +35,7 @@ import {
   type StoredResult,
   untilClosed,
 } from '../probe/stored_result.ts';
+import { type Of, waiversOf } from '../waivers/applied.ts';
 import { checkedOwnName, findNamed, policyInText, shownName, unknownPolicy, useNamed } from './asked_policy.ts';
 
 const REVISION = {
@@ -265,7 +267,7 @@ const EvaluateAnswer = component('PolicyEvaluation', {
 
 /** A verdict, whatever became of the result: one that is gone is unknown, with the reason. */
 async function verdictOn(
-  { work }: Pick<Deps, 'work'>,
+  { work, store }: Pick<Deps, 'work' | 'store'>,
   stored: StoredResult | NoResult,
   { document, named }: Judge,
   account: number,
@@ -278,10 +280,17 @@ async function verdictOn(
       { ...judged(stored), documents: [document], options: readKeptRequest(record).options },
       { account, what: 'policy' },
     );
-    return { ...named, ...verdict! };
+    return await waived({ store }, record, { ...named, ...verdict! });
   } finally {
     place.release();
   }
+}
+
+/** As it counts now. */
+async function waived(deps: Pick<Deps, 'store'>, of: Of, verdict: PolicyResult): Promise<PolicyResult> {
+  if (verdict.name === null) return verdict;
+  const { rules } = await waiversOf(deps, of, verdict.name);
+  return withWaivers(verdict, rules);
 }
 
 interface Judge {
@@ -369,7 +378,7 @@ async function storedVerdict(deps: Deps, ctx: Context, record: RequestRecord): P
   if (!record.hasBody) return unknownVerdict(asked, record.error ?? 'the request ended without a result');
   const head = await resultFor(deps, ctx, record, readHead);
   if (!head) throw expired();
-  return verdictOf(head.value, asked)!;
+  return waived(deps, record, verdictOf(head.value, asked)!);
 }
 
 async function readStored(deps: Deps, ctx: Context): Promise<void> {

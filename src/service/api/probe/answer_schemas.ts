@@ -6,6 +6,7 @@ import { ChangedFieldSchema, SummarySchema } from '../../../media/compare/schema
 import { HlsReportSchema } from '../../../media/hls/schema.ts';
 import { ProbeReportSchema } from '../../../media/report/schema.ts';
 import { QcReportSchema } from '../../../media/qc/schema.ts';
+import { QcWaivedSchema } from '../../../media/qc/waived.ts';
 import { C2paReportSchema } from '../../../media/tools/c2pa_schema.ts';
 import { REPORT_TOOLS } from '../../../media/tools/probe_report.ts';
 import { FILE_ROWS, type ResultName, sectionOf, shownName, TOOLS } from '../../../media/tools/table.ts';
@@ -90,7 +91,7 @@ export const CauseSchema = Type.Unsafe<string>({
     .join('\n'),
 });
 
-const toolResult = (title: string, response: TSchema) =>
+const toolResult = (title: string, response: TSchema, more: Record<string, TSchema> = {}) =>
   component(title, {
     success: Type.Boolean(),
     duration: whole('Run time of the tool in milliseconds.'),
@@ -107,6 +108,7 @@ const toolResult = (title: string, response: TSchema) =>
       }),
     ),
     response,
+    ...more,
   });
 const ToolResultSchema = toolResult('ToolResult', ANY_OUTPUT);
 
@@ -115,9 +117,18 @@ const orPrinted = (report: TSchema) => Type.Unsafe<unknown>({ anyOf: [report, { 
 
 const REPORTS = FILE_ROWS.flatMap((row) => reportOf(row)?.schema ?? []);
 
+/** Members of some results beside the output. */
+const BESIDE: Partial<Record<ResultName, Record<string, TSchema>>> = {
+  qc: {
+    waived: Type.Optional(
+      Type.Array(QcWaivedSchema, { description: 'Findings that are waived now; the response has them, too.' }),
+    ),
+  },
+};
+
 const resultOf = (row: (typeof FILE_ROWS)[number]): TSchema => {
   const report = reportOf(row);
-  return report ? toolResult(`${report.title}Result`, orPrinted(report.schema)) : ToolResultSchema;
+  return report ? toolResult(`${report.title}Result`, orPrinted(report.schema), BESIDE[row.name]) : ToolResultSchema;
 };
 
 /** Beside `success`. */

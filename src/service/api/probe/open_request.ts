@@ -65,6 +65,10 @@ function probeJob(
   };
 }
 
+/** As the log has them. */
+export const displayOf = (sources: ProbeRequest['sources']): string =>
+  joinedAddresses(sources.map(({ url }) => hideQuery(url)));
+
 export interface OpenedRequest {
   id: string;
   submittedAt: Date;
@@ -104,7 +108,7 @@ export async function openRequest(
       tokenId: token.id,
       userId: token.userId,
       kind,
-      display: joinedAddresses(sources.map(({ url }) => hideQuery(url))),
+      display: displayOf(sources),
       scheme: groupOf(sources[0]),
       request: {
         ...keptRequest(request.options, request.response),

@@ -59,7 +59,7 @@ async function readBack(deps: Deps, ctx: Context): Promise<void> {
     reason: reason ?? 'InternalError',
     queueTimeMs: queueTimeMs ?? 0,
   });
-  await answer(deps, ctx, end, record.submittedAt, readKeptRequest(record).response);
+  await answer(deps, ctx, end, record, readKeptRequest(record).response);
 }
 
 export const readProbe = endpoint('GET /v1/probe/:id', READ_BACK, readBack);

@@ -14,7 +14,7 @@ import { setRequestId, statusSent } from '../http/middleware.ts';
 import { type Context, PREFERENCE_APPLIED, prefersAsync, tokenOf } from '../http/request_context.ts';
 import type { Upload } from '../http/upload_form.ts';
 import { cancel, createOrEnd, recordOwnEnd } from './job.ts';
-import { openRequest, type OpenedRequest } from './open_request.ts';
+import { displayOf, openRequest, type OpenedRequest } from './open_request.ts';
 import { idempotencyOf, type ProbeRequest } from './probe_request.ts';
 import { answer } from './stored_result.ts';
 
@@ -167,10 +167,11 @@ function answerInTime(
   ctx: Context,
   end: Ended,
   submittedAt: Date,
-  { response, limits }: ProbeRequest,
+  { response, limits, sources }: ProbeRequest,
 ): Promise<void> {
   const spentMs = deps.store.clock.now() - submittedAt.getTime();
-  return retry(() => answer(deps, ctx, end, submittedAt, response), {
+  const of = { submittedAt, display: displayOf(sources), userId: tokenOf(ctx).userId };
+  return retry(() => answer(deps, ctx, end, of, response), {
     ...PAUSES,
     until: performance.now() + limits.queueTimeoutMs + limits.timeoutMs - spentMs,
     when: (error) => isStoreError(error, 'unreachable', 'timeout') && !deps.drain.over.aborted,

@@ -1,5 +1,7 @@
 /** Stored results: read within the memory budget, and the answer that is made from the end of a request. */
 import { Readable } from 'node:stream';
+import { withWaivers } from '../../../media/policy/waived.ts';
+import type { QcWaived } from '../../../media/qc/waived.ts';
 import type { Ended } from '../../../platform/bus/messages.ts';
 import type { Output, ResultBody } from '../../../platform/bus/result_body.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
@@ -22,6 +24,7 @@ import { verdictOf } from '../../result/verdict.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, expired, inside, notFound } from '../errors.ts';
 import { callerOf, type Context, nameIgnored, tokenOf, uuidOf } from '../http/request_context.ts';
+import { type Of, waivedChecks, waiversOf } from '../waivers/applied.ts';
 
 export interface StoredResult {
   result: ResultBody;
@@ -192,6 +195,31 @@ export function sendPieces(ctx: Context, body: string | readonly Piece[], packed
   ctx.length = lengthOf(pieces);
 }
 
+/** Longer reports of content checks than theirs can be are not read again. */
+const MOST_REPORT = 512 * 1024;
+
+/** What is waived now: of the verdict in its place, of the content checks beside their report. */
+export async function waivedNow(
+  deps: Pick<Deps, 'store'>,
+  of: Of,
+  { packed, value: unpacked }: Opened<Unpacked>,
+  { policy: asked, shown }: Pick<ResponseForm, 'policy' | 'shown'>,
+): Promise<{ unpacked: Unpacked; waived: QcWaived[] }> {
+  const { tools, policy } = unpacked.result;
+  const checks = shown.includes('qc') ? tools.find(({ name, format }) => name === 'qc' && format === 'json') : null;
+  const name = policy === undefined ? null : (asked?.name ?? null);
+  if (!checks?.output && name === null) return { unpacked, waived: [] };
+  const waivers = await waiversOf(deps, of, name);
+  const result = policy ? { ...unpacked.result, policy: withWaivers(policy, waivers.rules) } : unpacked.result;
+  const output = waivers.checks.length > 0 ? checks?.output : null;
+  const isRead = output && output.to - output.from <= MOST_REPORT;
+  const [report] = isRead ? await outputTexts(unpacked, packed, [output]) : [];
+  return {
+    unpacked: { ...unpacked, result },
+    waived: report === undefined ? [] : waivedChecks(report, waivers),
+  };
+}
+
 const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 10, 503: 5 };
 
 /** An end without an envelope, as an error for the caller. */
@@ -210,19 +238,25 @@ export async function answer(
   deps: Pick<Deps, 'store' | 'memory' | 'metrics'>,
   ctx: Context,
   end: Ended,
-  submittedAt: Date,
+  request: Of & Pick<RequestRecord, 'submittedAt'>,
   form: ResponseForm,
 ): Promise<void> {
   if (!hasEnvelope(end)) throw endError(end);
   const began = performance.now();
   const { id, inflatedBytes = null, body, queueTimeMs, error = null, cache } = end;
   const inline = body === undefined ? undefined : Buffer.from(body, 'base64');
-  const opened = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes, inline }, unpackResult);
+  const opened = await resultFor(
+    deps,
+    ctx,
+    { id, submittedAt: request.submittedAt, inflatedBytes, inline },
+    unpackResult,
+  );
   if (!opened) throw expired();
-  const { packed, value: unpacked } = opened;
+  const { packed } = opened;
+  const { unpacked, waived } = await waivedNow(deps, request, opened, form);
   const verdict = verdictOf(unpacked.result, form.policy);
   if (verdict) ctx.set('X-Policy-Outcome', verdict.outcome);
-  const made = answerOf(unpacked, { requestId: id, queueTimeMs, error, cache }, form);
+  const made = answerOf(unpacked, { requestId: id, queueTimeMs, error, cache, waived }, form);
   nameIgnored(ctx, skippedSections(unpacked.result, form));
   ctx.status = 200;
   // HTML and XML contain data of the media: no browser may execute it on our origin.

@@ -4,7 +4,7 @@ import { codeMember } from '../../../base/causes.ts';
 import { requestFields } from '../../../base/log.ts';
 import { OUTCOMES } from '../../../media/policy/types.ts';
 import { probeReport } from '../../../media/tools/probe_report.ts';
-import { FILE_ROWS, RESULTS, TOOL_TABLE, type ResultName } from '../../../media/tools/table.ts';
+import { FILE_ROWS, FILE_TOOLS, RESULTS, TOOL_TABLE, type ResultName } from '../../../media/tools/table.ts';
 import { SIDES } from '../../../platform/bus/messages.ts';
 import { outputsOf } from '../../../platform/bus/packing.ts';
 import type { Output, ResultBody, ReportResult } from '../../../platform/bus/result_body.ts';
@@ -46,7 +46,7 @@ import { DECODED } from '../accounts/account_limits.ts';
 import { MAX_SHARED_NAME } from '../policies/asked_policy.ts';
 import { CAUSE_TEXT } from '../probe/answer_schemas.ts';
 import { deleteJob } from '../probe/job.ts';
-import { resultFor, sendPieces } from '../probe/stored_result.ts';
+import { resultFor, sendPieces, waivedNow } from '../probe/stored_result.ts';
 import { ownersOf, timeRange, timesOf } from './query_filters.ts';
 
 const POLICY_STATES = [...OUTCOMES, 'skipped'] as const;
@@ -242,7 +242,10 @@ const LoggedRequest = Type.Object(
         ...(TYPED.includes(name) ? [[`${memberOf(name)}-type`, text(TYPE)]] : []),
       ]),
     ),
-    'policy-response': text('The verdict as JSON; absent if no policy was requested, or the result has expired.'),
+    'policy-response': text(
+      'The verdict as it counts now, as JSON; absent if no policy was requested, or the result has expired.',
+    ),
+    'qc-waived': text('The findings of content checks that are waived now, as JSON; absent if none is.'),
     'run-responses': orNull(
       Type.Array(
         component('LoggedRun', {
@@ -345,8 +348,9 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
   if (!row) throw notFound();
   // The log is kept longer than the results.
   const stored = row.hasBody ? await resultFor(deps, ctx, row, unpackResult) : null;
-  const { result, outputs } = stored?.value ?? { result: null, outputs: null };
-  const { options: asked } = readKeptRequest(row);
+  const { options: asked, response } = readKeptRequest(row);
+  const now = stored && (await waivedNow(deps, row, stored, { ...response, shown: FILE_TOOLS }));
+  const { result, outputs } = now?.unpacked ?? { result: null, outputs: null };
   const compared = row.kind === 'compare' ? result : null;
   const members = {
     ...rowOf(row),
@@ -356,6 +360,7 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
     ...failuresOf(compared ? null : result),
     ...responsesOf(compared ? null : result, asked),
     'policy-response': result?.policy ? JSON.stringify(result.policy) : null,
+    'qc-waived': now && now.waived.length > 0 ? JSON.stringify(now.waived) : null,
     'run-responses': compared && runResponsesOf(compared),
     'comparison-response':
       compared && JSON.stringify({ runs: compared.tools.map((tool) => runOf(tool)), ...comparisonOf(compared) }),

@@ -1,11 +1,13 @@
 /** What was found in a file: tracks, disagreements, policy, provenance, a comparison. */
 import { several } from '../../../base/scaled.ts';
+import { waivedWords } from '../../../base/waived.ts';
 import { placeOf, policyName } from '../../../media/ci_formats/policy_rules.ts';
 import type { Comparison } from '../../../media/compare/schema.ts';
 import type { PolicyResult, RuleResult } from '../../../media/policy/schema.ts';
 import { bytesIn, waveformPath } from '../../../media/qc/drawn.ts';
 import type { QcPictures } from '../../../media/qc/pictures_schema.ts';
 import type { QcReport } from '../../../media/qc/schema.ts';
+import type { QcWaived } from '../../../media/qc/waived.ts';
 import { fileWords, LEVELS, passagesIn, remarksIn, remarkWords, secondsWords } from '../../../media/qc/words.ts';
 import type { Difference, ProbeReport } from '../../../media/report/schema.ts';
 import { codecWords, streamWords } from '../../../media/report/words.ts';
@@ -17,6 +19,7 @@ export const TONES: Readonly<Record<RuleResult['outcome'], Tone>> = {
   fail: 'bad',
   unknown: 'warn',
   warn: 'warn',
+  waived: 'none',
   pass: 'good',
   'not-applicable': 'none',
 };
@@ -106,7 +109,10 @@ export const policy = (verdict: PolicyResult): Content =>
         { title: 'Where', cell: (rule) => stranger(placeOf(rule)) },
         { title: 'Found', cell: found },
         { title: 'Wanted', cell: ({ expected }) => stranger(expected, 120) },
-        { title: 'In words', cell: ({ message }) => stranger(message) },
+        {
+          title: 'In words',
+          cell: ({ message, waived }) => [stranger(message), waived && [' ', quiet(stranger(waivedWords(waived)))]],
+        },
       ],
     ),
   );
@@ -193,6 +199,19 @@ export const pictures = ({ video, audio }: QcPictures): Content =>
         </svg>
       </figure>`;
     }),
+  );
+
+export const waivedFindings = (findings: readonly QcWaived[]): Content =>
+  findings.length > 0 &&
+  section(
+    'Waived findings',
+    table('Findings of content checks that somebody accepts', findings, [
+      { title: 'Check', cell: ({ check }) => check },
+      { title: 'Stream', cell: ({ stream }) => stream, right: true },
+      { title: 'From', cell: ({ from }) => from !== null && secondsWords(from), right: true },
+      { title: 'To', cell: ({ to }) => to !== null && secondsWords(to), right: true },
+      { title: 'Why', cell: ({ waived }) => stranger(waivedWords(waived)) },
+    ]),
   );
 
 export const comparison = ({ fields, summary }: Comparison): Content =>

@@ -3,6 +3,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
 import { shownName } from '../../../media/tools/table.ts';
+import { withWaivers } from '../../../media/policy/waived.ts';
 import type { LogDetail } from '../../../platform/store/log.ts';
 import type { ReportLink } from '../../../platform/store/report_links.ts';
 import { tokenSha256 } from '../../../platform/store/token_text.ts';
@@ -21,6 +22,7 @@ import { callerOf, type Context, paramOf, uuidOf } from '../http/request_context
 import { closed, component, orNull, time, UUID } from '../http/request_fields.ts';
 import { pageHeaders } from '../pages/page_routes.ts';
 import { outputTexts, resultFor } from '../probe/stored_result.ts';
+import { waivedChecks, waiversOf } from '../waivers/applied.ts';
 import { html } from './html.ts';
 import { type PageInput, titleOf } from './report_page.ts';
 
@@ -97,7 +99,9 @@ async function sendReport(
   const stored = row.hasBody ? await resultFor(deps, ctx, row, partsOf, account) : null;
   const { result, outputs = {} } = stored?.value ?? {};
   const addresses = addressesIn(display);
-  const verdict = result && verdictOf(result, readKeptRequest(row).response.policy);
+  const asked = result && verdictOf(result, readKeptRequest(row).response.policy);
+  const waivers = await waiversOf(deps, row, asked?.name ?? null);
+  const verdict = asked && withWaivers(asked, waivers.rules);
   const policy =
     row.policy === 'skipped'
       ? null
@@ -118,6 +122,7 @@ async function sendReport(
     ended: row.endedAt.toISOString(),
     tools: [...tools, ...(result?.report ? [result.report] : [])],
     policy: verdict ?? policy,
+    waived: typeof outputs.qc === 'string' ? waivedChecks(outputs.qc, waivers) : [],
     gone: result ? null : goneOf(row),
   };
   sendHtml(ctx, titleOf(addresses), await deps.work.run('reportPage', input, { account, what: 'the report' }));

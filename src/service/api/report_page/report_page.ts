@@ -6,6 +6,7 @@ import type { HlsReport } from '../../../media/hls/schema.ts';
 import type { PolicyResult } from '../../../media/policy/schema.ts';
 import type { QcPictures } from '../../../media/qc/pictures_schema.ts';
 import type { QcReport } from '../../../media/qc/schema.ts';
+import type { QcWaived } from '../../../media/qc/waived.ts';
 import type { ProbeReport } from '../../../media/report/schema.ts';
 import { containerWords } from '../../../media/report/words.ts';
 import type { Timeline } from '../../../media/timeline/schema.ts';
@@ -24,6 +25,7 @@ import {
   provenance,
   TONES,
   tracks,
+  waivedFindings,
 } from './media_sections.ts';
 import { hls, timeline } from './stream_sections.ts';
 
@@ -34,6 +36,8 @@ export interface PageInput extends Pick<LogDetail, 'id' | 'kind' | 'state' | 'er
   ended: string;
   tools: readonly (Pick<ToolResult, 'version' | 'success' | 'error' | 'code' | 'durationMs'> & { name: string })[];
   policy: PolicyResult | null;
+  /** Findings of content checks. */
+  waived: readonly QcWaived[];
   /** As JSON. Null: too long for a page. */
   outputs: { readonly [N in keyof Outputs]?: string | null };
   /** Why there is no result. */
@@ -159,7 +163,7 @@ const VERDICTS: Readonly<Record<PolicyResult['outcome'], string>> = {
   'not-applicable': 'no rule applies of the policy',
 };
 
-const ofRequest = ({ state, error, tools, policy: verdict, gone }: PageInput): readonly Statement[] => [
+const ofRequest = ({ state, error, tools, policy: verdict, waived, gone }: PageInput): readonly Statement[] => [
   ...(state === 'error' ? [['bad', ['the request failed: ', stranger(error) ?? 'see the tools']] as const] : []),
   ...(verdict
     ? [[TONES[verdict.outcome], [VERDICTS[verdict.outcome], ' ', stranger(policyName(verdict))]] as const]
@@ -167,6 +171,7 @@ const ofRequest = ({ state, error, tools, policy: verdict, gone }: PageInput): r
   ...(state === 'with-errors' ? tools : [])
     .filter(({ success, code }) => !success && code !== 'must-fix')
     .map(({ name }) => ['warn', [stranger(name), ' failed']] as const),
+  ...ifAny('none', waived.length, 'waived content finding'),
   ...(gone === null ? [] : [['warn', gone] as const]),
 ];
 
@@ -209,7 +214,7 @@ export const titleOf = (addresses: readonly string[]): string => addresses.map(n
 
 /** The content of `<body>`. */
 export function reportPage(input: PageInput): string {
-  const { addresses, outputs, policy: verdict, shared } = input;
+  const { addresses, outputs, policy: verdict, waived, shared } = input;
   const parts = (Object.keys(PARTS) as (keyof Outputs)[]).flatMap((name) => {
     const text = outputs[name];
     return text === undefined ? [] : [drawn(PARTS[name] as Part<unknown>, text)];
@@ -231,6 +236,6 @@ export function reportPage(input: PageInput): string {
         </p>`
       }
     </header>
-    ${verdict && policy(verdict)} ${parts.map(({ content }) => content)} ${about(input)}
+    ${verdict && policy(verdict)} ${parts.map(({ content }) => content)} ${waivedFindings(waived)} ${about(input)}
   </main>`.text;
 }

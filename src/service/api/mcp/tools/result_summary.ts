@@ -58,7 +58,7 @@ function withoutOutputs(envelope: Members): Members {
 function shownVerdict(policy: unknown): Members {
   const { rules, ...rest } = membersOf(policy);
   if (!Array.isArray(rules)) return rest;
-  const RANK = ['fail', 'unknown', 'warn'];
+  const RANK = ['fail', 'unknown', 'warn', 'waived'];
   const outcomeOf = (rule: unknown): string => String(membersOf(rule)['outcome']);
   const other = rules.filter((rule) => RANK.includes(outcomeOf(rule)));
   other.sort((a, b) => RANK.indexOf(outcomeOf(a)) - RANK.indexOf(outcomeOf(b)));
@@ -165,10 +165,11 @@ function content(result: unknown, longest: Longest): Said {
   const section = membersOf(value['qc']);
   if (!('qc' in value)) throw invalid('request_id', 'is of a request without content checks');
   const told = verdictOf(section, longest);
+  const waived = told.waived_count === 0 ? '' : ` Findings that are waived: ${told.waived_count}.`;
   const { audio = [], thresholds, until } = membersOf(section['response']) as Partial<QcReport>;
   const levels = audio.map(({ stream, loudness, sample_peak: peak }) => ({ stream, ...loudness, sample_peak: peak }));
   return {
-    lead: [...(id === undefined ? [] : [`request_id: ${id}`]), `Verdict: ${told.verdict}.`],
+    lead: [...(id === undefined ? [] : [`request_id: ${id}`]), `Verdict: ${told.verdict}.${waived}`],
     data: { ...told, ...(until === undefined ? {} : { until }), levels, thresholds },
     more: readOn(id),
   };
