@@ -163,6 +163,31 @@ describe('probeyard', function () {
     assert.match(await fails(2, 'qc', film, '--manifest', right), /--manifest: .*right\.txt has no hash of /);
   });
 
+  it('waiver: a silence that is accepted blocks no more, until the waiver is deleted', async () => {
+    const accepted = join(folder, 'accepted.wav');
+    writeFileSync(accepted, toneWav(5, 0.25, [1, 4]));
+    const qc = ['qc', accepted, '--longest-silence', '1s'];
+    const [, probed] = /^request (\S+)$/m.exec(await printed(1, ...qc)) ?? [];
+    const fingerprint = ['--check', 'silence', '--stream', '0', '--from', '1', '--to', '4'];
+    const why = ['--reason', 'Meant to be silent', '--until', '30d'];
+    const id = (await printed(0, 'waiver', 'create', probed!, ...fingerprint, ...why)).trim();
+    const text = await printed(0, ...qc);
+    assert.match(text, /^content 1 silence in stream 0/m, 'the report stays as it is');
+    assert.match(text, /^waived silence of 3\.\d\d s .*; waived until \S+ by .*: Meant to be silent$/m);
+    assert.match(text, /^pass \(1 finding is waived\)$/m);
+    assert.match(
+      await printed(0, 'waiver'),
+      new RegExp(`^${id} +in force .* silence in stream 0, 1 to 4 s +upload:///`, 'm'),
+    );
+    await printed(0, 'waiver', 'delete', id);
+    assert.deepEqual(await json('waiver', 'list'), []);
+    assert.equal((await json('waiver', 'list', '--ended')).length, 1);
+    await printed(1, ...qc);
+    assert.match(await fails(2, 'waiver', 'create', ...fingerprint, '--until', '30d'), /--reason is missing/);
+    assert.match(await fails(2, 'waiver', 'create', probed!, ...fingerprint, ...why, '--from', 'x'), /--from/);
+    assert.match(await fails(2, 'waiver', 'delete'), /ID is missing/);
+  });
+
   it('probe: of several addresses prints a list in their order, and the worst exit code', async () => {
     const done = await here.probeyard(['probe', film, missing, film, '-o', 'json', '--parallel', '2']);
     assert.equal(done.code, 1, done.stderr);

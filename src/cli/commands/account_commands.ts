@@ -1,5 +1,7 @@
 /** Commands about an account: a part of COMMANDS (commands.ts). */
+import { NOUNS, UNTIMED } from '../../media/qc/words.ts';
 import type { Command } from '../command.ts';
+import { oneOf } from './request_options.ts';
 
 export const ACCOUNT_COMMANDS: readonly Command[] = [
   {
@@ -66,5 +68,54 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
       { does: 'take one back', line: 'probeyard token revoke 12' },
     ],
     run: async () => (await import('./token_command.ts')).default,
+  },
+  {
+    name: 'waiver',
+    summary: 'Accept findings of content checks, and rules that do not hold',
+    description: [
+      'create takes an address or the id of a request, and a check with its stream and times, or a policy and its ' +
+        'rule; without a source it is for all that the policy judges. It prints the id alone to stdout.',
+      'What is waived is told, and counts for no verdict, until its end. It needs a token with write:policy.',
+    ],
+    positionals: [
+      {
+        name: 'ACTION',
+        values: ['list', 'create', 'delete'],
+        help: 'list (default), create or delete',
+        optional: true,
+      },
+      {
+        name: 'SOURCE|ID',
+        help: 'of create an address, or the id of a request; else the id of a waiver',
+        optional: true,
+      },
+    ],
+    options: [
+      { name: 'check', value: 'CHECK', ...oneOf([...Object.keys(NOUNS), ...UNTIMED], 'create: what found it: ') },
+      { name: 'stream', value: 'INDEX', help: 'create: index of the stream' },
+      { name: 'from', value: 'SECONDS', help: 'create: start of the passage, as reported: 12.5' },
+      { name: 'to', value: 'SECONDS', help: 'create: end of the passage' },
+      { name: 'policy', short: 'p', value: 'POLICY', help: 'create: name of a policy' },
+      { name: 'rule', value: 'RULE', help: 'create: name of its rule' },
+      { name: 'reason', value: 'TEXT', help: 'create: why; it stands in answers and in the audit log' },
+      { name: 'until', value: 'TIME', help: 'create: its end: 2027-01-31, or from now: 30d; at most 400 days' },
+      { name: 'ended', help: 'list: also those that are over' },
+      { name: 'limit', value: 'COUNT', help: 'list: at most so many; default: 100' },
+    ],
+    formats: ['table', 'json', 'yaml'],
+    examples: [
+      {
+        does: 'a slate that is meant to be black',
+        line:
+          'probeyard waiver create https://media.example.com/film.mp4 --check black --stream 0 --from 0 --to 12.5 ' +
+          "--reason 'Slate, as agreed' --until 90d",
+      },
+      {
+        does: 'a rule that old material does not keep',
+        line: "probeyard waiver create -p shared/web-mp4 --rule frame-rate --reason 'Archive' --until 2027-01-31",
+      },
+      { does: 'take one back', line: 'probeyard waiver delete 019a5f3e-8a00-7000-8000-000000000001' },
+    ],
+    run: async () => (await import('./waiver_command.ts')).default,
   },
 ];

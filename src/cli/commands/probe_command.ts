@@ -85,7 +85,7 @@ export const askFor = (
     invocation,
   );
 
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+export const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** A request on record, or one that is made for a source. */
 export async function requestOf(

@@ -1,3 +1,4 @@
+import { waivedWords } from '../../base/waived.ts';
 import { optionsFor, verdictOf, type Longest, type QcVerdict } from '../../media/qc/verdict.ts';
 import type { Answered } from '../api/exchange_http.ts';
 import type { Envelope, QcReport } from '../../api_types.ts';
@@ -5,7 +6,7 @@ import type { Invocation, Run } from '../command.ts';
 import { EXIT, Failure, reasonText, type ExitCode } from '../exits.ts';
 import { givenSources, memberOf, type GivenSource } from '../given_source.ts';
 import { qcText } from '../output/qc_text.ts';
-import { paint, type Colour } from '../output/text_table.ts';
+import { paint, several, type Colour } from '../output/text_table.ts';
 import { writeValue } from '../output/write_answer.ts';
 import { oneLine } from '../terminal.ts';
 import { unjudged } from './check_command.ts';
@@ -38,17 +39,23 @@ function text({ terminal }: Invocation, one: Outcome<Checked>): string {
   const {
     id,
     report,
-    verdict: { verdict, findings, more },
+    verdict: { verdict, findings, more, waived, waived_count: count },
   } = one.value;
   const blocking = findings.filter((found) => found.verdict === 'block').map((found) => oneLine(found.text));
   const why = blocking.length === 0 ? '' : ` ${blocking.join('; ')}${more > 0 ? ' …' : ''}`;
   return (
     head +
     (report === null ? '' : qcText(terminal, report)) +
-    `${paint(terminal, COLOURS[verdict], verdict)}${why}\n` +
+    waived.map((found) => `${paint(terminal, 'dim', 'waived')} ${waivedLine(found)}\n`).join('') +
+    `${paint(terminal, COLOURS[verdict], verdict)}${why}${waivedText(count)}\n` +
     `${paint(terminal, 'dim', `request ${id}`)}\n`
   );
 }
+
+const waivedLine = ({ text: found, waived }: QcVerdict['waived'][number]): string =>
+  oneLine(`${found}; ${waivedWords(waived)}`);
+const waivedText = (count: number): string =>
+  count === 0 ? '' : ` (${several(count, 'finding')} ${count === 1 ? 'is' : 'are'} waived)`;
 
 const valueOf = (one: Outcome<Checked>): object =>
   'failure' in one
