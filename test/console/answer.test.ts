@@ -190,11 +190,11 @@ consoleTest('console: the answer', (c) => {
       assert.deepEqual(
         (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim()),
         [
-          'black passage 0 0.00 s 2.50 s 2.50 s',
+          'black passage 0 0.00 s 2.50 s 2.50 s Waive',
           'black passage 0 1 further finding not listed',
-          'silence 1 40.00 s 50.00 s 10.00 s to the end',
-          'clipping 1 peaks at 0.0 dBFS',
-          'duration 1 50.00 s decoded, 60.00 s declared',
+          'silence 1 40.00 s 50.00 s 10.00 s to the end Waive',
+          'clipping 1 peaks at 0.0 dBFS Waive',
+          'duration 1 50.00 s decoded, 60.00 s declared Waive',
         ],
       );
       await v.page.getByRole('table', { name: 'Sound' }).getByText('-23.0 LUFS').waitFor();
@@ -202,6 +202,22 @@ consoleTest('console: the answer', (c) => {
       await v.accessible('answer content wide light');
       await v.page.getByRole('tab', { name: 'Raw' }).click();
       await v.page.getByLabel('Output: Content checks').waitFor();
+    });
+  });
+
+  it('content checks: a finding is waived, with a reason and a date', async () => {
+    const id = await record('file', body([good('qc', JSON.stringify(CHECKS))]));
+    await visit(`/requests/${id}`, {}, async ({ page, accessible }) => {
+      await page.getByRole('button', { name: 'Waive black passage in stream 0 from 0.00 s' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Reason').fill('Slate, as agreed');
+      await accessible('answer waive wide light');
+      await dialog.getByRole('button', { name: 'Waive' }).click();
+      const row = page.getByRole('table', { name: 'Findings' }).locator('tbody tr').first();
+      await row.getByText(/^waived until \d{4}-\d\d-\d\d by .*: Slate, as agreed$/).waitFor();
+      await page.reload();
+      await page.getByText('5 content findings').waitFor();
+      await row.getByText('Slate, as agreed').waitFor();
     });
   });
 
@@ -265,6 +281,13 @@ consoleTest('console: the answer', (c) => {
     ['a file whose C2PA manifest does not hold', 'success', shown({ c2pa: INVALID }), 'bad', 'Not fine'],
     ['content checks that found nothing', 'success', shown({ qc: CLEAN_CHECKS }), 'good', 'Fine'],
     ['content checks that found something', 'success', shown({ qc: CHECKS }), 'warn', '1 thing to look at'],
+    [
+      'content checks of which all findings are waived',
+      'success',
+      shown({ qc: { ...CHECKS, cut: undefined }, waived: [1, 2, 3, 4, 5] }),
+      'good',
+      'Fine',
+    ],
     ['outputs that nothing judges', 'success', shown({}), 'none', 'Not judged'],
   ];
   for (const [name, status, reports, kind, text] of VERDICTS)

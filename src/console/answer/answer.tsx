@@ -91,7 +91,7 @@ function withLines({ facts }: OpenAnswer): string {
 }
 
 function tabsOf(answer: OpenAnswer): Tab[] {
-  const { report, hls, c2pa, qc, policy, comparison } = answer.reports;
+  const { report, hls, c2pa, qc, waived, policy, comparison } = answer.reports;
   const { id, request } = answer.facts;
   const tabs: (Tab | null)[] = [
     comparison && {
@@ -114,7 +114,11 @@ function tabsOf(answer: OpenAnswer): Tab[] {
       show: () => <Ladder report={hls} linkForLines={withLines(answer)} />,
     },
     c2pa && { name: 'provenance', title: 'Provenance', show: () => <Provenance report={c2pa} /> },
-    qc && { name: 'content', title: 'Content checks', show: () => <Content report={qc} id={id} /> },
+    qc && {
+      name: 'content',
+      title: 'Content checks',
+      show: () => <Content report={qc} waived={waived ?? []} id={id} />,
+    },
     policy && { name: 'policy', title: 'Policy', show: () => <Policy verdict={policy} id={id} /> },
     asksForTimeline(request) ? { name: 'timeline', title: 'Timeline', show: () => <Timeline id={id} /> } : null,
     { name: 'raw', title: 'Raw', show: () => <Raw answer={answer} /> },

@@ -1,11 +1,17 @@
 /** What the pictures and the sound are like: findings with their times, and how loud each stream is. */
-import type { QcReport } from '../../api_types.ts';
+import { useState } from 'preact/hooks';
+import type { QcReport, QcWaived } from '../../api_types.ts';
+import { waivedWords } from '../../base/waived.ts';
 import { nearest } from '../../media/qc/drawn.ts';
-import { fileWords, LEVELS, passagesIn, remarksIn, secondsWords } from '../../media/qc/words.ts';
+import { fileWords, isUntimed, LEVELS, passagesIn, remarksIn, secondsWords } from '../../media/qc/words.ts';
+import { call } from '../api/client.ts';
+import { AskFirst } from '../parts/dialog.tsx';
 import { several } from '../parts/figures.ts';
+import { Field, textIn } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { countColumn, strangerColumn, Table, type Column } from '../parts/table.tsx';
 import { Stranger } from '../parts/values.tsx';
+import { withAnyToken } from '../parts/with_token.tsx';
 import { Strip, Thumbnail, usePictures, type Video } from './pictures.tsx';
 
 type Audio = QcReport['audio'][number];
@@ -17,14 +23,23 @@ interface Finding {
   /** None: it has no time. */
   event?: Event;
   more?: string;
+  /** Of one that can be waived. */
+  check?: Check;
 }
+type Check = QcWaived['check'];
 
 const findingsOf = (report: QcReport): Finding[] => [
-  ...passagesIn(report).flatMap(({ noun, stream, list, more }): Finding[] => [
-    ...list.map((event) => ({ noun, stream, event })),
+  ...passagesIn(report).flatMap(({ check, noun, stream, list, more }): Finding[] => [
+    ...list.map((event) => ({ check, noun, stream, event })),
     ...(more === 0 ? [] : [{ noun, stream, more: `${several(more, 'further finding')} not listed` }]),
   ]),
-  ...remarksIn(report).map(({ noun, stream, text }) => ({ noun, stream, more: text })),
+  ...remarksIn(report).map(({ noun, stream, text }) => ({
+    // Damage, and what is of the whole file, cannot be waived.
+    ...(isUntimed(noun) && stream !== undefined ? { check: noun } : {}),
+    noun,
+    stream,
+    more: text,
+  })),
 ];
 
 const timeColumn = (title: string, of: (event: Event) => number): Column<Finding> => ({
@@ -48,13 +63,73 @@ const pictureColumn = (video: Video): Column<Finding> => ({
     event && <Thumbnail of={nearest(video, event.from)} width={video.width / 2} height={video.height / 2} />,
 });
 
+type Accepted = Pick<QcWaived['waived'], 'reason' | 'by' | 'until'>;
+const placeOf = (
+  check: string | undefined,
+  stream: number | undefined,
+  from?: number | null,
+  to?: number | null,
+): string => [check, stream, from, to].join(' ');
+const placeOfFinding = ({ check, stream, event }: Finding): string => placeOf(check, stream, event?.from, event?.to);
+
+const DAY_MS = 86_400_000;
+const dayAhead = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
+
+function Waive({ finding, id, done }: { finding: Finding; id: string; done: (accepted: Accepted) => void }) {
+  const { check, noun, stream, event } = finding;
+  async function work(values: FormData): Promise<void> {
+    const range = event ? { from: event.from, to: event.to } : {};
+    const [reason, until] = [textIn(values, 'reason'), textIn(values, 'until')];
+    const body = { request_id: id, check: check!, stream: stream!, ...range, reason, until };
+    done(await withAnyToken((bearer) => call('POST /v1/waivers', { body, bearer })));
+  }
+  return (
+    <AskFirst
+      button="Waive"
+      kind="small"
+      label={`Waive ${noun} in stream ${stream}${event ? ` from ${secondsWords(event.from)}` : ''}`}
+      title={`Waive ${noun} in stream ${stream}?`}
+      submit="Waive"
+      work={work}
+    >
+      <p>It no longer counts in results of this source, until the date. The report stays as it is.</p>
+      <Field name="reason" label="Reason" required maxLength={500} />
+      <Field name="until" label="Until" type="date" required value={dayAhead(90)} />
+    </AskFirst>
+  );
+}
+
+/** What is waived, and a button at what is not. */
+function useWaivers(waived: readonly QcWaived[], id: string): Column<Finding> {
+  const [made, setMade] = useState<readonly (readonly [string, Accepted])[]>([]);
+  const known = waived.map(
+    ({ check, stream, from, to, waived: by }) => [placeOf(check, stream, from, to), by] as const,
+  );
+  const accepted = new Map<string, Accepted>([...known, ...made]);
+  const words = (finding: Finding): string => {
+    const found = accepted.get(placeOfFinding(finding));
+    return found ? waivedWords(found) : '';
+  };
+  return {
+    title: 'Waiver',
+    text: words,
+    show: (finding) => {
+      if (words(finding) !== '') return <Stranger text={words(finding)} most={120} />;
+      if (finding.check === undefined) return null;
+      const done = (by: Accepted): void => setMade([...made, [placeOfFinding(finding), by]]);
+      return <Waive finding={finding} id={id} done={done} />;
+    },
+  };
+}
+
 const SOUND: readonly Column<Audio>[] = [
   countColumn('Stream', ({ stream }) => stream),
   ...LEVELS.map(({ title, text }) => ({ title, text: (audio: Audio) => text(audio) || '–', right: true })),
 ];
 
-export function Content({ report, id }: { report: QcReport; id: string }) {
+export function Content({ report, waived, id }: { report: QcReport; waived: readonly QcWaived[]; id: string }) {
   const { video, audio, cut, until = null, not_checked: left, pictures: kept } = report;
+  const waiver = useWaivers(waived, id);
   const asked = usePictures(id, kept !== undefined);
   const pictured = asked.data?.video;
   const file = fileWords(report.file);
@@ -77,7 +152,7 @@ export function Content({ report, id }: { report: QcReport; id: string }) {
       )}
       <Table
         caption="Findings"
-        columns={pictured ? [...FINDINGS, pictureColumn(pictured)] : FINDINGS}
+        columns={[...FINDINGS, ...(pictured ? [pictureColumn(pictured)] : []), waiver]}
         rows={findingsOf(report)}
         keyOf={({ noun, stream, event }) => `${noun} ${stream} ${event?.from ?? 'more'}`}
       >

@@ -75,9 +75,10 @@ const OF_C2PA: Record<string, Kind> = { Valid: 'good', Trusted: 'good', Invalid:
 const toLookAt = (count: number): Kind => (count === 0 ? 'good' : 'warn');
 
 /** An early end is to be looked at, too. */
-const toLookAtIn = (qc: QcReport): number => findingsIn(qc) + (qc.cut === undefined ? 0 : 1);
+const toLookAtIn = (qc: QcReport, waived: number): number => findingsIn(qc) - waived + (qc.cut === undefined ? 0 : 1);
 
-export function signalsOf({ report, hls, c2pa, qc, policy, comparison }: Reports): Signal[] {
+export function signalsOf({ report, hls, c2pa, qc, waived, policy, comparison }: Reports): Signal[] {
+  const content = qc && toLookAtIn(qc, waived?.length ?? 0);
   const signals: (Signal | false | null | undefined)[] = [
     policy && {
       kind: OF_POLICY[policy.outcome] ?? 'warn',
@@ -105,7 +106,7 @@ export function signalsOf({ report, hls, c2pa, qc, policy, comparison }: Reports
         text: `C2PA: ${c2pa.validation_state ?? 'not validated'}`,
         tab: 'provenance',
       },
-    qc && { kind: toLookAt(toLookAtIn(qc)), text: several(toLookAtIn(qc), 'content finding'), tab: 'content' },
+    content !== null && { kind: toLookAt(content), text: several(content, 'content finding'), tab: 'content' },
     comparison && {
       kind: toLookAt(comparison.summary.fields - comparison.summary.known),
       text: several(comparison.summary.fields, 'changed field'),

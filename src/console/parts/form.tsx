@@ -91,7 +91,7 @@ export const optionsOf = (choices: Choices, chosen?: unknown) =>
 export interface FieldProps {
   name: string;
   label: string;
-  type?: 'text' | 'email' | 'password' | 'number' | 'search';
+  type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'date';
   /** Of these one is chosen. */
   values?: Choices;
   /** A text of so many lines. */

@@ -1,7 +1,7 @@
 /** What the page and its worker say to each other. The worker holds the outputs of one request. */
 import type { Answer } from '../../api_calls.ts';
 import type { Failure } from '../api/failure.ts';
-import type { C2paReport, HlsReport, PolicyResult, ProbeReport, QcReport } from '../../api_types.ts';
+import type { C2paReport, HlsReport, PolicyResult, ProbeReport, QcReport, QcWaived } from '../../api_types.ts';
 import type { StoredComparison } from '../answer/matrix.ts';
 import type { Found } from './rows.ts';
 
@@ -16,6 +16,7 @@ export interface Reports {
   hls: HlsReport | null;
   c2pa: C2paReport | null;
   qc: QcReport | null;
+  waived: QcWaived[] | null;
   policy: PolicyResult | null;
   comparison: StoredComparison | null;
 }

@@ -83,6 +83,7 @@ const reportsOf = (detail: Facts & Partial<Detail>): Reports => ({
   hls: read(detail['msv-response'], 'summary'),
   c2pa: read(detail['c2pa-response'], 'manifests'),
   qc: read(detail['qc-response'], 'thresholds'),
+  waived: read(detail['qc-waived'], 'length'),
   policy: read(detail['policy-response'], 'rules'),
   comparison: read(detail['comparison-response'], 'fields'),
 });
