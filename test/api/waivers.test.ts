@@ -236,6 +236,10 @@ describe('waivers', function () {
       const page = await call('GET', `/frontend/api/v1/media/log/${request}/report`);
       assert.match(page.text, /Waived findings/);
       assert.match(page.text, /Slate, as agreed/);
+      assert.match(page.text, /waived until [0-9-]{10} by \S+@/);
+      const { url } = (await call('POST', `/frontend/api/v1/media/log/${request}/link`, {})).json;
+      const shared = await call('GET', url);
+      assert.match(shared.text, /waived until [0-9-]{10}: Slate, as agreed/, 'strangers read no address of a user');
       assert.equal((await revoke(id)).status, 204);
       assert.equal('waived' in (await back()).json['qc'], false);
       assert.equal('qc-waived' in (await logged()).json, false);

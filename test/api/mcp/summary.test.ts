@@ -1,11 +1,13 @@
 /** What a model is told of a result, before it asks for more. */
 import assert from 'node:assert/strict';
-import { say } from '../../../src/service/api/mcp/tools/result_summary.ts';
+import { LONGEST } from '../../../src/media/qc/verdict.ts';
+import { say, type Shape } from '../../../src/service/api/mcp/tools/result_summary.ts';
+import { CHECKS } from '../../console/sample_answers.ts';
 
 const ID = '01937c5e-8a00-7000-8000-000000000001';
 const metadata = { request_id: ID, queue_time: 0, io_usage: 0 };
-const summaryOf = (result: object, of: 'summary' | 'verdict' = 'summary') => {
-  const said = say({ text: JSON.stringify(result), shape: { of }, mostBytes: 24_000 });
+const summaryOf = (result: object, shape: Shape = { of: 'summary' }) => {
+  const said = say({ text: JSON.stringify(result), shape, mostBytes: 24_000 });
   assert.ok('text' in said);
   const lines = said.text.split('\n');
   const fence = lines.findIndex((line) => line.startsWith('--- data '));
@@ -44,7 +46,7 @@ describe('the summary of a result', () => {
   it('a verdict about a source that cannot be read has its error and code', () => {
     const why = { error: 'it is text', code: 'not-media' };
     const policy = { outcome: 'unknown', rules: [] };
-    const { data } = summaryOf({ success: false, ...why, metadata, policy }, 'verdict');
+    const { data } = summaryOf({ success: false, ...why, metadata, policy }, { of: 'verdict' });
     assert.deepEqual([data['error'], data['code'], data['policy'].outcome], ['it is text', 'not-media', 'unknown']);
   });
 
@@ -53,6 +55,24 @@ describe('the summary of a result', () => {
     const { data } = summaryOf({ success: true, metadata, ffprobe: done, probe_report: done, qc: checked });
     assert.equal(data['ffprobe'].response, '[read "ffprobe.response" with get_result]');
     assert.deepEqual(data['qc'].response, checked.response);
+  });
+
+  it('of content checks counts what is waived apart', () => {
+    const by = { waiver: ID, reason: 'Agreed', by: 'Ada', until: '2027-01-31T00:00:00.000Z' };
+    const waived = [{ check: 'clipping', stream: 1, from: null, to: null, waived: by }];
+    const qc = { ...done, response: { ...CHECKS, cut: undefined }, waived };
+    const { lead, data } = summaryOf({ success: true, metadata, qc }, { of: 'qc', longest: LONGEST });
+    assert.deepEqual(lead, [`request_id: ${ID}`, 'Verdict: block. Findings that are waived: 1.']);
+    assert.deepEqual([data['waived'][0].text, data['waived'][0].waived], ['stream 1, clipping: peaks at 0.0 dBFS', by]);
+  });
+
+  it('a rule that is waived is not among those that passed', () => {
+    const rules = [
+      { name: 'a', outcome: 'pass' },
+      { name: 'b', outcome: 'waived' },
+    ];
+    const { data } = summaryOf({ success: true, metadata, policy: { outcome: 'pass', rules } }, { of: 'verdict' });
+    assert.deepEqual([data['policy'].rules_passed, data['policy'].rules_not_passed[0].name], [1, 'b']);
   });
 
   it('says the confidence in a field once', () => {

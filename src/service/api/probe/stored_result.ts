@@ -198,8 +198,7 @@ export function sendPieces(ctx: Context, body: string | readonly Piece[], packed
 /** Longer reports of content checks than theirs can be are not read again. */
 const MOST_REPORT = 512 * 1024;
 
-/** What is waived now: of the verdict in its place, of the content checks beside their report. */
-export async function waivedNow(
+async function withWaived(
   deps: Pick<Deps, 'store'>,
   of: Of,
   { packed, value: unpacked }: Opened<Unpacked>,
@@ -219,6 +218,16 @@ export async function waivedNow(
     waived: report === undefined ? [] : waivedChecks(report, waivers),
   };
 }
+
+/**
+ * What is waived now: of the verdict in its place, of the content checks beside their report. A call that fails is
+ * tried again, and must not hold a place each time.
+ */
+export const waivedNow: typeof withWaived = (deps, of, opened, form) =>
+  withWaived(deps, of, opened, form).catch((error: unknown) => {
+    opened.place.release();
+    throw error;
+  });
 
 const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 10, 503: 5 };
 

@@ -22,7 +22,7 @@ import { callerOf, type Context, paramOf, uuidOf } from '../http/request_context
 import { closed, component, orNull, time, UUID } from '../http/request_fields.ts';
 import { pageHeaders } from '../pages/page_routes.ts';
 import { outputTexts, resultFor } from '../probe/stored_result.ts';
-import { waivedChecks, waiversOf } from '../waivers/applied.ts';
+import { waivedChecks, waiversOf, withoutNames } from '../waivers/applied.ts';
 import { html } from './html.ts';
 import { type PageInput, titleOf } from './report_page.ts';
 
@@ -100,7 +100,8 @@ async function sendReport(
   const { result, outputs = {} } = stored?.value ?? {};
   const addresses = addressesIn(display);
   const asked = result && verdictOf(result, readKeptRequest(row).response.policy);
-  const waivers = await waiversOf(deps, row, asked?.name ?? null);
+  const known = await waiversOf(deps, row, asked?.name ?? null);
+  const waivers = shared ? withoutNames(known) : known;
   const verdict = asked && withWaivers(asked, waivers.rules);
   const policy =
     row.policy === 'skipped'

@@ -1,5 +1,6 @@
 /** What is waived of a result, each time that it is read: neither the report nor the record of it changes. */
 import { createHash } from 'node:crypto';
+import type { Waived } from '../../../base/schema_parts.ts';
 import type { RuleWaiver } from '../../../media/policy/waived.ts';
 import type { QcReport } from '../../../media/qc/schema.ts';
 import { type QcWaived, type QcWaiver, type Waivable, waivedIn } from '../../../media/qc/waived.ts';
@@ -37,6 +38,12 @@ export async function waiversOf(
         : [{ check: check as Waivable, stream, from, to, waived: waivedBy(one) }];
     }),
   };
+}
+
+/** For readers outside of the account. */
+export function withoutNames({ rules, checks }: Waivers): Waivers {
+  const unnamed = <T extends { waived: Waived }>(one: T): T => ({ ...one, waived: { ...one.waived, by: null } });
+  return { rules: rules.map(unnamed), checks: checks.map(unnamed) };
 }
 
 /** A runner reads hostile media: what cannot be read as a report has no findings. */
