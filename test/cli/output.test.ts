@@ -6,6 +6,7 @@ import type { Judged } from '../../src/media/ci_formats/judged.ts';
 import { tableText } from '../../src/cli/output/text_table.ts';
 import type { Standing, Timeline } from '../../src/api_types.ts';
 import { timelineText } from '../../src/cli/output/timeline_text.ts';
+import type { QcWaived } from '../../src/api_types.ts';
 import { qcText } from '../../src/cli/output/qc_text.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import { standingLine } from '../../src/cli/follow_request.ts';
@@ -140,8 +141,8 @@ describe('timelines', () => {
 });
 
 describe('content checks', () => {
-  const lines = (report: typeof CHECKS): string[] =>
-    qcText({ colour: false, interactive: false, width: 80 } as Terminal, report)
+  const lines = (report: typeof CHECKS, waived: QcWaived[] = []): string[] =>
+    qcText({ colour: false, interactive: false, width: 80 } as Terminal, report, waived)
       .trimEnd()
       .split('\n');
 
@@ -165,6 +166,15 @@ describe('content checks', () => {
       'content checksum: the CRC-32 of Matroska is wrong, 2 of 9 (byte 961)',
       `the file: SHA-256 ${'2'.repeat(64)}, 9000 bytes, as given`,
     ]);
+  });
+
+  it('what is waived is told apart, each with its reason, twenty at most', () => {
+    const by = { waiver: 'id', reason: 'Slate\u202e', by: null, until: '2027-01-31T00:00:00.000Z' };
+    const waived = (count: number) =>
+      Array.from({ length: count }, (_, n) => ({ check: 'black' as const, stream: 0, from: n, to: n + 1, waived: by }));
+    const told = lines(CHECKS, waived(22)).filter((line) => line.startsWith('waived '));
+    assert.equal(told[0], 'waived black in stream 0, 0.00 to 1.00 s; waived until 2027-01-31: Slate\ufffd');
+    assert.deepEqual([told.length, told.at(-1)], [21, 'waived 2 more']);
   });
 
   it('that found nothing are the streams alone', () =>

@@ -1,7 +1,6 @@
-import { waivedWords } from '../../base/waived.ts';
 import { optionsFor, verdictOf, type Longest, type QcVerdict } from '../../media/qc/verdict.ts';
 import type { Answered } from '../api/exchange_http.ts';
-import type { Envelope, QcReport } from '../../api_types.ts';
+import type { Envelope, QcReport, QcWaived } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
 import { EXIT, Failure, reasonText, type ExitCode } from '../exits.ts';
 import { givenSources, memberOf, type GivenSource } from '../given_source.ts';
@@ -19,6 +18,7 @@ interface Checked {
   id: string;
   verdict: QcVerdict;
   report: QcReport | null;
+  waived: readonly QcWaived[];
 }
 
 const COLOURS: Readonly<Record<QcVerdict['verdict'], Colour>> = { pass: 'green', warn: 'yellow', block: 'red' };
@@ -29,7 +29,7 @@ function checkedIn({ body }: Answered, longest: Longest): Checked {
   if (!success)
     throw new Failure(error ?? qc?.error ?? 'no tool could read it', EXIT.unknown, { code: code ?? qc?.code });
   const report = typeof qc?.response === 'object' ? qc.response : null;
-  return { id: metadata.request_id, verdict: verdictOf(qc ?? {}, longest), report };
+  return { id: metadata.request_id, verdict: verdictOf(qc ?? {}, longest), report, waived: qc?.waived ?? [] };
 }
 
 function text({ terminal }: Invocation, one: Outcome<Checked>): string {
@@ -39,21 +39,19 @@ function text({ terminal }: Invocation, one: Outcome<Checked>): string {
   const {
     id,
     report,
-    verdict: { verdict, findings, more, waived, waived_count: count },
+    waived,
+    verdict: { verdict, findings, more, waived_count: count },
   } = one.value;
   const blocking = findings.filter((found) => found.verdict === 'block').map((found) => oneLine(found.text));
   const why = blocking.length === 0 ? '' : ` ${blocking.join('; ')}${more > 0 ? ' …' : ''}`;
   return (
     head +
-    (report === null ? '' : qcText(terminal, report)) +
-    waived.map((found) => `${paint(terminal, 'dim', 'waived')} ${waivedLine(found)}\n`).join('') +
+    (report === null ? '' : qcText(terminal, report, waived)) +
     `${paint(terminal, COLOURS[verdict], verdict)}${why}${waivedText(count)}\n` +
     `${paint(terminal, 'dim', `request ${id}`)}\n`
   );
 }
 
-const waivedLine = ({ text: found, waived }: QcVerdict['waived'][number]): string =>
-  oneLine(`${found}; ${waivedWords(waived)}`);
 const waivedText = (count: number): string =>
   count === 0 ? '' : ` (${several(count, 'finding')} ${count === 1 ? 'is' : 'are'} waived)`;
 

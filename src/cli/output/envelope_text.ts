@@ -75,7 +75,7 @@ export function envelopeText(terminal: Terminal, source: string, envelope: Envel
     parts.push(reportText(terminal, report.response));
   const checks = envelope.qc;
   if (checks?.success && typeof checks.response === 'object' && checks.response !== null)
-    parts.push(qcText(terminal, checks.response));
+    parts.push(qcText(terminal, checks.response, checks.waived));
   for (const name of SECTIONS) {
     const tool = envelope[name];
     if (tool && !tool.success)

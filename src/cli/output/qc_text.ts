@@ -1,10 +1,12 @@
 /** Content checks for people: a line for each stream, then what was found, with times. */
 import { fileWords, LEVELS, passagesIn, remarksIn, remarkWords, secondsWords } from '../../media/qc/words.ts';
-import type { QcReport } from '../../api_types.ts';
+import type { QcReport, QcWaived } from '../../api_types.ts';
+import { waivedWords } from '../../base/waived.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { paint, several, tableText } from './text_table.ts';
 
 const MOST_TIMES = 5;
+const MOST_WAIVED = 20;
 const HEAD = ['STREAM', 'TYPE', 'DECODED', ...LEVELS.map(({ title }) => title.toUpperCase())];
 
 const rowsOf = ({ video, audio }: QcReport): string[][] => [
@@ -26,10 +28,20 @@ const passageLines = (report: QcReport): string[] =>
     return `${several(count, noun)} in stream ${stream}: ${told.join(', ')}${told.length < count ? ' …' : ''}`;
   });
 
-export function qcText(terminal: Terminal, report: QcReport): string {
+function waivedLines(waived: readonly QcWaived[]): string[] {
+  const told = waived.slice(0, MOST_WAIVED).map(({ check, stream, from, to, waived: by }) => {
+    const times = from === null ? '' : `, ${from.toFixed(2)} to ${secondsWords(to)}`;
+    return `${check} in stream ${stream}${times}; ${waivedWords(by)}`;
+  });
+  return told.length < waived.length ? [...told, `${waived.length - told.length} more`] : told;
+}
+
+/** `waived`: of its findings. */
+export function qcText(terminal: Terminal, report: QcReport, waived: readonly QcWaived[] = []): string {
   const parts = [tableText(terminal, HEAD, rowsOf(report))];
   for (const line of [...passageLines(report), ...remarksIn(report).map(remarkWords)])
     parts.push(`${paint(terminal, 'yellow', 'content')} ${oneLine(line)}\n`);
+  for (const line of waivedLines(waived)) parts.push(`${paint(terminal, 'dim', 'waived')} ${oneLine(line)}\n`);
   const file = fileWords(report.file);
   if (file !== undefined) parts.push(`the file: ${file}\n`);
   if (report.cut !== undefined)
