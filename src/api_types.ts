@@ -974,6 +974,30 @@ export interface QcReport {
   pictures?: number;
 }
 
+export interface Waived {
+  waiver: string;
+  reason: string;
+  by: string | null;
+  until: string;
+}
+
+export interface QcWaived {
+  check: 
+    | 'black'
+    | 'freeze'
+    | 'silence'
+    | 'phase'
+    | 'clipping'
+    | 'scan'
+    | 'duration'
+    | 'start'
+    | 'end';
+  stream: number;
+  from: number | null;
+  to: number | null;
+  waived: Waived;
+}
+
 export interface QcResult {
   success: boolean;
   duration: number;
@@ -982,6 +1006,7 @@ export interface QcResult {
   code?: Cause;
   exit_code?: number;
   response: QcReport | string | null;
+  waived?: Array<QcWaived>;
 }
 
 export interface TimelineResult {
@@ -995,7 +1020,8 @@ export interface TimelineResult {
 export interface RuleResult {
   name: string;
   level: 'fail' | 'warn';
-  outcome: 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown';
+  outcome: 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown' | 'waived';
+  waived?: Waived;
   stream?: string;
   field?: string;
   actual?: string;
@@ -1493,6 +1519,33 @@ export interface PolicyEvaluation {
   }>;
 }
 
+export interface Waiver {
+  id: string;
+  source: string | null;
+  check: 
+    | 'black'
+    | 'freeze'
+    | 'silence'
+    | 'phase'
+    | 'clipping'
+    | 'scan'
+    | 'duration'
+    | 'start'
+    | 'end'
+    | null;
+  stream: number | null;
+  from: number | null;
+  to: number | null;
+  policy: string | null;
+  rule: string | null;
+  reason: string;
+  by: string | null;
+  user_id: number;
+  created_at: string;
+  until: string;
+  revoked_at: string | null;
+}
+
 export type Kind = 'file' | 'msv' | 'c2pa' | 'compare' | 'cached';
 
 export type LogState = 'success' | 'error' | 'with-errors';
@@ -1567,6 +1620,7 @@ export interface LoggedRequest {
   'qc-response'?: string;
   'qc-response-type'?: string;
   'policy-response'?: string;
+  'qc-waived'?: string;
   'run-responses'?: Array<LoggedRun>;
   'comparison-response'?: string;
 }
@@ -2626,6 +2680,45 @@ export interface Calls {
       policy?: string;
     };
     answer: PolicyEvaluation;
+  };
+  'GET /v1/waivers': {
+    query: {
+      ended?: boolean;
+      limit?: number;
+      before?: string | null;
+    };
+    answer: {
+      waivers: Array<Waiver>;
+      next: string | null;
+    };
+  };
+  'POST /v1/waivers': {
+    body: {
+      source?: string | null;
+      request_id?: string | null;
+      check?: 
+        | 'black'
+        | 'freeze'
+        | 'silence'
+        | 'phase'
+        | 'clipping'
+        | 'scan'
+        | 'duration'
+        | 'start'
+        | 'end'
+        | null;
+      stream?: number | null;
+      from?: number | null;
+      to?: number | null;
+      policy?: string | null;
+      rule?: string | null;
+      reason: string;
+      until: string;
+    };
+    answer: Waiver;
+  };
+  'DELETE /v1/waivers/:id': {
+    answer: undefined;
   };
   'GET media/log': {
     query: {
