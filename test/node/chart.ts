@@ -6,6 +6,7 @@ import Value from 'typebox/value';
 import { parse } from 'yaml';
 import { attempt, run } from './command.ts';
 import { writeWhole } from './daemon.ts';
+import { DNS_PORT } from './dns.ts';
 import { NODE_PORT } from './first_probe.ts';
 import { localDir } from './layout.ts';
 import { LOCAL, type BuiltImage } from './product_images.ts';
@@ -100,6 +101,7 @@ export function chartValues(
       sources: { allow: [{ cidr: `${hostIp}/32` }] },
       webhooks: { allow: [{ cidr: `${hostIp}/32` }] },
       api: { service: { type: 'NodePort', nodePort: NODE_PORT } },
+      networkPolicy: { dns: { ports: [DNS_PORT] } },
     }),
   };
 }

@@ -8,3 +8,6 @@ export const DAEMONS = [
   'kubelet',
   'kube-proxy',
 ];
+
+/** Enforces NetworkPolicies, where that is wanted. */
+export const POLICY_DAEMON = 'network-policies';

@@ -12,10 +12,13 @@ const account = { kind: 'ServiceAccount', name: 'coredns', namespace };
 export const SILENT_ZONE = 'silent.test';
 export const SILENT_PORT = 5335;
 
+/** Of the pod, which is what policies see. It runs as an unprivileged user, and therefore listens above 1024. */
+export const DNS_PORT = 1053;
+
 /** Without an outside name server, outside names are refused at once instead of timing out. */
 function corefile(upstream: readonly string[], hostIp: string): string {
   const forward = upstream.length === 0 ? '' : `    forward . ${upstream.slice(0, 3).join(' ')}\n`;
-  return `.:1053 {
+  return `.:${DNS_PORT} {
     errors
     health :8080
     ready :8181
@@ -26,7 +29,7 @@ function corefile(upstream: readonly string[], hostIp: string): string {
     }
     cache 30
 ${forward}}
-${SILENT_ZONE}:1053 {
+${SILENT_ZONE}:${DNS_PORT} {
     errors
     forward . ${hostIp}:${SILENT_PORT} {
         max_fails 0
@@ -35,7 +38,7 @@ ${SILENT_ZONE}:1053 {
 `;
 }
 
-/** The cluster's name service. It runs as an unprivileged user, and therefore listens above 1024. */
+/** The cluster's name service. */
 export function dnsManifests(settings: Settings, image: string, upstream: readonly string[]): unknown[] {
   const text = corefile(upstream, settings.hostIp);
   return [
@@ -81,8 +84,8 @@ export function dnsManifests(settings: Settings, image: string, upstream: readon
                 imagePullPolicy: 'Never',
                 args: ['-conf', '/etc/coredns/Corefile'],
                 ports: [
-                  { name: 'dns', containerPort: 1053, protocol: 'UDP' },
-                  { name: 'dns-tcp', containerPort: 1053, protocol: 'TCP' },
+                  { name: 'dns', containerPort: DNS_PORT, protocol: 'UDP' },
+                  { name: 'dns-tcp', containerPort: DNS_PORT, protocol: 'TCP' },
                 ],
                 resources: { requests: { cpu: '10m', memory: '30Mi' }, limits: { memory: '170Mi' } },
                 securityContext: {
@@ -108,8 +111,8 @@ export function dnsManifests(settings: Settings, image: string, upstream: readon
         clusterIP: settings.dnsAddress,
         selector: labels,
         ports: [
-          { name: 'dns', port: 53, targetPort: 1053, protocol: 'UDP' },
-          { name: 'dns-tcp', port: 53, targetPort: 1053, protocol: 'TCP' },
+          { name: 'dns', port: 53, targetPort: DNS_PORT, protocol: 'UDP' },
+          { name: 'dns-tcp', port: 53, targetPort: DNS_PORT, protocol: 'TCP' },
         ],
       },
     },

@@ -73,7 +73,8 @@ export async function ensureRule(
   position: 'append' | 'insert',
   rule: readonly string[],
 ): Promise<void> {
-  const marked = [...rule.slice(0, -2), '-m', 'comment', '--comment', RULE_COMMENT, ...rule.slice(-2)];
+  const target = rule.indexOf('-j');
+  const marked = [...rule.slice(0, target), '-m', 'comment', '--comment', RULE_COMMENT, ...rule.slice(target)];
   const there = await attempt('iptables', ['-w', '10', '-t', table, '-C', chain, ...marked]);
   if (there.code !== 0)
     await run('iptables', ['-w', '10', '-t', table, position === 'append' ? '-A' : '-I', chain, ...marked]);

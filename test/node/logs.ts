@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { logOf } from './daemon.ts';
-import { DAEMONS } from './daemons.ts';
+import { DAEMONS, POLICY_DAEMON } from './daemons.ts';
 import { NODE } from './layout.ts';
 
 /** `make logs [OF=kubelet] [FOLLOW=1]`: the end of each daemon's log. */
 const of = process.env['OF'];
-const files = DAEMONS.filter((name) => of === undefined || of === '' || name === of)
+const files = [...DAEMONS, POLICY_DAEMON]
+  .filter((name) => of === undefined || of === '' || name === of)
   .map((name) => logOf(NODE, name))
   .filter((file) => existsSync(file));
 if (files.length === 0) {

@@ -36,6 +36,7 @@ export async function ensureNetwork(settings: Settings): Promise<void> {
   const prefix = settings.podCidr.split('/')[1]!;
   if (!hasLink(BRIDGE)) await run('ip', ['link', 'add', BRIDGE, 'type', 'bridge']);
   await run('ip', ['address', 'replace', `${settings.hostIp}/${prefix}`, 'dev', BRIDGE]);
+  if (settings.apiIp !== undefined) await run('ip', ['address', 'replace', `${settings.apiIp}/32`, 'dev', BRIDGE]);
   await run('ip', ['link', 'set', BRIDGE, 'up']);
   // Makes service addresses reachable from the host, even without a default route.
   await run('ip', ['route', 'replace', settings.serviceCidr, 'dev', BRIDGE, 'src', settings.hostIp]);

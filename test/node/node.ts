@@ -15,6 +15,7 @@ import { hostResolvConf, kubelet, kubeProxy, nameServers, nodeLeaves } from './k
 import { kubeconfigOf } from './kubeconfig.ts';
 import { NODE, SECOND, SECOND_NAME } from './layout.ts';
 import { ensureNetwork } from './network.ts';
+import { enforcePolicies } from './network_policies.ts';
 import { firstPlace, secondPlace, type Place } from './place.ts';
 import { writeScratchImage } from './oci_archive.ts';
 import { say, timed } from '../../images/progress.ts';
@@ -44,7 +45,7 @@ export async function startNode(options: NodeOptions): Promise<Map<string, Outco
   const plane: ControlPlane = {
     layout,
     built,
-    address: settings.hostIp,
+    address: settings.apiIp ?? settings.hostIp,
     reachable: true,
     serviceCidr: settings.serviceCidr,
     serviceAddress: settings.serviceAddress,
@@ -104,6 +105,7 @@ export async function startNode(options: NodeOptions): Promise<Map<string, Outco
   }
   await ensureVolumes((args, input) => kubectl(built, args, input));
   await startDns(built, settings, own.coredns.name);
+  if (settings.apiIp !== undefined) await enforcePolicies(plane, ensure);
   return outcomes;
 }
 

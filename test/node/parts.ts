@@ -70,6 +70,13 @@ export const PARTS = {
     coldSeconds: 60,
   }),
   kubernetes: kubernetes(KUBERNETES),
+  // For `make up NETWORK_POLICY=1`.
+  'network-policies': part({
+    name: 'network-policies',
+    version: '0.8.0',
+    programs: [{ name: 'network-policies', source: '.' }],
+    coldSeconds: 90,
+  }),
   coredns: part({ name: 'coredns', version: '1.15.0', programs: [{ name: 'coredns', source: '.' }], coldSeconds: 60 }),
   helm: part({
     name: 'helm',

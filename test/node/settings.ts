@@ -4,8 +4,9 @@ import { ClusterError } from './cluster_error.ts';
 import { run } from './command.ts';
 import { writeWhole } from './daemon.ts';
 import type { Layout } from './layout.ts';
+import { wantsPolicies } from './network_policies.ts';
 import { readState } from './state_file.ts';
-import { addressIn, chooseSubnet } from './subnets.ts';
+import { addressIn, chooseSubnet, sizeOf } from './subnets.ts';
 
 /**
  * Chosen by the first `make up` and kept until `make down`, because certificates and pods depend on these addresses.
@@ -15,6 +16,8 @@ const Settings = Type.Object({
   serviceCidr: Type.String(),
   /** The host's address on the pod bridge: for the node, the API server, and demo and test origins. */
   hostIp: Type.String(),
+  /** The API server's own address, where NetworkPolicies are enforced: those of the chart open the host's. */
+  apiIp: Type.Optional(Type.String()),
   serviceAddress: Type.String(),
   dnsAddress: Type.String(),
 });
@@ -27,8 +30,15 @@ export async function readSettings(layout: Layout): Promise<Settings | undefined
   return readState(Settings, join(layout.stateDir, 'settings.json'));
 }
 
-export async function ensureSettings(layout: Layout): Promise<Settings> {
+export async function ensureSettings(layout: Layout, enforcesPolicies = wantsPolicies()): Promise<Settings> {
   const before = await readSettings(layout);
+  const enforced = before?.apiIp !== undefined;
+  if (before !== undefined && enforced !== enforcesPolicies)
+    throw new ClusterError(
+      'OTHER_NODE_IS_UP',
+      `this node enforces ${enforced ? 'NetworkPolicies: make up NETWORK_POLICY=1' : 'no NetworkPolicies: make up'}, ` +
+        'or make down first',
+    );
   if (before !== undefined) return before;
   const used = await usedSubnets();
   const podCidr = chooseSubnet(POD_CIDRS, used);
@@ -44,6 +54,8 @@ export async function ensureSettings(layout: Layout): Promise<Settings> {
     podCidr,
     serviceCidr,
     hostIp: addressIn(podCidr, 1),
+    // Beyond those of the first node's pods. There is no second node.
+    ...(enforcesPolicies && { apiIp: addressIn(podCidr, sizeOf(podCidr) / 2 + 1) }),
     serviceAddress: addressIn(serviceCidr, 1),
     dnsAddress: addressIn(serviceCidr, 10),
   };

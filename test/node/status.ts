@@ -3,7 +3,7 @@ import { builderStatus } from './builder.ts';
 import { isBuilt } from './build.ts';
 import { cgroupProcesses } from './cgroups.ts';
 import { recordOf } from './daemon.ts';
-import { DAEMONS } from './daemons.ts';
+import { DAEMONS, POLICY_DAEMON } from './daemons.ts';
 import { NODE, SECOND } from './layout.ts';
 import { NODE_PARTS } from './parts.ts';
 import { wantsSecond } from './second_node.ts';
@@ -17,6 +17,8 @@ async function status(): Promise<void> {
     if (running === undefined) missing++;
     console.log(`${name.padEnd(24)} ${running === undefined ? '-' : `pid ${running.pid}`}`);
   }
+  const enforcer = readRunning(recordOf(NODE, POLICY_DAEMON));
+  if (enforcer !== undefined) console.log(`${POLICY_DAEMON.padEnd(24)} pid ${enforcer.pid}`);
   if (wantsSecond()) {
     for (const name of ['containerd', 'kubelet', 'kube-proxy']) {
       const running = readRunning(recordOf(SECOND, name));

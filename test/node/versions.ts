@@ -1,6 +1,8 @@
 /** The versions that the node runs: the project's own, or others by `make up KUBERNETES=1.33 HELM=3`. */
 import { buildParts, type Built } from './build.ts';
 import { ClusterError } from './cluster_error.ts';
+import { POLICY_DAEMON } from './daemons.ts';
+import { wantsPolicies } from './network_policies.ts';
 import { NODE_PARTS, PARTS, type PartName } from './parts.ts';
 
 const CHOICES = { KUBERNETES: 'kubernetes', HELM: 'helm' } as const;
@@ -31,14 +33,17 @@ function chosen(part: PartName, env: NodeJS.ProcessEnv): PartName {
   return found;
 }
 
+const wanted = (env: NodeJS.ProcessEnv): PartName[] =>
+  wantsPolicies(env) ? [...NODE_PARTS, POLICY_DAEMON] : [...NODE_PARTS];
+
 /** The parts to build for the node. */
 export const nodeParts = (env: NodeJS.ProcessEnv = process.env): PartName[] =>
-  NODE_PARTS.map((part) => chosen(part, env));
+  wanted(env).map((part) => chosen(part, env));
 
 /** Builds them. Each is found under the name of the node's part, whatever its version. */
 export async function buildNode(env: NodeJS.ProcessEnv = process.env): Promise<Built> {
   const built = await buildParts(nodeParts(env));
-  return new Map(NODE_PARTS.map((part) => [part, built.get(chosen(part, env))!]));
+  return new Map(wanted(env).map((part) => [part, built.get(chosen(part, env))!]));
 }
 
 /** Kubernetes mounts images as volumes by default from 1.35. */
