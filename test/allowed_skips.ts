@@ -43,6 +43,10 @@ const EVERYWHERE: readonly Allowed[] = [
   ),
   fault('nats_server_lost', 'needs three NATS servers: make up VALUES=test/faults/nats_of_three.yaml'),
   fault('node_drained|node_lost', 'needs two nodes: make up NODES=2'),
+  {
+    pattern: /^test\/hostility\/network_enforced\.test\.ts: /,
+    reason: 'needs a network that enforces policies: make up NETWORK_POLICY=1',
+  },
 ];
 
 export const ALLOWED: Readonly<Record<string, readonly Allowed[]>> = {

@@ -22,7 +22,7 @@ describe('the second wall, enforced by the network of the cluster', function () 
   let rules: Rule[];
   before(() => {
     console.log(
-      '    the local node enforces no NetworkPolicy: here is what it says; what tools ' +
+      '    here is what the policy says; network_enforced.test.ts tries it, and what tools ' +
         'connect to is held by the launcher, and tried in media.test.ts',
     );
     rules = only(render(), 'NetworkPolicy', 'probeyard-runner', 'probeyard-runners')['spec'].egress as Rule[];

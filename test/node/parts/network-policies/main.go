@@ -32,10 +32,13 @@ func main() {
 	client, err := kubernetes.NewForConfig(config)
 	exitOn(err)
 	known := informers.NewSharedInformerFactory(client, 0)
+	// The node's containerd has no NRI, and that of another runtime is not asked. With NRIdisabled an address that no pod
+	// has ends the process (v0.8.0).
+	exitOn(os.Setenv("NRI_PLUGIN_SOCKET", "none"))
 	controller, err := networkpolicy.NewController(
 		client, known.Networking().V1().NetworkPolicies(), known.Core().V1().Namespaces(), known.Core().V1().Pods(),
 		nil, nil, nil, nil,
-		networkpolicy.Config{QueueID: *queue, NodeName: *node, NFTableName: noTable, NRIdisabled: true},
+		networkpolicy.Config{QueueID: *queue, NodeName: *node, NFTableName: noTable},
 	)
 	exitOn(err)
 	known.Start(ctx.Done())
