@@ -74,6 +74,7 @@ const REST = [
     ['Control groups', 'v1; v2 by `make vm`, with Linux 6.1 of Debian 12', 'v2 in each Kubernetes version'],
     ['Helm', '4 and 3 on the API server, 4 on the node', '3 on the node'],
     ['Architecture', 'amd64', 'nodes of arm64: the images for it were run by QEMU'],
+    ['NetworkPolicies', 'enforced by kube-network-policies 0.8', 'Calico, Cilium and others'],
   ].map(row),
   '',
   'Skipped on 1.33 and 1.34: the hostile tool is an image of its own, and there all tools are in one image.',
