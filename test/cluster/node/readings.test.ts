@@ -14,7 +14,10 @@ import { parseRecord, parseStat } from '../../node/processes.ts';
 import { differences, type Snapshot } from '../../node/snapshot.ts';
 import { listeners } from '../../node/sockets.ts';
 import { at, firstPlace, secondPlace } from '../../node/place.ts';
+import { wantsPolicies } from '../../node/network_policies.ts';
+import { NODE_PARTS } from '../../node/parts.ts';
 import { wantsSecond } from '../../node/second_node.ts';
+import { nodeParts } from '../../node/versions.ts';
 import { addressIn, chooseSubnet } from '../../node/subnets.ts';
 
 describe('what the node reads from a machine', () => {
@@ -146,6 +149,14 @@ describe('choice of addresses', () => {
   it('NODES is 1 or 2', () => {
     assert.deepEqual([wantsSecond('1'), wantsSecond('2')], [false, true]);
     assert.throws(() => wantsSecond('3'), /NODES=3: 1 or 2/);
+  });
+
+  it('enforces NetworkPolicies on request', () => {
+    const wants = (asked?: string) => wantsPolicies(asked === undefined ? {} : { NETWORK_POLICY: asked });
+    assert.deepEqual([wants(), wants('0'), wants('1')], [false, false, true]);
+    assert.throws(() => wants('yes'), /NETWORK_POLICY=yes: 1 enforces NetworkPolicies, 0 does not/);
+    assert.deepEqual(nodeParts({}), NODE_PARTS);
+    assert.deepEqual(nodeParts({ NETWORK_POLICY: '1' }), [...NODE_PARTS, 'network-policies']);
   });
 });
 
