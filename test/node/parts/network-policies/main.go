@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"os"
 	"os/signal"
@@ -20,7 +21,24 @@ import (
 // leave out what pods send to the node itself, where the API server is.
 var noTable = strings.Repeat("x", 300)
 
+// brief shortens the module's complaints about that table: some hundred lines for each pod that starts.
+type brief struct{}
+
+func (brief) Filter(args []interface{}) []interface{} { return args }
+
+func (brief) FilterF(format string, args []interface{}) (string, []interface{}) { return format, args }
+
+func (brief) FilterS(message string, values []interface{}) (string, []interface{}) {
+	for i, value := range values {
+		if err, ok := value.(error); ok && errors.Is(err, unix.ERANGE) {
+			values[i] = "no table, as wanted"
+		}
+	}
+	return message, values
+}
+
 func main() {
+	klog.SetLogFilter(brief{})
 	kubeconfig := flag.String("kubeconfig", "", "file with the access to the API server")
 	node := flag.String("node", "", "name of the node")
 	queue := flag.Int("queue", 100, "number of the netfilter queue")
