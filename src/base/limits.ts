@@ -10,6 +10,8 @@ export const TOOL_TIMEOUT_MS = 60_000;
 export const COMPARED_AT_ONCE = 2;
 /** Maximum and default queue time-out. */
 export const MAX_QUEUE_MS = 60_000;
+/** Requests of a chunk: a ProbeJob for several items of a batch. */
+export const MOST_OF_CHUNK = 100;
 /** How old a cached result may be at most, in seconds. */
 export const MOST_CACHE_AGE_S = 30 * 86_400;
 

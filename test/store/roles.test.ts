@@ -66,6 +66,7 @@ describe('store: database roles', function () {
     ['controller', 'read signing keys', 'select * from signing_keys'],
     ['controller', 'read keys of batches', 'select sealed_key from batches'],
     ['controller', 'read addresses of batches', 'select sealed from batch_items'],
+    ['controller', 'change items of batches', `update batch_items set state = 'waiting'`],
     ['controller', 'read outgoing mail', 'select * from mails'],
     ['controller', 'grant a permission', `update users set role = 'root'`],
     ['controller', 'create a token', `insert into tokens (user_id) values (1)`],
@@ -149,6 +150,8 @@ describe('store: database roles', function () {
         'erase_step',
         'erase_user',
         'forget_audit',
+        'open_of_chunk',
+        'return_items',
       ],
     );
     for (const { name, config, open } of functions)

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
+import { MOST_OF_CHUNK } from '../../src/base/limits.ts';
 import { startClock } from '../../src/platform/store/clock.ts';
-import { isUuid, timeOf, uuidv7 } from '../../src/platform/store/uuid.ts';
+import {
+  chunkFrom,
+  chunkOf,
+  isUuid,
+  placeInChunk,
+  requestOfChunk,
+  timeOf,
+  uuidv7,
+} from '../../src/platform/store/uuid.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from './fixture.ts';
 
 describe('store: request ids', () => {
@@ -14,6 +23,19 @@ describe('store: request ids', () => {
     for (const id of ids) assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     assert.deepEqual([...ids].sort(), ids);
     assert.equal(new Set(Array.from({ length: 1000 }, () => uuidv7(5))).size, 1000);
+  });
+
+  it('of a chunk differ in the last byte, and are those of no other request', () => {
+    const chunk = chunkFrom(uuidv7(1_790_000_000_000));
+    const ids = Array.from({ length: MOST_OF_CHUNK }, (_, at) => requestOfChunk(chunk, at + 1));
+    assert.equal(new Set(ids).size, MOST_OF_CHUNK);
+    assert.deepEqual([...ids].sort(), ids);
+    for (const [at, id] of ids.entries()) {
+      assert.deepEqual([chunkOf(id), placeInChunk(id)], [chunk, at + 1]);
+      assert.equal(timeOf(id)?.getTime(), 1_790_000_000_000);
+    }
+    for (let n = 0; n < 1000; n++) assert.equal(chunkOf(uuidv7(5)), undefined);
+    assert.equal(chunkOf('9b2f5a4e-6f0c-4d0e-8a53-0f6a4a3c2b1d'), undefined);
   });
 
   const others = [

@@ -61,7 +61,13 @@ export const RIGHTS: Record<Part, Rights> = {
     },
     hidden: {},
     sequences: ['tokens_id_seq'],
-    functions: ['erase_user(bigint)', 'erase_step(bigint, integer)', 'erase_request(uuid, timestamptz, bigint[])'],
+    functions: [
+      'erase_user(bigint)',
+      'erase_step(bigint, integer)',
+      'erase_request(uuid, timestamptz, bigint[])',
+      'return_items(uuid[], timestamptz, integer)',
+      'open_of_chunk(uuid[], timestamptz)',
+    ],
   },
   controller: {
     tables: {
@@ -96,6 +102,8 @@ export const RIGHTS: Record<Part, Rights> = {
       'drop_requests(timestamptz)',
       'erase_step(bigint, integer)',
       'forget_audit(timestamptz, integer)',
+      'return_items(uuid[], timestamptz, integer)',
+      'open_of_chunk(uuid[], timestamptz)',
     ],
   },
 };

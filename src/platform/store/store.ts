@@ -10,6 +10,7 @@ import * as batches from './batches.ts';
 import * as batchItems from './batch_items.ts';
 import * as cachedResults from './cached_results.ts';
 import * as charges from './chargeback.ts';
+import * as chunks from './chunks.ts';
 import { startClock, type StoreClock } from './clock.ts';
 import { openDatabase, type Database, type PoolSettings } from './connection.ts';
 import { isStoreError, StoreError } from './errors.ts';
@@ -54,6 +55,7 @@ const CALLS = {
   ...batchItems,
   ...cachedResults,
   ...charges,
+  ...chunks,
   ...identities,
   ...log,
   ...mails,

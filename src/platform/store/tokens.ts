@@ -60,11 +60,13 @@ async function tokensWhere(
 }
 
 // The index holds only open rows: 10,000 of them are counted in a few milliseconds. Requests within a token's
-// concurrency do not count as waiting, even if they wait for a runner, so this number is never above the leader's.
+// concurrency do not count as waiting, even if they wait for a runner, and of a chunk only the first one does. So this
+// number is never above the leader's.
 const WAITING = `
   select coalesce(u.root_id, u.id, 0) account, sum(open.n - least(
       coalesce(t.concurrency, 2147483647), coalesce(u.concurrency, r.concurrency, $1)))::int waiting
-    from (select token_id, count(*) n from requests where state = 'open' group by token_id) open
+    from (select token_id, count(*) n from requests
+        where state = 'open' and right(id::text, 2) collate "C" not between '02' and '7f' group by token_id) open
       left join tokens t on t.id = open.token_id left join users u on u.id = t.user_id
       left join users r on r.id = coalesce(u.root_id, u.id)
     where open.n > least(coalesce(t.concurrency, 2147483647), coalesce(u.concurrency, r.concurrency, $1))
