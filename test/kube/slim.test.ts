@@ -63,6 +63,11 @@ describe('what a cache keeps', () => {
     assert.equal('other' in keptJob(job()).spec, false);
   });
 
+  it('of a chunk, keeps how many requests it may end', () => {
+    const chunk: ProbeJob = { ...job(), spec: { ...job().spec, items: 7 } };
+    assert.equal(keptJob(chunk).spec.items, 7);
+  });
+
   it('of a deleted job, keeps that it is being deleted', () => {
     const deletionTimestamp = '2026-01-01T00:00:00Z';
     assert.equal(

@@ -1,6 +1,6 @@
 /** ProbeJob: one request. */
 import Type, { type Static } from 'typebox';
-import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../../base/limits.ts';
+import { MAX_QUEUE_MS, MAX_TIMEOUT_MS, MOST_OF_CHUNK } from '../../base/limits.ts';
 import { OUTCOMES } from '../../media/policy/types.ts';
 import { FRAMES, probeReport } from '../../media/tools/probe_report.ts';
 import { ENDPOINT_TOOLS, TOOLS, type EndpointTool } from '../../media/tools/table.ts';
@@ -186,6 +186,12 @@ const specFields = {
   source: Source,
   ...optional({
     other: object({ sealed: sealed('The whole source') }, 'The second source of a comparison of two.'),
+    items: integer(
+      2,
+      MOST_OF_CHUNK,
+      'Of a chunk of a batch: how many sources the sealed text has, each with a request of its own. They are read ' +
+        'one after the other. Only the API server of Probeyard may set it.',
+    ),
     token: object(
       {
         id: Type.Integer({ minimum: 1, description: 'Id of the token.' }),

@@ -24,7 +24,7 @@ export function slimJob(job: ProbeJob): ProbeJob {
  */
 export function keptJob({ apiVersion, kind, metadata, spec, status }: ProbeJob): ProbeJob {
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata;
-  const { token, submittedAt, policy, other, managedBy } = spec;
+  const { token, submittedAt, policy, other, items, managedBy } = spec;
   return {
     apiVersion,
     kind,
@@ -36,7 +36,7 @@ export function keptJob({ apiVersion, kind, metadata, spec, status }: ProbeJob):
       kind: spec.kind,
       source: {},
       // That there is a second source says which results the job must have.
-      ...clean({ token, submittedAt, policy, managedBy, other: other && { sealed: '' } }),
+      ...clean({ token, submittedAt, policy, items, managedBy, other: other && { sealed: '' } }),
     },
     ...clean({ status }),
   };
