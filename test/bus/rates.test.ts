@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { BEATS, makeRates } from '../../src/platform/bus/rates.ts';
+import { BEATS, makeRates, RESULTS } from '../../src/platform/bus/rates.ts';
 
 describe('bus: rate limits of a runner', () => {
   const rate = { perSecond: 10, burst: 3, mostRefused: 2 };
@@ -46,6 +46,11 @@ describe('bus: rate limits of a runner', () => {
         Array.from({ length: 200 }, () => 0),
       ).every((verdict) => verdict === 'taken'),
     );
+  });
+
+  it('never refuses the results of chunks, one after the other', () => {
+    const times = Array.from({ length: 2_000 }, (_, at) => at * 25);
+    assert.ok(verdicts(makeRates(RESULTS), 'busy', times).every((verdict) => verdict === 'taken'));
   });
 
   it('forgets deleted pods', () => {
