@@ -114,6 +114,30 @@ describe('runners', () => {
     assert.equal(choose(runners, 't'), 'a');
   });
 
+  it('the runner of a chunk is not free between two items, and the leader releases it', () => {
+    const runners = idle('a');
+    const a = runners.get('a')!;
+    runners.reserve(a, 'chunk', 1, 't');
+    runners.confirm(a, 'chunk', 1, true);
+    // Whether the end of the first item reaches the leader before this heartbeat or after it.
+    assert.deepEqual(runners.heartbeat(beat('a', { jobsDone: 1, tenant: 't' }), 2), { freed: false });
+    assert.equal(choose(runners, 't'), undefined);
+    runners.goOn(a);
+    assert.deepEqual([a.task?.attempt, a.task?.doneBefore], [2, 1]);
+    assert.deepEqual(runners.heartbeat(beat('a', { jobsDone: 1, tenant: 't' }), 3), {
+      freed: false,
+      idleWithTask: { job: 'chunk', attempt: 2 },
+    });
+    assert.deepEqual(runners.gone('a').lost, { job: 'chunk', attempt: 2, uid: 'a' });
+
+    const others = idle('b');
+    others.reserve(others.get('b')!, 'chunk', 1, 't');
+    others.confirm(others.get('b')!, 'chunk', 1, true);
+    others.heartbeat(beat('b', { jobsDone: 1, tenant: 't' }), 2);
+    others.release('b', 'chunk', 3);
+    assert.equal(choose(others, 't'), 'b');
+  });
+
   it('a runner draining after its job holds none; a runner draining during its job keeps it', () => {
     const runners = idle('a', 'b');
     for (const uid of ['a', 'b']) {

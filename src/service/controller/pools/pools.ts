@@ -11,7 +11,7 @@ import { lackedWalls, saidWithoutUserNamespaces } from './isolation.ts';
 import { watchedPod, ANNOTATION, isOver, generationOf, toolKey } from './pod.ts';
 import { HOLD_BACK_MS, PoolState, PoolsState, now, type PoolsDeps } from './state.ts';
 import { type Runner, startedWithinMs, workOf } from './runners.ts';
-import { START_HOPE_MS } from './plan.ts';
+import { START_HOPE_MS, whyWorn } from './plan.ts';
 import { NO_FAILED_STARTS, afterFailedStart, afterQuickStart, bootPatienceMs } from '../retry_policy.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
 import { routeOf, servedKinds, type Routed } from './route.ts';
@@ -127,6 +127,13 @@ export class Pools extends PoolsState {
   forJob({ account, labels, assignment }: ForJob): { name: string; scope: ReuseScope } | undefined {
     const name = routeOf(this.inOrder, { kinds: servedKinds(assignment), account, labels })?.metadata.name;
     return name === undefined ? undefined : { name, scope: this.scopeOf(name) };
+  }
+
+  /** Whether the runner is due to be replaced: it gets no more of the work that can go elsewhere. */
+  isWorn(runner: Runner): boolean {
+    const state = this.byName.get(runner.pool);
+    if (!state || runner.generation !== state.generation) return true;
+    return whyWorn({ spec: state.pool.spec, now: now() }, runner) !== undefined;
   }
 
   scopeOf(pool: string): ReuseScope {

@@ -34,9 +34,9 @@ export interface Runner {
   account: number | undefined;
   /**
    * The job assigned by the leader (reserved, prepared or running), and the runner's count of finished jobs at that
-   * time.
+   * time. One that is kept, a chunk, is released by the leader alone.
    */
-  task: (Attempt & { doneBefore: number; reserved: boolean }) | undefined;
+  task: (Attempt & { doneBefore: number; reserved: boolean; isKept?: boolean }) | undefined;
   /** In all lives of its pod; `jobsBefore`: when this life began, or this leader first heard of it. */
   jobsDone: number;
   jobsBefore: number | undefined;
@@ -275,13 +275,16 @@ export class Runners {
       const wasFree = isFree(runner);
       if (now >= runner.shunnedUntil) runner.shunnedUntil = 0;
       const isDone = runner.task !== undefined && beat.jobsDone > runner.task.doneBefore;
-      if (isDone && (beat.phase === 'idle' || beat.phase === 'draining')) {
+      const isOver = isDone && !runner.task?.isKept;
+      if (isOver && (beat.phase === 'idle' || beat.phase === 'draining')) {
         runner.task = undefined;
         runner.idleSince = now;
       }
       if (beat.phase === 'idle') {
         const { task } = runner;
-        if (task && !task.reserved) idleWithTask = { job: task.job, attempt: task.attempt };
+        // The end of an item of a chunk, and the order for the next one, may be under way.
+        const isBetween = isDone && task?.isKept;
+        if (task && !task.reserved && !isBetween) idleWithTask = { job: task.job, attempt: task.attempt };
         if (runner.phase !== 'idle') runner.idleSince = now;
       } else if (beat.phase !== 'draining' && !runner.task && beat.job !== undefined && beat.attempt !== undefined) {
         runner.task = { job: beat.job, attempt: beat.attempt, doneBefore: beat.jobsDone, reserved: false };
@@ -332,10 +335,17 @@ export class Runners {
   }
 
   /** The job is admitted: the runner is responsible for it from now on. */
-  confirm(runner: Runner, job: string, attempt: number): void {
+  confirm(runner: Runner, job: string, attempt: number, isKept = false): void {
     this.#change(runner, () => {
-      runner.task = { job, attempt, doneBefore: runner.task?.doneBefore ?? runner.jobsDone, reserved: false };
+      const { doneBefore = runner.jobsDone } = runner.task ?? {};
+      runner.task = { job, attempt, doneBefore, reserved: false, ...(isKept ? { isKept } : {}) };
     });
+  }
+
+  /** The next item of a chunk: the runner, which has ended the one before, stays responsible. */
+  goOn(runner: Runner): void {
+    const { task } = runner;
+    if (task) runner.task = { ...task, attempt: task.attempt + 1, doneBefore: task.doneBefore + 1 };
   }
 
   /** Releases a reservation that was not used, or a job that is over for the leader. */
