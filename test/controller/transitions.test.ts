@@ -30,6 +30,7 @@ written   | x         running   x         x       x       x         running   x 
 lost      | =         x         x         x       x       =         =         lost    =        =         =
 retry     | x         x         x         x       x       x         x         x       retrying x         x
 ended     | =         x         x         ending  x       ending    ending    ending  ending   ending    =
+passed    | x         x         x         x       x       x         x         running x        x         x
 recorded  | =         x         x         x       x       ending    ending    ending  ending   ending    =
 outrun    | =         x         x         x       x       ending    ending    ending  ending   ending    =
 gone      | none      ending    none      none    none    ending    ending    ending  ending   ending    ending
@@ -75,7 +76,9 @@ describe('states of a job', () => {
   it('a job runs only once its admission is written, by this leader or an earlier one', () => {
     const begins = MOVES.filter(({ from, to }) => to === 'running' && from !== 'running');
     assert.deepEqual(named(begins), ['admitting written', 'creating written', 'intake found']);
-    assert.deepEqual(named(withEffect('go', 'start attempt')), ['admitting written', 'creating written']);
+    assert.deepEqual(named(withEffect('start attempt')), ['admitting written', 'creating written']);
+    assert.deepEqual(named(withEffect('go')), ['admitting written', 'creating written', 'running passed']);
+    assert.deepEqual(named(withEffect('next item')), ['running passed']);
     assert.deepEqual(named(withEffect('create')), ['none announced']);
     for (const { to, effects } of MOVES)
       assert.equal(effects.includes('write admission'), to === 'admitting', `${to}: ${effects.join()}`);

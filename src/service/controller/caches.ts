@@ -31,7 +31,8 @@ export function startCaches({ kube, config, log, metrics, term, podGone, podRene
     only: (job) => served.serves(job),
     transform: (job) => served.received(job),
     keep: keptJob,
-    indexes: { id: idOf },
+    // Of a chunk, which has many, by its name.
+    indexes: { id: (job) => (job.spec.items === undefined ? idOf(job) : job.metadata.name) },
     hooks: hooks('probejobs'),
     handlers: {
       add: (job) => term()?.leader.seen(job),

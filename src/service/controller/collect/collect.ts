@@ -29,7 +29,7 @@ import { TRACE_ANNOTATION } from '../../../platform/tracing/trace_context.ts';
 import type { Tracer } from '../../../platform/tracing/tracer.ts';
 import { isFinished } from '../../../platform/kube/conditions.ts';
 import { recordedEnd } from '../leader/ends.ts';
-import { idOf, submittedAtOf } from '../leader/job.ts';
+import { requestOf, submittedAtOf } from '../leader/job.ts';
 import { mergedTools } from '../leader/job_status.ts';
 import { policyStatus } from '../leader/policies.ts';
 import type { ControllerDeps } from '../clients.ts';
@@ -55,8 +55,11 @@ export interface CollectDeps extends Omit<ControllerDeps, 'config'> {
 /** At most half of a replica's concurrent results wait for memory, so that small ones can proceed. */
 export const collectorRoom = (): BodyRoom => makeBodyRoom({ totalBytes: 64 * 1024 * 1024, mostWaiting: 8 });
 
-const isAssigned = (job: ProbeJob, result: Pick<Result, 'podUid' | 'attempt'>): boolean =>
-  job.status?.runner?.uid === result.podUid && job.status.attempts === result.attempt;
+/** A chunk is assigned as a whole: its runner may end each of its items. */
+function isAssigned({ spec: { items }, status }: ProbeJob, { podUid, attempt }: Result): boolean {
+  if (status?.runner?.uid !== podUid) return false;
+  return items === undefined ? status.attempts === attempt : attempt >= 1 && attempt <= items;
+}
 
 /** The job for this result: from the cache if it confirms the assignment, otherwise as the API server has it now. */
 async function jobOf({ kube, cached, served }: CollectDeps, result: Result): Promise<ProbeJob | undefined> {
@@ -118,7 +121,10 @@ async function take(deps: CollectDeps, result: Result, confirm: () => void): Pro
   if (!job || isFinished(job.status) || !isAssigned(job, result)) {
     // The job was deleted, has ended, or runs another attempt: a late second result changes nothing.
     metrics.collected(job && !isFinished(job.status) ? 'foreign' : 'second');
-    const named = { ...requestFields({ id: job && idOf(job), job: key }), ...runnerFields({ uid: podUid }) };
+    const named = {
+      ...requestFields({ id: job && requestOf(job, attempt), job: key }),
+      ...runnerFields({ uid: podUid }),
+    };
     log.info(
       { ...named, attempt, exists: job !== undefined },
       'dropped a result of an ended job or of another attempt',
@@ -127,7 +133,7 @@ async function take(deps: CollectDeps, result: Result, confirm: () => void): Pro
     return;
   }
   const named = {
-    ...requestFields({ id: idOf(job), job: key }),
+    ...requestFields({ id: requestOf(job, attempt), job: key }),
     ...runnerFields({ pod: job.status?.runner?.pod, uid: podUid }),
   };
   const read = await readOrReplace(deps, job, result, named);
@@ -139,10 +145,10 @@ async function take(deps: CollectDeps, result: Result, confirm: () => void): Pro
   if (closed) {
     for (const tool of end.tools) metrics.toolRan(tool);
     trace(deps, job, end, collectedMs);
-    notify(deps, job, key, judgedStatus(job.spec.policy, read.body), outcome.summary, recorded);
+    notify(deps, closedBy(job, key, attempt), judgedStatus(job.spec.policy, read.body), outcome.summary, recorded);
     log.info(
       {
-        ...frequentIf(end.state === 'success' && attempt === 1 && !refused),
+        ...frequentIf(end.state === 'success' && end.attempt === 1 && !refused),
         ...named,
         attempt,
         state: end.state,
@@ -194,13 +200,13 @@ function endOf(
   { state, status, reason, error }: Outcome,
 ): CloseInput {
   return {
-    id: idOf(job),
+    id: requestOf(job, attempt),
     submittedAt: submittedAtOf(job),
     state,
     status,
     reason,
     error: error ?? null,
-    attempt,
+    attempt: job.spec.items === undefined ? attempt : 1,
     startedAt: startOf(job),
     tools: body.tools.map(({ name, version, success, durationMs, usageMs, ...why }) => ({
       name,
@@ -233,7 +239,7 @@ const trace = ({ store, tracer }: CollectDeps, job: ProbeJob, end: CloseInput, c
   });
 
 const closedBy = (job: ProbeJob, key: JobKey, attempt: number) => ({
-  id: idOf(job),
+  id: requestOf(job, attempt),
   job: key,
   namespace: job.metadata.namespace ?? '',
   attempt,
@@ -245,14 +251,13 @@ const failedFirst = ({ tools }: Recorded['end']) => tools.find(({ code }) => cod
 /** The waiting API replica, and the leader. */
 function notify(
   { bus }: CollectDeps,
-  job: ProbeJob,
-  key: JobKey,
+  by: ReturnType<typeof closedBy>,
   policy: PolicyStatus | undefined,
   summary: string,
   { waiter, queueTimeMs, end, refused }: Recorded,
 ): void {
   const notice: Closed = {
-    ...closedBy(job, key, end.attempt),
+    ...by,
     reason: end.reason,
     summary: refused ? (end.error ?? '') : policy ? `${policyLine(policy)}; ${summary}` : summary,
     tools: mergedTools(end.tools),
@@ -276,7 +281,7 @@ async function notifyAgain(
   attempt: number,
   waiter: string | null,
 ): Promise<void> {
-  const [recorded] = await store.endsFor([idOf(job)]);
+  const [recorded] = await store.endsFor([requestOf(job, attempt)]);
   if (!recorded) return;
   if (waiter !== null) bus.publish(SUBJECT.ended(waiter), endedNotice(recorded));
   bus.publish(SUBJECT.closed, { ...closedBy(job, key, attempt), ...recordedEnd(recorded) } satisfies Closed);

@@ -9,7 +9,7 @@ import type { ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
 import { sendGo } from '../pools/send_order.ts';
 import { afterRefusal } from '../retry_policy.ts';
 import { endOf } from './ends.ts';
-import { resultPathOf, stateOf, type Job } from './job.ts';
+import { beganAt, resultPathOf, stateOf, type Job } from './job.ts';
 import { admittedStatus, readLive, WRITE_MS, writeStatus } from './job_status.ts';
 import { leaseSafe, type Term } from './lease_guard.ts';
 import { POD_GONE, lost, replaceIfLeading } from './losses.ts';
@@ -58,7 +58,7 @@ export function startAttempt(state: TermState, job: Job): void {
     'admitted',
   );
   const runner = job.runner && runners.get(job.runner.uid);
-  if (runner) runners.confirm(runner, job.key, job.attempt);
+  if (runner) runners.confirm(runner, job.key, job.attempt, job.chunk !== undefined);
 }
 
 /** What the quota leaves for content checks, if the job has some and a quota limits them. */
@@ -79,7 +79,7 @@ export async function go(state: TermState, job: Job): Promise<void> {
   const { attempt, runner } = job;
   if (!runner || !runners.get(runner.uid)) return lost(state, job, attempt, POD_GONE);
   job.goAt = now();
-  const startedAt = Date.parse(job.status?.startedAt ?? '') || store.clock.now();
+  const startedAt = beganAt(job) ?? store.clock.now();
   const decodableSeconds = await decodableFor(state, job);
   let policy: Assignment['policy'];
   try {

@@ -12,9 +12,11 @@ import { isOurs, type ProbeJob, type Reason } from '../../../platform/kube/probe
 import { TEXTS } from '../../result/texts.ts';
 import type { ControllerDeps } from '../clients.ts';
 import { sendCancel, type Said } from '../pools/send_order.ts';
+import { attemptEnded, returnItemsOf, returnRest } from './chunk.ts';
 import { deadlineMs } from '../retry_policy.ts';
 import type { JobKey } from '../served_namespaces.ts';
 import {
+  beganAt,
   idOf,
   isResolved,
   submittedAtOf,
@@ -74,7 +76,8 @@ export const CANCELLED: End = { status: 499, reason: 'Cancelled', error: TEXTS.C
 export function collected(state: TermState, notice: Closed): void {
   const job = state.jobs.taken(notice.job);
   if (!job || job.id !== notice.id) return;
-  void state.move(job, { is: notice.attempt === job.attempt ? 'recorded' : 'outrun', end: notice });
+  if (notice.attempt === job.attempt) void attemptEnded(state, job, notice);
+  else void state.move(job, { is: 'outrun', end: notice });
 }
 
 /** Orders the runner of a running job to stop. */
@@ -94,7 +97,9 @@ const endBy = (event: EventOf<'ended' | 'gone'>): End => (event.is === 'ended' ?
 export async function recordEndOf(state: TermState, job: Job, event: EventOf<'ended' | 'gone'>): Promise<void> {
   const end = endBy(event);
   const used = await usedBefore(job.stopped);
-  const recorded = await endRequest(state.deps, job, { ...end, used }, state.deps.term.signal);
+  // Of a chunk, each request is tried once.
+  const attempt = job.chunk ? Math.min(1, job.attempt) : job.attempt;
+  const recorded = await endRequest(state.deps, { ...job, attempt }, { ...end, used }, state.deps.term.signal);
   await writeEnd(state, job, { end: recorded });
 }
 
@@ -114,7 +119,10 @@ async function usedBefore(cancelled: Promise<Said> | undefined): Promise<RunnerU
  */
 export async function writeEnd(state: TermState, job: Job, { end }: { end: JobEnd }): Promise<void> {
   await job.stopped;
-  const policy = end.policy ?? (job.policy && policyStatus(job.policy.name, job.policy.revision, 'unknown'));
+  if (job.chunk) await returnRest(state, job, end.reason);
+  // Each request of a chunk has an outcome of its own.
+  const judged = job.chunk ? undefined : job.policy;
+  const policy = end.policy ?? (judged && policyStatus(judged.name, judged.revision, 'unknown'));
   // A deleted object has no status to write, and another object may exist under its name.
   const done = job.gone
     ? undefined
@@ -156,7 +164,10 @@ export function recordCancellation(
   { key }: JobRecord,
   { object }: Pick<EventOf<'gone'>, 'object'>,
 ): void {
-  if (object) void endRequest(deps, endableOf(object, key), CANCELLED, deps.term.signal);
+  if (!object) return;
+  void endRequest(deps, endableOf(object, key), CANCELLED, deps.term.signal).then(() =>
+    returnItemsOf(deps, object, 'Cancelled'),
+  );
 }
 
 /** A waiting job gets a condition only after this, so a job that starts promptly costs no extra write. */
@@ -181,7 +192,7 @@ const ranAtMost = ({ assignment, timeoutMs }: Pick<Job, 'assignment' | 'timeoutM
 
 export function limitRunTime(state: TermState, job: Job): void {
   const clock = state.deps.store.clock.now();
-  const left = (Date.parse(job.status?.startedAt ?? '') || clock) + deadlineMs(job.timeoutMs) - clock;
+  const left = (beganAt(job) ?? clock) + deadlineMs(job.timeoutMs) - clock;
   later(state.deps.term, job, Math.max(0, left), () => {
     const timedOut = runsFor(job.assignment.tools, job.assignment.other !== undefined);
     const end: End = {

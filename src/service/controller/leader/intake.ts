@@ -3,6 +3,7 @@ import { isKubeError } from '../../../platform/kube/client.ts';
 import { isOurs, type ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { requestFields } from '../../../base/log.ts';
 import { retry } from '../../../base/retry.ts';
+import { findItem, returnItemsOf } from './chunk.ts';
 import { endRequest, writeFinish, CANCELLED, endableOf, endOf } from './ends.ts';
 import { Refusal, idOf, type EventOf, type JobRecord } from './job.ts';
 import { isAdmitted, isFinished, isTrue, stamp } from '../../../platform/kube/conditions.ts';
@@ -127,6 +128,8 @@ async function resolveNow(state: TermState, record: JobRecord, object: ProbeJob)
   if (state.jobs.get(record.key) !== record) return;
   const slots = slotsOf(token);
   if (isAdmitted(object.status)) {
+    await findItem(state, job);
+    if (state.jobs.get(record.key) !== record) return;
     job.runner = object.status?.runner;
     job.goAt = now();
     void state.move(record, { is: 'found', job, slots });
@@ -155,6 +158,7 @@ export async function writeRefusal(
   const end = refusal.opened
     ? await endRequest(state.deps, ended, endOf(refusal), state.deps.term.signal)
     : { reason: refusal.reason, summary: refusal.message, tools: [] };
+  await returnItemsOf(state.deps, object, end.reason);
   const done = await writeFinish(state.deps, ended, end, { later: true });
   if (state.live) await state.move(record, { is: 'settled', end, done });
 }

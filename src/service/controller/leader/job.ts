@@ -7,6 +7,8 @@ import { TIMEOUT_MS } from '../../../base/limits.ts';
 import type { Assignment, Run, RunnerUse } from '../../../platform/bus/messages.ts';
 import { conditionOf } from '../../../platform/kube/conditions.ts';
 import type { Kind, ProbeJob, ProbeJobStatus, Reason } from '../../../platform/kube/probe_job.ts';
+import { requestOfChunk } from '../../../platform/store/uuid.ts';
+import type { Source } from '../../../source/source.ts';
 import { ENDPOINT_TOOLS, TOOL_TABLE, type EndpointTool } from '../../../media/tools/table.ts';
 import type { LossCause } from '../metrics.ts';
 import type { Said } from '../pools/send_order.ts';
@@ -45,7 +47,10 @@ export interface UnresolvedJob {
 /** A request, resolved against the tools and pools of the cluster. */
 export interface Job extends Entry {
   state: Exclude<JobState, 'suspended' | 'refused'>;
-  /** Request id: the name of a job created by the API, or metadata.uid of one created by hand. */
+  /**
+   * Request id: the name of a job created by the API, or metadata.uid of one created by hand. Of a chunk, that of the
+   * item that runs.
+   */
   id: string;
   namespace: string;
   uid: string;
@@ -58,6 +63,7 @@ export interface Job extends Entry {
   ttlSeconds: number | undefined;
   tenant: string;
   assignment: Assignment;
+  chunk?: Chunk | undefined;
   policy: JobPolicy | undefined;
   status: ProbeJobStatus | undefined;
   resourceVersion: string;
@@ -84,6 +90,21 @@ export interface Job extends Entry {
    */
   successor: ProbeJob | undefined;
 }
+
+/** Several items of a batch, which one runner reads one after the other. Each is an attempt of the job. */
+export interface Chunk {
+  sources: readonly Source[];
+  /** When the item that runs began, if it is not the first one. */
+  itemBeganAt?: number;
+  /** Monotonic time at which the record was last asked whether its requests are wanted. */
+  askedAt: number;
+  /** An earlier leader admitted it: it ends with the item that runs. */
+  isFound?: true;
+}
+
+/** By the clock of the record: when the job was admitted first, or when the item of a chunk that runs began. */
+export const beganAt = ({ chunk, status }: Pick<Job, 'chunk' | 'status'>): number | undefined =>
+  chunk?.itemBeganAt ?? (Date.parse(status?.startedAt ?? '') || undefined);
 
 /** Of a job that no event has met. */
 export const noState = () => ({
@@ -145,6 +166,7 @@ export const JOB_EVENTS = {
   lost: 'The runner of the attempt is gone, silent or does not accept the job.',
   retry: 'No end is recorded, and the job may run again.',
   ended: 'The leader ends the job without a result: cancelled, timed out, refused late.',
+  passed: 'An end is recorded of the item of a chunk that runs, and the next one may begin.',
   recorded: 'An end is recorded: that of the attempt that runs, or nothing runs.',
   outrun: 'An end is recorded: that of an earlier attempt.',
   gone: 'The ProbeJob was deleted.',
@@ -159,7 +181,7 @@ export type JobEvent =
   | { is: 'suspended' | 'resumed' | 'seen' | 'failed'; object: ProbeJob }
   | { is: 'refused'; object: ProbeJob; refusal: Refusal }
   | { is: 'queued' | 'found'; job: Job; slots: SlotLimits }
-  | { is: 'dropped' | 'turn' | 'written' | 'retry' }
+  | { is: 'dropped' | 'turn' | 'written' | 'retry' | 'passed' }
   | { is: 'lost'; cause: LossCause; why: string }
   /** `job`: it was resolved just now. */
   | { is: 'ended'; end: End; job?: Job }
@@ -202,6 +224,7 @@ export interface Effects<State> {
   'write admission': On<State>;
   'start attempt': On<State>;
   go: On<State>;
+  'next item': On<State>;
   supersede: On<State>;
   'look up end': On<State, EventOf<'lost'>>;
   'find pool': On<State>;
@@ -305,6 +328,7 @@ export const TRANSITIONS: Readonly<Record<JobState, Partial<Record<EventName, Tr
     announced: IGNORED,
     lost: to('lost', 'supersede', 'look up end'),
     ended: to('ending', 'stop', 'disarm', 'record end'),
+    passed: to('running', 'disarm', 'next item', 'limit run time', 'go'),
     recorded: to('ending', 'disarm', 'write end'),
     // The attempt that runs is obsolete, and would exceed the limit once the slot is free.
     outrun: to('ending', 'supersede', 'disarm', 'write end'),
@@ -351,7 +375,15 @@ export const timeoutOf = ({ spec: { kind, timeoutMs } }: ProbeJob): number =>
 export const resultPathOf = ({ id }: { id: string }): string => `/v1/probe/${id}`;
 
 export const isHandMade = (job: ProbeJob): boolean => job.spec.token === undefined;
-export const idOf = (job: ProbeJob): string => (isHandMade(job) ? (job.metadata.uid ?? '') : job.metadata.name);
+/** The request that an attempt is of. The attempts of a chunk are its items. */
+export const requestOf = ({ metadata, spec }: ProbeJob, attempt: number): string =>
+  spec.token === undefined
+    ? (metadata.uid ?? '')
+    : spec.items === undefined
+      ? metadata.name
+      : requestOfChunk(metadata.name, attempt);
+/** Of a chunk, the first one. */
+export const idOf = (job: ProbeJob): string => requestOf(job, 1);
 /** One that was suspended was submitted when it was resumed. */
 export function submittedAtOf(job: ProbeJob): Date {
   const { metadata, spec, status } = job;

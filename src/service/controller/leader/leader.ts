@@ -10,6 +10,7 @@ import { getOrMake } from '../../../base/get_or_make.ts';
 import { makeTurns } from '../../../base/turns.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import type { Waiting } from '../pools/plan.ts';
+import { nextItem } from './chunk.ts';
 import { create, noteObject } from './create.ts';
 import { admit, admitNext, go, startAttempt } from './dispatch.ts';
 import {
@@ -51,6 +52,7 @@ const EFFECTS: Effects<TermState> = {
   'write admission': admit,
   'start attempt': startAttempt,
   go,
+  'next item': nextItem,
   supersede(state, job, { is }) {
     const said = letGo(state, job, 'superseded', job.attempt);
     if (is === 'outrun') job.stopped = said;

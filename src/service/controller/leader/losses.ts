@@ -10,7 +10,7 @@ import {
 } from '../../../platform/bus/messages.ts';
 import { requestFields, runnerFields } from '../../../base/log.ts';
 import type { LossCause } from '../metrics.ts';
-import type { LostTask } from '../pools/runners.ts';
+import type { LostTask, Runner } from '../pools/runners.ts';
 import {
   END_UNSEEN_MS,
   EPOCH_PATIENCE_MS,
@@ -19,6 +19,7 @@ import {
   STRANGER_MS,
   afterLoss,
 } from '../retry_policy.ts';
+import { attemptEnded, chunkLost } from './chunk.ts';
 import { recordedEnd } from './ends.ts';
 import { stateOf, type EventOf, type Job } from './job.ts';
 import { noteProgress } from './progress.ts';
@@ -39,12 +40,14 @@ export async function lost(
 }
 
 /** The job is repeated on another runner, or ends after some attempts. */
-export async function lookUpEnd(state: TermState, job: Job, { cause, why }: EventOf<'lost'>): Promise<void> {
+export async function lookUpEnd(state: TermState, job: Job, event: EventOf<'lost'>): Promise<void> {
   const { attempt } = job;
+  const { cause, why } = event;
   // The result may have been recorded just before the runner was lost.
   const [recorded] = await state.deps.store.endsFor([job.id]).catch(() => []);
   if (stateOf(job) !== 'lost') return;
-  if (recorded) return state.move(job, { is: 'recorded', end: recordedEnd(recorded) });
+  if (recorded) return attemptEnded(state, job, recordedEnd(recorded));
+  if (job.chunk) return chunkLost(state, job, event);
   const next = afterLoss(attempt, job.refusals, job.absences);
   if (!next.retry) {
     return state.move(job, { is: 'ended', end: { status: 500, reason: 'RunnerLost', error: next.error } });
@@ -127,6 +130,10 @@ export function connectionChanged(state: TermState, status: BusStatus): void {
   if (status === 'connected') bus.publish(SUBJECT.report, { epoch: term.epoch });
 }
 
+/** Of a chunk, it may have ended the item. */
+const isAtWork = (runner: Runner | undefined, { key }: Job): boolean =>
+  runner?.task?.job === key && !(runner.task.isKept && runner.jobsDone > runner.task.doneBefore);
+
 /** Once a second: checks for losses that cause no event. */
 export async function tick(state: TermState): Promise<void> {
   // After a pause of the whole process all runners seem silent. Without the lease, that decision belongs to another
@@ -150,13 +157,13 @@ export async function tick(state: TermState): Promise<void> {
     if (job.state !== 'running') continue;
     const runner = job.runner && runners.get(job.runner.uid);
     // The runner does something else and no notice arrived, or this leader never saw its pod.
-    if (runner?.task?.job !== job.key && now() - job.goAt > END_UNSEEN_MS) unsure.push(job);
+    if (!isAtWork(runner, job) && now() - job.goAt > END_UNSEEN_MS) unsure.push(job);
   }
   if (unsure.length === 0) return;
   const ends = new Map((await store.endsFor(unsure.map(({ id }) => id))).map((end) => [end.id, end]));
   for (const job of unsure) {
     const end = ends.get(job.id);
-    if (end) await state.move(job, { is: 'recorded', end: recordedEnd(end) });
+    if (end) await attemptEnded(state, job, recordedEnd(end));
     else if (job.state === 'running') {
       const runner = job.runner && runners.get(job.runner.uid);
       // A runner that has just become free may still be waiting for its result to be collected.

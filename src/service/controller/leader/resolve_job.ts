@@ -92,25 +92,47 @@ export function activeToken(token: TokenRecord | null | undefined, now: number):
 const noSecret = (name: string): Refusal =>
   invalid(`spec.source.secretRef: no Secret ${name} with the label ${LABEL.source}=true`);
 
-function openedSource({ keys, s3Hosts }: IntakeSettings, job: ProbeJob, sealed: string): SealedSource {
-  let text: string;
+function openedText(keys: IntakeSettings['keys'], job: ProbeJob, sealed: string): string {
   try {
-    text = openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, keys());
+    return openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, keys());
   } catch {
     throw invalid('cannot decrypt the sealed source: it belongs to another job, or its key is no longer configured');
   }
-  return readSealed(text, s3Hosts);
 }
+
+const openedSource = ({ keys, s3Hosts }: IntakeSettings, job: ProbeJob, sealed: string): SealedSource =>
+  readSealed(openedText(keys, job, sealed), s3Hosts);
 
 const displayOf = (sources: Sources): string => sources.map(displaySource).join(' and ');
 
 async function sourcesOf({ kube, intake }: IntakeState['deps'], job: ProbeJob): Promise<Sources> {
   const { source, other } = job.spec;
+  if (job.spec.items !== undefined) return chunkSources(intake, job);
   const first =
     source.sealed === undefined
       ? await sourceByHand(kube, intake.s3Hosts, job)
       : openedSource(intake, job, source.sealed);
   return other?.sealed === undefined ? [first] : [first, openedSource(intake, job, other.sealed)];
+}
+
+/** One seal has them all. None has credentials: such a source has a pod of its own. */
+function chunkSources({ keys, s3Hosts }: IntakeSettings, job: ProbeJob): Sources {
+  const texts = textsIn(openedText(keys, job, job.spec.source.sealed ?? ''));
+  const [first, ...others] = texts.map((text) => readSealed(text, s3Hosts));
+  if (first === undefined || texts.length !== job.spec.items) throw notValid();
+  if ([first, ...others].some((source) => source.credential !== undefined || holdsCredentials(source)))
+    throw notValid();
+  return [first, ...others];
+}
+
+function textsIn(list: string): string[] {
+  try {
+    const texts: unknown = JSON.parse(list);
+    if (Array.isArray(texts) && texts.every((text) => typeof text === 'string')) return texts;
+  } catch {
+    // As below.
+  }
+  throw notValid();
 }
 
 async function sourceByHand(kube: KubeClient, s3Hosts: readonly string[], job: ProbeJob): Promise<Sources[0]> {
@@ -303,6 +325,7 @@ export async function takeIn(state: IntakeState, job: ProbeJob): Promise<{ job: 
   const handMade = isHandMade(job);
   // The API names a job by its request id, a UUID, and the record accepts nothing else.
   if (!handMade && !isUuid(job.metadata.name)) throw invalid('spec.token: only the API creates jobs with a token');
+  if (handMade && job.spec.items !== undefined) throw invalid('spec.items: only the API creates chunks');
   if (handMade && !isAdmitted(job.status)) checkRoom(state, job);
   const token = await tokenFor(state, job);
 
@@ -326,7 +349,9 @@ export async function takeIn(state: IntakeState, job: ProbeJob): Promise<{ job: 
   if (handMade) await openByHand(state, job, { display, scheme, policy }, token);
 
   const document = policy && (await state.documents.of(policy));
-  const [source, other] = sources;
+  const [source, second] = sources;
+  const isChunk = job.spec.items !== undefined;
+  const other = isChunk ? undefined : second;
   const tools = resolveTools(job, pools.availableTools(), { pinned: document?.uses, ofTwo: other !== undefined });
   const { labels } = job.metadata;
   const pool = pools.forJob({ account: token.rootUserId, labels, assignment: { kind: job.spec.kind, tools } });
@@ -365,6 +390,7 @@ export async function takeIn(state: IntakeState, job: ProbeJob): Promise<{ job: 
         report: reportAsked(job.spec.report, document),
         ...(job.spec.timeline?.enabled && job.spec.kind === 'file' ? { timeline: true } : {}),
       },
+      chunk: isChunk ? { sources, askedAt: -Infinity } : undefined,
       policy,
       status: job.status,
       resourceVersion: job.metadata.resourceVersion ?? '',

@@ -11,6 +11,7 @@ import type { Reflector } from '../../../platform/kube/reflector.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { type Logger, requestFields } from '../../../base/log.ts';
 import type { OpenRow } from '../../../platform/store/requests.ts';
+import { chunkOf } from '../../../platform/store/uuid.ts';
 import { endRequest, type EndDeps } from './ends.ts';
 
 /** A watch event takes milliseconds, but a create may be delayed by a busy API server. */
@@ -96,21 +97,37 @@ interface SweepDeps extends EndDeps {
   behind: (name: string) => void;
 }
 
+async function existingOf({ kube, namespace }: SweepDeps, names: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(
+    names.map((name) =>
+      kube.get(PROBE_JOBS, name, { namespace }).then(
+        () => [name],
+        (error: unknown) => {
+          if (isKubeError(error, 'not-found')) return [];
+          throw error;
+        },
+      ),
+    ),
+  );
+  return found.flat();
+}
+
 export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<number> {
-  const { store, kube, namespace } = deps;
+  const { store } = deps;
   const now = store.clock.now();
   const rows = await store.openRows(new Date(now - GRACE_MS), BATCH);
   let ended = 0;
   for (const row of rows) {
     if (signal.aborted) break;
-    if (!isOverdue(row, now) || deps.knows(row.id) || deps.cached(row.id)) continue;
-    try {
-      await kube.get(PROBE_JOBS, row.id, { namespace });
+    if (!isOverdue(row, now)) continue;
+    const chunk = chunkOf(row.id);
+    const names = chunk === undefined ? [row.id] : [row.id, chunk];
+    if (names.some((name) => deps.knows(name) || deps.cached(name))) continue;
+    const [existing] = await existingOf(deps, names);
+    if (existing !== undefined) {
       // The leader knows jobs only from the cache, so without a new list this one would never end.
-      deps.behind(row.id);
+      deps.behind(existing);
       continue;
-    } catch (error) {
-      if (!isKubeError(error, 'not-found')) throw error;
     }
     await endRequest(
       deps,
