@@ -1,0 +1,337 @@
+/** Chunks: a ProbeJob for several items of a batch, which one runner reads one after the other. */
+import assert from 'node:assert/strict';
+import { pino } from 'pino';
+import { PODS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { chunkFrom, requestOfChunk, timeOf, uuidv7 } from '../../src/platform/store/uuid.ts';
+import { sweep } from '../../src/service/controller/leader/unshown_jobs.ts';
+import { offerResult } from '../../src/platform/bus/results.ts';
+import { aBatch, someItems } from '../store/batch_fixture.ts';
+import { anOpenInput } from '../store/fixture.ts';
+import { packResult } from '../result/text_body.ts';
+import { until } from '../until.ts';
+import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
+import { success } from './simulated_runners.ts';
+
+describe('leader: a chunk of a batch', function () {
+  this.timeout(60_000);
+  let cluster: Cluster;
+  afterEach(() => cluster?.stop());
+
+  const start = async (pool: NonNullable<ClusterOptions['pools']>[string] = {}) => {
+    cluster = await startCluster({ pools: { short: { minReady: 1, maxPods: 1, ...pool } } });
+    const controller = await cluster.controller();
+    await cluster.ready();
+    return controller;
+  };
+
+  interface Chunk {
+    name: string;
+    batch: string;
+    ids: string[];
+    token: number;
+  }
+  interface Given {
+    token?: number;
+    announce?: boolean;
+    timeoutMs?: number;
+    queueTimeoutMs?: number;
+    sources?: string[];
+  }
+  /** Its requests are open, as the API opens them. */
+  async function submit(count: number, { token, announce = true, ...given }: Given = {}): Promise<Chunk> {
+    const { store, admin } = cluster.servers.stored;
+    const { timeoutMs = 65_000, queueTimeoutMs = 60_000 } = given;
+    const tokenId = token ?? admin.tokenId;
+    const of = aBatch(store, { userId: admin.userId, tokenId });
+    const most = { rootUserId: admin.userId, batches: 1_000, items: 1_000_000 };
+    await store.createBatch(of, someItems(count), { most, idempotency: null });
+    const epoch = (await store.takeDriver({ holder: 'chunks', seconds: 600 }))!;
+    const { id, submittedAt } = store.newRequest();
+    const name = chunkFrom(id);
+    const ids = Array.from({ length: count }, (_, at) => requestOfChunk(name, at + 1));
+    const open = { submittedAt, tokenId, userId: admin.userId, timeoutMs, queueTimeoutMs };
+    const [first, ...others] = ids.map((one, n) => ({ n, attempt: 1, open: anOpenInput(store, { id: one, ...open }) }));
+    assert.equal(await store.openItems({ epoch, batch: of.id, items: [first!, ...others] }), 'opened');
+    const addresses = given.sources ?? ids.map((one) => `https://media.example.org/${one}.mp4`);
+    await cluster.submit({
+      name,
+      open: false,
+      token: tokenId,
+      announce,
+      timeoutMs,
+      queueTimeoutMs,
+      sources: [JSON.stringify(addresses)] as never,
+      spec: { items: count, background: true, submittedAt: submittedAt.toISOString() },
+    });
+    return { name, batch: of.id, ids, token: tokenId };
+  }
+  const itemsOf = async ({ batch }: Chunk) =>
+    (await cluster.servers.stored.store.itemsPage({ batch, after: -1, limit: 100 })).map(({ state, tries }) => [
+      state,
+      tries,
+    ]);
+  const running = (tries = 1) => ['running', tries];
+  const WAITS = ['waiting', 0];
+  const isOver = ({ name }: Chunk, reason: string) =>
+    until(`the chunk is ${reason}`, () => cluster.reason(name) === reason, 20_000);
+  const isAt = ({ name }: Chunk, place: number) =>
+    until(`item ${place} runs`, () => {
+      const task = cluster.runners.of(name)?.state.task;
+      return task?.attempt === place;
+    });
+  const finish = ({ name }: Chunk) => cluster.runners.of(name)!.finish();
+  const hold = (): void => {
+    cluster.runners.behaviour.go = () => 'hold';
+  };
+  const reasonsOf = async (ids: string[]) => (await cluster.ended(...ids)).map(({ reason }) => reason);
+  const isFree = () => until('its runner is free', () => cluster.runners.all().every(({ state }) => !state.task));
+
+  for (const announce of [true, false])
+    it(`is admitted once, and each item has its own end, created by the ${announce ? 'leader' : 'API'}`, async () => {
+      const { calls } = await start();
+      const addresses: string[] = [];
+      cluster.runners.behaviour.go = ({ assignment }) => {
+        addresses.push(assignment.source.url);
+        return { ms: 5 };
+      };
+      const chunk = await submit(20, { announce });
+      const records = await cluster.ended(...chunk.ids);
+      assert.deepEqual([...new Set(records.map(({ state }) => state))], ['success']);
+      await isOver(chunk, 'Completed');
+      const { status } = await cluster.kube.get(PROBE_JOBS, chunk.name);
+      assert.deepEqual([status?.summary, status?.attempts], ['20 of 20 sources were read', 1]);
+      assert.deepEqual(
+        calls.filter(({ name }) => name === chunk.name).map(({ what }) => what),
+        announce ? ['create ProbeJob', 'status ProbeJob'] : ['status ProbeJob', 'status ProbeJob'],
+      );
+      const began = cluster.runners.began.filter(({ job }) => job === chunk.name);
+      assert.deepEqual(
+        began.map(({ attempt }) => attempt),
+        chunk.ids.map((_, at) => at + 1),
+      );
+      assert.deepEqual(
+        addresses,
+        chunk.ids.map((id) => `https://media.example.org/${id}.mp4`),
+      );
+      assert.equal(new Set(began.map(({ uid }) => uid)).size, 1);
+      assert.equal(cluster.most(chunk.token), 1);
+      // Its runner takes the next job at once.
+      const next = await cluster.submit();
+      await cluster.ended(next.id);
+    });
+
+  it('two of a token that may run one run one after the other', async () => {
+    await start({ minReady: 2, maxPods: 2 });
+    await cluster.ready(2);
+    const token = await cluster.newToken(1);
+    const chunks = [await submit(10, { token }), await submit(10, { token })];
+    await cluster.ended(...chunks.flatMap(({ ids }) => ids));
+    for (const chunk of chunks) await isOver(chunk, 'Completed');
+    assert.equal(cluster.most(token), 1);
+  });
+
+  it('an item that ends at its deadline ends the chunk, and what it did not come to waits again', async () => {
+    await start();
+    cluster.runners.behaviour.go = ({ attempt }) => (attempt === 3 ? 'hold' : { ms: 5 });
+    const chunk = await submit(5, { timeoutMs: 300 });
+    assert.deepEqual(await reasonsOf(chunk.ids.slice(0, 3)), ['Completed', 'Completed', 'DeadlineExceeded']);
+    await isOver(chunk, 'DeadlineExceeded');
+    assert.deepEqual(await itemsOf(chunk), [running(), running(), running(), WAITS, WAITS]);
+    await isFree();
+  });
+
+  it('its time is counted for each item', async () => {
+    await start();
+    cluster.runners.behaviour.go = ({ remainingMs }) => (remainingMs > 3_500 ? { ms: 700 } : 'hold');
+    const chunk = await submit(4, { timeoutMs: 4_000 });
+    assert.deepEqual(
+      await reasonsOf(chunk.ids),
+      chunk.ids.map(() => 'Completed'),
+    );
+  });
+
+  it('with its runner lost, the item that ran ends so, and the others wait again', async () => {
+    await start();
+    hold();
+    const chunk = await submit(4);
+    await isAt(chunk, 1);
+    await finish(chunk);
+    await isAt(chunk, 2);
+    const [pod] = await cluster.pods();
+    await cluster.kube.delete(PODS, pod!.metadata.name, { namespace: cluster.runnerNamespace, gracePeriodSeconds: 0 });
+    assert.deepEqual(await reasonsOf(chunk.ids.slice(0, 2)), ['Completed', 'RunnerLost']);
+    await isOver(chunk, 'RunnerLost');
+    assert.deepEqual(await itemsOf(chunk), [running(), running(), WAITS, WAITS]);
+  });
+
+  it('that no runner accepts goes back as a whole', async () => {
+    await start();
+    cluster.runners.behaviour.go = () => 'busy';
+    const chunk = await submit(3);
+    await isOver(chunk, 'Cancelled');
+    assert.deepEqual(await itemsOf(chunk), [WAITS, WAITS, WAITS]);
+  });
+
+  it('that is deleted ends the item that runs, and the others wait again', async () => {
+    await start();
+    hold();
+    const chunk = await submit(3);
+    await isAt(chunk, 1);
+    await cluster.kube.delete(PROBE_JOBS, chunk.name);
+    assert.deepEqual(await reasonsOf(chunk.ids.slice(0, 1)), ['Cancelled']);
+    await until('the others wait', async () => (await itemsOf(chunk))[2]?.[0] === 'waiting');
+    assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
+    await isFree();
+  });
+
+  it('whose batch is paused ends with the item that runs', async () => {
+    await start();
+    hold();
+    const chunk = await submit(3);
+    await isAt(chunk, 1);
+    await cluster.servers.stored.store.moveBatch({ id: chunk.batch, from: ['running'], to: 'paused', reason: null });
+    await finish(chunk);
+    await isOver(chunk, 'Completed');
+    assert.deepEqual(await reasonsOf(chunk.ids.slice(0, 1)), ['Completed']);
+    assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
+    assert.equal((await cluster.kube.get(PROBE_JOBS, chunk.name)).status?.summary, '1 of 3 sources were read');
+  });
+
+  it('gives way to a caller who waits for its runner, and to one of its token at the limit', async () => {
+    for (const size of [1, 2]) {
+      await start({ minReady: size, maxPods: size });
+      await cluster.ready(size);
+      const token = await cluster.newToken(1);
+      hold();
+      const chunk = await submit(3, { token });
+      await isAt(chunk, 1);
+      const caller = await cluster.submit(size === 1 ? {} : { token });
+      await until('the caller waits', () => cluster.reason(caller.id) !== '', 10_000);
+      await finish(chunk);
+      await isOver(chunk, 'Completed');
+      assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
+      await until('the caller has their turn', () => cluster.runners.of(caller.id));
+      assert.equal(cluster.most(token), 1);
+      await cluster.stop();
+    }
+  });
+
+  it('ends when its runner is worn', async () => {
+    await start({ reuse: { scope: 'any', maxJobs: 3, maxAgeSeconds: 3600, idleSeconds: 600 } });
+    const chunk = await submit(8);
+    await isOver(chunk, 'Completed');
+    const states = (await itemsOf(chunk)).map(([state]) => state);
+    assert.ok(states.lastIndexOf('running') < 4, states.join());
+    assert.equal(states.at(-1), 'waiting');
+  });
+
+  it('in a pool with a runner for each job has one item', async () => {
+    await start({ reuse: { scope: 'job', maxJobs: 100, maxAgeSeconds: 3600, idleSeconds: 600 } });
+    const chunk = await submit(3);
+    await isOver(chunk, 'Completed');
+    assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
+  });
+
+  it('that waits for too long: the first item says so, and the others wait for longer', async () => {
+    await start();
+    hold();
+    const before = await cluster.submit();
+    await until('another job runs', () => cluster.runners.of(before.id));
+    const chunk = await submit(3, { queueTimeoutMs: 200 });
+    assert.deepEqual(await reasonsOf(chunk.ids.slice(0, 1)), ['QueueTimeout']);
+    await isOver(chunk, 'QueueTimeout');
+    assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
+    const claimed = await cluster.servers.stored.store.claimItems({
+      batch: chunk.batch,
+      full: [],
+      after: null,
+      limit: 9,
+    });
+    assert.deepEqual(claimed.items, []);
+  });
+
+  for (const [what, sources] of [
+    ['fewer sources than items', ['https://media.example.org/a.mp4']],
+    ['credentials', ['https://a:b@media.example.org/a.mp4', 'https://media.example.org/b.mp4']],
+    ['a query', ['https://media.example.org/a.mp4', 'https://media.example.org/b.mp4?key=secret']],
+  ] as const)
+    it(`with ${what} is refused: the first item says so, and the others wait again`, async () => {
+      await start();
+      const chunk = await submit(2, { sources: [...sources] });
+      assert.deepEqual(await reasonsOf(chunk.ids.slice(0, 1)), ['InvalidRequest']);
+      await isOver(chunk, 'InvalidRequest');
+      assert.deepEqual(await itemsOf(chunk), [running(), WAITS]);
+    });
+
+  it('a new leader takes the result of the item that runs, and ends the chunk', async () => {
+    const first = await start();
+    hold();
+    const chunk = await submit(4);
+    await isAt(chunk, 1);
+    await finish(chunk);
+    await isAt(chunk, 2);
+    await first.stop();
+    await cluster.controller({ epoch: 2 });
+    await cluster.ready();
+    await finish(chunk);
+    assert.deepEqual(await reasonsOf(chunk.ids.slice(0, 2)), ['Completed', 'Completed']);
+    await isOver(chunk, 'Completed');
+    assert.deepEqual(await itemsOf(chunk), [running(), running(), WAITS, WAITS]);
+    assert.equal(cluster.most(chunk.token), 1);
+    const next = await cluster.submit();
+    await until('its runner is free', () => cluster.runners.of(next.id));
+  });
+
+  it('the sweep finds the job of each request by its chunk', async () => {
+    cluster = await startCluster();
+    const { stored, bus } = cluster.servers;
+    const long = uuidv7(stored.store.clock.now() - 200_000);
+    const submittedAt = timeOf(long)!;
+    const name = chunkFrom(long);
+    const ids = [1, 2].map((place) => requestOfChunk(name, place));
+    for (const id of ids) await stored.store.openRequest(anOpenInput(stored.store, { id, submittedAt }));
+    const behind: string[] = [];
+    const swept = (knows: string, cached: string): Promise<number> =>
+      sweep(
+        {
+          store: stored.store,
+          bus,
+          log: pino({ level: 'silent' }),
+          kube: cluster.kube,
+          namespace: cluster.namespace,
+          knows: (job) => job === knows || !job.startsWith(name.slice(0, -2)),
+          cached: (job) => job === cached,
+          behind: (job) => behind.push(job),
+        },
+        AbortSignal.timeout(30_000),
+      );
+    assert.deepEqual([await swept(name, ''), await swept('', name)], [0, 0]);
+    const spec = { kind: 'file' as const, source: { url: 'https://media.example.org/a.mp4' } };
+    await cluster.kube.create(PROBE_JOBS, { metadata: { name, namespace: cluster.namespace }, spec });
+    assert.deepEqual([await swept('', ''), behind], [0, [name, name]]);
+    await cluster.kube.delete(PROBE_JOBS, name, { namespace: cluster.namespace });
+    assert.equal(await swept('', ''), 2);
+    assert.deepEqual(await reasonsOf(ids), ['Cancelled', 'Cancelled']);
+  });
+
+  it('a runner ends no item of another chunk, and none that there is not', async () => {
+    await start({ minReady: 2, maxPods: 2 });
+    await cluster.ready(2);
+    hold();
+    const [mine, other] = [await submit(2), await submit(2)];
+    await Promise.all([isAt(mine, 1), isAt(other, 1)]);
+    const liar = cluster.runners.of(mine.name)!;
+    const order = { assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as Parameters<typeof success>[0];
+    const claim = async (job: string, attempt: number): Promise<void> => {
+      const of = { job, attempt, epoch: 1, podUid: liar.uid };
+      await offerResult(cluster.servers.bus, await packResult(success(order), of));
+    };
+    await claim(other.name, 1);
+    await claim(other.name, 2);
+    for (const attempt of [0, 3, -1]) await claim(mine.name, attempt);
+    await claim(mine.ids[1]!, 1);
+    assert.deepEqual(await cluster.servers.stored.store.endsFor([...mine.ids, ...other.ids]), []);
+    await claim(mine.name, 1);
+    assert.deepEqual(await reasonsOf(mine.ids.slice(0, 1)), ['Completed']);
+  });
+});
