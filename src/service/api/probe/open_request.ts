@@ -22,16 +22,17 @@ import type { ProbeRequest } from './probe_request.ts';
 /** Of each source in the ProbeJob: two of them and what is between fit into 1,024 characters. */
 const MOST_SHOWN = 500;
 
-function probeJob(
+export function probeJob(
   { settings }: Pick<Deps, 'settings'>,
   by: Asker,
   { kind, sources, limits, tools, report, policy, timeline, background }: ProbeRequest,
-  { id, submittedAt }: { id: string; submittedAt: Date },
+  { id, submittedAt, items }: { id: string; submittedAt: Date; items?: number },
   [first, second]: readonly string[],
 ): ProbeJob {
   const token = tokenOf(by);
   const trace = by.state.trace?.parent;
-  const display = sources.map((source) => printable(displaySource(source), MOST_SHOWN)).join(' and ');
+  const shown = sources.map((source) => printable(displaySource(source), MOST_SHOWN)).join(' and ');
+  const display = items === undefined ? shown : `${shown} and ${items - 1} more`;
   return {
     apiVersion: API_VERSION,
     kind: 'ProbeJob',
@@ -45,6 +46,7 @@ function probeJob(
       kind,
       source: { display, sealed: first! },
       ...(second === undefined ? {} : { other: { sealed: second } }),
+      ...(items === undefined ? {} : { items }),
       token: { id: token.id, user: token.userId },
       submittedAt: submittedAt.toISOString(),
       ...limits,
@@ -76,6 +78,33 @@ export interface OpenedRequest {
   job: ProbeJob | null;
 }
 
+type Opening = Pick<OpenInput, 'id' | 'submittedAt' | 'waiter' | 'idempotency'>;
+
+/** What is written of a request as it is opened. */
+export function openInput(by: Asker, request: ProbeRequest, opening: Opening): Omit<OpenInput, 'webhookUrl'> {
+  const { kind, sources, tools, limits } = request;
+  const token = tokenOf(by);
+  const trace = by.state.trace?.parent;
+  return {
+    ...opening,
+    tokenId: token.id,
+    userId: token.userId,
+    kind,
+    display: displayOf(sources),
+    scheme: groupOf(sources[0]),
+    request: {
+      ...keptRequest(request.options, request.response),
+      ...(request.cache ? { cacheKey: request.cache.key.toString('hex') } : {}),
+      ...(trace ? { trace } : {}),
+    },
+    tools: tools.map(({ name, version }) => ({ name, version })),
+    ...limits,
+    // Already by an earlier try of the same call, or before its file was read.
+    requestsPerMinute: by.state.rate === undefined ? token.limits.requestsPerMinute : 0,
+    quotas: { of: token.quotas, rootUserId: token.rootUserId },
+  };
+}
+
 /**
  * In one round trip; the source is sealed meanwhile. From here on the request always gets an end. `open`: writes the
  * open row.
@@ -84,15 +113,12 @@ export async function openRequest(
   deps: Deps,
   by: Asker,
   request: ProbeRequest,
-  opening: Pick<OpenInput, 'id' | 'submittedAt' | 'waiter' | 'idempotency'>,
+  opening: Opening,
   open: (input: OpenInput) => Promise<Opened> = deps.store.openRequest,
 ): Promise<OpenedRequest> {
   const { sealKeys } = deps;
   const { id, submittedAt } = opening;
-  const { kind, sources, tools, limits } = request;
   const token = tokenOf(by);
-  const trace = by.state.trace?.parent;
-  // By an earlier try of the same call, or before its file was read.
   const isCounted = by.state.rate !== undefined;
   const seal = async (): Promise<string[]> => {
     // Once Postgres has the call.
@@ -102,27 +128,7 @@ export async function openRequest(
 
   const webhookUrl = request.webhookUrl === null ? null : await keptUrl(request.webhookUrl, id, deps.accounts.box);
   const began = performance.now();
-  const [opened, sealed] = await Promise.all([
-    open({
-      ...opening,
-      tokenId: token.id,
-      userId: token.userId,
-      kind,
-      display: displayOf(sources),
-      scheme: groupOf(sources[0]),
-      request: {
-        ...keptRequest(request.options, request.response),
-        ...(request.cache ? { cacheKey: request.cache.key.toString('hex') } : {}),
-        ...(trace ? { trace } : {}),
-      },
-      tools: tools.map(({ name, version }) => ({ name, version })),
-      ...limits,
-      webhookUrl,
-      requestsPerMinute: isCounted ? 0 : token.limits.requestsPerMinute,
-      quotas: { of: token.quotas, rootUserId: token.rootUserId },
-    }),
-    seal(),
-  ]);
+  const [opened, sealed] = await Promise.all([open({ ...openInput(by, request, opening), webhookUrl }), seal()]);
   deps.metrics.step('open', performance.now() - began);
   if (!isCounted) by.state.rate = opened.rate;
 
