@@ -115,7 +115,7 @@ export interface ItemsPage {
 
 /** Hosts that one claim looks at. */
 const MOST_HOSTS = 100;
-const MOST_RUNNING = 1_000;
+const MOST_RUNNING = 10_000;
 const FIRST_HOST = -(2n ** 63n);
 const LAST_HOST = 2n ** 63n - 1n;
 

@@ -36,7 +36,13 @@ describe('batch: whether it may go on', () => {
 describe('batch: what accounts leave to one another', () => {
   const share = (held: number[]): number => {
     const running = held.flatMap((count, account) =>
-      Array.from({ length: count }, () => ({ batch: `b${account}`, account, token: account, host: 1n })),
+      Array.from({ length: count }, (_, at) => ({
+        job: `${account} ${at}`,
+        batch: `b${account}`,
+        account,
+        token: account,
+        host: 1n,
+      })),
     );
     const token = { rootUserId: 9, id: 9, limits: { accountConcurrency: null, concurrency: 1_000 } };
     const batch = { id: 'new', maxRequests: null, counts };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { hostRoom, Turns, type Contender } from '../../../src/service/api/batch/turns.ts';
+import { Chunks } from '../../../src/service/api/batch/chunks.ts';
+import { hostRoom, sharedOut, Turns, type Contender } from '../../../src/service/api/batch/turns.ts';
 
 const FAST = 1_000_000;
 const batch = (id: string, change: Partial<Contender> = {}): Contender => ({
@@ -15,10 +16,11 @@ const batch = (id: string, change: Partial<Contender> = {}): Contender => ({
   tokenMost: 100,
   accountMost: 100,
   most: Infinity,
+  size: 1,
   ...change,
 });
 const countOf = (turns: Turns, batches: Contender[], room: number, now = 0): Record<string, number> =>
-  Object.fromEntries(turns.next(batches, room, now).map(({ id, count }) => [id, count]));
+  Object.fromEntries(turns.next(batches, room, now).map(({ id, jobs }) => [id, jobs.length]));
 
 describe('batch: whose turn it is', function () {
   this.timeout(20_000);
@@ -88,6 +90,7 @@ describe('batch: whose turn it is', function () {
         accountPerMinute: 600,
         tokenMost: 6,
         accountMost: 8,
+        size: 1 + random(30),
       }),
     );
     const room = 20;
@@ -100,11 +103,14 @@ describe('batch: whose turn it is', function () {
         one.tokenRuns = running(({ token }) => token === one.token);
         one.accountRuns = running(({ account }) => account === one.account);
       }
-      for (const { id, count } of turns.next(all, room - running(() => true), now)) {
+      for (const { id, jobs } of turns.next(all, room - running(() => true), now)) {
         const one = all.find((each) => each.id === id)!;
-        for (let n = 0; n < count; n++) turns.opened(one, now);
-        one.running += count;
-        opened.set(id, (opened.get(id) ?? 0) + count);
+        for (const items of jobs) {
+          assert.ok(items > 0 && items <= one.size);
+          turns.opened(one, now, items);
+          opened.set(id, (opened.get(id) ?? 0) + items);
+        }
+        one.running += jobs.length;
       }
       for (const one of all) {
         assert.ok(one.running <= one.concurrency);
@@ -122,7 +128,14 @@ describe('batch: whose turn it is', function () {
 });
 
 describe('batch: how many items of a host', () => {
-  const at = (id: string, account: number, host: bigint) => ({ batch: id, account, token: account, host });
+  let jobs = 0;
+  const at = (id: string, account: number, host: bigint, job = `job ${++jobs}`) => ({
+    job,
+    batch: id,
+    account,
+    token: account,
+    host,
+  });
   const running = [at('a', 1, 5n), at('a', 1, 5n), at('b', 1, 5n), at('b', 1, 6n), at('c', 2, 7n), at('c', 2, 7n)];
 
   it('its own and those of its account count, and not those of others', () => {
@@ -132,4 +145,88 @@ describe('batch: how many items of a host', () => {
 
   it('the limit of the account holds over its batches', () =>
     assert.deepEqual(hostRoom(running, { id: 'd', account: 1, perHost: 8 }, 3).full, [5n]));
+
+  it('those of one job are one', () => {
+    const chunk = [at('a', 1, 5n, 'chunk'), at('a', 1, 5n, 'chunk'), at('a', 1, 6n, 'chunk')];
+    const { full, left } = hostRoom(chunk, { id: 'a', account: 1, perHost: 2 }, 4);
+    assert.deepEqual([full, left(5n), left(6n)], [[], 1, 1]);
+  });
+});
+
+describe('batch: items that share jobs', () => {
+  const items = (...hosts: number[]) => hosts.map((host, n) => ({ n, host: BigInt(host) }));
+  const shared = (hosts: number[], sizes: number[], left: number) =>
+    sharedOut(items(...hosts), sizes, () => left).map((job) => job.map(({ n }) => n));
+
+  it('fill one after the other', () => assert.deepEqual(shared([1, 2, 3, 4, 5], [2, 2, 2], 1), [[0, 1], [2, 3], [4]]));
+  it('a host is in no more of them than it has room for, and as often as there are items in each', () => {
+    assert.deepEqual(shared([1, 1, 1, 1, 2], [2, 2, 2], 1), [[0, 1], [4]]);
+    assert.deepEqual(shared([1, 1, 1, 1, 2], [2, 2, 2], 2), [[0, 1], [2, 3], [4]]);
+  });
+  it('none is left empty', () => assert.deepEqual(shared([1, 1], [1, 1, 1], 0), []));
+
+  it('rates and the budget cut them, and they wait for half of what the rates allow at once', () => {
+    const sizes = (change: Partial<Contender>, now = 0, turns = new Turns()) =>
+      turns.next([batch('a', { size: 100, concurrency: 2, ...change })], 9, now).flatMap(({ jobs: of }) => of);
+    assert.deepEqual(sizes({}), [100, 100]);
+    assert.deepEqual(sizes({ most: 130 }), [100, 30]);
+    assert.deepEqual(sizes({ perMinute: 600 }), [20]);
+    assert.deepEqual(sizes({ accountPerMinute: 300 }), [10]);
+    const turns = new Turns();
+    const slow = { perMinute: 600 };
+    turns.opened(batch('a', slow), 0, 20);
+    assert.deepEqual(sizes(slow, 900, turns), []);
+    assert.deepEqual(sizes(slow, 1_000, turns), [10]);
+  });
+});
+
+describe('batch: how many items a chunk has', () => {
+  let now = 0;
+  const run = (chunks: Chunks, size: number, ended: number): number => {
+    const signal = chunks.begun('chunk', 'a', size);
+    for (let n = 0; n < ended; n++) chunks.ended('chunk');
+    now += 1;
+    chunks.keep({ jobs: new Set(['chunk']), batches: new Set(['a']), since: now });
+    assert.equal(signal.aborted, false);
+    chunks.keep({ jobs: new Set(), batches: new Set(['a']), since: now });
+    assert.equal(signal.aborted, true);
+    return chunks.sizeOf('a', { waiting: 10_000, atOnce: 4 });
+  };
+  const made = () => new Chunks(() => now);
+
+  it('begins with one, and doubles up to the most while all of them end', () => {
+    const chunks = made();
+    assert.equal(chunks.sizeOf('a', { waiting: 10_000, atOnce: 4 }), 1);
+    assert.deepEqual([run(chunks, 1, 1), run(chunks, 2, 2), run(chunks, 60, 60), run(chunks, 3, 3)], [2, 4, 100, 100]);
+  });
+  it('falls to what a chunk came to, and never below one', () => {
+    const chunks = made();
+    run(chunks, 50, 50);
+    assert.deepEqual([run(chunks, 100, 7), run(chunks, 7, 0)], [7, 1]);
+  });
+  it('shares a small batch out among as many as may run at once', () => {
+    const chunks = made();
+    run(chunks, 50, 50);
+    assert.deepEqual(
+      [10, 8, 1].map((waiting) => chunks.sizeOf('a', { waiting, atOnce: 4 })),
+      [3, 2, 1],
+    );
+  });
+  it('stays one for sources that must not share a runner', () => {
+    const chunks = made();
+    chunks.keepApart('a');
+    assert.equal(run(chunks, 1, 1), 1);
+  });
+  it('one that began after the record was read is not over', () => {
+    const chunks = made();
+    const signal = chunks.begun('chunk', 'a', 2);
+    chunks.keep({ jobs: new Set(), batches: new Set(['a']), since: now });
+    assert.equal(signal.aborted, false);
+  });
+  it('what is known of a batch that is over is forgotten', () => {
+    const chunks = made();
+    run(chunks, 50, 50);
+    chunks.keep({ jobs: new Set(), batches: new Set(), since: now });
+    assert.equal(chunks.sizeOf('a', { waiting: 10_000, atOnce: 4 }), 1);
+  });
 });

@@ -11,13 +11,16 @@ import { Tally } from '../../../base/tally.ts';
 import type { Claimed, EndedItem, RunningItem, Settled } from '../../../platform/store/batch_items.ts';
 import type { Batch, Driven } from '../../../platform/store/batches.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
+import { chunkOf } from '../../../platform/store/uuid.ts';
 import type { Deps } from '../deps.ts';
-import { cancelOpen } from '../probe/job.ts';
+import { cancelOpen, deleteJob } from '../probe/job.ts';
 import { PER_HOST } from './batch_fields.ts';
+import type { KeptTemplate } from './batch_request.ts';
+import { Chunks } from './chunks.ts';
 import { verdictOf } from './retry.ts';
 import { move, type StopReason } from './states.ts';
-import { submit, type Submitted } from './submit.ts';
-import { type AtHost, type Contender, hostRoom, Turns } from './turns.ts';
+import { type OnOpened, submit, submitChunk, type Submitted, type ToSubmit } from './submit.ts';
+import { type AtHost, type Contender, hostRoom, sharedOut, Turns } from './turns.ts';
 
 const LEASE_S = 15;
 const RENEW_MS = 5_000;
@@ -30,9 +33,11 @@ const AFTER_FAILURE_MS = 1_000;
 /** A batch that has nothing to begin: its hosts are at their limits, or its items wait for another try. */
 const DRY_MS = 2_000;
 
-/** Of all batches. */
+/** Jobs of all batches. */
 const MOST_RUNNING = 200;
 const MOST_OPENING = 16;
+/** Items of them: each round reads all. */
+const MOST_ITEMS = 5_000;
 const MOST_CANCELLING = 16;
 const SETTLED_AT_ONCE = 500;
 const SKIPPED_AT_ONCE = 1_000;
@@ -50,22 +55,28 @@ interface Opening extends AtHost {
   n: number;
 }
 
+/** The ProbeJob of a request. */
+const jobOf = (requestId: string): string => chunkOf(requestId) ?? requestId;
+
 const keyOf = ({ batch, n }: { batch: string; n: number }): string => `${batch}:${n}`;
 
 /** What the batches of an account may run at once: the other half is left to its other requests. */
 const accountMost = ({ accountConcurrency }: TokenRecord['limits']): number =>
   Math.max(1, Math.ceil((accountConcurrency ?? 2 * MOST_RUNNING) / 2));
 
-/** By batch, `token:` and `account:`, and in all. */
+/** Jobs by batch, `token:` and `account:`, and in all; and `items:` of a batch. */
 export function runsOf(atHosts: readonly AtHost[]): Tally<string> {
   const runs = new Tally<string>();
-  for (const { batch, token, account } of atHosts)
+  for (const { batch } of atHosts) runs.add(`items:${batch}`);
+  const jobs = new Map(atHosts.map((one) => [one.job, one]));
+  for (const { batch, token, account } of jobs.values())
     for (const key of [batch, `token:${token}`, `account:${account}`, ALL]) runs.add(key);
   return runs;
 }
 const ALL = 'all';
 
-export function contenderOf(batch: Driven, token: TokenRecord, runs: Tally<string>): Contender {
+/** `size`: of its next chunk. */
+export function contenderOf(batch: Driven, token: TokenRecord, runs: Tally<string>, size = 1): Contender {
   const { id, concurrency, rate, maxRequests, requests } = batch;
   const { rootUserId: account, limits } = token;
   const running = runs.of(id);
@@ -82,7 +93,8 @@ export function contenderOf(batch: Driven, token: TokenRecord, runs: Tally<strin
     tokenMost: limits.concurrency,
     // No account has more than what is left: whoever comes next finds room.
     accountMost: Math.min(accountMost(limits), MOST_RUNNING - runs.of(ALL)),
-    most: maxRequests === null ? Infinity : maxRequests - requests - running,
+    most: maxRequests === null ? Infinity : maxRequests - requests - runs.of(`items:${id}`),
+    size,
   };
 }
 
@@ -102,16 +114,33 @@ export function whyStopped(
   return maxBytes !== null && ioBytes >= maxBytes ? 'ByteBudget' : null;
 }
 
+/** It may be about to be created. */
+const CANCEL_RETRIES = { first: 200, longest: 1_000, attempts: 3, evenIfGone: true };
+
+/** The leader ends what runs of a chunk, and returns the rest. Without a job, nothing of it runs. */
+async function cancelJob(
+  deps: Pick<Deps, 'kube' | 'store' | 'settings'>,
+  job: string,
+  items: readonly RunningItem[],
+): Promise<void> {
+  const [{ requestId, submittedAt }] = items as [RunningItem];
+  if (requestId === job) return void (await cancelOpen(deps, { id: requestId, submittedAt }));
+  const ids = items.map((one) => one.requestId);
+  if (!(await deleteJob(deps.kube, job, deps.settings.namespace, CANCEL_RETRIES)))
+    await deps.store.returnItems({ ids, submittedAt });
+}
+
 export class BatchDriver {
   readonly #deps: Deps;
   readonly #holder = randomUUID();
   readonly #turns = new Turns();
+  readonly #chunks = new Chunks();
   readonly #opening = new Map<string, Opening>();
   /** Of them: to be forgotten once the record is read again, which shows those that were opened. */
   readonly #opened = new Set<string>();
   /** Of each batch: the host that the next claim begins after. */
   readonly #after = new Map<string, bigint | null>();
-  /** Requests that are being cancelled, or were: their ends come. */
+  /** Jobs that are being cancelled, or were: the ends of their requests come. */
   readonly #cancelled = new Set<string>();
   readonly #inHand = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
@@ -170,11 +199,19 @@ export class BatchDriver {
     for (const key of this.#opened) this.#opening.delete(key);
     this.#opened.clear();
     const driven = await store.drivenBatches();
+    const since = performance.now();
     const running = await store.runningItems();
+    this.#forgetOver(driven, running, since);
     const skipped = await this.#cancel(driven, running);
     await this.#tidy(settled + skipped > 0);
     await this.#begin(epoch, driven, running);
     return driven.length + running.length > 0 ? BUSY_MS : IDLE_MS;
+  }
+
+  /** Chunks of which nothing runs. `since`: later ones may not be among those that run. */
+  #forgetOver(driven: readonly Driven[], running: readonly RunningItem[], since: number): void {
+    const jobs = new Set(running.map(({ requestId }) => jobOf(requestId)));
+    this.#chunks.keep({ jobs, batches: new Set(driven.map(({ id }) => id)), since });
   }
 
   // The lease.
@@ -212,7 +249,8 @@ export class BatchDriver {
       if (ended.length === 0) return total;
       const { settled, stops } = await this.#judged(ended);
       const count = await store.settleItems(settled);
-      for (const { batch, state, next } of settled) {
+      for (const { batch, state, next, requestId } of settled) {
+        this.#chunks.ended(jobOf(requestId));
         metrics.batchItems(next.to === 'end' ? state : 'again', 1);
         this.#turns.awaken(batch);
       }
@@ -248,9 +286,9 @@ export class BatchDriver {
   async #cancel(driven: readonly Driven[], running: readonly RunningItem[]): Promise<number> {
     const { store } = this.#deps;
     const ids = new Set(driven.filter(({ state }) => state === 'cancelling').map(({ id }) => id));
-    for (const id of this.#cancelled)
-      if (!running.some(({ requestId }) => requestId === id)) this.#cancelled.delete(id);
-    for (const item of running) if (ids.has(item.batch)) this.#cancelRequest(item);
+    const jobs = Map.groupBy(running, ({ requestId }) => jobOf(requestId));
+    for (const job of this.#cancelled) if (!jobs.has(job)) this.#cancelled.delete(job);
+    for (const [job, items] of jobs) if (ids.has(items[0]!.batch)) this.#cancelJob(job, items);
     let total = 0;
     for (const batch of ids)
       for (let step = 0; step < SKIPS_OF_A_ROUND; step++) {
@@ -263,16 +301,16 @@ export class BatchDriver {
 
   #cancelling = 0;
 
-  #cancelRequest({ requestId, submittedAt }: RunningItem): void {
-    if (this.#cancelled.has(requestId) || this.#cancelling >= MOST_CANCELLING) return;
-    this.#cancelled.add(requestId);
+  #cancelJob(job: string, items: readonly RunningItem[]): void {
+    if (this.#cancelled.has(job) || this.#cancelling >= MOST_CANCELLING) return;
+    this.#cancelled.add(job);
     this.#cancelling += 1;
     this.#keep(
-      cancelOpen(this.#deps, { id: requestId, submittedAt })
+      cancelJob(this.#deps, job, items)
         .catch((error: unknown) => {
           // The next round tries again.
-          this.#cancelled.delete(requestId);
-          this.#deps.log.warn({ err: error, ...requestFields({ id: requestId }) }, 'cannot cancel an item of a batch');
+          this.#cancelled.delete(job);
+          this.#deps.log.warn({ err: error, ...requestFields({ job }) }, 'cannot cancel items of a batch');
         })
         .then(() => {
           this.#cancelling -= 1;
@@ -303,7 +341,7 @@ export class BatchDriver {
   /** Without those twice that the record shows already. */
   #atHosts(running: readonly RunningItem[]): AtHost[] {
     const all = new Map<string, AtHost>(this.#opening);
-    for (const one of running) all.set(keyOf(one), one);
+    for (const one of running) all.set(keyOf(one), { ...one, job: jobOf(one.requestId) });
     return [...all.values()];
   }
 
@@ -314,10 +352,15 @@ export class BatchDriver {
     this.#turns.keep(contenders, now);
     const known = new Set(driven.map(({ id }) => id));
     for (const id of this.#after.keys()) if (!known.has(id)) this.#after.delete(id);
-    const room = Math.min(MOST_RUNNING - this.#atHosts(running).length, MOST_OPENING - this.#opening.size);
-    for (const { id, count } of this.#turns.next(contenders, room, now)) {
+    const atHosts = this.#atHosts(running);
+    const opening = new Set([...this.#opening.values()].map(({ job }) => job)).size;
+    const room = Math.min(MOST_RUNNING - runsOf(atHosts).of(ALL), MOST_OPENING - opening);
+    let left = MOST_ITEMS - atHosts.length;
+    for (const { id, jobs } of this.#turns.next(contenders, room, now)) {
       const one = ready.find(({ batch }) => batch.id === id)!;
-      await this.#beginOf(epoch, one, count, this.#atHosts(running));
+      const sizes = jobs.map((items) => Math.max(1, Math.min(items, Math.floor(left / jobs.length))));
+      left -= sizes.reduce((sum, size) => sum + size, 0);
+      await this.#beginOf(epoch, one, sizes, this.#atHosts(running));
     }
   }
 
@@ -335,12 +378,18 @@ export class BatchDriver {
         await this.#stop(batch.id, reason ?? 'TokenInactive');
         continue;
       }
-      ready.push({ batch, token, contender: contenderOf(batch, token, runs) });
+      ready.push({ batch, token, contender: contenderOf(batch, token, runs, this.#sizeOf(batch)) });
     }
     return ready;
   }
 
-  async #beginOf(epoch: number, { batch, token, contender }: Ready, count: number, atHosts: AtHost[]): Promise<void> {
+  /** The host of an item is asked before a cached result is taken, and no job is made for it. */
+  #sizeOf({ id, template, counts, concurrency }: Driven): number {
+    if ((template as KeptTemplate).fields.cache.max_age !== null) return 1;
+    return this.#chunks.sizeOf(id, { waiting: counts.waiting, atOnce: concurrency });
+  }
+
+  async #beginOf(epoch: number, { batch, token, contender }: Ready, sizes: number[], atHosts: AtHost[]): Promise<void> {
     const { id, perHost } = batch;
     const { account } = contender;
     const { full, left } = hostRoom(atHosts, { id, account, perHost }, PER_HOST.most);
@@ -350,38 +399,52 @@ export class BatchDriver {
       batch: id,
       full,
       after: from,
-      limit: count + opening,
+      limit: sizes.reduce((sum, size) => sum + size, opening),
     });
     this.#after.set(id, after);
-    let begun = 0;
-    const used = new Map<bigint, number>();
-    for (const item of items) {
-      const here = used.get(item.host) ?? 0;
-      if (begun >= count || this.#opening.has(keyOf({ batch: id, n: item.n })) || here >= left(item.host)) continue;
-      used.set(item.host, here + 1);
-      begun += 1;
-      this.#submit(epoch, { batch, token, contender }, item);
-    }
-    if (begun > 0) return;
+    const free = items.filter(({ n }) => !this.#opening.has(keyOf({ batch: id, n })));
+    const jobs = sharedOut(free, sizes, left);
+    for (const chunk of jobs) this.#submit(epoch, { batch, token, contender }, chunk);
+    if (jobs.length > 0) return;
     // From the first host again, or with those after the last one.
     if (from !== null || after !== null) this.#rest.end();
     else this.#turns.pauseBatch(id, performance.now() + DRY_MS);
   }
 
-  #submit(epoch: number, { batch, token, contender }: Ready, item: Claimed): void {
-    const key = keyOf({ batch: batch.id, n: item.n });
+  #submit(epoch: number, { batch, token, contender }: Ready, items: readonly Claimed[]): void {
     const { account } = contender;
-    this.#opening.set(key, { batch: batch.id, n: item.n, host: item.host, account, token: token.id });
-    this.#turns.opened(contender, performance.now());
+    const job = `opening:${++this.#openings}`;
+    const keys = items.map(({ n }) => keyOf({ batch: batch.id, n }));
+    for (const { n, host } of items)
+      this.#opening.set(keyOf({ batch: batch.id, n }), { job, batch: batch.id, n, host, account, token: token.id });
+    this.#turns.opened(contender, performance.now(), items.length);
     this.#keep(
-      submit(this.#deps, { epoch, batch, item, token }, (requestId) => this.#await(requestId))
-        .then((submitted) => this.#submitted(contender, item, submitted))
+      this.#begun({ epoch, batch, token }, contender, items)
         .catch((error: unknown) => {
-          this.#deps.log.warn({ err: error, batch: batch.id, n: item.n }, 'cannot begin an item of a batch');
+          const named = { err: error, batch: batch.id, n: items[0]?.n, items: items.length };
+          this.#deps.log.warn(named, 'cannot begin items of a batch');
           this.#turns.pauseAccount(account, performance.now() + AFTER_FAILURE_MS);
         })
-        .finally(() => void this.#opened.add(key)),
+        .finally(() => keys.forEach((key) => this.#opened.add(key))),
     );
+  }
+
+  #openings = 0;
+
+  async #begun(of: Omit<ToSubmit, 'item'>, contender: Contender, items: readonly Claimed[]): Promise<void> {
+    const { id } = contender;
+    const opened: OnOpened = ({ name, items: count, last }) => this.#await(last, this.#chunks.begun(name, id, count));
+    const [first, ...others] = items;
+    if (!first) return;
+    if (others.length === 0)
+      return this.#submitted(contender, first, await submit(this.#deps, { ...of, item: first }, opened));
+    const { refused, submitted, isApart } = await submitChunk(this.#deps, { ...of, items }, opened);
+    for (const { item, ...why } of refused) await this.#submitted(contender, item, { outcome: 'refused', ...why });
+    if (isApart) this.#chunks.keepApart(id);
+    // Fewer of them may have a quota, or be as they were claimed.
+    if (submitted.outcome === 'stop' || submitted.outcome === 'not-waiting') this.#chunks.halve(id);
+    if (submitted.outcome !== 'stop' || submitted.reason !== 'QuotaExceeded')
+      await this.#submitted(contender, first, submitted);
   }
 
   async #submitted({ id, account }: Contender, { n, attempt }: Claimed, submitted: Submitted): Promise<void> {
@@ -404,8 +467,8 @@ export class BatchDriver {
   }
 
   /** Its end is settled at once. A lost notice is covered by the look of each round. */
-  #await(requestId: string): void {
-    this.#deps.waiting.wait(requestId, this.#stopping.signal).then(
+  #await(requestId: string, over: AbortSignal): void {
+    this.#deps.waiting.wait(requestId, AbortSignal.any([this.#stopping.signal, over])).then(
       () => this.#rest.end(),
       () => {},
     );

@@ -1,27 +1,39 @@
-/** Begins one item: an ordinary request, opened together with its item or not at all. */
+/**
+ * Begins items: each becomes an ordinary request, opened together with its item or not at all. Several of them may
+ * share a ProbeJob: a chunk.
+ */
 import type { Claimed } from '../../../platform/store/batch_items.ts';
 import type { Driven } from '../../../platform/store/batches.ts';
 import type { Opened, OpenInput, TokenRecord } from '../../../platform/store/records.ts';
-import { isSealError } from '../../../platform/seal/seal.ts';
+import { isSealError, sealSource } from '../../../platform/seal/seal.ts';
+import { chunkFrom, requestOfChunk } from '../../../platform/store/uuid.ts';
+import { holdsCredentials } from '../../../source/source.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, overQuota } from '../errors.ts';
 import type { Asker } from '../http/request_context.ts';
 import { fileRequest } from '../probe/file_request.ts';
-import { openRequest } from '../probe/open_request.ts';
+import { openInput, openRequest, probeJob } from '../probe/open_request.ts';
+import { MOST_SECRET_BYTES, type ProbeRequest, readSources, sourceRules } from '../probe/probe_request.ts';
 import { fromCache } from '../probe/run_request.ts';
 import { fieldsOf, type KeptTemplate } from './batch_request.ts';
 import { openItem } from './item_seal.ts';
 import type { StopReason } from './states.ts';
 
-export interface ToSubmit {
+interface Of {
   epoch: number;
   batch: Driven;
-  item: Claimed;
   token: TokenRecord;
+}
+export interface ToSubmit extends Of {
+  item: Claimed;
+}
+/** At least two. */
+export interface ChunkToSubmit extends Of {
+  items: readonly Claimed[];
 }
 
 export type Submitted =
-  | { outcome: 'opened'; requestId: string }
+  | { outcome: 'opened' }
   /** Another replica drives; the batch, or the item, has moved on. Nothing was opened. */
   | { outcome: 'not-driver' | 'not-running' | 'not-waiting' }
   /** The installation has no room: again after this time. */
@@ -29,6 +41,12 @@ export type Submitted =
   /** Of this item alone. */
   | { outcome: 'refused'; status: number; code: string | null }
   | { outcome: 'stop'; reason: StopReason };
+
+/**
+ * Called before anything can end the requests. `name`: of their ProbeJob, `last`: the request that is read last, which
+ * is the only one for an item alone.
+ */
+export type OnOpened = (opened: { name: string; items: number; last: string }) => void;
 
 class NotOpened extends Error {
   readonly outcome: 'not-driver' | 'not-running' | 'not-waiting';
@@ -59,9 +77,22 @@ export function refusalOf(error: unknown): Submitted | undefined {
     : { outcome: 'stop', reason: 'InvalidRequest' };
 }
 
-async function addressOf({ accounts }: Pick<Deps, 'accounts'>, { batch, item }: ToSubmit): Promise<string> {
-  const key = await accounts.box.open(batch.sealedKey!, 'batch', batch.id);
-  return openItem(item.sealed, { batch: batch.id, n: item.n }, Buffer.from(key, 'base64'));
+/** Opens the addresses of a batch. */
+async function openerOf({ accounts }: Pick<Deps, 'accounts'>, { batch }: Of): Promise<(item: Claimed) => string> {
+  const key = Buffer.from(await accounts.box.open(batch.sealedKey!, 'batch', batch.id), 'base64');
+  return ({ sealed, n }) => openItem(sealed, { batch: batch.id, n }, key);
+}
+
+/** Not counted again: the driver has a rate for the batch. */
+const askerOf = ({ token }: Of): Asker => ({
+  method: 'POST',
+  state: { token, rate: { limit: 0, remaining: 0, resetMs: 0 } },
+});
+
+async function requestOf(deps: Deps, of: Of, address: string): Promise<ProbeRequest> {
+  const { fields, policyRevision } = of.batch.template as KeptTemplate;
+  const request = await fileRequest(deps, askerOf(of), fieldsOf(fields, address), policyRevision);
+  return { ...request, background: true };
 }
 
 /** With the epoch of the driver, so that a deposed one opens nothing. */
@@ -78,34 +109,144 @@ const opener = ({ store }: Pick<Deps, 'store'>, { epoch, batch, item }: ToSubmit
     }
   };
 
-/** `onOpened`: called before anything can end the request. */
-async function begin(deps: Deps, given: ToSubmit, onOpened: (requestId: string) => void): Promise<string> {
+async function begin(deps: Deps, given: ToSubmit, onOpened: OnOpened): Promise<void> {
   const { store, settings } = deps;
-  const { batch, token } = given;
+  const { token } = given;
   deps.queueRoom.check(token.rootUserId);
   deps.objectRoom.check();
-  const { fields, policyRevision } = batch.template as KeptTemplate;
-  // Not counted again: the driver has a rate for the batch.
-  const by: Asker = { method: 'POST', state: { token, rate: { limit: 0, remaining: 0, resetMs: 0 } } };
-  const asked = fieldsOf(fields, await addressOf(deps, given));
-  const request = { ...(await fileRequest(deps, by, asked, policyRevision)), background: true };
+  const addressOf = await openerOf(deps, given);
+  const request = await requestOf(deps, given, addressOf(given.item));
   const named = { ...store.newRequest(), waiter: settings.replica, idempotency: null };
-  const opened = await openRequest(deps, by, request, named, opener(deps, given));
+  const opened = await openRequest(deps, askerOf(given), request, named, opener(deps, given));
   deps.queueRoom.opened(token.rootUserId);
-  onOpened(opened.id);
+  onOpened({ name: opened.id, items: 1, last: opened.id });
   if (opened.job) {
     const cached = fromCache(deps, opened, request);
     await deps.handOver.start(opened, opened.job, request.limits.queueTimeoutMs, cached);
   }
-  return opened.id;
 }
 
-export async function submit(deps: Deps, given: ToSubmit, onOpened: (requestId: string) => void): Promise<Submitted> {
+export async function submit(deps: Deps, given: ToSubmit, onOpened: OnOpened): Promise<Submitted> {
   try {
-    return { outcome: 'opened', requestId: await begin(deps, given, onOpened) };
+    await begin(deps, given, onOpened);
+    return { outcome: 'opened' };
   } catch (error) {
     const refused = refusalOf(error);
     if (refused) return refused;
+    throw error;
+  }
+}
+
+// Chunks.
+
+type Sourced = Pick<ProbeRequest, 'secrets' | 'sources'> & { item: Claimed };
+
+/** Of its item alone, and before its request was opened. */
+export interface RefusedOfChunk {
+  item: Claimed;
+  status: number;
+  code: string | null;
+}
+
+export interface SubmittedChunk {
+  refused: RefusedOfChunk[];
+  submitted: Submitted;
+  /** A source of the batch must not share a runner: its item was begun alone. */
+  isApart?: true;
+}
+
+const MOST_OF_SEAL = MOST_SECRET_BYTES - 1_024;
+
+/** The sources that go into one job, and the request that they share. Undefined: all were refused. */
+async function chunkOf(deps: Deps, given: ChunkToSubmit, refused: RefusedOfChunk[]) {
+  const addressOf = await openerOf(deps, given);
+  const { credential } = (given.batch.template as KeptTemplate).fields;
+  const along = { headers: undefined, credential: credential ?? undefined };
+  const rules = sourceRules(deps.settings, given.token);
+  const sourced: Sourced[] = [];
+  let request: ProbeRequest | undefined;
+  let bytes = 0;
+  for (const item of given.items) {
+    try {
+      const url = addressOf(item);
+      request ??= await requestOf(deps, given, url);
+      const read = readSources({ url }, rules, along);
+      if (holdsCredentials(read.sources[0]) && sourced.length > 0) continue;
+      bytes += Buffer.byteLength(JSON.stringify(read.secrets[0])) + 1;
+      if (bytes > MOST_OF_SEAL && sourced.length > 0) break;
+      sourced.push({ ...read, item });
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal?.outcome !== 'refused') throw error;
+      refused.push({ item, status: refusal.status, code: refusal.code });
+    }
+  }
+  return request && { request, sourced };
+}
+
+async function beginChunk(
+  deps: Deps,
+  given: ChunkToSubmit,
+  { request, sourced }: { request: ProbeRequest; sourced: readonly Sourced[] },
+  onOpened: OnOpened,
+): Promise<void> {
+  const { store, settings, sealKeys } = deps;
+  const { epoch, batch, token } = given;
+  deps.queueRoom.check(token.rootUserId);
+  deps.objectRoom.check();
+  const by = askerOf(given);
+  const { id, submittedAt } = store.newRequest();
+  const name = chunkFrom(id);
+  const items = sourced.map(({ item: { n, attempt }, secrets, sources }, at) => ({
+    n,
+    attempt,
+    open: {
+      ...openInput(
+        by,
+        { ...request, secrets, sources },
+        {
+          id: requestOfChunk(name, at + 1),
+          submittedAt,
+          // One notice is enough: the last one's.
+          waiter: at === sourced.length - 1 ? settings.replica : null,
+          idempotency: null,
+        },
+      ),
+      webhookUrl: null,
+    },
+  }));
+  const [first, ...others] = items;
+  const outcome = await store.openItems({ epoch, batch: batch.id, items: [first!, ...others] });
+  if (outcome === 'over-quota') throw overQuota('request-count');
+  if (outcome !== 'opened') throw new NotOpened(outcome);
+  deps.queueRoom.opened(token.rootUserId);
+  onOpened({ name, items: items.length, last: items.at(-1)!.open.id });
+  const sealed = sealSource(
+    JSON.stringify(sourced.map(({ secrets }) => secrets[0])),
+    { requestId: name, tokenId: token.id },
+    sealKeys(),
+  );
+  const shown = { ...request, sources: sourced[0]!.sources };
+  const job = probeJob(deps, by, shown, { id: name, submittedAt, items: items.length }, [sealed]);
+  await deps.handOver.start({ id: first!.open.id, submittedAt }, job, request.limits.queueTimeoutMs);
+}
+
+export async function submitChunk(deps: Deps, given: ChunkToSubmit, onOpened: OnOpened): Promise<SubmittedChunk> {
+  const refused: RefusedOfChunk[] = [];
+  try {
+    const chunk = await chunkOf(deps, given, refused);
+    const [first, ...others] = chunk?.sourced ?? [];
+    if (!chunk || !first) return { refused, submitted: { outcome: 'not-waiting' } };
+    const isApart = holdsCredentials(first.sources[0]);
+    if (isApart || others.length === 0) {
+      const submitted = await submit(deps, { ...given, item: first.item }, onOpened);
+      return { refused, submitted, ...(isApart ? { isApart } : {}) };
+    }
+    await beginChunk(deps, given, chunk, onOpened);
+    return { refused, submitted: { outcome: 'opened' } };
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal) return { refused, submitted: refusal };
     throw error;
   }
 }

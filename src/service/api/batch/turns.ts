@@ -1,13 +1,16 @@
 /**
- * Whose turn it is to begin items: the account that runs fewest, of it the batch that runs fewest, and of equals the
- * one that was served longest ago. Never above a limit. Pure but for what it remembers; the driver alone keeps it.
+ * Whose turn it is to begin jobs, each an item or a chunk of several: the account that runs fewest, of it the batch
+ * that runs fewest, and of equals the one that was served longest ago. Never above a limit. Pure but for what it
+ * remembers; the driver alone keeps it.
  */
+import { getOrMake } from '../../../base/get_or_make.ts';
+import { Tally } from '../../../base/tally.ts';
 
 export interface Contender {
   id: string;
   account: number;
   token: number;
-  /** Items that run or are being opened: of it, and of all batches of its token and account, whatever their state. */
+  /** Jobs that run or are being opened: of it, and of all batches of its token and account, whatever their state. */
   running: number;
   tokenRuns: number;
   accountRuns: number;
@@ -18,18 +21,23 @@ export interface Contender {
   /** What the batches of its token, and of its account, may run at once. */
   tokenMost: number;
   accountMost: number;
-  /** What its budget leaves. */
+  /** Items that its budget leaves. */
   most: number;
+  /** Items of its next job, if rates and budget allow so many. */
+  size: number;
 }
 
 export interface Turn {
   id: string;
-  count: number;
+  /** Of each job to begin, how many items it has. */
+  jobs: number[];
 }
 
 /** What may begin at once after a pause. A driver that takes over begins anew, so it must be short. */
 const BURST_MS = 2_000;
 const MINUTE_MS = 60_000;
+
+const burstOf = (perMinute: number): number => Math.max(1, Math.floor((BURST_MS * perMinute) / MINUTE_MS));
 
 /** Of batches and accounts, in memory: a rate of a batch is a politeness, not a quota. */
 class Rates {
@@ -42,8 +50,8 @@ class Rates {
     return Math.max(0, Math.floor((Math.max(BURST_MS, everyMs) - owedMs) / everyMs + 1e-9));
   }
 
-  take(key: string, perMinute: number, now: number): void {
-    this.#wholeAt.set(key, Math.max(this.#wholeAt.get(key) ?? 0, now) + MINUTE_MS / perMinute);
+  take(key: string, perMinute: number, now: number, count: number): void {
+    this.#wholeAt.set(key, Math.max(this.#wholeAt.get(key) ?? 0, now) + (count * MINUTE_MS) / perMinute);
   }
 
   forget(now: number): void {
@@ -73,10 +81,10 @@ export class Turns {
     this.#pausedUntil.delete(id);
   }
 
-  /** A request was opened. */
-  opened({ id, account, perMinute, accountPerMinute }: Contender, now: number): void {
-    this.#rates.take(id, perMinute, now);
-    this.#rates.take(ofAccount(account), accountPerMinute, now);
+  /** A job was begun, with so many requests. */
+  opened({ id, account, perMinute, accountPerMinute }: Contender, now: number, count = 1): void {
+    this.#rates.take(id, perMinute, now, count);
+    this.#rates.take(ofAccount(account), accountPerMinute, now, count);
     this.#openings += 1;
     for (const key of [id, ofAccount(account)]) this.#served.set(key, this.#openings);
   }
@@ -89,50 +97,62 @@ export class Turns {
     this.#rates.forget(now);
   }
 
-  /** At most `room` items in all. */
+  /** At most `room` jobs in all. */
   next(batches: readonly Contender[], room: number, now: number): Turn[] {
-    const given = new Map<string, number>();
-    const more = (key: string, by = 1): void => void given.set(key, (given.get(key) ?? 0) + by);
-    const of = (key: string): number => given.get(key) ?? 0;
+    const given = new Tally<string>();
+    const jobs = new Map<string, number[]>();
     for (const { account, token, accountRuns, tokenRuns } of batches) {
       given.set(`runs:${ofAccount(account)}`, accountRuns);
       given.set(`runs:token:${token}`, tokenRuns);
     }
+    const runs = ({ id, running }: Contender): number => running + (jobs.get(id)?.length ?? 0);
+    const itemsFor = (batch: Contender): number => this.#itemsFor(batch, given, now);
     const isFree = (batch: Contender): boolean =>
-      of(batch.id) < batch.most &&
-      batch.running + of(batch.id) < batch.concurrency &&
-      of(`runs:token:${batch.token}`) < batch.tokenMost &&
-      of(`runs:${ofAccount(batch.account)}`) < batch.accountMost &&
-      of(batch.id) < this.#rates.left(batch.id, batch.perMinute, now) &&
-      of(ofAccount(batch.account)) < this.#rates.left(ofAccount(batch.account), batch.accountPerMinute, now);
-    const rank = ({ id, account, running }: Contender): number[] => [
-      of(`runs:${ofAccount(account)}`),
-      this.#served.get(ofAccount(account)) ?? 0,
-      running + of(id),
-      this.#served.get(id) ?? 0,
+      runs(batch) < batch.concurrency &&
+      given.of(`runs:token:${batch.token}`) < batch.tokenMost &&
+      given.of(`runs:${ofAccount(batch.account)}`) < batch.accountMost &&
+      itemsFor(batch) > 0;
+    const rank = (batch: Contender): number[] => [
+      given.of(`runs:${ofAccount(batch.account)}`),
+      this.#served.get(ofAccount(batch.account)) ?? 0,
+      runs(batch),
+      this.#served.get(batch.id) ?? 0,
     ];
     let free = batches.filter((batch) => !this.#isPaused(batch, now));
     for (let left = room; left > 0; left--) {
       free = free.filter(isFree);
-      const [first] = free
-        .map((batch) => ({ batch, rank: rank(batch) }))
-        .reduce<{ batch: Contender; rank: number[] }[]>(
-          ([best], one) => [best && compare(best.rank, one.rank) <= 0 ? best : one],
-          [],
-        )
-        .map(({ batch }) => batch);
+      const first = firstOf(free, rank);
       if (!first) break;
-      more(first.id);
-      more(ofAccount(first.account));
-      more(`runs:${ofAccount(first.account)}`);
-      more(`runs:token:${first.token}`);
+      const { id, account, token } = first;
+      const items = itemsFor(first);
+      jobs.set(id, [...(jobs.get(id) ?? []), items]);
+      for (const key of [id, ofAccount(account)]) given.add(key, items);
+      for (const key of [`runs:${ofAccount(account)}`, `runs:token:${token}`]) given.add(key);
     }
-    return batches.map(({ id }) => ({ id, count: of(id) })).filter(({ count }) => count > 0);
+    return [...jobs].map(([id, sizes]) => ({ id, jobs: sizes }));
+  }
+
+  /**
+   * Of its next job. A chunk waits for half of what the rate of its batch allows at once, which would else cut it into
+   * single items. That of its account it takes as it comes: other batches would not leave it so many.
+   */
+  #itemsFor(batch: Contender, given: Tally<string>, now: number): number {
+    const { id, account, most, size, perMinute, accountPerMinute } = batch;
+    const left = (key: string, rate: number): number => this.#rates.left(key, rate, now) - given.of(key);
+    const wanted = Math.min(size, most - given.of(id));
+    const own = left(id, perMinute);
+    if (own < Math.min(wanted, Math.ceil(burstOf(perMinute) / 2))) return 0;
+    return Math.min(wanted, own, left(ofAccount(account), accountPerMinute));
   }
 
   #isPaused({ id, account }: Contender, now: number): boolean {
     return [id, ofAccount(account)].some((key) => (this.#pausedUntil.get(key) ?? 0) > now);
   }
+}
+
+function firstOf(batches: readonly Contender[], rank: (batch: Contender) => number[]): Contender | undefined {
+  const [first, ...others] = batches.map((batch) => ({ batch, rank: rank(batch) }));
+  return others.reduce((best, one) => (best && compare(best.rank, one.rank) <= 0 ? best : one), first)?.batch;
 }
 
 function compare(a: readonly number[], b: readonly number[]): number {
@@ -142,29 +162,53 @@ function compare(a: readonly number[], b: readonly number[]): number {
 
 // Hosts.
 
-/** An item that runs or is being opened. */
+/** An item that runs or is being opened. Those of one job are read one after the other, so they count as one. */
 export interface AtHost {
+  job: string;
   batch: string;
   account: number;
   token: number;
   host: bigint;
 }
 
-/** How many more items of a batch each host may have. */
+/** How many more jobs of a batch each host may be read by. */
 export function hostRoom(
   running: readonly AtHost[],
   { id, account, perHost }: { id: string; account: number; perHost: number },
   mostOfAccount: number,
 ): { full: bigint[]; left(host: bigint): number } {
-  const ofBatch = Map.groupBy(
-    running.filter(({ batch }) => batch === id),
-    ({ host }) => host,
-  );
-  const ofAll = Map.groupBy(
-    running.filter((one) => one.account === account),
-    ({ host }) => host,
-  );
+  const jobsAt = (of: (one: AtHost) => boolean): Map<bigint, Set<string>> => {
+    const jobs = new Map<bigint, Set<string>>();
+    for (const one of running) if (of(one)) getOrMake(jobs, one.host, () => new Set()).add(one.job);
+    return jobs;
+  };
+  const ofBatch = jobsAt(({ batch }) => batch === id);
+  const ofAll = jobsAt((one) => one.account === account);
   const left = (host: bigint): number =>
-    Math.min(perHost - (ofBatch.get(host)?.length ?? 0), mostOfAccount - (ofAll.get(host)?.length ?? 0));
+    Math.min(perHost - (ofBatch.get(host)?.size ?? 0), mostOfAccount - (ofAll.get(host)?.size ?? 0));
   return { full: [...ofAll.keys()].filter((host) => left(host) <= 0), left };
+}
+
+/** Shares items out among jobs of these sizes, with no host in more jobs than it has room for. */
+export function sharedOut<T extends { host: bigint }>(
+  items: readonly T[],
+  sizes: readonly number[],
+  left: (host: bigint) => number,
+): T[][] {
+  const jobs: T[][] = [];
+  const used = new Tally<bigint>();
+  let rest = items;
+  for (const size of sizes) {
+    const hosts = new Set<bigint>();
+    const [taken, others]: [T[], T[]] = [[], []];
+    for (const item of rest) {
+      const fits = taken.length < size && (hosts.has(item.host) || used.of(item.host) < left(item.host));
+      if (fits && !hosts.has(item.host)) used.add(item.host);
+      if (fits) hosts.add(item.host);
+      (fits ? taken : others).push(item);
+    }
+    if (taken.length > 0) jobs.push(taken);
+    rest = others;
+  }
+  return jobs;
 }

@@ -16,6 +16,7 @@ import {
 } from '../../../platform/kube/client.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import type { Store } from '../../../platform/store/store.ts';
+import { chunkOf, requestOfChunk } from '../../../platform/store/uuid.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import { INTERNAL, TEXTS, UNAVAILABLE } from '../../result/texts.ts';
 import type { Metrics } from '../api_metrics.ts';
@@ -100,7 +101,9 @@ export async function cancelOpen(
   { kube, store, settings }: Pick<Deps, 'kube' | 'store' | 'settings'>,
   request: { id: string; submittedAt: Date },
 ): Promise<Ended | null> {
-  const isNew = store.clock.now() - request.submittedAt.getTime() < CREATED_WITHIN_MS;
+  // One of a chunk has no job of its own: what runs of it is not recorded, and the others go on.
+  const isAlone = chunkOf(request.id) === undefined;
+  const isNew = isAlone && store.clock.now() - request.submittedAt.getTime() < CREATED_WITHIN_MS;
   const deleted = await deleteJob(kube, request.id, settings.namespace, { ...CANCEL_RETRIES, evenIfGone: isNew });
   return deleted ? null : recordOwnEnd(store, request, CANCELLED);
 }
@@ -145,7 +148,7 @@ const NOT_CREATED = { status: 500, reason: 'InternalError', error: INTERNAL } as
 
 interface CreateDeps {
   kube: Pick<KubeClient, 'create'>;
-  store: EndStore;
+  store: EndStore & Pick<Store, 'returnItems'>;
   metrics: Pick<Metrics, 'step'>;
   log: Logger;
   /** True: the leader has created the job. */
@@ -165,6 +168,14 @@ export async function announceTo(
     return false;
   }
 }
+
+/** The requests of a chunk, but for the first one. */
+const restOf = ({ metadata }: ProbeJob, { submittedAt }: { submittedAt: Date }, items: number) => ({
+  ids: Array.from({ length: items - 1 }, (_, at) => requestOfChunk(metadata.name, at + 2)),
+  submittedAt,
+  afterMs: RETURNED_AFTER_MS,
+});
+const RETURNED_AFTER_MS = 5_000;
 
 /**
  * Has the job created, unless `cached` has an end for the request. If that fails permanently, the row gets its end
@@ -191,6 +202,8 @@ export async function createOrEnd(
   } catch (error) {
     if (limits.signal.aborted) throw limits.signal.reason;
     deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'cannot create a ProbeJob');
+    // The first one tells why, and when its batch may go on.
+    if (job.spec.items !== undefined) await deps.store.returnItems(restOf(job, request, job.spec.items));
     return recordOwnEnd(
       deps.store,
       request,

@@ -164,7 +164,7 @@ export function probeRequest(
 }
 
 /** Of all sources together. A ProbeJob holds 24,576 characters of sealed text of each. */
-const MOST_SECRET_BYTES = 18_000;
+export const MOST_SECRET_BYTES = 18_000;
 
 function uploadedSource(
   upload: Upload,

@@ -3,6 +3,7 @@ import { isKubeError, PROBE_JOBS } from '../../../platform/kube/client.ts';
 import { conditionOf } from '../../../platform/kube/conditions.ts';
 import { WAITING, type ProbeJobStatus, type WaitingCause } from '../../../platform/kube/probe_job.ts';
 import { requestFields } from '../../../base/log.ts';
+import { chunkOf } from '../../../platform/store/uuid.ts';
 import type { RequestRecord } from '../../../platform/store/requests.ts';
 import type { Deps } from '../deps.ts';
 import type { Standing } from './answer_schemas.ts';
@@ -23,7 +24,7 @@ type StandingDeps = Pick<Deps, 'kube' | 'settings' | 'log' | 'store'>;
 
 async function statusOf({ kube, settings, log }: StandingDeps, id: string): Promise<ProbeJobStatus | undefined> {
   try {
-    return (await kube.get(PROBE_JOBS, id, { namespace: settings.namespace, deadlineMs: 2_000 })).status;
+    return (await kube.get(PROBE_JOBS, chunkOf(id) ?? id, { namespace: settings.namespace, deadlineMs: 2_000 })).status;
   } catch (error) {
     if (!isKubeError(error, 'not-found')) log.warn({ err: error, ...requestFields({ id }) }, 'cannot read a ProbeJob');
     return undefined;
