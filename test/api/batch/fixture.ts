@@ -1,6 +1,7 @@
 /** Calls of the batch endpoints, and a controller that ends what is begun as each test says. */
 import { PROBE_JOBS } from '../../../src/platform/kube/client.ts';
 import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
+import { requestOfChunk } from '../../../src/platform/store/uuid.ts';
 import type { CloseInput } from '../../../src/platform/store/records.ts';
 import { until } from '../../until.ts';
 import { tool, type ApiFixture } from '../fixture.ts';
@@ -30,6 +31,10 @@ export interface ItemAnswer {
 }
 
 export const ONLY = { only: 'ffprobe' };
+
+/** The requests that a job is of. */
+export const requestsOf = ({ metadata: { name }, spec: { items } }: ProbeJob): string[] =>
+  items === undefined ? [name] : Array.from({ length: items }, (_, at) => requestOfChunk(name, at + 1));
 
 export function batchesOf(api: ApiFixture) {
   const call = (path: string, init: RequestInit = {}, token = api.token): Promise<Response> =>
@@ -84,8 +89,8 @@ export function batchesOf(api: ApiFixture) {
       api.end(id, { result: { tools: [tool('ffprobe', '{}')], ioUsage: 10 }, asked: [{ name: 'ffprobe' }] }),
     failure: (id: string, close: Partial<CloseInput>) => api.end(id, { close }),
     /**
-     * Ends each job of the host as soon as it is there, and deletes it, until the batch has ended. Returns how many
-     * there were at once, at most.
+     * Ends each request of the host as soon as its job is there, and deletes the job, until the batch has ended.
+     * Returns how many jobs there were at once, at most.
      */
     async run(id: string, host: string, end: (job: ProbeJob) => Promise<void>): Promise<number> {
       let most = 0;
@@ -95,7 +100,7 @@ export function batchesOf(api: ApiFixture) {
           const jobs = await calls.jobs(host);
           most = Math.max(most, jobs.length);
           for (const job of jobs) {
-            await end(job);
+            for (const name of requestsOf(job)) await end({ ...job, metadata: { ...job.metadata, name } });
             await api.kube.delete(PROBE_JOBS, job.metadata.name, { namespace: api.namespace });
           }
           return (await api.stored.store.readBatch(id))?.state === 'ended';

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { PROBE_JOBS } from '../../../src/platform/kube/client.ts';
+import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
+import { openSealed } from '../../../src/platform/seal/seal.ts';
+import { timeOf } from '../../../src/platform/store/uuid.ts';
+import { startApi, type ApiFixture } from '../fixture.ts';
+import { until } from '../../until.ts';
+import { batchesOf, requestsOf } from './fixture.ts';
+
+const FAST = { rate: 1_000_000 };
+const QUOTA = 'count/probejobs.probeyard.dev';
+
+describe('batch: chunks', function () {
+  this.timeout(60_000);
+  let api: ApiFixture;
+  let batches: ReturnType<typeof batchesOf>;
+  before(async () => {
+    api = await startApi();
+    batches = batchesOf(api);
+    await api.stored.sql('update users set requests_per_minute = 1000000');
+  });
+  after(() => api.stop());
+
+  const addresses = (host: string, count: number, from = 0): string[] =>
+    Array.from({ length: count }, (_, n) => `https://${host}/${from + n}.mp4`);
+  const addressesIn = ({ metadata, spec }: ProbeJob): string[] => {
+    const binding = { requestId: metadata.name, tokenId: spec.token!.id };
+    const text = openSealed(spec.source.sealed!, binding, api.privateKeys);
+    return spec.items === undefined ? [text] : (JSON.parse(text) as string[]);
+  };
+  const remove = ({ metadata }: ProbeJob) => api.kube.delete(PROBE_JOBS, metadata.name, { namespace: api.namespace });
+  /** As the leader does, of all requests of a job. */
+  const returned = (job: ProbeJob) =>
+    api.stored.store.returnItems({ ids: requestsOf(job), submittedAt: timeOf(job.metadata.name)! });
+  /** The first job of the host with several items; jobs of one are ended. */
+  const chunkOf = (host: string): Promise<ProbeJob> =>
+    until(`a chunk of ${host}`, async () => {
+      const jobs = await batches.jobs(host);
+      const chunk = jobs.find(({ spec }) => spec.items !== undefined);
+      if (chunk) return chunk;
+      for (const job of jobs) {
+        await batches.success(job.metadata.name);
+        await remove(job);
+      }
+      return undefined;
+    });
+
+  it('grow while all of their items end; each item is one request, with its own address', async () => {
+    const host = 'grow.test';
+    const { id } = await batches.create({ items: addresses(host, 60), concurrency: 2, per_host: 8, ...FAST });
+    const jobs = new Map<string, ProbeJob>();
+    const most = await batches.run(id, host, async ({ metadata: { name }, ...job }) => {
+      const found = (await batches.jobs(host)).find((one) => requestsOf(one).includes(name));
+      jobs.set(found!.metadata.name, found!);
+      assert.equal(job.spec.background, true);
+      await batches.success(name);
+    });
+    assert.ok(most <= 2, String(most));
+    const all = [...jobs.values()];
+    assert.ok(Math.max(...all.map(({ spec }) => spec.items ?? 1)) >= 8, all.map(({ spec }) => spec.items).join());
+    assert.ok(all.length <= 20, String(all.length));
+    const items = await batches.items(id, 'limit=100');
+    const byRequest = new Map(all.flatMap((job) => requestsOf(job).map((one, at) => [one, addressesIn(job)[at]])));
+    for (const { request_id: request, url, state, tries } of items)
+      assert.deepEqual([byRequest.get(request!), state, tries], [url, 'success', 1]);
+    const logged = await api.stored.sql(`select id from requests where display like '%${host}%' and state = 'success'`);
+    assert.equal(logged.length, 60);
+    assert.equal((await batches.read(id)).requests, 60);
+  });
+
+  it('a host is read by no more of them at once than per_host', async () => {
+    const host = 'polite.test';
+    const { id } = await batches.create({ items: addresses(host, 20), concurrency: 4, per_host: 1, ...FAST });
+    assert.equal(await batches.run(id, host, (job) => batches.success(job.metadata.name)), 1);
+  });
+
+  it('the requests of one are made only of what its host and the budget allow', async () => {
+    const host = 'budget.test';
+    const { id } = await batches.create({ items: addresses(host, 40), concurrency: 1, max_requests: 12, ...FAST });
+    await until('it is stopped', async () => {
+      for (const job of await batches.jobs(host)) {
+        for (const name of requestsOf(job)) await batches.success(name);
+        await remove(job);
+      }
+      return (await api.stored.store.readBatch(id))?.state === 'stopped';
+    });
+    const { reason, requests } = await batches.read(id);
+    assert.deepEqual([reason, requests], ['RequestBudget', 12]);
+    await batches.act(id, 'cancel');
+  });
+
+  it('what one did not come to begins again, in smaller ones, and no try is used', async () => {
+    const host = 'return.test';
+    const { id } = await batches.create({ items: addresses(host, 30), concurrency: 1, tries: 1, ...FAST });
+    const chunk = await chunkOf(host);
+    const [first, ...others] = requestsOf(chunk);
+    await batches.success(first!);
+    assert.equal(await returned(chunk), others.length);
+    await remove(chunk);
+    const next = await until('the next job', async () => (await batches.jobs(host))[0]);
+    assert.equal(next.spec.items, undefined);
+    await batches.run(id, host, (job) => batches.success(job.metadata.name));
+    const items = await batches.items(id, 'limit=100');
+    assert.deepEqual([...new Set(items.map(({ state, tries }) => `${state} ${tries}`))], ['success 1']);
+    assert.equal((await batches.read(id)).requests, 30);
+  });
+
+  it('cancel: the job is deleted, what it did not come to is skipped', async () => {
+    const host = 'cancel.test';
+    const { id } = await batches.create({ items: addresses(host, 30), concurrency: 1, ...FAST });
+    const chunk = await chunkOf(host);
+    await batches.act(id, 'cancel');
+    await until('the job is deleted', async () => (await batches.jobs(host)).length === 0);
+    const [first] = requestsOf(chunk);
+    await batches.failure(first!, { status: 499, reason: 'Cancelled', error: 'the request was cancelled' });
+    await returned(chunk);
+    const { counts } = await batches.untilIn(id, 'ended');
+    assert.deepEqual([counts['waiting'], counts['running'], counts['error']], [0, 0, 1]);
+  });
+
+  it('cancel: without its job all of it is skipped', async () => {
+    const host = 'lost.test';
+    const { id } = await batches.create({ items: addresses(host, 30), concurrency: 1, ...FAST });
+    await remove(await chunkOf(host));
+    await batches.act(id, 'cancel');
+    const { counts } = await batches.untilIn(id, 'ended');
+    assert.deepEqual([counts['running'], counts['error']], [0, 0]);
+  });
+
+  it('one request of it can be cancelled: the others go on', async () => {
+    const host = 'single.test';
+    const { id } = await batches.create({ items: addresses(host, 30), concurrency: 1, ...FAST });
+    const chunk = await chunkOf(host);
+    const last = requestsOf(chunk).at(-1)!;
+    const headers = { Authorization: `Bearer ${api.token}` };
+    const answer = await fetch(`${api.url}/v1/probe/${last}/cancel`, { method: 'POST', headers });
+    assert.equal(answer.status, 202);
+    assert.equal((await batches.jobs(host)).length, 1);
+    const standing = await fetch(`${api.url}/v1/probe/${requestsOf(chunk)[0]}`, { headers });
+    assert.equal(((await standing.json()) as { state: string }).state, 'queued');
+    await batches.run(id, host, async ({ metadata: { name } }) => {
+      if (name !== last) await batches.success(name);
+    });
+    const { counts } = await batches.read(id);
+    assert.deepEqual([counts['success'], counts['error']], [29, 1]);
+  });
+
+  for (const [what, host, change] of [
+    ['a query', 'query.test', { items: addresses('query.test', 12).map((url) => `${url}?key=secret`) }],
+    ['credentials', 'user.test', { items: addresses('user.test', 12).map((url) => url.replace('//', '//a:b@')) }],
+    ['the cache', 'cache.test', { probe: { only: 'ffprobe', cache: { max_age: 60 } } }],
+  ] as const)
+    it(`none has an address with ${what}`, async () => {
+      const { id } = await batches.create({ items: addresses(host, 12), concurrency: 2, ...change, ...FAST });
+      let chunks = 0;
+      await until(
+        'the batch has ended',
+        async () => {
+          const { items } = await api.kube.listAll(PROBE_JOBS, { namespace: api.namespace });
+          for (const job of items.filter(({ spec }) => spec.source.display?.includes(host))) {
+            chunks += job.spec.items ?? 0;
+            await batches.success(job.metadata.name);
+            await remove(job);
+          }
+          return (await api.stored.store.readBatch(id))?.state === 'ended';
+        },
+        30_000,
+      );
+      assert.equal(chunks, 0);
+      assert.equal((await batches.read(id)).counts['success'], 12);
+    });
+
+  it('with a quota for fewer, as many begin as it allows', async () => {
+    const host = 'few.test';
+    const { token, id: tokenId } = await api.newToken();
+    await api.stored.sql(`update tokens set monthly_quota = '{"request-count": 9}' where id = $1`, [tokenId]);
+    const { id } = await batches.create({ items: addresses(host, 40), concurrency: 1, ...FAST }, token);
+    await until('it is stopped', async () => {
+      for (const job of await batches.jobs(host)) {
+        for (const name of requestsOf(job)) await batches.success(name);
+        await remove(job);
+      }
+      return (await api.stored.store.readBatch(id))?.state === 'stopped';
+    });
+    const { reason, counts } = await batches.read(id);
+    assert.deepEqual([reason, counts['success'], counts['waiting']], ['QuotaExceeded', 9, 31]);
+    await batches.act(id, 'cancel');
+  });
+
+  it('that cannot be created: the first request says why, and the others begin again', async () => {
+    const host = 'full.test';
+    const { id } = await batches.create({ items: addresses(host, 30), concurrency: 1, ...FAST });
+    const chunk = await chunkOf(host);
+    const QUOTAS = { group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota', namespaced: true };
+    const quota = { metadata: { name: 'none', namespace: api.namespace }, spec: { hard: { [QUOTA]: '1' } } };
+    await api.kube.create(QUOTAS, quota as never);
+    await api.kube.mergePatchStatus(QUOTAS, 'none', { hard: { [QUOTA]: '1' }, used: { [QUOTA]: '1' } } as never, {
+      namespace: api.namespace,
+    });
+    for (const name of requestsOf(chunk)) await batches.success(name);
+    await until('a request says so', async () => {
+      const rows = await api.stored.sql(
+        `select 1 from requests where display like '%${host}%' and reason = 'QueueFull'`,
+      );
+      return rows.length > 0;
+    });
+    await api.kube.delete(QUOTAS, 'none', { namespace: api.namespace });
+    await remove(chunk);
+    const open = await api.stored.sql(`select 1 from requests where display like '%${host}%' and state = 'open'`);
+    assert.ok(open.length <= 1, String(open.length));
+    await batches.act(id, 'cancel');
+  });
+});
