@@ -49,6 +49,19 @@ describe('a batch on the cluster', function () {
     assert.equal(result.status, 200, result.text);
   });
 
+  it('reads small files in chunks, each with a request of its own', async () => {
+    const { url } = await c.origin();
+    const { id: tokenId, token } = await c.newToken(8);
+    const items = Array.from({ length: 2 * ITEMS }, () => `${url}/tiny.mp4`);
+    const { id } = await createdBatch(c, token, { probe: { only: 'ffprobe' }, per_host: 8, items });
+    const { counts, requests } = await batchEnded(c, token, id, 180);
+    assert.deepEqual([counts.success, requests], [items.length, items.length]);
+    assert.deepEqual(await recorded(c, tokenId), { requests: items.length, ids: items.length, used: items.length });
+    // The ids of a chunk differ in the last byte.
+    const jobs = await c.sql(`select count(distinct left(id::text, 34)) from requests where token_id = ${tokenId}`);
+    assert.ok(Number(jobs) < ITEMS, `${jobs} jobs`);
+  });
+
   it('tries an unwell host again, and says what failed for good', async () => {
     let asked = 0;
     const origin = await c.origin((_request, response) => {
