@@ -72,7 +72,7 @@ export const HeadSchema = closed({
   concurrency: optionalWhole(
     1,
     MOST_AT_ONCE,
-    'Items that run at once. Default: half of the concurrency of the token, at most 4.',
+    'Jobs at once, each an item or a chunk of small files. Default: half of the concurrency of the token, at most 4.',
   ),
   rate: optionalWhole(
     1,
@@ -83,7 +83,7 @@ export const HeadSchema = closed({
     minimum: 1,
     maximum: PER_HOST.most,
     default: PER_HOST.byDefault,
-    description: `Items of one host at once. All batches of an account together: ${PER_HOST.most}.`,
+    description: `Jobs at once that read from one host. All batches of an account together: ${PER_HOST.most}.`,
   }),
   tries: Type.Integer({
     minimum: 1,
