@@ -4,7 +4,7 @@ import { DOCTOR } from '../kubectl/kubectl_commands.ts';
 import { KINDS, LOG_STATES, POLICY_STATES, SECTIONS, type BatchCounts } from '../../api_types.ts';
 import { REPORT } from '../output/for_ci.ts';
 import { ACCOUNT_COMMANDS } from './account_commands.ts';
-import { CACHE, CHECKED_BY, oneOf, PARALLEL, SET, TIMES, VERSIONS } from './request_options.ts';
+import { CACHE, CHECKED_BY, DIFFERENCES, oneOf, PARALLEL, POLICY, SET, TIMES, VERSIONS } from './request_options.ts';
 
 const ADDRESSES = 'address of a file, playlist or stream: https, s3, ftp, rtmp, rtsp, srt …';
 const URL_ = { name: 'URL', help: ADDRESSES } as const;
@@ -14,31 +14,8 @@ const SOURCE = {
   help: `a file, which is sent; - for stdin; or the ${ADDRESSES}`,
 } as const;
 
-const POLICY = {
-  name: 'policy',
-  short: 'p',
-  value: 'POLICY',
-  help: 'name of a policy (house-delivery, shared/web-mp4), or a file in YAML or JSON that holds one',
-} as const;
-
 const ONLY: Option = { name: 'only', value: 'TOOL', ...oneOf(SECTIONS, 'run this tool alone: ') };
 const QC: Option = { name: 'qc', help: 'also decode pictures and sound, and check them: reads the whole file' };
-
-/** Which of the fields that differ are told. */
-const DIFFERENCES: readonly Option[] = [
-  {
-    name: 'level',
-    value: 'LEVEL',
-    values: ['canonical', 'raw'],
-    help: 'only fields as the tools print them (raw), or as the report names them (canonical)',
-  },
-  {
-    name: 'ignore',
-    value: 'PATH',
-    many: true,
-    help: 'leave out this field and all below it: format.tags, or streams[].index for all streams',
-  },
-];
 
 /** Each that the service counts. */
 const ITEM_STATES: Readonly<Record<keyof BatchCounts, true>> = {

@@ -115,3 +115,26 @@ export function withFields(fields: Record<string, unknown>, { texts }: Given): R
   }
   return Object.fromEntries(made);
 }
+
+export const POLICY = {
+  name: 'policy',
+  short: 'p',
+  value: 'POLICY',
+  help: 'name of a policy (house-delivery, shared/web-mp4), or a file in YAML or JSON that holds one',
+} as const;
+
+/** Which of the fields that differ are told. */
+export const DIFFERENCES: readonly Option[] = [
+  {
+    name: 'level',
+    value: 'LEVEL',
+    values: ['canonical', 'raw'],
+    help: 'only fields as the tools print them (raw), or as the report names them (canonical)',
+  },
+  {
+    name: 'ignore',
+    value: 'PATH',
+    many: true,
+    help: 'leave out this field and all below it: format.tags, or streams[].index for all streams',
+  },
+];
