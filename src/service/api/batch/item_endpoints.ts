@@ -11,6 +11,7 @@ import { type Context, tokenOf } from '../http/request_context.ts';
 import { choice, closed, optionalChoice, optionalText, optionalWhole } from '../http/request_fields.ts';
 import { BatchItemSchema, BatchItemsSchema, ITEM_STATES } from './batch_answers.ts';
 import { ownBatch } from './batch_endpoints.ts';
+import { itemPages } from './item_pages.ts';
 
 const BATCH_PARAM = { id: Type.String({ format: 'uuid', description: "The batch's id." }) };
 
@@ -98,27 +99,6 @@ const ResultsQuery = closed({
   ...FILTERS,
 });
 
-const ROWS = 500;
-
-async function* pagesOf(
-  { store }: Deps,
-  batch: string,
-  { state, code }: Pick<Static<typeof ResultsQuery>, 'state' | 'code'>,
-): AsyncGenerator<BatchItem[], void> {
-  for (let after = -1, more = true; more;) {
-    const items = await store.itemsPage({
-      batch,
-      after,
-      limit: ROWS,
-      state: state ?? undefined,
-      code: code ?? undefined,
-    });
-    yield items;
-    more = items.length === ROWS;
-    after = items.at(-1)?.n ?? after;
-  }
-}
-
 async function results(deps: Deps, ctx: Context): Promise<void> {
   const { format, ...filters } = checkedBy(ResultsQuery, ctx);
   const { id } = await ownBatch(deps, ctx);
@@ -127,7 +107,7 @@ async function results(deps: Deps, ctx: Context): Promise<void> {
     ...form,
     file: `batch-${id}.${format}`,
     line: (item) => line(shownItem(item)),
-    pages: pagesOf(deps, id, filters),
+    pages: itemPages(deps, id, filters),
     pace: deps.paceOf(tokenOf(ctx).rootUserId),
   });
 }
