@@ -59,8 +59,11 @@ function read(tool: ReportTool, runs: readonly ComparedRun[], findings: Findings
   });
 }
 
-/** Runs of a tool are compared in the order in which they come; a tool with one run is compared with nothing. */
-export function compareRuns(runs: readonly ComparedRun[]): Comparison {
+/**
+ * Runs of a tool are compared in the order in which they come; a tool with one run is compared with nothing. Without
+ * `raw`: after normalisation alone.
+ */
+export function compareRuns(runs: readonly ComparedRun[], { raw = true } = {}): Comparison {
   const findings = new Findings();
   for (const tool of REPORT_TOOLS) {
     const own = runs.filter((run) => run.tool === tool);
@@ -68,7 +71,7 @@ export function compareRuns(runs: readonly ComparedRun[]): Comparison {
     const told = read(tool, own, findings);
     if (told.length < 2) continue;
     compareCanonical(tool, told, findings);
-    compareRaw(tool, told, findings);
+    if (raw) compareRaw(tool, told, findings);
   }
   return findings.end();
 }

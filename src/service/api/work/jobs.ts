@@ -105,13 +105,16 @@ function judge({ documents, ...stored }: JudgedResult & { documents: readonly st
 /** An output as its text. */
 export type TextRun = Omit<ComparedRun, 'output'> & { output: string | null };
 
-const compare = (runs: readonly TextRun[]) =>
+const compare = (runs: readonly TextRun[], options: { raw?: boolean } = {}) =>
   compareRuns(
     runs.map(({ output, ...run }) => ({
       ...run,
       output: output === null ? null : { bytes: Buffer.byteLength(output), text: () => output },
     })),
+    options,
   );
+/** Of many files: after normalisation alone. */
+const compareFields = (files: readonly (readonly TextRun[])[]) => files.map((runs) => compare(runs, { raw: false }));
 
 /** The answer to a caller. Null: it cannot be read. */
 const keptPart =
@@ -122,7 +125,7 @@ const keptPart =
   };
 const [timeline, pictures] = [keptPart('timeline'), keptPart('pictures')];
 
-export const JOBS = { readPolicy, judge, compare, say, timeline, pictures, reportPage };
+export const JOBS = { readPolicy, judge, compare, compareFields, say, timeline, pictures, reportPage };
 export type Jobs = typeof JOBS;
 export type JobName = keyof Jobs;
 export type Input<N extends JobName> = Parameters<Jobs[N]>[0];
@@ -139,6 +142,7 @@ export const IS_SHORT: { [N in JobName]: (input: Input<N>) => boolean } = {
   readPolicy: ({ text, mediaType }) => text.length <= SHORT_POLICY && mediaType === 'application/json',
   judge: () => false,
   compare: () => false,
+  compareFields: () => false,
   say: ({ text }) => text.length <= SHORT_ANSWER,
   timeline: ({ stored }) => stored.length <= SHORT_ANSWER,
   pictures: ({ stored }) => stored.length <= SHORT_ANSWER,
