@@ -65,6 +65,7 @@ const CALLS: readonly EndpointName[] = [
   'GET /v1/batch/:id',
   'GET /v1/batch/:id/items',
   'GET /v1/batch/:id/results',
+  'GET /v1/batch/:id/diff',
   'POST /v1/batch/:id/pause',
   'POST /v1/batch/:id/resume',
   'POST /v1/batch/:id/cancel',

@@ -13,6 +13,7 @@ import * as signUp from './accounts/sign_up_endpoints.ts';
 import * as tokens from './accounts/token_endpoints.ts';
 import * as users from './accounts/user_endpoints.ts';
 import * as batches from './batch/batch_endpoints.ts';
+import * as batchDiff from './batch/diff_endpoint.ts';
 import * as batchItems from './batch/item_endpoints.ts';
 import * as cluster from './cluster/cluster_endpoint.ts';
 import * as compare from './compare/compare_endpoint.ts';
@@ -48,6 +49,7 @@ const FILES: object = {
   requests,
   offers,
   batches,
+  batchDiff,
   batchItems,
   compare,
   compareReport,

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { OUTCOMES, type Outcome } from '../../../media/policy/types.ts';
 import { closed, component, oneOf, orNull, time, whole } from '../http/request_fields.ts';
 
-const STATES = ['running', 'paused', 'stopped', 'cancelling', 'ended'] as const;
+export const STATES = ['running', 'paused', 'stopped', 'cancelling', 'ended'] as const;
 export const ITEM_STATES = ['waiting', 'running', 'success', 'with-errors', 'error', 'skipped'] as const;
 
 const uuid = (description: string) => Type.String({ format: 'uuid', description });

@@ -85,8 +85,8 @@ export async function endedBody(store: Store, id: string): Promise<Buffer | null
 }
 
 /** Of another user: as if there were none. */
-export async function ownBatch({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<Batch> {
-  const batch = await store.readBatch(uuidOf(ctx));
+export async function ownBatch({ store }: Pick<Deps, 'store'>, ctx: Context, id = uuidOf(ctx)): Promise<Batch> {
+  const batch = await store.readBatch(id);
   if (!batch || batch.userId !== tokenOf(ctx).userId) throw notFound();
   return batch;
 }

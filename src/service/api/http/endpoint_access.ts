@@ -128,6 +128,7 @@ export const PROBE_ACCESS = {
   'GET /v1/batch/:id': having('read:media'),
   'GET /v1/batch/:id/items': having('read:media'),
   'GET /v1/batch/:id/results': having('read:media'),
+  'GET /v1/batch/:id/diff': having('read:media'),
   'POST /v1/batch/:id/pause': having('write:media'),
   'POST /v1/batch/:id/resume': having('write:media'),
   'POST /v1/batch/:id/cancel': having('write:media'),
