@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { BatchDiff } from '../../src/api_types.ts';
 import { exitOf, progressLine } from '../../src/cli/commands/batch_command.ts';
+import { joined } from '../../src/cli/commands/batch_diff.ts';
 import { until } from '../until.ts';
 import { ended, startInstallation, type Installation, type RunOptions } from './rig.ts';
 
@@ -42,6 +44,51 @@ describe('batch: the progress of wait', () => {
     ],
   ] as const)
     it(line, () => assert.equal(progressLine(batch, now), line));
+});
+
+describe('batch diff: an answer and the next one', () => {
+  const field = (path: string, files: number): BatchDiff['fields'][number] => ({
+    path,
+    tool: 'ffprobe',
+    level: 'canonical',
+    change: 'value',
+    files,
+    examples: [],
+  });
+  const about = { name: null, state: 'ended', created_at: '2026-11-27T04:00:00Z', items: 9 } as const;
+  const answer = (fields: ReturnType<typeof field>[], more: object) => ({
+    a: { ...about, id: NO_BATCH },
+    b: { ...about, id: NO_BATCH },
+    pairs: 9,
+    only_in_a: 0,
+    only_in_b: 0,
+    erased: 0,
+    states: [],
+    policy_outcomes: [],
+    fields,
+    not_compared: [{ why: 'expired' as const, count: 1 }],
+    summary: { comparisons: 4, changed: 3, unchanged: 1, cut: 0, fields: fields.length, told: fields.length, known: 0 },
+    next: null,
+    ...more,
+  });
+  it('count the same fields together', () => {
+    const {
+      fields,
+      summary,
+      not_compared: not,
+      next,
+    } = joined(answer([field('x', 3), field('y', 2)], { next: 4 }), answer([field('y', 4), field('z', 1)], {}));
+    assert.deepEqual(
+      fields.map(({ path, files }) => [path, files]),
+      [
+        ['y', 6],
+        ['x', 3],
+        ['z', 1],
+      ],
+    );
+    assert.deepEqual([summary.comparisons, summary.changed, summary.fields, next], [8, 6, 3, null]);
+    assert.deepEqual(not, [{ why: 'expired', count: 2 }]);
+  });
 });
 
 describe('probeyard batch', function () {
@@ -140,6 +187,28 @@ describe('probeyard batch', function () {
         ['asset; 2', 'error'],
       ],
     );
+  });
+
+  it('diff: what a batch says otherwise than one before it', async () => {
+    const over = async (input: string): Promise<string> => {
+      const id = await created(input, '--tries', '1');
+      await here.probeyard(['batch', 'wait', id]);
+      return id;
+    };
+    const lists = [
+      `{"url": "${film}", "ref": "x"}`,
+      `{"url": "${film}?2", "ref": "x"}`,
+      `{"url": "${missing}", "ref": "x"}`,
+    ];
+    const [a, same, lost] = [await over(lists[0]!), await over(lists[1]!), await over(lists[2]!)];
+    assert.equal(await batch(0, ['diff', a, same]), '1 source in both, 0 only in A, 0 only in B, 0 changed\n');
+    const table = await batch(1, ['diff', a, lost]);
+    assert.match(table, /^state +success +error +1 +http:\S+nothing\.mp4$/m);
+    assert.match(table, /^1 source not compared: no-result$/m);
+    const diff = JSON.parse(await batch(1, ['diff', a, lost, '-o', 'json']));
+    assert.deepEqual([diff.a.id, diff.b.id, diff.states[0].count], [a, lost, 1]);
+    assert.match(await refused(2, ['diff', a]), /batch diff: ID is missing/);
+    assert.match(await refused(2, ['status', a, same]), /batch status: one argument more than it takes/);
   });
 
   it('paused, resumed and cancelled; wait says what is not known', async () => {

@@ -9,6 +9,7 @@ import { EXIT, Failure, Interrupted, usage, type ExitCode } from '../exits.ts';
 import { age, duration, several, tableText, type Colour } from '../output/text_table.ts';
 import { writeValue } from '../output/write_answer.ts';
 import { fileRequest } from './probe_command.ts';
+import { diffBatches } from './batch_diff.ts';
 import { readList, type ListedItem } from './batch_list.ts';
 import { worst } from './several.ts';
 
@@ -277,10 +278,11 @@ function paramsOf(action: string, id: string | undefined): { id: string } {
 }
 
 const run: Run = async (invocation) => {
-  const [action = 'list', given] = invocation.positionals;
+  const [action = 'list', given, other] = invocation.positionals;
   const { format } = invocation;
   if (action !== 'items' && (format === 'csv' || format === 'ndjson'))
     throw usage(`batch ${action}: -o ${format} is for items`, 'accepted: table, json, yaml');
+  if (action !== 'diff' && other !== undefined) throw usage(`batch ${action}: one argument more than it takes`);
   if (action === 'create') return create(invocation, given);
   if (action === 'list' && given !== undefined) throw usage('batch list: takes no ID');
   if (action === 'list') {
@@ -288,6 +290,7 @@ const run: Run = async (invocation) => {
     return EXIT.done;
   }
   const params = paramsOf(action, given);
+  if (action === 'diff') return diffBatches(invocation, params.id, paramsOf(action, other).id);
   if (action === 'wait') return waitForEnd(invocation, params);
   const api = await invocation.api();
   switch (action) {

@@ -257,12 +257,15 @@ export const COMMANDS: readonly Command[] = [
         'url, and ref if it is there. The service works through it by itself, within the limits of the token.',
       'create prints the id alone to stdout. The exit code of wait is 0 where every source succeeded, 1 where one ' +
         'failed or had errors, and 3 where the batch has not ended or sources were skipped.',
+      'diff A B shows what the batch B says otherwise than A, an earlier one of the same sources: outcomes, and fields ' +
+        'by the number of files. Its exit code is 0 where nothing changed but what a release is known to change, 1 ' +
+        'where something did, and 3 where nothing could be compared.',
     ],
     positionals: [
       {
         name: 'ACTION',
-        values: ['list', 'create', 'status', 'items', 'wait', 'pause', 'resume', 'cancel'],
-        help: 'list (default), create, status, items, wait, pause, resume or cancel',
+        values: ['list', 'create', 'status', 'items', 'wait', 'diff', 'pause', 'resume', 'cancel'],
+        help: 'list (default), create, status, items, wait, diff, pause, resume or cancel',
         optional: true,
       },
       {
@@ -271,6 +274,7 @@ export const COMMANDS: readonly Command[] = [
         help: 'of create a list, by default stdin; else the id of a batch',
         optional: true,
       },
+      { name: 'ID', help: 'of diff the id of the later batch', optional: true },
     ],
     options: [
       { name: 'name', value: 'NAME', help: 'create: a name for people' },
@@ -305,6 +309,10 @@ export const COMMANDS: readonly Command[] = [
       {
         does: 'what failed, for a spreadsheet',
         line: 'probeyard batch items 019a5f3e-8a00-7000-8000-000000000001 --state error -o csv > failed.csv',
+      },
+      {
+        does: 'what an upgrade of a tool changed in a library',
+        line: 'probeyard batch diff 019a5f3e-8a00-7000-8000-000000000001 019a5f3e-8a00-7000-8000-000000000002',
       },
     ],
     run: async () => (await import('./batch_command.ts')).default,
