@@ -25,6 +25,7 @@ export const someItems = (count: number, hostOf: (n: number) => bigint = () => 1
     n,
     host: hostOf(n),
     display: `https://example.org/${n}.mp4`,
+    plain: true,
     ref: `ref ${n}`,
     sealed: Buffer.from(`sealed ${n}`),
   }));

@@ -14,6 +14,8 @@ const ITEM = {
   n: column<number>(),
   ref: column<string | null>(),
   display: column<string>(),
+  /** That it is the whole address. */
+  plain: column<boolean>(),
   state: column<ItemState>(),
   /** Requests that were opened for it. */
   tries: column<number>(),

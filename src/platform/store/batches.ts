@@ -44,6 +44,8 @@ export interface NewItem {
   host: bigint;
   /** Redacted address. */
   display: string;
+  /** That it is the whole address. */
+  plain: boolean;
   /** The caller's own name of it. */
   ref: string | null;
   sealed: Buffer;
@@ -155,14 +157,15 @@ async function insertItems(queries: Queries, id: string, items: readonly NewItem
     const some = items.slice(from, from + ROWS_AT_ONCE);
     await queries.rows({
       name: 'insert_batch_items',
-      text: `insert into batch_items (batch_id, created_at, n, host, display, ref, sealed)
-        select $1, $2, * from unnest($3::integer[], $4::bigint[], $5::text[], $6::text[], $7::bytea[])`,
+      text: `insert into batch_items (batch_id, created_at, n, host, display, plain, ref, sealed)
+        select $1, $2, * from unnest($3::integer[], $4::bigint[], $5::text[], $6::boolean[], $7::text[], $8::bytea[])`,
       values: [
         id,
         timeOf(id),
         some.map(({ n }) => n),
         some.map(({ host }) => String(host)),
         some.map(({ display }) => display),
+        some.map(({ plain }) => plain),
         some.map(({ ref }) => ref),
         some.map(({ sealed }) => sealed),
       ],

@@ -57,6 +57,47 @@ describe('batch', function () {
     assert.equal(kept!.n, 0);
   });
 
+  it('from an earlier batch: what failed, or all, as far as the address is known', async () => {
+    const host = 'again.test';
+    const url = (name: string): string => `https://${host}/${name}`;
+    const { id } = await batches.create({
+      items: [
+        { url: url('good.mp4'), ref: 'g' },
+        { url: url('bad.mp4'), ref: 'b' },
+        url('bad.mp4?sig=topsecret'),
+        `https://user:geheim@${host}/bad.mp4`,
+      ],
+      tries: 1,
+    });
+    await batches.run(id, host, ({ metadata, spec }) =>
+      spec.source.display!.includes('good')
+        ? batches.success(metadata.name)
+        : batches.failure(metadata.name, { state: 'error', status: 404, reason: 'OriginUnreachable', error: 'gone' }),
+    );
+    const again = async (from: object): Promise<[number, number, [string, string | null][]]> => {
+      const made = await batches.create({ from });
+      const items = await batches.items(made.id);
+      await batches.act(made.id, 'cancel');
+      return [made.items, (made as { left_out?: number }).left_out ?? 0, items.map((item) => [item.url, item.ref])];
+    };
+    assert.deepEqual(await again({ batch: id }), [1, 2, [[url('bad.mp4'), 'b']]]);
+    const [count, left, [first]] = await again({ batch: id, only: 'all' });
+    assert.deepEqual([count, left, first], [2, 2, [url('good.mp4'), 'g']]);
+    await api.stored.sql(`update batch_items set display = '', ref = null where batch_id = $1 and ref = 'b'`, [id]);
+    const other = await batches.account('from');
+    for (const [fields, error, token] of [
+      [{ from: { batch: id } }, /^from: leaves no items: 3 of them had an address with a credential/, api.token],
+      [{ from: { batch: id }, items: ['https://a.test/'] }, /^items: and from: only one of them/, api.token],
+      [{ from: { batch: id, only: 'changed' } }, /^from\.only: /, api.token],
+      [{ from: { batch: 'x' } }, /^from\.batch: /, api.token],
+      [{ from: { batch: id, only: 'all' } }, /^from\.batch: there is no such batch$/, other.token],
+    ] as const) {
+      const [status, text] = await errorOf(await batches.post(fields, {}, token));
+      assert.equal(status, 400, text);
+      assert.match(text, error);
+    }
+  });
+
   it('is read from lines as from JSON', async () => {
     const lines = [
       { probe: ONLY, name: 'lines' },

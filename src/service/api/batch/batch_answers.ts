@@ -60,6 +60,9 @@ export const BatchAnswerSchema = component('Batch', {
     {},
     { additionalProperties: true, description: 'The template, with defaults and exact versions.' },
   ),
+  left_out: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'When it is created `from` a batch: its items that are not in this one.' }),
+  ),
   webhook_url: orNull(Type.String({ description: 'Without credentials; values of its query read REDACTED.' })),
   per_minute: orNull(
     Type.Number({ description: 'Items that have ended a minute, since the batch was created. Null: none has.' }),

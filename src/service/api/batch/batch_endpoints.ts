@@ -157,7 +157,8 @@ async function create(deps: Deps, ctx: Context): Promise<void> {
   if (!('batch' in created)) throw new ApiError(OUTCOMES[created.outcome]);
   nameIgnored(ctx, request.ignored);
   ctx.set('Location', `/v1/batch/${created.batch.id}`);
-  ctx.body = await shown(deps, created.batch);
+  const { leftOut } = request;
+  ctx.body = { ...(await shown(deps, created.batch)), ...(leftOut > 0 ? { left_out: leftOut } : {}) };
 }
 
 const MB = 1024 * 1024;
@@ -196,6 +197,10 @@ export const createBatch = endpoint(
           probe: { ffprobe: { version: '7.1' }, policy: 'shared/web-mp4' },
           items: [{ url: film, ref: 'asset-17' }],
         },
+      },
+      again: {
+        summary: 'What failed in an earlier batch',
+        value: { from: { batch: '01937c5e-8a00-7000-8000-000000000001' } },
       },
     },
     also: [409],

@@ -4,7 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { DESCRIBED_AS } from '../http/input/read_fields.ts';
-import { closed, milliseconds, nonEmpty, optionalText, optionalWhole } from '../http/request_fields.ts';
+import { choice, closed, milliseconds, nonEmpty, optionalText, optionalWhole, UUID } from '../http/request_fields.ts';
 import { PolicyNameField } from '../policies/asked_policy.ts';
 import { ProbeFileSchema } from '../probe/file_request.ts';
 import { MAX_ADDRESS } from '../probe/request_source.ts';
@@ -92,6 +92,23 @@ export const HeadSchema = closed({
     description: 'Requests for an item whose failures are temporary, the first one included.',
   }),
   ...BUDGET,
+  from: Type.Optional(
+    closed(
+      {
+        batch: Type.String({ pattern: UUID, description: 'The id of an earlier batch of the user.' }),
+        only: choice(
+          ['failed', 'all'],
+          'failed',
+          'failed: items that are `error`, `with-errors` or `skipped`. all: whatever became of them.',
+        ),
+      },
+      {
+        description:
+          'In place of `items`: those of an earlier batch, with their `ref`. Left out, and counted in `left_out`, are ' +
+          'items whose address had a credential or a query: it was erased when they ended.',
+      },
+    ),
+  ),
   webhook_url: optionalText(8192, 'The batch is sent to this address when it has ended.'),
   deadline: milliseconds(
     DEADLINE_MS,
@@ -105,20 +122,22 @@ export type Head = Static<typeof HeadSchema>;
 export const BatchSchema = closed({
   ...HeadSchema.properties,
   probe: { ...TemplateSchema, default: {} },
-  items: Type.Array(
-    Type.Unsafe<string | SentItem>({
-      [DESCRIBED_AS]: {
-        anyOf: [
-          ItemSchema.properties.url,
-          closed({ url: ItemSchema.properties.url, ref: Type.Optional(ItemSchema.properties.ref) }),
-        ],
+  items: Type.Optional(
+    Type.Array(
+      Type.Unsafe<string | SentItem>({
+        [DESCRIBED_AS]: {
+          anyOf: [
+            ItemSchema.properties.url,
+            closed({ url: ItemSchema.properties.url, ref: Type.Optional(ItemSchema.properties.ref) }),
+          ],
+        },
+      }),
+      {
+        minItems: 1,
+        maxItems: MOST_ITEMS,
+        description: 'The sources: an address, or an object with an address. Required, unless `from` is sent.',
       },
-    }),
-    {
-      minItems: 1,
-      maxItems: MOST_ITEMS,
-      description: 'The sources: an address, or an object with an address.',
-    },
+    ),
   ),
 });
 

@@ -8,7 +8,7 @@ import { hideQuery } from '../../../base/hide_query.ts';
 import { isObject } from '../../../base/is_object.ts';
 import { FILE_ROWS, sectionOf } from '../../../media/tools/table.ts';
 import { originUrl, placeOf } from '../../../source/protocols/table.ts';
-import type { Source } from '../../../source/source.ts';
+import { holdsCredentials, type Source } from '../../../source/source.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid, unreadable } from '../errors.ts';
 import { JsonRefused, parseJson } from '../http/input/bounded_json.ts';
@@ -18,6 +18,7 @@ import { type Asker, tokenOf } from '../http/request_context.ts';
 import { askedPolicy } from '../policies/asked_policy.ts';
 import { type ProbeFile, selectTools, takeIgnored } from '../probe/file_request.ts';
 import { readSources, readWebhookUrl, sourceRules } from '../probe/probe_request.ts';
+import type { ItemState } from '../../../platform/store/batches.ts';
 import {
   type Head,
   HeadSchema,
@@ -27,12 +28,15 @@ import {
   type Template,
   TemplateSchema,
 } from './batch_fields.ts';
+import { itemPages } from './item_pages.ts';
 
 export interface ReadItem {
   address: string;
   ref: string | null;
   /** Without credentials. */
   display: string;
+  /** That it is the whole address. */
+  plain: boolean;
   /** Of its authority. */
   host: bigint;
 }
@@ -49,6 +53,8 @@ export interface BatchRequest {
   items: ReadItem[];
   /** Fields that were accepted without effect. */
   ignored: string[];
+  /** Items of the batch that it is made from whose addresses are not known any more. */
+  leftOut: number;
 }
 
 /** The fields of a request for one item. */
@@ -73,13 +79,15 @@ const MOST_FIRST_LINE = 64 * 1024;
 type Sent = { value: unknown } | { wrong: string };
 interface SentBatch {
   head: unknown;
-  items: Iterable<Sent>;
+  /** Undefined: it has none. */
+  items: Iterable<Sent> | undefined;
 }
 
 function inJson(value: unknown): SentBatch {
   if (!isObject(value)) throw unreadable('must be a JSON object');
   const { items, ...head } = value;
-  if (!Array.isArray(items)) throw invalid('items', items === undefined ? 'is required' : 'must be a list');
+  if (items === undefined) return { head, items };
+  if (!Array.isArray(items)) throw invalid('items', 'must be a list');
   if (items.length > MOST_ITEMS) throw tooMany();
   return { head, items: items.map((item: unknown) => ({ value: item })) };
 }
@@ -113,11 +121,13 @@ function inLines(text: string): SentBatch {
   const first = lines.next();
   const head = parsed(first.done ? '' : first.value, MOST_FIRST_LINE);
   if ('wrong' in head) throw unreadable(`the first line ${head.wrong}; it has the fields, and each other line an item`);
-  return { head: head.value, items: itemLines(lines) };
+  const second = lines.next();
+  return { head: head.value, items: second.done ? undefined : itemLines(second.value, lines) };
 }
 
-function* itemLines(lines: Iterable<string>): Generator<Sent> {
-  let count = 0;
+function* itemLines(first: string, lines: Iterable<string>): Generator<Sent> {
+  let count = 1;
+  yield parsed(first, MOST_LINE);
   for (const line of lines) {
     if (++count > MOST_ITEMS) throw tooMany();
     yield parsed(line, MOST_LINE);
@@ -175,7 +185,7 @@ function itemIn(sent: Sent, rules: Rules, credential: string | undefined): ReadI
   const { url, ref } = readItem({ form: 'json', value });
   const { sources } = readSources({ url }, rules, { headers: undefined, credential });
   const [source] = sources;
-  return { address: url, ref, display: hideQuery(source.url), host: hostOf(source) };
+  return { address: url, ref, display: hideQuery(source.url), plain: !holdsCredentials(source), host: hostOf(source) };
 }
 
 /** How long the event loop is held at once. */
@@ -194,14 +204,19 @@ export function makeSlices(pace: (busyMs: number) => Promise<void> | undefined) 
 
 const MOST_NAMED = 20;
 
-async function itemsIn(deps: Deps, by: Asker, sent: Iterable<Sent>, credential: string | null): Promise<ReadItem[]> {
+async function itemsIn(
+  deps: Deps,
+  by: Asker,
+  sent: Iterable<Sent> | AsyncIterable<Sent>,
+  credential: string | null,
+): Promise<ReadItem[]> {
   const token = tokenOf(by);
   const rules = sourceRules(deps.settings, token);
   const slices = makeSlices(deps.paceOf(token.rootUserId));
   const items: ReadItem[] = [];
   const errors: ApiError[] = [];
   let n = 0;
-  for (const one of sent) {
+  for await (const one of sent) {
     try {
       items.push(itemIn(one, rules, credential ?? undefined));
     } catch (error) {
@@ -231,11 +246,50 @@ function placedError(n: number, error: unknown): ApiError {
   throw placed;
 }
 
+// Items of an earlier batch.
+
+const FAILED: readonly ItemState[] = ['error', 'with-errors', 'skipped'];
+
+/** Those whose address is known: when an item has ended, that which it shows is all that is kept of it. */
+async function* itemsFrom(
+  deps: Pick<Deps, 'store'>,
+  by: Asker,
+  { batch: id, only }: NonNullable<Head['from']>,
+  onLeftOut: () => void,
+): AsyncGenerator<Sent> {
+  const batch = await deps.store.readBatch(id.toLowerCase());
+  if (batch?.userId !== tokenOf(by).userId) throw invalid('from.batch', 'there is no such batch');
+  let [kept, lost] = [0, 0];
+  for await (const page of itemPages(deps, batch.id))
+    for (const { display, plain, ref, state } of page) {
+      if (only === 'failed' && !FAILED.includes(state)) continue;
+      if (plain && display !== '') {
+        kept += 1;
+        yield { value: { url: display, ref } };
+      } else {
+        lost += 1;
+        onLeftOut();
+      }
+    }
+  if (kept > 0) return;
+  throw invalid('from', `leaves no items: ${lost === 0 ? 'none of the batch failed' : `${lost} of them ${UNKNOWN}`}`);
+}
+const UNKNOWN = 'had an address with a credential or a query, or were erased';
+
+function itemsOf(deps: Deps, by: Asker, { from }: Head, sent: SentBatch['items'], onLeftOut: () => void) {
+  if (from === undefined && sent === undefined) throw invalid('items', 'is required');
+  if (from === undefined) return sent!;
+  if (sent !== undefined) throw invalid('items', 'and from: only one of them is accepted');
+  return itemsFrom(deps, by, from, onLeftOut);
+}
+
 export async function batchRequest(deps: Deps, by: Asker, body: TextBody): Promise<BatchRequest> {
   const sent = body.mediaType === LINES ? inLines(body.text) : inJson(body.value);
   const head = readHead({ form: 'json', value: sent.head });
   readWebhookUrl(by.method, head.webhook_url, deps.settings);
   const { template, ignored } = await templateIn(deps, by, head.probe);
-  const items = await itemsIn(deps, by, sent.items, template.fields.credential);
-  return { head, template, items, ignored };
+  let leftOut = 0;
+  const given = itemsOf(deps, by, head, sent.items, () => (leftOut += 1));
+  const items = await itemsIn(deps, by, given, template.fields.credential);
+  return { head, template, items, ignored, leftOut };
 }
