@@ -189,6 +189,20 @@ describe('probeyard batch', function () {
     );
   });
 
+  it('--from: what failed in an earlier batch, or all of it', async () => {
+    const id = await created(`${film}\n${missing}\n${missing}?2\n`, '--tries', '1');
+    await here.probeyard(['batch', 'wait', id]);
+    const again = await here.probeyard(['batch', 'create', ...ONLY, '--tries', '1', '--from', id]);
+    assert.equal(again.code, 0, again.stderr);
+    assert.match(again.stderr, /: 1 source\n1 source left out: the address is not known any more\n$/);
+    const items = await batch(0, ['items', again.stdout.toString().trim()]);
+    assert.match(items, /nothing\.mp4\n$/);
+    const all = await batch(0, ['create', ...ONLY, '--from', id, '--all', '-o', 'json']);
+    assert.deepEqual([JSON.parse(all).items, JSON.parse(all).left_out], [2, 1]);
+    assert.match(await refused(2, ['create', 'x.txt', '--from', id]), /a list or --from, not both/);
+    assert.match(await refused(2, ['create', '--all']), /--all: has an effect with --from alone/);
+  });
+
   it('diff: what a batch says otherwise than one before it', async () => {
     const over = async (input: string): Promise<string> => {
       const id = await created(input, '--tries', '1');

@@ -74,10 +74,19 @@ const byLine = (message: string, items: readonly ListedItem[]): string =>
     return found ? `line ${found.line}` : whole;
   });
 
+/** In place of a list: the sources of an earlier batch. */
+function fromOf({ text, has }: Given, path: string | undefined): Pick<Head, 'from'> {
+  const batch = text('from');
+  if (batch === undefined && has('all')) throw usage('--all: has an effect with --from alone');
+  if (batch === undefined) return {};
+  if (path !== undefined) throw usage('batch create: a list or --from, not both');
+  return { from: { batch, only: has('all') ? 'all' : 'failed' } };
+}
+
 async function create(invocation: Invocation, path: string | undefined): Promise<ExitCode> {
   const { format, terminal } = invocation;
-  const head = await headOf(invocation);
-  const items = await readList(path ?? '-');
+  const head = { ...(await headOf(invocation)), ...fromOf(invocation, path) };
+  const items = head.from ? [] : await readList(path ?? '-');
   const text = [head, ...items.map(({ item }) => item)].map((line) => `${JSON.stringify(line)}\n`).join('');
   const headers = { 'Content-Type': 'application/x-ndjson', [IDEMPOTENCY_KEY]: newName() };
   const api = await invocation.api();
@@ -89,6 +98,8 @@ async function create(invocation: Invocation, path: string | undefined): Promise
   if (format !== 'table') await writeValue(invocation, made);
   else {
     terminal.note(`batch ${made.id}: ${several(made.items, 'source')}`);
+    if (made.left_out !== undefined)
+      terminal.note(`${several(made.left_out, 'source')} left out: the address is not known any more`);
     await terminal.data(`${made.id}\n`);
   }
   return EXIT.done;

@@ -290,6 +290,8 @@ export const COMMANDS: readonly Command[] = [
       { name: 'per-host', value: 'COUNT', help: 'create: sources of one host at once; default: 4' },
       { name: 'tries', value: 'COUNT', help: 'create: requests for a source whose failure may pass; default: 3' },
       { name: 'deadline', value: 'TIME', help: 'create: sources that wait then are skipped: 12h; default: 7d' },
+      { name: 'from', value: 'ID', help: 'create: in place of a list, what failed or was skipped in this batch' },
+      { name: 'all', help: 'create: all sources of the batch of --from' },
       { name: 'max-requests', value: 'COUNT', help: 'create, resume: stop after so many requests' },
       { name: 'max-bytes', value: 'SIZE', help: 'create, resume: stop after so many bytes of origins: 500GB' },
       { name: 'state', value: 'STATE', ...oneOf(Object.keys(ITEM_STATES), 'items: only those in this state: ') },
@@ -309,6 +311,10 @@ export const COMMANDS: readonly Command[] = [
       {
         does: 'what failed, for a spreadsheet',
         line: 'probeyard batch items 019a5f3e-8a00-7000-8000-000000000001 --state error -o csv > failed.csv',
+      },
+      {
+        does: 'once more what failed or was skipped',
+        line: 'probeyard batch create --from 019a5f3e-8a00-7000-8000-000000000001',
       },
       {
         does: 'what an upgrade of a tool changed in a library',
