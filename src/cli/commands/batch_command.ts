@@ -1,6 +1,7 @@
 /** `batch`: many sources by one template, which the service works through by itself. */
 import type { Answer, Body, Query } from '../../api_calls.ts';
 import { bytes } from '../../base/scaled.ts';
+import type { ListedItem } from '../../base/source_list.ts';
 import { IDEMPOTENCY_KEY, pause, type Api } from '../api/api_client.ts';
 import { newName } from '../api/exchange_http.ts';
 import { milliseconds, wholeNumber } from '../args.ts';
@@ -10,7 +11,7 @@ import { age, duration, several, tableText, type Colour } from '../output/text_t
 import { writeValue } from '../output/write_answer.ts';
 import { fileRequest } from './probe_command.ts';
 import { diffBatches } from './batch_diff.ts';
-import { readList, type ListedItem } from './batch_list.ts';
+import { readList } from './batch_list.ts';
 import { worst } from './several.ts';
 
 type Batch = Answer<'GET /v1/batch/:id'>;

@@ -1,108 +1,9 @@
-/** The sources of a batch, as a list has them: an address on each line, JSON lines, or CSV with a column `url`. */
+/** A list of sources from a file or stdin. */
 import { createReadStream } from 'node:fs';
 import { boundedText } from '../../base/bounded_text.ts';
-import { isObject } from '../../base/is_object.ts';
+import { itemsIn, type ListedItem, ListError } from '../../base/source_list.ts';
 import { usage } from '../exits.ts';
 import { oneLine } from '../terminal.ts';
-
-/** A source, and the line that it began on. It may hold a credential: no error repeats it. */
-export interface ListedItem {
-  line: number;
-  item: unknown;
-}
-
-interface Line {
-  line: number;
-  text: string;
-}
-
-const isNoise = ({ text }: Line): boolean => text === '' || text.startsWith('#');
-const linesOf = (list: string): Line[] =>
-  list
-    .split(/\r?\n/)
-    .map((text, at) => ({ line: at + 1, text: text.trim() }))
-    .filter((one) => !isNoise(one));
-
-const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\//i;
-
-function addressOf({ line, text }: Line): ListedItem {
-  if (ADDRESS.test(text)) return { line, item: text };
-  throw usage(`line ${line}: is not an address`, 'an address begins with its scheme: https://, s3://, rtmp:// …');
-}
-
-function jsonOf({ line, text }: Line): ListedItem {
-  let item: unknown;
-  try {
-    item = JSON.parse(text);
-  } catch {
-    throw usage(`line ${line}: is not valid JSON`);
-  }
-  if (typeof item !== 'string' && !isObject(item)) throw usage(`line ${line}: must be an address or {"url": …}`);
-  return { line, item };
-}
-
-// CSV, as RFC 4180 has it: a cell in quotes may hold separators, line breaks, and quotes that are doubled.
-
-interface CsvRow {
-  line: number;
-  cells: string[];
-}
-
-function csvRows(text: string, separator: string): CsvRow[] {
-  const cell = new RegExp(
-    String.raw`(?:"((?:[^"]|"")*)"|([^"${separator}\r\n][^${separator}\r\n]*|))(${separator}|\r?\n|$)`,
-    'y',
-  );
-  const rows: CsvRow[] = [];
-  let [line, cells] = [1, [] as string[]];
-  for (let begun = line; cell.lastIndex < text.length;) {
-    const found = cell.exec(text);
-    if (!found) throw usage(`line ${line}: a quote is not closed, or something follows it`);
-    const [whole, quoted, plain = '', end] = found;
-    cells.push((quoted?.replaceAll('""', '"') ?? plain).trim());
-    line += whole.split('\n').length - 1;
-    if (end === separator && cell.lastIndex < text.length) continue;
-    rows.push({ line: begun, cells });
-    [begun, cells] = [line, []];
-  }
-  return rows.filter((row) => row.cells.some((value) => value !== ''));
-}
-
-const SEPARATORS = [',', ';', '\t'];
-
-/** Undefined: it is no CSV with a column `url`. */
-function separatorOf({ text }: Line): string | undefined {
-  if (text.includes('://')) return undefined;
-  return SEPARATORS.find((separator) => namesOf(text.split(separator)).includes('url'));
-}
-const namesOf = (cells: readonly string[]): string[] =>
-  cells.map((name) => name.replaceAll('"', '').trim().toLowerCase());
-
-/** `begins`: the line of the names. */
-function csvItems(text: string, separator: string, begins: number): ListedItem[] {
-  const [head, ...rows] = csvRows(text, separator).filter(({ line }) => line >= begins);
-  const names = namesOf(head!.cells);
-  const [url, ref] = [names.indexOf('url'), names.indexOf('ref')];
-  return rows.map(({ line, cells }) => {
-    const { item } = addressOf({ line, text: cells[url] ?? '' });
-    const name = ref === -1 ? '' : (cells[ref] ?? '');
-    return { line, item: name === '' ? item : { url: item, ref: name } };
-  });
-}
-
-const EMPTY = 'the list has no sources';
-
-export function itemsIn(given: string): ListedItem[] {
-  const text = given.replace(/^\ufeff/, '');
-  const lines = linesOf(text);
-  const [first] = lines;
-  if (!first) throw usage(EMPTY);
-  const separator = separatorOf(first);
-  if (separator === undefined) return lines.map(/^[{"]/.test(first.text) ? jsonOf : addressOf);
-  const items = csvItems(text, separator, first.line);
-  if (items.length === 0) throw usage(EMPTY);
-  return items;
-}
 
 /** More than the service takes. */
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -124,5 +25,9 @@ export async function readList(path: string): Promise<ListedItem[]> {
     throw usage(`${shown}: ${REASONS[cause.code ?? ''] ?? `cannot be read: ${cause.code}`}`, undefined, cause);
   });
   if (text === undefined) throw usage(`${shown}: is larger than 64 MB`);
-  return itemsIn(text);
+  try {
+    return itemsIn(text);
+  } catch (error) {
+    throw error instanceof ListError ? usage(error.message, error.hint, error) : error;
+  }
 }

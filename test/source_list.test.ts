@@ -1,7 +1,6 @@
 /** Lists of sources: their forms, and what is wrong with a line. */
 import assert from 'node:assert/strict';
-import { itemsIn } from '../../src/cli/commands/batch_list.ts';
-import { Failure } from '../../src/cli/exits.ts';
+import { itemsIn, ListError } from '../src/base/source_list.ts';
 
 const A = 'https://media.example.com/a.mp4';
 const B = 's3://KEY:SEC/RET@bucket/b,c;d.mp4';
@@ -81,7 +80,7 @@ describe('lists of a batch', () => {
       assert.throws(
         () => itemsIn(text),
         (error) => {
-          assert.ok(error instanceof Failure);
+          assert.ok(error instanceof ListError);
           assert.equal(error.message, message);
           assert.doesNotMatch(`${error.message} ${error.hint}`, /secret/);
           return true;
