@@ -23,6 +23,8 @@ import type { StandingOf } from './probe/standing.ts';
 import type { WorkPool } from './work/pool.ts';
 import type { makeWaiting } from './probe/waiting_callers.ts';
 import type { makeOverload } from './http/overload.ts';
+import type { SourceException } from '../../base/source_settings.ts';
+import type { Source } from '../../source/source.ts';
 import type { PaceOptions } from '../../source/upload/pace.ts';
 import type { Spool } from '../../source/upload/spool.ts';
 
@@ -90,6 +92,12 @@ export interface Deps {
   accountRates: ReturnType<typeof makeAccountRates>;
   /** Undefined: this installation takes no files. */
   uploads?: Uploads | undefined;
+  /** A whole file, by the rules of runners. `allow`: private places that the token may reach. */
+  fetchSource(
+    source: Source,
+    allow: readonly SourceException[],
+    bounds: { most: number; signal: AbortSignal },
+  ): Promise<Buffer>;
   memory: MemoryBudget;
   /** What each account, or address before authentication, may use of this replica's event loop. */
   paceOf: PaceOf;

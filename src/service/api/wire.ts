@@ -18,21 +18,22 @@ import { makeTracer, type TracerSettings } from '../../platform/tracing/tracer.t
 import { startDelivery, type DeliverySettings } from '../webhooks/deliver.ts';
 import { openUrl } from '../webhooks/kept_url.ts';
 import { shared } from '../../base/health.ts';
+import type { SourceException } from '../../base/source_settings.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
 import { endedBody } from './batch/batch_endpoints.ts';
 import { BatchDriver } from './batch/driver.ts';
 import { newestSnapshot } from './cluster/cluster_endpoint.ts';
 import { catalogOf, type Catalog } from './probe/tool_versions.ts';
-import type { CacheAsked } from './probe/cache_key.ts';
 import type { Deps, Settings, Uploads } from './deps.ts';
 import { type Drain, makeDrain, type ReadyChecks } from './health_routes.ts';
 import { makeAccountRates } from './http/rate.ts';
 import { makeOverload } from './http/overload.ts';
-import { trustedContext } from '../../source/http/connect.ts';
+import { type ConnectOptions, trustedContext } from '../../source/http/connect.ts';
 import { egressRoute } from '../../source/http/egress.ts';
 import { makeGuard } from '../../source/address/guard.ts';
 import { askIdentity } from '../../source/http/ask_identity.ts';
+import { getWhole } from '../../source/http/once.ts';
 import { announceTo, makeHandOver } from './probe/job.ts';
 import { type CacheDeps, ResultCache } from './probe/result_cache.ts';
 import { makeObjectRoom, makeQueueRoom, usualObjects } from './probe/room.ts';
@@ -60,8 +61,11 @@ export interface Connections {
 
 const ASK_MS = 2_000;
 
-/** Asks hosts by the same rules as runners read from them, and on the same way out. */
-function askerOf({ allowSources, denyCidrs }: Settings, { egress, ca, lookup }: NonNullable<Connections['webhooks']>) {
+/** Hosts are reached by the same rules as runners read from them, and on the same way out. */
+function connectionsOf(
+  { allowSources, denyCidrs }: Settings,
+  { egress, ca, lookup }: NonNullable<Connections['webhooks']>,
+) {
   const connect = {
     verify: true,
     context: trustedContext(ca),
@@ -69,27 +73,33 @@ function askerOf({ allowSources, denyCidrs }: Settings, { egress, ca, lookup }: 
     timeoutMs: ASK_MS,
     alpn: ['http/1.1'],
   };
-  return ({ source, allow }: CacheAsked) => {
-    const guard = makeGuard({
+  return (allow: readonly SourceException[]): ConnectOptions => ({
+    ...connect,
+    guard: makeGuard({
       allow: [...allowSources, ...allow],
       denyExtra: denyCidrs,
       ...(lookup ? { lookup } : {}),
-    });
-    return askIdentity(source, { ...connect, guard }, AbortSignal.timeout(ASK_MS));
-  };
+    }),
+  });
 }
 
-const cacheOf = (
+/** What the API reads of origins by itself. */
+function originsOf(
   parts: Pick<CacheDeps, 'store' | 'waiting' | 'metrics' | 'log'>,
   settings: Settings,
   { webhooks = {}, accounts }: Pick<Connections, 'webhooks' | 'accounts'>,
-): ResultCache =>
-  new ResultCache({
-    ...parts,
-    seenMs: settings.cacheSeenMs,
-    ask: askerOf(settings, webhooks),
-    secret: () => (settings.cacheEnabled ? boxKeyBytes(accounts.boxKeys()).at(-1) : undefined),
-  });
+): Pick<Deps, 'cache' | 'fetchSource'> {
+  const connecting = connectionsOf(settings, webhooks);
+  return {
+    cache: new ResultCache({
+      ...parts,
+      seenMs: settings.cacheSeenMs,
+      ask: ({ source, allow }) => askIdentity(source, connecting(allow), AbortSignal.timeout(ASK_MS)),
+      secret: () => (settings.cacheEnabled ? boxKeyBytes(accounts.boxKeys()).at(-1) : undefined),
+    }),
+    fetchSource: (source, allow, { most, signal }) => getWhole(source, connecting(allow), most, signal),
+  };
+}
 
 /** Issuers of single sign-on are reached like receivers of webhooks. */
 const fetchOf = ({ denyCidrs }: Settings, { webhooks = {}, accounts }: Pick<Connections, 'webhooks' | 'accounts'>) =>
@@ -186,7 +196,7 @@ export function wire({
     uploads,
     cluster: newestSnapshot({ bus, store, log }),
     drain: makeDrain(),
-    cache: cacheOf({ store, waiting, metrics, log }, settings, { webhooks, accounts: accountSettings }),
+    ...originsOf({ store, waiting, metrics, log }, settings, { webhooks, accounts: accountSettings }),
     catalog: () => (catalog ??= catalogOf(tools.list())),
     announce,
     handOver,
