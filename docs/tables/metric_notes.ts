@@ -5,7 +5,7 @@ export const LABELS: Readonly<Record<string, string>> = {
   by: '`account`, `address` or `replica`',
   certificate: '`nats`, `nats-ca`',
   from: '`cache` or `postgres`',
-  job: '`readPolicy`, `judge`, `compare`, `compareFields`, `say`, `timeline`, `pictures`, `reportPage`',
+  job: '`readPolicy`, `judge`, `compare`, `compareFields`, `readList`, `say`, `timeline`, `pictures`, `reportPage`',
   outcome: 'a fixed set for each metric',
   pool: 'names of ProbePools, which the operator chooses',
   rank: '`1` to `20`; `GET cluster` names the accounts in the same order',

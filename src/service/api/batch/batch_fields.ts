@@ -92,6 +92,12 @@ export const HeadSchema = closed({
     description: 'Requests for an item whose failures are temporary, the first one included.',
   }),
   ...BUDGET,
+  items_url: optionalText(
+    MAX_ADDRESS,
+    'In place of `items`: the `http` or `https` address of a list of at most 4 MB, which is read now. It has an ' +
+      'address on each line; or lines of JSON, each an address or an item; or CSV with a column `url`, and `ref` if ' +
+      'it is there. The address is not kept.',
+  ),
   from: Type.Optional(
     closed(
       {
@@ -104,8 +110,8 @@ export const HeadSchema = closed({
       },
       {
         description:
-          'In place of `items`: those of an earlier batch, with their `ref`. Left out, and counted in `left_out`, are ' +
-          'items whose address had a credential or a query: it was erased when they ended.',
+          'In place of `items`: those of an earlier batch, with their `ref`. Left out, and counted in `left_out`, ' +
+          'are items whose address had a credential or a query: it was erased when they ended.',
       },
     ),
   ),
@@ -135,7 +141,8 @@ export const BatchSchema = closed({
       {
         minItems: 1,
         maxItems: MOST_ITEMS,
-        description: 'The sources: an address, or an object with an address. Required, unless `from` is sent.',
+        description:
+          'The sources: an address, or an object with an address. Required, unless `items_url` or `from` is sent.',
       },
     ),
   ),

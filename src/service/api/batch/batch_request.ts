@@ -29,6 +29,7 @@ import {
   TemplateSchema,
 } from './batch_fields.ts';
 import { itemPages } from './item_pages.ts';
+import { linesAt } from './list_at_address.ts';
 
 export interface ReadItem {
   address: string;
@@ -122,12 +123,16 @@ function inLines(text: string): SentBatch {
   const head = parsed(first.done ? '' : first.value, MOST_FIRST_LINE);
   if ('wrong' in head) throw unreadable(`the first line ${head.wrong}; it has the fields, and each other line an item`);
   const second = lines.next();
-  return { head: head.value, items: second.done ? undefined : itemLines(second.value, lines) };
+  return { head: head.value, items: second.done ? undefined : itemLines(after(second.value, lines)) };
 }
 
-function* itemLines(first: string, lines: Iterable<string>): Generator<Sent> {
-  let count = 1;
-  yield parsed(first, MOST_LINE);
+function* after(first: string, others: Iterable<string>): Generator<string> {
+  yield first;
+  yield* others;
+}
+
+function* itemLines(lines: Iterable<string>): Generator<Sent> {
+  let count = 0;
   for (const line of lines) {
     if (++count > MOST_ITEMS) throw tooMany();
     yield parsed(line, MOST_LINE);
@@ -276,12 +281,27 @@ async function* itemsFrom(
 }
 const UNKNOWN = 'had an address with a credential or a query, or were erased';
 
-function itemsOf(deps: Deps, by: Asker, { from }: Head, sent: SentBatch['items'], onLeftOut: () => void) {
-  if (from === undefined && sent === undefined) throw invalid('items', 'is required');
-  if (from === undefined) return sent!;
-  if (sent !== undefined) throw invalid('items', 'and from: only one of them is accepted');
-  return itemsFrom(deps, by, from, onLeftOut);
+async function* itemsAt(deps: Deps, by: Asker, address: string): AsyncGenerator<Sent> {
+  yield* itemLines(await linesAt(deps, by, address));
 }
+
+function itemsOf(
+  deps: Deps,
+  by: Asker,
+  { from, items_url: address }: Head,
+  { sent, onLeftOut }: { sent: SentBatch['items']; onLeftOut: () => void },
+) {
+  const given = [
+    sent,
+    address === null ? undefined : itemsAt(deps, by, address),
+    from && itemsFrom(deps, by, from, onLeftOut),
+  ].filter((items) => items !== undefined);
+  const [items] = given;
+  if (items === undefined) throw invalid('items', 'is required');
+  if (given.length > 1) throw new ApiError('invalid-field', { text: ONE_OF_THEM, field: 'items' });
+  return items;
+}
+const ONE_OF_THEM = 'items, items_url and from: only one of them is accepted';
 
 export async function batchRequest(deps: Deps, by: Asker, body: TextBody): Promise<BatchRequest> {
   const sent = body.mediaType === LINES ? inLines(body.text) : inJson(body.value);
@@ -289,7 +309,7 @@ export async function batchRequest(deps: Deps, by: Asker, body: TextBody): Promi
   readWebhookUrl(by.method, head.webhook_url, deps.settings);
   const { template, ignored } = await templateIn(deps, by, head.probe);
   let leftOut = 0;
-  const given = itemsOf(deps, by, head, sent.items, () => (leftOut += 1));
+  const given = itemsOf(deps, by, head, { sent: sent.items, onLeftOut: () => (leftOut += 1) });
   const items = await itemsIn(deps, by, given, template.fields.credential);
   return { head, template, items, ignored, leftOut };
 }

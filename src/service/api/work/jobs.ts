@@ -2,6 +2,7 @@
  * Work that can hold an event loop for more than 5 ms, as functions of plain data. The pool runs them in its threads,
  * and those that are known to be short in place.
  */
+import { itemsIn, ListError } from '../../../base/source_list.ts';
 import { compareRuns, type ComparedRun } from '../../../media/compare/compare.ts';
 import { canonicalPolicy } from '../../../media/policy/canonical.ts';
 import { PolicyError } from '../../../media/policy/error.ts';
@@ -116,6 +117,20 @@ const compare = (runs: readonly TextRun[], options: { raw?: boolean } = {}) =>
 /** Of many files: after normalisation alone. */
 const compareFields = (files: readonly (readonly TextRun[])[]) => files.map((runs) => compare(runs, { raw: false }));
 
+/** The items of a list of sources, each as JSON, as many as are wanted. */
+function readList({ text, most }: { text: string; most: number }): { lines: string[] } | { refused: string } {
+  try {
+    return {
+      lines: itemsIn(text)
+        .slice(0, most)
+        .map(({ item }) => JSON.stringify(item)),
+    };
+  } catch (error) {
+    if (!(error instanceof ListError)) throw error;
+    return { refused: error.message };
+  }
+}
+
 /** The answer to a caller. Null: it cannot be read. */
 const keptPart =
   (part: KeptPart) =>
@@ -125,7 +140,7 @@ const keptPart =
   };
 const [timeline, pictures] = [keptPart('timeline'), keptPart('pictures')];
 
-export const JOBS = { readPolicy, judge, compare, compareFields, say, timeline, pictures, reportPage };
+export const JOBS = { readPolicy, judge, compare, compareFields, readList, say, timeline, pictures, reportPage };
 export type Jobs = typeof JOBS;
 export type JobName = keyof Jobs;
 export type Input<N extends JobName> = Parameters<Jobs[N]>[0];
@@ -143,6 +158,7 @@ export const IS_SHORT: { [N in JobName]: (input: Input<N>) => boolean } = {
   judge: () => false,
   compare: () => false,
   compareFields: () => false,
+  readList: () => false,
   say: ({ text }) => text.length <= SHORT_ANSWER,
   timeline: ({ stored }) => stored.length <= SHORT_ANSWER,
   pictures: ({ stored }) => stored.length <= SHORT_ANSWER,

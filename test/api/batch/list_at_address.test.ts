@@ -1,0 +1,80 @@
+/** Batches of a list that the API reads itself, from a real host. */
+import assert from 'node:assert/strict';
+import { startOrigin, type Origin } from '../../source/origin.ts';
+import { startApi, type ApiFixture } from '../fixture.ts';
+import { batchesOf } from './fixture.ts';
+
+describe('batch: a list at an address', function () {
+  this.timeout(120_000);
+  const big = Buffer.alloc(4 * 1024 * 1024 + 1, '# remark\n');
+  const LISTS: Record<string, string | Buffer> = {
+    '/lines.txt': '# all\nhttps://list.test/a.mp4\nhttps://list.test/b.mp4\n',
+    '/items.ndjson': '{"url":"https://list.test/a.mp4","ref":"x"}\n"https://list.test/b.mp4"\n',
+    '/items.csv': 'ref;url\nx;https://list.test/a.mp4\n;https://list.test/b.mp4\n',
+    '/wrong.txt': 'https://list.test/a.mp4\nsecret-line\n',
+    '/wrong.ndjson': '{"url":"https://list.test/a.mp4"}\n{"url":"nonsense-secret"}\n',
+    '/many.txt': 'https://list.test/a.mp4\n'.repeat(10_001),
+    '/big.txt': big,
+  };
+  let origin: Origin;
+  let api: ApiFixture;
+  let batches: ReturnType<typeof batchesOf>;
+  before(async () => {
+    origin = await startOrigin((_request, response, path) => {
+      const list = LISTS[path.split('?')[0]!];
+      if (list === undefined) return void response.writeHead(404).end();
+      response.end(list);
+    });
+    api = await startApi({ allowSources: [{ cidr: '127.0.0.1/32', port: origin.port }] });
+    batches = batchesOf(api);
+  });
+  after(async () => {
+    await api.stop();
+    await origin.close();
+  });
+  const errorOf = async (response: Response): Promise<[number, string]> => [
+    response.status,
+    ((await response.json()) as { error: string }).error,
+  ];
+
+  for (const path of ['/lines.txt?sig=topsecret', '/items.ndjson', '/items.csv'])
+    it(`is read: ${path}`, async () => {
+      const { id, items } = await batches.create({ items_url: `${origin.url}${path}` });
+      assert.equal(items, 2);
+      const refs = path.startsWith('/lines') ? [null, null] : ['x', null];
+      assert.deepEqual(
+        (await batches.items(id)).map(({ url, ref }) => [url, ref]),
+        ['a', 'b'].map((name, at) => [`https://list.test/${name}.mp4`, refs[at]]),
+      );
+      const kept = await api.stored.sql<{ text: string }>('select b::text "text" from batches b where id = $1', [id]);
+      assert.doesNotMatch(kept[0]!.text, /topsecret|lines\.txt/);
+      await batches.act(id, 'cancel');
+    });
+
+  for (const [path, error] of [
+    ['/none.txt', /^items_url: the host answered 404$/],
+    ['/wrong.txt', /^items_url: line 2: is not an address$/],
+    ['/wrong.ndjson', /^items\.1\.url must begin/],
+    ['/many.txt', /^items: must have at most 10000 values/],
+    ['/big.txt', /^items_url: is larger than 4194304 bytes$/],
+  ] as const)
+    it(`is refused: ${path}`, async () => {
+      const [status, text] = await errorOf(await batches.post({ items_url: `${origin.url}${path}` }));
+      assert.equal(status, 400, text);
+      assert.match(text, error);
+      assert.doesNotMatch(text, /secret/);
+    });
+
+  for (const [address, error] of [
+    ['http://10.0.0.1/list.txt', /^items_url: /],
+    ['http://u:geheim@localhost.private.test/list.txt', /^items_url: /],
+    ['s3://bucket/list.txt', /^items_url: must begin with http/],
+    ['list.txt', /^items_url must begin/],
+  ] as const)
+    it(`an address that is not read: ${address}`, async () => {
+      const [status, text] = await errorOf(await batches.post({ items_url: address }));
+      assert.equal(status, 400, text);
+      assert.match(text, error);
+      assert.doesNotMatch(text, /geheim/);
+    });
+});
