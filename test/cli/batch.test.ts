@@ -189,6 +189,13 @@ describe('probeyard batch', function () {
     );
   });
 
+  it('a list at an address is read by the service', async () => {
+    const list = await here.origin((_request, response) => void response.end(`url;ref\n${film};x\n`));
+    const id = (await batch(0, ['create', `${list.url}/list.csv`, ...ONLY])).trim();
+    await batch(0, ['wait', id]);
+    assert.match(await batch(0, ['items', id]), / x +http:\S+tiny\.mp4\n$/);
+  });
+
   it('--from: what failed in an earlier batch, or all of it', async () => {
     const id = await created(`${film}\n${missing}\n${missing}?2\n`, '--tries', '1');
     await here.probeyard(['batch', 'wait', id]);

@@ -75,19 +75,20 @@ const byLine = (message: string, items: readonly ListedItem[]): string =>
     return found ? `line ${found.line}` : whole;
   });
 
-/** In place of a list: the sources of an earlier batch. */
-function fromOf({ text, has }: Given, path: string | undefined): Pick<Head, 'from'> {
+/** In place of a list that is sent: the sources of an earlier batch, or the address of a list. */
+function elsewhere({ text, has }: Given, path: string | undefined): Pick<Head, 'from' | 'items_url'> {
   const batch = text('from');
   if (batch === undefined && has('all')) throw usage('--all: has an effect with --from alone');
-  if (batch === undefined) return {};
+  if (batch === undefined) return path !== undefined && /^https?:\/\//i.test(path) ? { items_url: path } : {};
   if (path !== undefined) throw usage('batch create: a list or --from, not both');
   return { from: { batch, only: has('all') ? 'all' : 'failed' } };
 }
 
 async function create(invocation: Invocation, path: string | undefined): Promise<ExitCode> {
   const { format, terminal } = invocation;
-  const head = { ...(await headOf(invocation)), ...fromOf(invocation, path) };
-  const items = head.from ? [] : await readList(path ?? '-');
+  const other = elsewhere(invocation, path);
+  const head = { ...(await headOf(invocation)), ...other };
+  const items = other.from || other.items_url ? [] : await readList(path ?? '-');
   const text = [head, ...items.map(({ item }) => item)].map((line) => `${JSON.stringify(line)}\n`).join('');
   const headers = { 'Content-Type': 'application/x-ndjson', [IDEMPOTENCY_KEY]: newName() };
   const api = await invocation.api();

@@ -257,9 +257,9 @@ export const COMMANDS: readonly Command[] = [
         'url, and ref if it is there. The service works through it by itself, within the limits of the token.',
       'create prints the id alone to stdout. The exit code of wait is 0 where every source succeeded, 1 where one ' +
         'failed or had errors, and 3 where the batch has not ended or sources were skipped.',
-      'diff A B shows what the batch B says otherwise than A, an earlier one of the same sources: outcomes, and fields ' +
-        'by the number of files. Its exit code is 0 where nothing changed but what a release is known to change, 1 ' +
-        'where something did, and 3 where nothing could be compared.',
+      'diff A B shows what the batch B says otherwise than A, an earlier one of the same sources: outcomes, and ' +
+        'fields by the number of files. Its exit code is 0 where nothing changed but what a release is known to ' +
+        'change, 1 where something did, and 3 where nothing could be compared.',
     ],
     positionals: [
       {
@@ -269,9 +269,9 @@ export const COMMANDS: readonly Command[] = [
         optional: true,
       },
       {
-        name: 'ID|FILE',
+        name: 'ID|LIST',
         isFile: true,
-        help: 'of create a list, by default stdin; else the id of a batch',
+        help: 'of create a list, by default stdin, or the https address of one; else the id of a batch',
         optional: true,
       },
       { name: 'ID', help: 'of diff the id of the later batch', optional: true },
