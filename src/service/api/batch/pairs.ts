@@ -17,7 +17,7 @@ export interface Paired {
   erased: number;
 }
 
-/** Lets others have their turn, if it is time: thousands of items would hold the event loop for tens of milliseconds. */
+/** Lets others have their turn, if it is time: thousands of items hold the event loop for tens of milliseconds. */
 type Turn = () => Promise<void> | undefined;
 
 async function each<T>(items: Iterable<T>, turn: Turn, work: (item: T) => void): Promise<void> {
