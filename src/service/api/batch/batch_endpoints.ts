@@ -203,7 +203,7 @@ export const createBatch = endpoint(
         value: { from: { batch: '01937c5e-8a00-7000-8000-000000000001' } },
       },
     },
-    also: [409],
+    also: [404, 409],
     answer: { status: 201, description: 'The batch.', schema: BatchAnswerSchema },
   },
   create,

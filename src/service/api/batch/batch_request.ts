@@ -263,7 +263,8 @@ async function* itemsFrom(
   onLeftOut: () => void,
 ): AsyncGenerator<Sent> {
   const batch = await deps.store.readBatch(id.toLowerCase());
-  if (batch?.userId !== tokenOf(by).userId) throw invalid('from.batch', 'there is no such batch');
+  if (batch?.userId !== tokenOf(by).userId)
+    throw new ApiError('not-found', { text: 'from.batch: there is no such batch', field: 'from.batch' });
   let [kept, lost] = [0, 0];
   for await (const page of itemPages(deps, batch.id))
     for (const { display, plain, ref, state } of page) {
