@@ -1286,6 +1286,7 @@ export interface Batch {
   max_requests: number | null;
   max_bytes: number | null;
   probe: object;
+  left_out?: number;
   webhook_url: string | null;
   per_minute: number | null;
   estimated_end_at: string | null;
@@ -1333,6 +1334,35 @@ export interface BatchItem {
   io_bytes: number;
 }
 
+export interface ComparedBatch {
+  id: string;
+  name: string | null;
+  state: 'running' | 'paused' | 'stopped' | 'cancelling' | 'ended';
+  created_at: string;
+  items: number;
+}
+
+export interface FlippedItem {
+  url: string;
+  ref: string | null;
+  a: string | null;
+  b: string | null;
+}
+
+export interface StateFlip {
+  from: 'waiting' | 'running' | 'success' | 'with-errors' | 'error' | 'skipped';
+  to: 'waiting' | 'running' | 'success' | 'with-errors' | 'error' | 'skipped';
+  count: number;
+  items: Array<FlippedItem>;
+}
+
+export interface OutcomeFlip {
+  from: 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown';
+  to: 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown';
+  count: number;
+  items: Array<FlippedItem>;
+}
+
 export interface ReportedField {
   path: string;
   tool: 'ffprobe' | 'mediainfo';
@@ -1356,6 +1386,24 @@ export interface UpgradeSummary {
   fields: number;
   told: number;
   known: number;
+}
+
+export interface BatchDiff {
+  a: ComparedBatch;
+  b: ComparedBatch;
+  pairs: number;
+  only_in_a: number;
+  only_in_b: number;
+  erased: number;
+  states: Array<StateFlip>;
+  policy_outcomes: Array<OutcomeFlip>;
+  fields: Array<ReportedField>;
+  summary: UpgradeSummary;
+  not_compared: Array<{
+    why: 'not-ended' | 'no-result' | 'expired' | 'unreadable' | 'too-large' | 'no-fields';
+    count: number;
+  }>;
+  next: number | null;
 }
 
 export interface PolicyAtVersions {
@@ -2473,9 +2521,14 @@ export interface Calls {
       tries?: number;
       max_requests?: number | null;
       max_bytes?: number | null;
+      items_url?: string | null;
+      from?: {
+        batch: string;
+        only?: 'failed' | 'all';
+      };
       webhook_url?: string | null;
       deadline?: number;
-      items: Array<unknown>;
+      items?: Array<unknown>;
     };
     answer: Batch;
   };
@@ -2511,6 +2564,13 @@ export interface Calls {
       code?: string | null;
     };
     answer: BatchItem;
+  };
+  'GET /v1/batch/:id/diff': {
+    query: {
+      against: string;
+      after?: number | null;
+    };
+    answer: BatchDiff;
   };
   'POST /v1/batch/:id/pause': {
     answer: Batch;
