@@ -26,8 +26,8 @@ const templateOf = (query: URLSearchParams, tools: readonly AvailableTool[]): ob
 };
 
 const LIMITS = [
-  { name: 'concurrency', label: 'Items at once', max: 100, help: 'Default: half of what the token may, at most 4.' },
-  { name: 'per_host', label: 'Items of one host at once', max: 8, help: 'Default: 4.' },
+  { name: 'concurrency', label: 'Jobs at once', max: 100, help: 'Default: half of what the token may, at most 4.' },
+  { name: 'per_host', label: 'Jobs of one host at once', max: 8, help: 'Default: 4.' },
   { name: 'tries', label: 'Tries of an item', max: 5, help: 'Of failures that may pass. Default: 3.' },
   { name: 'max_requests', label: 'Budget of requests', max: 1_000_000_000, help: 'Then it stops. Default: none.' },
 ] as const;
