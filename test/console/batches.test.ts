@@ -128,7 +128,7 @@ probingConsoleTest('console: batches', {}, (c) => {
       await page.getByText('Limits', { exact: true }).click();
       await v.accessible('batch new light');
       await list.fill('https://new.test/a.mp4\n{"url": "https://new.test/b.mp4?sig=geheim", "ref": "b"}');
-      await page.getByLabel('Items at once').fill('1');
+      await page.getByLabel('Jobs at once').fill('1');
       await page.getByRole('button', { name: 'Create the batch' }).click();
       await page.getByText('0 of 2 items are over').waitFor();
       await page.getByText('from lines').waitFor();
