@@ -72,7 +72,7 @@ describe('the verdict of content checks with waivers', () => {
     assert.deepEqual(waived, [
       {
         verdict: 'block',
-        text: 'black passage of 12.00 s from 0.00 s in stream 0',
+        text: 'black passage of 12.00 s from 0.00 s (the start) in stream 0',
         check: 'black',
         stream: 0,
         from: 0,

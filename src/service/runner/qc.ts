@@ -127,6 +127,8 @@ export async function qcOf(asked: QcRun): Promise<QcRan> {
   if (!result.success && gathered.frames() === 0) return { result };
   const cut = result.success ? undefined : (result.error ?? 'ffmpeg failed').slice(0, LONGEST_CUT);
   const { failure: _, error: __, code: ___, ...facts } = result;
+  // It takes in what was printed last, so it comes before everything else that is gathered.
+  const report = gathered.told(cut);
   const drawn = graph.pictures ? await drawnBy(asked, graph, gathered.waveforms()) : undefined;
   const damage = await integrityOf({
     options: tool.options,
@@ -144,7 +146,7 @@ export async function qcOf(asked: QcRun): Promise<QcRan> {
       ...facts,
       success: true,
       format: 'json',
-      output: Buffer.from(JSON.stringify({ ...gathered.told(cut), ...damage, ...number })),
+      output: Buffer.from(JSON.stringify({ ...report, ...damage, ...number })),
       usageMs: facts.usageMs + (drawn?.usageMs ?? 0),
       decodedSeconds: gathered.progress().seconds,
     },

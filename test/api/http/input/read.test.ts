@@ -48,6 +48,9 @@ describe('fields of a probe request', () => {
         phase_min: 2,
         pictures: false,
         private_pictures: false,
+        integrity: false,
+        sha256: null,
+        md5: null,
       },
       timeline: { enabled: false },
     });
