@@ -70,7 +70,7 @@ describe('a policy', function () {
 
   it('of the chart is valid, and judges a job created with kubectl', async () => {
     const listed = await c.kubectl('-n', NAMESPACE, 'get', 'ppol', '-o', 'name');
-    assert.equal(listed.trim().split('\n').length, 5, listed);
+    assert.equal(listed.trim().split('\n').length, 6, listed);
     const filter = 'jsonpath={.items[?(@.status.conditions[0].status!="True")].metadata.name}';
     const invalid = await c.kubectl('-n', NAMESPACE, 'get', 'ppol', '-o', filter);
     assert.equal(invalid, '');

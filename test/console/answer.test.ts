@@ -29,6 +29,9 @@ const C2PA: C2paReport = {
   },
 };
 
+interface Canvas {
+  getContext(kind: '2d'): { getImageData(...place: number[]): { data: Uint8ClampedArray } };
+}
 /** 16 pixels wide and tall. */
 const RED_JPEG =
   '/9j/4AAQSkZJRgABAgAAAQABAAD/2wBDAAgKCgsKCw0NDQ0NDRAPEBAQEBAQEBAQEBASEhIVFRUSEhIQEBISFBQVFRcXFxUVFRUX' +
@@ -172,8 +175,9 @@ consoleTest('console: the answer', (c) => {
       const { page } = v;
       const drawn = page.getByRole('list', { name: 'Pictures' }).getByRole('img', { name: 'Picture at 30.00 s' });
       await drawn.waitFor();
-      const red = 'canvas => canvas.getContext("2d").getImageData(80, 45, 1, 1).data[0]';
-      await until('it is drawn', async () => Number(await drawn.evaluate(red)) > 200);
+      const red = () =>
+        drawn.evaluate((canvas) => (canvas as unknown as Canvas).getContext('2d').getImageData(80, 45, 1, 1).data[0]);
+      await until('it is drawn', async () => Number(await red()) > 200);
       await page.getByRole('img', { name: 'Sound of stream 1, 0.30 s' }).waitFor();
       const silence = page.getByRole('table', { name: 'Findings' }).locator('tbody tr', { hasText: 'silence' });
       await silence.getByRole('img', { name: 'Picture at 30.00 s' }).waitFor();
