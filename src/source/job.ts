@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
+import { setImmediate as otherWork } from 'node:timers/promises';
 import { PageCache } from './file/cache.ts';
 import { cut, isSourceError, type SourceError } from './error.ts';
 import { sourceClosed, unreadableScheme } from './failures.ts';
@@ -71,6 +72,7 @@ interface Opened {
 }
 
 const MOST_FILES = 1024;
+const LONGEST_TURN_MS = 5;
 /** One request's source: what its tools may read, what was read, and the failures. */
 export class Job {
   /** Common prefix of the secrets of this job's tools. */
@@ -275,14 +277,21 @@ export class Job {
     }
   }
 
-  /** Reads the whole source for a tool. Bytes are gone after `take`. Throws a SourceError. */
+  /**
+   * Reads the whole source for a tool. What is cached comes without a wait, so timers get their turn here. Bytes are
+   * gone after `take`. Throws a SourceError.
+   */
   async readWhole(tool: string, take: (bytes: Buffer) => void): Promise<void> {
     const { file, head } = await this.file(this.main, tool);
     const reader = await file.read(0, head.size, this.meter(tool));
+    let since = performance.now();
     try {
       for (let piece = await reader.next(); piece !== undefined; piece = await reader.next()) {
         take(piece.bytes);
         piece.release();
+        if (performance.now() - since < LONGEST_TURN_MS) continue;
+        await otherWork();
+        since = performance.now();
       }
     } finally {
       reader.close();

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileSums } from '../../src/media/qc/file_sums.ts';
+import { MOST_WRONG_PAGES } from '../../src/media/qc/limits.ts';
 
 const film = readFileSync(join(import.meta.dirname, '../policy/media/archive.mkv'));
 
@@ -80,6 +81,12 @@ describe('sums of a file', () => {
   it('ogg-crc32: a page that is not where it should be is wrong once, and the next are right', () => {
     const [{ checked, wrong, first_wrong_byte: byte } = assert.fail()] = told(turned(sound, 128)).checksums;
     assert.deepEqual([checked, wrong, byte], [5, 1, 128]);
+  });
+
+  it('ogg-crc32: pages that are claimed at each few bytes are summed up to a bound', () => {
+    const claims = Buffer.alloc(2 << 20, Buffer.concat([Buffer.from('OggS'), Buffer.alloc(5, 0xff)]));
+    const [{ checked, wrong, first_wrong_byte: byte } = assert.fail()] = told(claims, 1 << 16).checksums;
+    assert.deepEqual([checked, wrong, byte], [MOST_WRONG_PAGES, MOST_WRONG_PAGES, 0]);
   });
 
   it('of a file without checksums are its hashes', () => {

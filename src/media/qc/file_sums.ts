@@ -1,6 +1,7 @@
 /** Hashes of a file, and the checksums that its container keeps, while the file is read once from its beginning. */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { MOST_WRONG_PAGES } from './limits.ts';
 import type { QcChecksum } from './schema.ts';
 
 type Sums = Omit<QcChecksum, 'stream'>;
@@ -125,6 +126,8 @@ function oggReader(): Reader {
   const sums = begunSums('ogg-crc32');
   let held: Buffer = Buffer.alloc(0);
   let [at, isSearching] = [0, false];
+  /** Pages may be claimed at each few bytes, and each is summed. */
+  const isOver = (): boolean => sums.wrong >= MOST_WRONG_PAGES;
   const skip = (count: number): void => {
     held = held.subarray(count);
     at += count;
@@ -155,9 +158,10 @@ function oggReader(): Reader {
   return {
     sums,
     push(bytes) {
+      if (isOver()) return;
       held = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
-      while (go());
-      held = Buffer.from(held);
+      while (!isOver() && go());
+      held = isOver() ? Buffer.alloc(0) : Buffer.from(held);
     },
   };
 }

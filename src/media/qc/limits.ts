@@ -12,6 +12,8 @@ export const LONGEST_LINE = 256;
 export const MOST_ERRORS = 100;
 /** Longer messages of a decoder are cut. */
 export const LONGEST_MESSAGE = 200;
+/** Wrong pages of Ogg, of up to 65 kB each, after which no more are looked for. */
+export const MOST_WRONG_PAGES = 100;
 /** Of the pictures that are kept. */
 export const MOST_PICTURES = 24;
 /** Longest side of a picture, in pixels. */

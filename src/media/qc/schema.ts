@@ -1,7 +1,7 @@
 /** The schema of the report of content checks. */
 import Type, { type Static } from 'typebox';
 import { count, described, eitherOrNull, oneOf, titled } from '../../base/schema_parts.ts';
-import { MOST_AUDIO, MOST_ERRORS, MOST_EVENTS } from './limits.ts';
+import { MOST_AUDIO, MOST_ERRORS, MOST_EVENTS, MOST_WRONG_PAGES } from './limits.ts';
 
 const seconds = (description: string) => Type.Number({ description });
 const numberOrNull = (description: string) => Type.Unsafe<number | null>({ type: ['number', 'null'], description });
@@ -116,7 +116,7 @@ const Checksum = described('QcChecksum', 'Checksums that the file keeps of its o
   ),
   stream: numberOrNull('Index of the stream; null: of the container.'),
   checked: count('How many were compared.'),
-  wrong: count('How many of these are wrong.'),
+  wrong: count(`How many of these are wrong. After ${MOST_WRONG_PAGES} pages of Ogg no more are compared.`),
   first_wrong_byte: numberOrNull('Where the first wrong element or page begins in the file; null: none, or not known.'),
 });
 

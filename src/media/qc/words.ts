@@ -1,4 +1,5 @@
 /** What content checks found, in a few words each: for the console, the command line and the page of a report. */
+import { MOST_WRONG_PAGES } from './limits.ts';
 import type { QcAudio, QcChecksum, QcEvents, QcFile, QcIntegrity, QcReport, QcTracks } from './schema.ts';
 
 /** What a passage of each check is called. */
@@ -81,10 +82,12 @@ function errorsIn({ stream, errors, not_checked: why }: Stream): Remark[] {
   return [blocking('decode errors', `${errors.count}: ${told.join('; ')}${more}`, stream)];
 }
 
-const wrongIn = ({ kind, stream, checked, wrong, first_wrong_byte: byte }: QcChecksum): Remark[] =>
-  wrong === 0
-    ? []
-    : [blocking('checksum', `${SUMS[kind]} is wrong, ${wrong} of ${checked}${byteWords(byte)}`, stream ?? undefined)];
+function wrongIn({ kind, stream, checked, wrong, first_wrong_byte: byte }: QcChecksum): Remark[] {
+  if (wrong === 0) return [];
+  const least = kind === 'ogg-crc32' && wrong >= MOST_WRONG_PAGES ? 'at least ' : '';
+  const text = `${SUMS[kind]} is wrong, ${least}${wrong} of ${checked}${byteWords(byte)}`;
+  return [blocking('checksum', text, stream ?? undefined)];
+}
 
 const damageIn = (integrity: QcIntegrity | undefined, file: QcFile | undefined): Remark[] => [
   ...(integrity?.cut === undefined
