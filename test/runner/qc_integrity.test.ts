@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { toneWav } from '../qc/media.ts';
+import { toneWav, tracksAvi } from '../qc/media.ts';
 import { QcRig, told } from './qc_rig.ts';
 
 const archive = readFileSync(join(import.meta.dirname, '../policy/media/archive.mkv'));
@@ -38,6 +38,21 @@ describe('integrity in an agent', function () {
     });
     assert.ok(packets > 0);
     assert.deepEqual([others, integrity!.checksums, integrity!.cut, unread], [[], [], undefined, 0]);
+  });
+
+  it('of several streams has the hash of each', async () => {
+    const film = tracksAvi(3, 2);
+    const { integrity, unread_lines: unread } = await rig.check(film, { integrity: 'true' });
+    const samples = (track: number): Buffer => {
+      const at = film.indexOf(`0${track}wb`, 0, 'latin1') + 8;
+      const second = film.subarray(at, at + film.readUInt32LE(at - 4));
+      return Buffer.concat([second, second]);
+    };
+    assert.deepEqual(
+      integrity!.streams.map(({ hash }) => hash),
+      [0, 1, 2].map((track) => hex('md5', samples(track))),
+    );
+    assert.equal(unread, 0);
   });
 
   it('of a whole archive finds its checksums right', async () => {

@@ -63,16 +63,12 @@ const SPECIAL: Record<string, (value: unknown) => string[]> = {
   'qc.silence_min': (value) => (value === 2 ? [] : [`silencedetect=n=-60dB:d=${String(value)}`]),
   'qc.silence_noise': (value) => (value === -60 ? [] : [`silencedetect=n=${String(value)}dB:d=2`]),
   'qc.phase_min': (value) => (value === 2 ? [] : [`aphasemeter=video=0:phasing=1:duration=${String(value)}`]),
-  'qc.integrity': (value) =>
-    value === true
-      ? ['-map', '0:0', '-map', '0:1', '-c:v', 'rawvideo', '-fps_mode', 'passthrough'].concat([
-          '-f',
-          'streamhash',
-          '-hash',
-          'md5',
-          'pipe:1',
-        ])
-      : [],
+  // An output of each stream, so that none waits for another.
+  'qc.integrity': (value) => {
+    const hashed = ['-f', 'streamhash', '-hash', 'md5', 'pipe:1'];
+    const kept = [['-c:v', 'rawvideo', '-fps_mode', 'passthrough'], []];
+    return value === true ? kept.flatMap((codec, at) => ['-map', `0:${at}`, ...codec, ...hashed]) : [];
+  },
   'qc.sha256': () => [],
   'qc.md5': () => [],
   // The sample has sound alone.

@@ -1,5 +1,5 @@
 /** Reads what the printers of the graph write, piece by piece. Holds no more than one line and one block. */
-import { LONGEST_LINE } from './limits.ts';
+import { LONGEST_LINE, MOST_AUDIO } from './limits.ts';
 import { STREAM_KEY } from './graph.ts';
 
 export type Key = (typeof KEYS)[keyof typeof KEYS] | 'true_peak';
@@ -42,8 +42,8 @@ const KEYS = {
 const TRUE_PEAK = /^lavfi\.r128\.true_peaks_ch\d{1,2}$/;
 const HEADER = /^frame:\d{1,12} +pts:\S{1,24} +pts_time:(\S{1,24})$/;
 const PAIR = /^([\w.:-]{1,100})=(.*)$/;
-/** What streamhash prints at the end: the number of the stream in its output. */
-const HASH = /^(\d{1,3}),[av],MD5=([0-9a-f]{32})$/;
+/** What streamhash prints at the end of each output, of its only stream. */
+const HASH = /^0,[av],MD5=([0-9a-f]{32})$/;
 const INDEX = /^\d{1,6}$/;
 const NUMBER = /^-?\d{1,12}(?:\.\d{1,12})?(?:e[+-]?\d{1,2})?$/;
 
@@ -78,9 +78,9 @@ export function blockReader(onBlock: (block: Block) => void) {
       begun = { time: time !== undefined && Number.isFinite(time) ? time : null, values: new Map() };
       return;
     }
-    const [, output, hash] = HASH.exec(line) ?? [];
+    const [, hash] = HASH.exec(line) ?? [];
     const [, name, text] = PAIR.exec(line) ?? [];
-    if (hash !== undefined) hashes.set(Number(output), hash);
+    if (hash !== undefined && hashes.size <= MOST_AUDIO) hashes.set(hashes.size, hash);
     else if (name === undefined || text === undefined) unread += 1;
     else if (begun) keep(begun, name, text);
   };

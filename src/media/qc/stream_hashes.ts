@@ -18,13 +18,17 @@ export function pcmOf({ sample_fmt: format, bits_per_raw_sample: bits }: Readonl
   return Object.hasOwn(ENCODERS, kind) ? ENCODERS[kind] : undefined;
 }
 
-/** A second output of the same decode. Its lines come last, behind those of the printers in the same pipe. */
+/**
+ * Further outputs of the same decode, one for each stream: one for all would hold pictures for 10 s while it waits for
+ * a track that has ended. Their lines come last, in this order, behind those of the printers in the same pipe.
+ */
 export function hashArgs(streams: readonly QcStream[]): string[] {
-  const sounds = streams.filter(({ type }) => type === 'audio');
-  const maps = streams.flatMap(({ index }) => ['-map', `0:${index}`]);
-  const samples = sounds.flatMap(({ pcm }, at) => (pcm === undefined ? [] : [`-c:a:${at}`, pcm]));
-  const kept = ['-c:v', 'rawvideo', '-fps_mode', 'passthrough', ...samples];
-  return [...maps, ...kept, '-f', 'streamhash', '-hash', 'md5', 'pipe:1'];
+  const keptBy = ({ type, pcm }: QcStream): string[] => {
+    if (type === 'video') return ['-c:v', 'rawvideo', '-fps_mode', 'passthrough'];
+    return pcm === undefined ? [] : ['-c:a', pcm];
+  };
+  const hashed = ['-f', 'streamhash', '-hash', 'md5', 'pipe:1'];
+  return streams.flatMap((stream) => ['-map', `0:${stream.index}`, ...keptBy(stream), ...hashed]);
 }
 
 /** Options of ffprobe that print the heads of codecs. */
