@@ -148,9 +148,10 @@ export class Job {
   }
 
   #received(count: number, all: number): void {
-    const { maxBytes, readBefore = 0 } = this.#limits;
+    const { maxBytes, reads = 1, readBefore = 0 } = this.#limits;
+    const most = maxBytes * reads;
     this.#pace.received(count);
-    if (all + readBefore > maxBytes) throw cut('limit', `more than ${maxBytes} bytes were read`);
+    if (all + readBefore > most) throw cut('limit', `more than ${most} bytes were read`);
   }
 
   get rewriter(): Rewriter {

@@ -6,8 +6,10 @@ import type { Source } from './source.ts';
 import type { SourceException } from '../base/source_settings.ts';
 
 export interface Limits {
-  /** Applies to each file's declared size, and to the total read by the request. */
+  /** Applies to each file's declared size, and to the total read by the request: as often as it is read whole. */
   maxBytes: number;
+  /** How often it is asked to be read whole; by default once. */
+  reads?: number;
   /** Read by the request from another source before this one: counts towards the total. */
   readBefore?: number;
 }

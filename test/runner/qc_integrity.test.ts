@@ -91,6 +91,15 @@ describe('integrity in an agent', function () {
       assert.deepEqual([file!.as_given, file!.bytes, integrity], [expected, archive.length, undefined]);
     });
 
+  it('reads a file of nearly the largest size as often as it is asked to', async () => {
+    const file = Buffer.concat([archive, Buffer.alloc(64 << 20)]);
+    const maxBytes = file.length + (1 << 20);
+    const body = await rig.ended(file, { integrity: 'true' }, { maxBytes });
+    const { cut, integrity, file: read } = told(body);
+    assert.deepEqual([cut, integrity!.cut, read!.cut, read!.bytes], [undefined, undefined, undefined, file.length]);
+    assert.ok(body.ioUsage > maxBytes, `${body.ioUsage} bytes`);
+  });
+
   it('of a file that changes meanwhile says so', async () => {
     let reads = 0;
     const { serve } = rig;

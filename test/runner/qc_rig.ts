@@ -6,7 +6,7 @@ import { unpack } from '../../images/archive.ts';
 import { cachedTools } from '../../images/cached.ts';
 import type { QcPictures } from '../../src/media/qc/pictures_schema.ts';
 import type { QcReport } from '../../src/media/qc/schema.ts';
-import type { AssignedTool } from '../../src/platform/bus/messages.ts';
+import type { AssignedTool, Assignment } from '../../src/platform/bus/messages.ts';
 import { toneWav } from '../qc/media.ts';
 import type { TextBody } from '../result/text_body.ts';
 import { Rig } from './agent_rig.ts';
@@ -56,9 +56,13 @@ export class QcRig extends Rig {
     return this.programs.map((tool) => (tool.name === 'qc' ? { ...tool, options } : tool));
   }
 
-  async ended(file: Buffer, options: Record<string, string> = {}): Promise<TextBody> {
+  async ended(
+    file: Buffer,
+    options: Record<string, string> = {},
+    assignment: Partial<Assignment> = {},
+  ): Promise<TextBody> {
     this.media = file;
-    const { body } = await this.run(this.go(this.programsWith(options)));
+    const { body } = await this.run(this.go(this.programsWith(options), { assignment }));
     assert.equal(resultIn(body).success, true, resultIn(body).error);
     return body;
   }

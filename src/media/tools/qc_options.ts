@@ -70,3 +70,7 @@ export const keepsPictures = (options: Readonly<Record<string, string>> = {}): b
   options['pictures'] === 'true';
 export const mayBePrivate = (options: Readonly<Record<string, string>> = {}): boolean =>
   options['private_pictures'] === 'true';
+
+/** How often the source is read from its beginning to its end. */
+export const wholeReads = (options: Readonly<Record<string, string>> = {}): number =>
+  options['integrity'] === 'true' ? 3 : options['sha256'] === undefined && options['md5'] === undefined ? 1 : 2;

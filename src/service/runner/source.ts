@@ -8,6 +8,7 @@ import type { Cause } from '../../base/causes.ts';
 import { SIDES, type AssignedTool, type Assignment, type Side } from '../../platform/bus/messages.ts';
 import type { FailureCode } from '../../platform/bus/result_body.ts';
 import { CONTENT_BYTES, contentOf, type Content } from '../../media/tools/content.ts';
+import { wholeReads } from '../../media/tools/qc_options.ts';
 import { TOOL_TABLE, type ToolName } from '../../media/tools/table.ts';
 import { redactor } from '../../source/address/redact.ts';
 import { isDecisive, OUTCOMES, SourceError } from '../../source/error.ts';
@@ -212,7 +213,7 @@ function open(proxy: SourceProxy, source: Source, { tools, allow, maxBytes }: As
     return proxy.open({
       source,
       allow,
-      limits: { maxBytes, readBefore },
+      limits: { maxBytes, reads: wholeReads(tools.find(({ name }) => name === 'qc')?.options), readBefore },
       tls: { verify },
       live: those('readsStreams'),
       readPlaylistsAsTheyAre: those('readsPlaylistsAsTheyAre'),
