@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { QcReport } from '../../src/media/qc/schema.ts';
 import { LONGEST, optionsFor, verdictOf, type Longest } from '../../src/media/qc/verdict.ts';
 import { CHECKS, CLEAN_CHECKS } from '../console/sample_answers.ts';
-import { DAMAGE, FILE, UNREAD, WHOLE } from './reports.ts';
+import { DAMAGE, FILE, QUIET, UNREAD, WHOLE } from './reports.ts';
 
 const clean: QcReport = { ...CLEAN_CHECKS, not_checked: [] };
 const [video] = clean.video;
@@ -76,6 +76,12 @@ describe('the verdict of content checks', () => {
       { ...clean, until: 12, cut: 'out of time' },
       'block',
       ['the checks ended at 12.00 s: out of time'],
+    ],
+    [
+      'a stream of which nothing was decoded',
+      { ...clean, audio: [{ ...QUIET.audio[0]!, decoded: null }] },
+      'block',
+      ['stream 1, decoding: nothing of it was decoded'],
     ],
     ['a file that is whole', { ...clean, integrity: WHOLE, file: FILE }, 'pass', []],
     [

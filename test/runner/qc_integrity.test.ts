@@ -55,6 +55,20 @@ describe('integrity in an agent', function () {
     assert.equal(unread, 0);
   });
 
+  it('of a stream without packets says that nothing of it is known', async () => {
+    const film = tracksAvi(2, 1);
+    film.write('09', film.indexOf('01wb', 0, 'latin1'), 'latin1');
+    const { audio, integrity } = await rig.check(film, { integrity: 'true' });
+    assert.deepEqual(
+      audio.map(({ decoded }) => decoded === null),
+      [false, true],
+    );
+    assert.deepEqual(
+      integrity!.streams.map(({ not_checked: why }) => why),
+      [undefined, 'it has no packets'],
+    );
+  });
+
   it('of a whole archive finds its checksums right', async () => {
     const { integrity } = await rig.check(archive, { integrity: 'true' });
     assert.deepEqual(

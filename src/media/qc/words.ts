@@ -44,7 +44,7 @@ export const passagesIn = ({ video, audio }: QcReport): Passages[] =>
 
 /** What has no time, or is told as one. */
 interface Remark {
-  noun: Untimed | 'decode errors' | 'checksum' | 'integrity' | 'file';
+  noun: Untimed | 'decoding' | 'decode errors' | 'checksum' | 'integrity' | 'file';
   /** None: it is of the file. */
   stream?: number;
   text: string;
@@ -116,6 +116,9 @@ function tracksIn({ starts, ends }: QcTracks): Remark[] {
 }
 
 export const remarksIn = ({ video, audio, tracks, integrity, file }: QcReport): Remark[] => [
+  ...[...video, ...audio]
+    .filter(({ decoded }) => decoded === null)
+    .map(({ stream }) => blocking('decoding', 'nothing of it was decoded', stream)),
   ...damageIn(integrity, file),
   ...audio
     .filter(({ clipping }) => clipping)

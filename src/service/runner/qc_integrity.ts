@@ -65,14 +65,15 @@ async function decoded(asked: IntegrityRun): Promise<QcIntegrity> {
   return {
     streams: streams.map(({ index, type, codec }, at) => {
       const { packets, frames, errors } = gathered.told(index, success);
-      const isUnknown = packets > 0 && frames === 0;
+      const unknown =
+        packets === 0 ? 'it has no packets' : `ffprobe ${asked.reader.version} decoded nothing of its ${codec}`;
       return {
         stream: index,
         type,
         packets,
         errors,
         hash: asked.hashes.get(at) ?? null,
-        ...(isUnknown ? { not_checked: `ffprobe ${asked.reader.version} decoded nothing of its ${codec}` } : {}),
+        ...(frames === 0 ? { not_checked: unknown } : {}),
       };
     }),
     checksums: await flacSums(asked, streams),
