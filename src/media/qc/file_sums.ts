@@ -7,6 +7,8 @@ import type { QcChecksum } from './schema.ts';
 type Sums = Omit<QcChecksum, 'stream'>;
 interface Reader {
   push(bytes: Buffer): void;
+  /** The file has no more bytes: what is open is not whole. */
+  end(): void;
   sums: Sums;
 }
 
@@ -48,6 +50,8 @@ function matroskaReader(): Reader {
   const sums = begunSums('matroska-crc32');
   let held: Buffer = Buffer.alloc(0);
   let [at, isLost] = [0, false];
+  /** The segment that the elements are in. */
+  let segment = { from: 0, end: 0 };
   /** The element that is read: what is left of it, and its checksum. */
   let open: { left: number; from: number; wanted?: number; sum: number } | undefined;
 
@@ -67,6 +71,7 @@ function matroskaReader(): Reader {
     const { id, head, size } = element;
     // A live cluster has no size: its parts follow as those of the segment do.
     if (id === SEGMENT || size === Infinity) {
+      if (id === SEGMENT && size !== Infinity) segment = { from: at, end: at + head + size };
       skip(head);
       return true;
     }
@@ -99,6 +104,11 @@ function matroskaReader(): Reader {
       while (go());
       // What is held belongs to the source, and is gone after this.
       held = isLost ? Buffer.alloc(0) : Buffer.from(held);
+    },
+    end() {
+      const isWhole = open === undefined && held.length === 0 && at >= segment.end;
+      if (isLost || isWhole || (open?.wanted === undefined && sums.checked === 0)) return;
+      judge(sums, false, open?.from ?? (held.length > 0 ? at : segment.from));
     },
   };
 }
@@ -163,6 +173,9 @@ function oggReader(): Reader {
       while (!isOver() && go());
       held = isOver() ? Buffer.alloc(0) : Buffer.from(held);
     },
+    end() {
+      if (held.length > 0 && !isSearching) judge(sums, false, at);
+    },
   };
 }
 
@@ -189,12 +202,16 @@ export function fileSums(hashes: readonly ('sha256' | 'md5')[]) {
       reader?.push(first);
       first = undefined;
     },
-    told: () => ({
-      bytes,
-      hashes: Object.fromEntries(made.map(([name, hash]) => [name, hash.digest('hex')])) as Partial<
-        Record<'sha256' | 'md5', string>
-      >,
-      checksums: reader && reader.sums.checked > 0 ? [reader.sums] : [],
-    }),
+    /** `whole`: the file was read to its end. */
+    told(whole: boolean) {
+      if (whole) reader?.end();
+      return {
+        bytes,
+        hashes: Object.fromEntries(made.map(([name, hash]) => [name, hash.digest('hex')])) as Partial<
+          Record<'sha256' | 'md5', string>
+        >,
+        checksums: reader && reader.sums.checked > 0 ? [reader.sums] : [],
+      };
+    },
   };
 }

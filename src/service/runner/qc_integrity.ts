@@ -100,7 +100,7 @@ async function readWhole({ options, readFile }: IntegrityRun): Promise<{ file?: 
   const given = GIVEN.filter((name) => options[name] !== undefined);
   const sums = fileSums(['sha256', ...given.filter((name) => name === 'md5')]);
   const cut = await readFile((bytes) => sums.push(bytes));
-  const { bytes, hashes, checksums } = sums.told();
+  const { bytes, hashes, checksums } = sums.told(cut === undefined);
   if (cut === null && given.length === 0) return { checksums };
   if (cut !== undefined) {
     const why = cut ?? 'the source is no single file';
