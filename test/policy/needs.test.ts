@@ -20,6 +20,8 @@ describe('policy: needs', () => {
   for (const [path, expected] of [
     ['integrity.streams[*].errors.count', true],
     ['file.as_given', true],
+    ['"integrity".cut', true],
+    ['"file".cut', true],
     ['video[*].black.count', false],
     ['cut', false],
   ] as const)

@@ -92,6 +92,15 @@ describe('archive-integrity', () => {
     ['finds wrong checksums', DAMAGE['sums']!, ['checksums']],
     ['finds what was not searched', DAMAGE['cut']!, ['searched-to-the-end', 'read-whole']],
     ['finds another hash', DAMAGE['other']!, ['as-in-the-manifest']],
+    [
+      'finds a stream that was left out',
+      {
+        integrity: WHOLE,
+        file: FILE,
+        not_checked: [{ stream: 9, type: 'audio', why: 'only the first 8 are checked' }],
+      },
+      ['all-streams-checked'],
+    ],
     ['finds a stream without a decoder', { integrity: UNREAD, file: FILE }, ['all-streams-decoded']],
     ['warns of no checksum', { integrity: { ...WHOLE, checksums: [] }, file: FILE }, ['has-checksums']],
     ['finds checks that ended early', { integrity: WHOLE, file: FILE, cut: 'late' }, ['decodes-to-the-end']],

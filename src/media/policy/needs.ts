@@ -2,6 +2,7 @@
 import { isInPictures } from './fields.ts';
 import { within } from './node.ts';
 import type { Condition, Policy } from './schema.ts';
+import { firstNameOf } from './subject_raw.ts';
 
 const CHECKS = ['msv', 'c2pa', 'qc'] as const;
 export type Check = (typeof CHECKS)[number];
@@ -31,4 +32,6 @@ export const asksForPictures = (policy: Policy): boolean =>
 
 /** Whether it asks content checks for damage, which they look for only where they are told to. */
 export const asksForIntegrity = (policy: Policy): boolean =>
-  [...conditionsOf(policy)].some(([{ tool, path }]) => tool === 'qc' && /^(?:integrity|file)\b/.test(path ?? ''));
+  [...conditionsOf(policy)].some(
+    ([{ tool, path }]) => tool === 'qc' && ['integrity', 'file'].includes(firstNameOf(path ?? '') ?? ''),
+  );

@@ -46,6 +46,12 @@ const ROOTS: Readonly<Record<RawTool, readonly string[]>> = {
 const NAME = /^(?:"([^"]{1,200})"|([^.[\]"=]{1,200}))/;
 const BRACKET = /^\[(?:(\d{1,5})|(\*)|([^=[\]"]{1,100})=(?:"([^"]{0,200})"|([^\]"]{0,200})))\]/;
 
+/** The part of a tool's output that a path begins with; undefined: it is none. */
+export function firstNameOf(path: string): string | undefined {
+  const name = NAME.exec(path);
+  return name?.[1] ?? name?.[2];
+}
+
 function rawPath(text: unknown, tool: RawTool, at: string): RawPath {
   if (typeof text !== 'string' || text === '' || text.length > LONGEST_PATH)
     throw new PolicyError(at, `must be a path of at most ${LONGEST_PATH} characters`);
