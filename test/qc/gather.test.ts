@@ -177,7 +177,15 @@ describe('content checks: the report', () => {
     assert.deepEqual(of(frames, { ...film, declared: null }, tone), { seconds: 9, percent: 25 });
     assert.deepEqual(of(frames, { ...film, declared: null }), { seconds: 9, percent: null });
     assert.deepEqual(of(frames, { ...film, declared: 2 }), { seconds: 9, percent: 100 });
-    assert.deepEqual(of(block(0, 0, 0) + block(0, 1, '9e99'), film), { seconds: 1e6, percent: 100 });
+    // One frame, and gaps: what is not decoded does not count.
+    assert.deepEqual(of(block(0, 0, 0), film), { seconds: 1, percent: 0 });
+    assert.deepEqual(of(block(0, 0, 'nan'), film), { seconds: 1, percent: 0 });
+    assert.deepEqual(of(block(0, 0, 0) + block(0, 1, 1) + block(0, 2, 500_000), film), { seconds: 21, percent: 100 });
+    assert.deepEqual(of(block(0, 0, 0) + block(0, 1, '9e99'), film), { seconds: 20, percent: 100 });
+    const steady = Array.from({ length: 250 }, (_, at) => block(0, at, (at / 25).toFixed(2))).join('');
+    assert.equal(of(steady, film).seconds, 10);
+    const long = Array.from({ length: 100_001 }, (_, at) => block(0, at, at * 10)).join('');
+    assert.equal(of(long, film).seconds, 1e6);
   });
 
   it('survives lines that no printer writes', () => {

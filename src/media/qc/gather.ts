@@ -21,6 +21,8 @@ const NOTHING_LUFS = -70;
 const CLIPPED_DBFS = -0.1;
 /** More than is decoded in the longest time of a request. The times of a file may say anything. */
 const MOST_SECONDS = 1e6;
+/** What a frame costs at most: a gap before the next is not decoded. */
+const LONGEST_FRAME_S = 10;
 
 /** Microseconds. */
 const rounded = (value: number): number => Math.round(value * 1e6) / 1e6;
@@ -59,7 +61,7 @@ class Passages {
 
 /** How far the checks are. */
 export interface QcProgress {
-  /** Seconds of media that were decoded, each begun one: those of the longest stream. */
+  /** Seconds of media that were decoded, each begun one: those of the longest stream, without gaps. */
   seconds: number;
   /** Of the declared duration, by the stream of which the least was checked; null if no stream declares it. */
   percent: number | null;
@@ -70,10 +72,14 @@ class Covered {
   #first: number | undefined;
   #last: number | undefined;
   #step = 0;
+  #before = 0;
 
   take(time: number): void {
     this.#first ??= time;
-    if (this.#last !== undefined && time > this.#last) this.#step = time - this.#last;
+    if (this.#last !== undefined && time > this.#last) {
+      this.#step = time - this.#last;
+      this.#before += Math.min(this.#step, LONGEST_FRAME_S);
+    }
     this.#last = Math.max(this.#last ?? time, time);
   }
 
@@ -83,6 +89,11 @@ class Covered {
 
   get since(): number {
     return this.#last === undefined ? 0 : this.end! - this.#first!;
+  }
+
+  /** Seconds of frames, without gaps. */
+  get shown(): number {
+    return rounded(this.#before + Math.min(this.#step, LONGEST_FRAME_S));
   }
 
   get end(): number | undefined {
@@ -326,12 +337,12 @@ export function qcGatherer({ checked, left }: Pick<Graph, 'checked' | 'left'>, t
     frames: (): number => frames,
     progress(): QcProgress {
       const all = checked.map(({ index, declared }) => {
-        const { since } = (video.get(index) ?? audio.get(index)!).covered;
-        return { since, share: declared ? Math.min(1, since / declared) : null };
+        const { since, shown } = (video.get(index) ?? audio.get(index)!).covered;
+        return { shown, share: declared ? Math.min(1, since / declared) : null };
       });
       const shares = all.flatMap(({ share }) => share ?? []);
       return {
-        seconds: Math.min(MOST_SECONDS, Math.ceil(Math.max(...all.map(({ since }) => since)))),
+        seconds: Math.min(MOST_SECONDS, Math.ceil(Math.max(frames > 0 ? 1 : 0, ...all.map(({ shown }) => shown)))),
         percent: shares.length === 0 ? null : Math.floor(100 * Math.min(...shares)),
       };
     },
