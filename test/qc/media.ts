@@ -1,4 +1,5 @@
 /** Sound and pictures of known content, from their bytes: not by the program that is tested on them. */
+import { createHash } from 'node:crypto';
 import { crc32, deflateSync } from 'node:zlib';
 
 const RATE = 48_000;
@@ -138,3 +139,35 @@ export const madeAvi = (frames: number, luminance: (frame: number, x: number, y:
       return picture;
     }),
   });
+
+function flacCrc(bytes: Buffer, bits: 8 | 16, polynomial: number): number {
+  let sum = 0;
+  for (const byte of bytes) {
+    sum ^= byte << (bits - 8);
+    for (let bit = 0; bit < 8; bit += 1) sum = (sum << 1) ^ (sum & (1 << (bits - 1)) ? polynomial : 0);
+    sum &= (1 << bits) - 1;
+  }
+  return sum;
+}
+
+/** Frames of 4,096 samples with one value each, of 12 or 16 bits, in one channel. */
+export function constantFlac(bits: 12 | 16, values: readonly number[]): Buffer {
+  const samples = Buffer.concat(values.map((value) => Buffer.from(new Int16Array(4_096).fill(value).buffer)));
+  const facts = (BigInt(RATE) << 44n) | (BigInt(bits - 1) << 36n) | BigInt(samples.length / 2);
+  const info = Buffer.alloc(18);
+  info.writeUInt16BE(4_096);
+  info.writeUInt16BE(4_096, 2);
+  info.writeBigUInt64BE(facts, 10);
+  const head = Buffer.concat([info, createHash('md5').update(samples).digest()]);
+  const frames = values.map((value, at) => {
+    const begin = Buffer.from([0xff, 0xf8, 0xc0, 0, at]);
+    // One subframe: its type, and the value to a whole byte.
+    const body = Buffer.alloc(3);
+    body.writeUInt16BE((value << (16 - bits)) & 0xffff, 1);
+    const frame = Buffer.concat([begin, Buffer.from([flacCrc(begin, 8, 0x07)]), body]);
+    const sum = Buffer.alloc(2);
+    sum.writeUInt16BE(flacCrc(frame, 16, 0x8005));
+    return Buffer.concat([frame, sum]);
+  });
+  return Buffer.concat([Buffer.from('fLaC'), Buffer.from([0x80, 0, 0, head.length]), head, ...frames]);
+}

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { toneWav, tracksAvi } from '../qc/media.ts';
+import { constantFlac, toneWav, tracksAvi } from '../qc/media.ts';
 import { QcRig, told } from './qc_rig.ts';
 
 const archive = readFileSync(join(import.meta.dirname, '../policy/media/archive.mkv'));
@@ -82,6 +82,23 @@ describe('integrity in an agent', function () {
       sums.map(() => 0),
     );
   });
+
+  for (const [bits, turns, expected] of [
+    [16, false, [0]],
+    [16, true, [1]],
+    // Decoders hold these otherwise than they are hashed.
+    [12, false, []],
+  ] as const)
+    it(`of FLAC of ${bits} bits${turns ? ' with another MD5' : ''} has ${expected.length} checksums`, async () => {
+      const file = constantFlac(bits, [100, -200, 300, 7, 1_000]);
+      if (turns) file[30]! ^= 1;
+      const { integrity, audio } = await rig.check(file, { integrity: 'true' });
+      assert.deepEqual([integrity!.streams[0]!.errors.count, audio.length], [0, 1]);
+      assert.deepEqual(
+        integrity!.checksums.map(({ wrong }) => wrong),
+        expected,
+      );
+    });
 
   it('of an archive with a bit that is turned has its place', async () => {
     // In the slices of the picture.

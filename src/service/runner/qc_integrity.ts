@@ -81,6 +81,9 @@ async function decoded(asked: IntegrityRun): Promise<QcIntegrity> {
   };
 }
 
+/** Samples of 12 or 20 bits are hashed otherwise than decoders hold them. */
+const FLAC_BITS: Readonly<Record<string, string>> = { pcm_s8: '8', pcm_s16le: '16', pcm_s24le: '24' };
+
 /** FLAC keeps the MD5 of its samples, in a file of its own as in Matroska and Ogg. */
 async function flacSums(asked: IntegrityRun, streams: readonly ErrorStream[]): Promise<QcChecksum[]> {
   if (!streams.some(({ codec }, at) => codec === 'flac' && asked.hashes.has(at))) return [];
@@ -88,9 +91,8 @@ async function flacSums(asked: IntegrityRun, streams: readonly ErrorStream[]): P
   return streams.flatMap(({ index, codec }, at): QcChecksum[] => {
     const head = heads.find((stream) => stream['index'] === index);
     const [kept, hash] = [flacMd5Of(head?.['extradata']), asked.hashes.get(at)];
-    // Samples of 12 or 20 bits are hashed otherwise than decoders hold them.
-    const pcm = asked.checked[at]!.pcm;
-    const isKept = pcm === 'pcm_s8' || pcm === 'pcm_s16le' || pcm === 'pcm_s24le';
+    const bits = asked.printed.find((stream) => stream['index'] === index)?.['bits_per_raw_sample'];
+    const isKept = bits !== undefined && FLAC_BITS[asked.checked[at]!.pcm ?? ''] === bits;
     if (codec !== 'flac' || kept === undefined || hash === undefined || !isKept) return [];
     return [{ kind: 'flac-md5', stream: index, checked: 1, wrong: kept === hash ? 0 : 1, first_wrong_byte: null }];
   });
