@@ -83,6 +83,7 @@ async function examined(programs: Programs, file: string): Promise<QcReport | un
     checked: graph.checked,
     hashes: gathered.hashes,
     assignment: { timeoutMs: 60_000, source: { class: 'file' } } as Assignment,
+    leftMs: () => 60_000,
     run: (tool, onOutput) => run(file, tool, onOutput),
     readFile: async (take) => void take(readFileSync(file)),
   });

@@ -161,20 +161,26 @@ describe('integrity in an agent', function () {
     assert.deepEqual(given.file, { bytes: null, sha256: null, cut: 'the source is no single file' });
   });
 
-  it('of a file without an end is cut at the time that is left', async () => {
-    const { serve } = rig;
-    rig.serve = (_request, response) => {
-      response.writeHead(200, { 'content-type': 'video/mp4' });
-      const timer = setInterval(() => response.write('media'), 100);
-      response.on('close', () => clearInterval(timer));
-    };
-    const film = rig.script(`echo '{"streams":[{"index":0,"codec_type":"video"}]}'`);
-    const lines = ['frame:0 pts:0 pts_time:0', 'qc=0'].map((line) => `echo '${line}'`).join('; ');
-    const checks = { ...rig.script(lines, { name: 'qc' }), options: { sha256: '0'.repeat(64) } };
-    const times = { remainingMs: 2_000, assignment: { timeoutMs: 2_000 } };
-    const { body } = await rig.run(rig.go([film, checks], times));
-    rig.serve = serve;
-    const { file } = told(body);
-    assert.deepEqual(file, { bytes: null, sha256: null, cut: 'the time ran out' });
-  });
+  for (const [whose, own, all] of [
+    ['that is left', 30_000, 2_000],
+    ['of the checks', 1_000, 20_000],
+  ] as const)
+    it(`of a file without an end is cut at the time ${whose}`, async () => {
+      const { serve } = rig;
+      rig.serve = (_request, response) => {
+        response.writeHead(200, { 'content-type': 'video/mp4' });
+        const timer = setInterval(() => response.write('media'), 100);
+        response.on('close', () => clearInterval(timer));
+      };
+      const film = rig.script(`echo '{"streams":[{"index":0,"codec_type":"video"}]}'`);
+      const lines = ['frame:0 pts:0 pts_time:0', 'qc=0'].map((line) => `echo '${line}'`).join('; ');
+      const checks = { ...rig.script(lines, { name: 'qc' }), timeoutMs: own, options: { sha256: '0'.repeat(64) } };
+      const times = { remainingMs: all, assignment: { timeoutMs: all } };
+      const begun = performance.now();
+      const { body } = await rig.run(rig.go([film, checks], times));
+      rig.serve = serve;
+      const { file } = told(body);
+      assert.ok(performance.now() - begun < 15_000);
+      assert.deepEqual(file, { bytes: null, sha256: null, cut: 'the time ran out' });
+    });
 });

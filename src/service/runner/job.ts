@@ -136,8 +136,8 @@ async function contentIn(running: Running, ran: readonly RawToolResult[], begun:
   const keptMs = keepsPictures(tool.options) ? PRINTING_MS : 0;
   const { run, remaining } = runsAfter({ ...running, remainingMs: remainingMs - keptMs }, begun, STREAMED_BYTES);
   const last = runsAfter(running, begun, MOST_FILE_BYTES);
-  const readFile: QcRun['readFile'] = (take) => {
-    const timeout = AbortSignal.timeout(Math.max(0, Math.floor(remaining())));
+  const readFile: QcRun['readFile'] = (take, mostMs) => {
+    const timeout = AbortSignal.timeout(Math.max(0, Math.floor(Math.min(remaining(), mostMs))));
     return running.source.readWhole(tool.name, AbortSignal.any([timeout, running.signal]), take);
   };
   return qcOf({ tool, assignment, ran, run, runLast: last.run, readFile, follow: running.follow });

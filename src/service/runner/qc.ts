@@ -29,8 +29,11 @@ export interface QcRun {
   runLast: QcRun['run'];
   /** Called when decoding begins. */
   follow?: ((progress: () => QcProgress) => void) | undefined;
-  /** Reads the file from its beginning. Why not to its end, if it did not; null: the source is no single file. */
-  readFile(take: (bytes: Buffer) => void): Promise<string | null | undefined>;
+  /**
+   * Reads the file from its beginning, for `mostMs`. Why not to its end, if it did not; null: the source is no single
+   * file.
+   */
+  readFile(take: (bytes: Buffer) => void, mostMs: number): Promise<string | null | undefined>;
 }
 export type RunAfter = Pick<Run, 'streams' | 'printsPictures'>;
 
@@ -123,6 +126,7 @@ export async function qcOf(asked: QcRun): Promise<QcRan> {
   if (refused !== undefined) return failed(refused, { code: 'over-quota' });
   const gathered = qcGatherer(graph, thresholds);
   follow?.(gathered.progress);
+  const ends = performance.now() + tool.timeoutMs;
   const result = await run(tool, (bytes) => gathered.push(bytes), { streams });
   if (!result.success && gathered.frames() === 0) return { result };
   const cut = result.success ? undefined : (result.error ?? 'ffmpeg failed').slice(0, LONGEST_CUT);
@@ -137,6 +141,7 @@ export async function qcOf(asked: QcRun): Promise<QcRan> {
     checked: graph.checked,
     hashes: gathered.hashes,
     assignment,
+    leftMs: () => Math.max(1, Math.floor(ends - performance.now())),
     run,
     readFile,
   });

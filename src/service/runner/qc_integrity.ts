@@ -22,6 +22,8 @@ export interface IntegrityRun extends Pick<QcRun, 'run' | 'readFile'> {
   /** MD5 of each checked stream, by its place. */
   hashes: ReadonlyMap<number, string>;
   assignment: Assignment;
+  /** Of the time of the checks: the search is a part of them. */
+  leftMs(): number;
 }
 
 type Found = Pick<QcReport, 'integrity' | 'file'>;
@@ -38,12 +40,9 @@ export async function integrityOf(asked: IntegrityRun): Promise<Found> {
   return { ...(integrity ? { integrity } : {}), ...(file ? { file } : {}) };
 }
 
-const again = (
-  { reader, assignment: { timeoutMs } }: IntegrityRun,
-  options: Readonly<Record<string, string>>,
-): AssignedTool => ({
+const again = ({ reader, leftMs }: IntegrityRun, options: Readonly<Record<string, string>>): AssignedTool => ({
   ...reader,
-  timeoutMs,
+  timeoutMs: leftMs(),
   options: { ...readingOptions(reader), ...NOTHING_ELSE, ...options },
 });
 
@@ -98,10 +97,10 @@ async function flacSums(asked: IntegrityRun, streams: readonly ErrorStream[]): P
   });
 }
 
-async function readWhole({ options, readFile }: IntegrityRun): Promise<{ file?: QcFile; checksums: FileSums }> {
+async function readWhole({ options, readFile, leftMs }: IntegrityRun): Promise<{ file?: QcFile; checksums: FileSums }> {
   const given = GIVEN.filter((name) => options[name] !== undefined);
   const sums = fileSums(['sha256', ...given.filter((name) => name === 'md5')]);
-  const cut = await readFile((bytes) => sums.push(bytes));
+  const cut = await readFile((bytes) => sums.push(bytes), leftMs());
   const { bytes, hashes, checksums } = sums.told(cut === undefined);
   if (cut === null && given.length === 0) return { checksums };
   if (cut !== undefined) {
