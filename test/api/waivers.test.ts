@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { PolicyResult } from '../../src/media/policy/schema.ts';
+import { MOST_REPORT_BYTES } from '../../src/media/qc/limits.ts';
 import { waivedChecks } from '../../src/service/api/waivers/applied.ts';
 import { CHECKS } from '../console/sample_answers.ts';
 import { sha256 } from '../store/fixture.ts';
@@ -70,10 +71,10 @@ describe('waivers', function () {
   const revoke = (id: string, token?: string) => call('DELETE', `/v1/waivers/${id}`, undefined, token);
 
   /** A probe that ends with these content checks and this verdict. */
-  async function probe(host: string, fields: object, { policy = FAILED } = {}) {
+  async function probe(host: string, fields: object, { policy = FAILED, report = CHECKS } = {}) {
     const answering = call('POST', '/v1/probe/file', { url: `https://${host}/a.mkv?sig=one`, ...fields });
     const job = await api.job(host);
-    const tools = [tool('ffprobe', '{}'), tool('qc', JSON.stringify(CHECKS), { version: '7.1' })];
+    const tools = [tool('ffprobe', '{}'), tool('qc', JSON.stringify(report), { version: '7.1' })];
     const judged = 'policy' in fields ? { policy } : {};
     const close = 'policy' in fields ? { policy: policy.outcome } : {};
     await api.end(job.metadata.name, { result: { tools, ioUsage: 9, ...judged }, close });
@@ -253,6 +254,21 @@ describe('waivers', function () {
         qc.waived.map(({ check, stream, from, to }: any) => [check, stream, from, to]),
         [['clipping', 1, null, null]],
       );
+    });
+
+    it('are of the longest report, and of none that is longer than one can be', async () => {
+      for (const [host, length, count] of [
+        ['long.test', MOST_REPORT_BYTES - 20_000, 1],
+        ['longer.test', MOST_REPORT_BYTES, 0],
+      ] as const) {
+        await waive(black(`https://${host}/a.mkv`));
+        const why = 'x'.repeat(length);
+        const report = { ...CHECKS, not_checked: [{ stream: 9, type: 'audio' as const, why }] };
+        const { told, id } = await probe(host, asked, { report });
+        assert.equal(told.json['qc'].waived?.length ?? 0, count, host);
+        const page = await call('GET', `/frontend/api/v1/media/log/${id}/report`);
+        assert.equal(page.text.includes('Waived findings'), count > 0, host);
+      }
     });
 
     it('of what is no report there are none', () => {

@@ -1,6 +1,7 @@
 /** Stored results: read within the memory budget, and the answer that is made from the end of a request. */
 import { Readable } from 'node:stream';
 import { withWaivers } from '../../../media/policy/waived.ts';
+import { MOST_REPORT_BYTES } from '../../../media/qc/limits.ts';
 import type { QcWaived } from '../../../media/qc/waived.ts';
 import type { Ended } from '../../../platform/bus/messages.ts';
 import type { Output, ResultBody } from '../../../platform/bus/result_body.ts';
@@ -195,9 +196,6 @@ export function sendPieces(ctx: Context, body: string | readonly Piece[], packed
   ctx.length = lengthOf(pieces);
 }
 
-/** Longer reports of content checks than theirs can be are not read again. */
-const MOST_REPORT = 512 * 1024;
-
 async function withWaived(
   deps: Pick<Deps, 'store'>,
   of: Of,
@@ -211,7 +209,7 @@ async function withWaived(
   const waivers = await waiversOf(deps, of, name);
   const result = policy ? { ...unpacked.result, policy: withWaivers(policy, waivers.rules) } : unpacked.result;
   const output = waivers.checks.length > 0 ? checks?.output : null;
-  const isRead = output && output.to - output.from <= MOST_REPORT;
+  const isRead = output && output.to - output.from <= MOST_REPORT_BYTES;
   const [report] = isRead ? await outputTexts(unpacked, packed, [output]) : [];
   return {
     unpacked: { ...unpacked, result },

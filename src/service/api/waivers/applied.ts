@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Waived } from '../../../base/schema_parts.ts';
 import type { RuleWaiver } from '../../../media/policy/waived.ts';
+import { MOST_REPORT_BYTES } from '../../../media/qc/limits.ts';
 import type { QcReport } from '../../../media/qc/schema.ts';
 import { type QcWaived, type QcWaiver, type Waivable, waivedIn } from '../../../media/qc/waived.ts';
 import type { RequestRecord } from '../../../platform/store/requests.ts';
@@ -46,8 +47,9 @@ export function withoutNames({ rules, checks }: Waivers): Waivers {
   return { rules: rules.map(unnamed), checks: checks.map(unnamed) };
 }
 
-/** A runner reads hostile media: what cannot be read as a report has no findings. */
+/** A runner reads hostile media: what cannot be read as a report, or is longer than one, has no findings. */
 export function waivedChecks(report: string, { checks }: Waivers): QcWaived[] {
+  if (report.length > MOST_REPORT_BYTES) return [];
   try {
     return waivedIn(JSON.parse(report) as QcReport, checks);
   } catch {
