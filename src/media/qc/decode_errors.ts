@@ -20,8 +20,8 @@ export const ERROR_OPTIONS: Readonly<Record<string, string>> = {
  */
 const ONE_FOR_ONE =
   /^(?:aac|e?ac3|alac|flac|mp[123]|opus|vorbis|wavpack|pcm_\w+|h264|hevc|mpeg[12]video|ffv1|ffvhuff|huffyuv|mjpeg|prores|dnxhd|jpeg2000|v210|rawvideo|dvvideo|utvideo)$/;
-/** Fields of these are packets of their own. */
-const BY_FIELD = /^(?:h264|hevc)$/;
+/** Two fields, each a packet of its own, become one frame. Of HEVC each becomes a frame. */
+const BY_FIELD = 'h264';
 
 /** Decoders hold back no more pictures than this. */
 const MOST_HELD = 64;
@@ -61,7 +61,7 @@ class StreamErrors {
 
   constructor({ type, codec, interlaced }: ErrorStream) {
     this.#isVideo = type === 'video';
-    this.#isCounted = ONE_FOR_ONE.test(codec) && !(interlaced && BY_FIELD.test(codec));
+    this.#isCounted = ONE_FOR_ONE.test(codec) && !(interlaced && codec === BY_FIELD);
   }
 
   packet(fields: ReadonlyMap<string, string>): void {
