@@ -100,6 +100,28 @@ describe('integrity in an agent', function () {
       );
     });
 
+  for (const [what, prints, expected] of [
+    ['is compared beside attachments of any length', '*"-select_streams a"*', [1, undefined]],
+    ['that cannot be read is said', '*"no such option"*', [undefined, 'ffprobe did not print the MD5 of FLAC']],
+  ] as const)
+    it(`the MD5 of FLAC ${what}`, async () => {
+      const stream = {
+        index: 0,
+        codec_type: 'audio',
+        codec_name: 'flac',
+        sample_fmt: 's16',
+        bits_per_raw_sample: '16',
+      };
+      const extradata = `\n00000000: ${'1234 '.repeat(8)} x\n00000010: ${'5678 '.repeat(8)} x\n00000020: 9abc x\n`;
+      const [streams, heads] = [stream, { index: 0, extradata }].map((one) => JSON.stringify({ streams: [one] }));
+      const asked = `case "$*" in ${prints}) echo '${heads}';; *show_data*) ;; *) echo '${streams}';; esac`;
+      const lines = ['frame:0 pts:0 pts_time:0', 'qc=0', `0,a,MD5=${'0'.repeat(32)}`];
+      const checks = rig.script(lines.map((line) => `echo '${line}'`).join('; '), { name: 'qc' });
+      const { body } = await rig.run(rig.go([rig.script(asked), { ...checks, options: { integrity: 'true' } }]));
+      const { checksums, cut } = told(body).integrity!;
+      assert.deepEqual([checksums[0]?.wrong, cut], expected);
+    });
+
   it('of an archive with a bit that is turned has its place', async () => {
     // In the slices of the picture.
     const at = 8_000;

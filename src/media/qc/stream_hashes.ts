@@ -31,8 +31,12 @@ export function hashArgs(streams: readonly QcStream[]): string[] {
   return streams.flatMap((stream) => ['-map', `0:${stream.index}`, ...keptBy(stream), ...hashed]);
 }
 
-/** Options of ffprobe that print the heads of codecs. */
-export const HEADS: Readonly<Record<string, string>> = { show_data: 'true', show_entries: 'stream=index,extradata' };
+/** Options of ffprobe that print the heads of sound: attachments of a file may be long. */
+export const HEADS: Readonly<Record<string, string>> = {
+  show_data: 'true',
+  show_entries: 'stream=index,extradata',
+  select_streams: 'a',
+};
 
 const HEX = /^[0-9a-f]{8}: ((?:[0-9a-f]{2,4} )+)/gm;
 /** STREAMINFO of FLAC: its last 16 bytes are the MD5 of the samples. */

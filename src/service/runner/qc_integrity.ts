@@ -61,6 +61,7 @@ async function decoded(asked: IntegrityRun): Promise<QcIntegrity> {
   const gathered = errorGatherer(streams);
   const { success, error } = await asked.run(again(asked, ERROR_OPTIONS), (bytes) => gathered.push(bytes));
   const cut = success ? {} : { until: gathered.until(), cut: (error ?? 'ffprobe failed').slice(0, LONGEST_CUT) };
+  const flac = await flacSums(asked, streams);
   return {
     streams: streams.map(({ index, type, codec }, at) => {
       const { packets, frames, errors } = gathered.told(index, success);
@@ -75,7 +76,8 @@ async function decoded(asked: IntegrityRun): Promise<QcIntegrity> {
         ...(frames === 0 ? { not_checked: unknown } : {}),
       };
     }),
-    checksums: await flacSums(asked, streams),
+    checksums: flac ?? [],
+    ...(flac ? {} : { until: gathered.until(), cut: 'ffprobe did not print the MD5 of FLAC' }),
     ...cut,
   };
 }
@@ -83,10 +85,11 @@ async function decoded(asked: IntegrityRun): Promise<QcIntegrity> {
 /** Samples of 12 or 20 bits are hashed otherwise than decoders hold them. */
 const FLAC_BITS: Readonly<Record<string, string>> = { pcm_s8: '8', pcm_s16le: '16', pcm_s24le: '24' };
 
-/** FLAC keeps the MD5 of its samples, in a file of its own as in Matroska and Ogg. */
-async function flacSums(asked: IntegrityRun, streams: readonly ErrorStream[]): Promise<QcChecksum[]> {
+/** FLAC keeps the MD5 of its samples, in a file of its own as in Matroska and Ogg. Undefined: it cannot be read. */
+async function flacSums(asked: IntegrityRun, streams: readonly ErrorStream[]): Promise<QcChecksum[] | undefined> {
   if (!streams.some(({ codec }, at) => codec === 'flac' && asked.hashes.has(at))) return [];
-  const heads = printedStreams(await asked.run(again(asked, HEADS)))?.streams ?? [];
+  const heads = printedStreams(await asked.run(again(asked, HEADS)))?.streams;
+  if (!heads) return undefined;
   return streams.flatMap(({ index, codec }, at): QcChecksum[] => {
     const head = heads.find((stream) => stream['index'] === index);
     const [kept, hash] = [flacMd5Of(head?.['extradata']), asked.hashes.get(at)];
