@@ -5,7 +5,7 @@ import { openSealed } from '../../../src/platform/seal/seal.ts';
 import { timeOf } from '../../../src/platform/store/uuid.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
 import { until } from '../../until.ts';
-import { batchesOf, requestsOf } from './fixture.ts';
+import { batchesOf, ONLY, requestsOf } from './fixture.ts';
 
 const FAST = { rate: 1_000_000 };
 const QUOTA = 'count/probejobs.probeyard.dev';
@@ -148,7 +148,15 @@ describe('batch: chunks', function () {
   for (const [what, host, change] of [
     ['a query', 'query.test', { items: addresses('query.test', 12).map((url) => `${url}?key=secret`) }],
     ['credentials', 'user.test', { items: addresses('user.test', 12).map((url) => url.replace('//', '//a:b@')) }],
-    ['the cache', 'cache.test', { probe: { only: 'ffprobe', cache: { max_age: 60 } } }],
+    [
+      'a named credential',
+      'named.test',
+      {
+        items: addresses('named.test', 12).map((url) => url.replace('https', 's3')),
+        probe: { ...ONLY, credential: 'x' },
+      },
+    ],
+    ['the cache', 'cache.test', { probe: { ...ONLY, cache: { max_age: 60 } } }],
   ] as const)
     it(`none has an address with ${what}`, async () => {
       const { id } = await batches.create({ items: addresses(host, 12), concurrency: 2, ...change, ...FAST });

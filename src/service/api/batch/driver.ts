@@ -383,9 +383,10 @@ export class BatchDriver {
     return ready;
   }
 
-  /** The host of an item is asked before a cached result is taken, and no job is made for it. */
+  /** The host of an item is asked before a cached result is taken. One with a named credential has its own runner. */
   #sizeOf({ id, template, counts, concurrency }: Driven): number {
-    if ((template as KeptTemplate).fields.cache.max_age !== null) return 1;
+    const { cache, credential } = (template as KeptTemplate).fields;
+    if (cache.max_age !== null || credential !== null) return 1;
     return this.#chunks.sizeOf(id, { waiting: counts.waiting, atOnce: concurrency });
   }
 
