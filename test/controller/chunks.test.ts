@@ -197,6 +197,25 @@ describe('leader: a chunk of a batch', function () {
     assert.equal((await cluster.kube.get(PROBE_JOBS, chunk.name)).status?.summary, '1 of 3 sources were read');
   });
 
+  it('whose batch has filled a quota with it is read to its end', async () => {
+    await start();
+    hold();
+    const chunk = await submit(3);
+    await isAt(chunk, 1);
+    await cluster.servers.stored.store.moveBatch({
+      id: chunk.batch,
+      from: ['running'],
+      to: 'stopped',
+      reason: 'QuotaExceeded',
+    });
+    cluster.runners.behaviour.go = () => ({ ms: 5 });
+    await finish(chunk);
+    assert.deepEqual(
+      await reasonsOf(chunk.ids),
+      chunk.ids.map(() => 'Completed'),
+    );
+  });
+
   it('gives way to a caller who waits for its runner, and to one of its token at the limit', async () => {
     for (const size of [1, 2]) {
       await start({ minReady: size, maxPods: size });

@@ -195,14 +195,21 @@ describe('store: chunks', function () {
     assert.equal(returned + closes.filter(({ closed }) => closed).length, 50);
   });
 
-  it('are not wanted once their batch is paused or cancelled', async () => {
-    const batch = await create(2);
-    const chunk = opening(batch, [0, 1]);
-    await store.openItems(chunk);
-    await store.moveBatch({ id: batch, from: ['running'], to: 'paused', reason: null });
-    assert.deepEqual(
-      (await controller.openOfChunk(chunk)).map(({ isWanted }) => isWanted),
-      [false, false],
-    );
-  });
+  for (const [to, reason, isWanted] of [
+    ['paused', null, false],
+    ['cancelling', 'Cancelled', false],
+    ['stopped', 'ByteBudget', false],
+    ['stopped', 'TokenInactive', false],
+    ['stopped', 'QuotaExceeded', true],
+  ] as const)
+    it(`are ${isWanted ? '' : 'not '}wanted once their batch is ${to}${reason ? `, ${reason}` : ''}`, async () => {
+      const batch = await create(2);
+      const chunk = opening(batch, [0, 1]);
+      await store.openItems(chunk);
+      await store.moveBatch({ id: batch, from: ['running'], to, reason });
+      assert.deepEqual(
+        (await controller.openOfChunk(chunk)).map((one) => one.isWanted),
+        [isWanted, isWanted],
+      );
+    });
 });

@@ -17,8 +17,8 @@ describe('batch: whether it may go on', () => {
   const token = { userStatus: 'active', permissions: ['write:media'], expiresAt: null };
   for (const [what, change, ofToken, expected] of [
     ['with nothing against it', {}, {}, null],
-    ['with requests left', { maxRequests: 7 }, {}, null],
-    ['with as many requests as it may', { maxRequests: 6 }, {}, 'RequestBudget'],
+    ['with requests left, which what runs may use up', { maxRequests: 5 }, {}, null],
+    ['with as many requests as it may', { maxRequests: 4 }, {}, 'RequestBudget'],
     ['with bytes left', { maxBytes: 101 }, {}, null],
     ['with as many bytes as it may', { maxBytes: 100 }, {}, 'ByteBudget'],
     ['without its key, after an erasure', { sealedKey: null }, {}, 'TokenInactive'],

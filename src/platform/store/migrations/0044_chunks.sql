@@ -63,10 +63,11 @@ begin
   return coalesce(cardinality(gone), 0);
 end $$;
 
--- Those of these requests that are open, and whether their batch runs.
+-- Those of these requests that are open, and whether their batch runs, or stopped because they fill a quota.
 create function open_of_chunk(p_ids uuid[], p_submitted_at timestamptz)
 returns table (id uuid, is_wanted boolean) language sql stable as $$
-  select r.id, coalesce(b.state = 'running', false) from requests r
+  select r.id, coalesce(b.state = 'running' or (b.state = 'stopped' and b.reason = 'QuotaExceeded'), false)
+    from requests r
       left join batch_items i on i.request_id = r.id and i.state = 'running'
       left join batches b on b.id = i.batch_id and b.created_at = i.created_at
     where r.id = any(p_ids) and r.submitted_at = p_submitted_at and r.state = 'open' order by r.id

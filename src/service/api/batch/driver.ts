@@ -103,14 +103,14 @@ const mayProbe = (token: TokenRecord, now: number): boolean =>
   token.permissions.includes('write:media') &&
   (token.expiresAt === null || token.expiresAt.getTime() > now);
 
-/** Null: the batch may go on. */
+/** Null: the batch may go on. What runs may use the rest of its requests up, or be returned. */
 export function whyStopped(
-  { sealedKey, requests, ioBytes, maxRequests, maxBytes, counts }: Driven,
+  { sealedKey, requests, ioBytes, maxRequests, maxBytes }: Driven,
   token: TokenRecord | undefined,
   now: number,
 ): StopReason | null {
   if (sealedKey === null || !token || !mayProbe(token, now)) return 'TokenInactive';
-  if (maxRequests !== null && requests + counts.running >= maxRequests) return 'RequestBudget';
+  if (maxRequests !== null && requests >= maxRequests) return 'RequestBudget';
   return maxBytes !== null && ioBytes >= maxBytes ? 'ByteBudget' : null;
 }
 
