@@ -6,7 +6,7 @@ import { chunkFrom, requestOfChunk, timeOf, uuidv7 } from '../../src/platform/st
 import { sweep } from '../../src/service/controller/leader/unshown_jobs.ts';
 import { offerResult } from '../../src/platform/bus/results.ts';
 import { aBatch, someItems } from '../store/batch_fixture.ts';
-import { anOpenInput } from '../store/fixture.ts';
+import { aCloseInput, anOpenInput } from '../store/fixture.ts';
 import { packResult } from '../result/text_body.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
@@ -299,6 +299,21 @@ describe('leader: a chunk of a batch', function () {
     assert.equal(cluster.most(chunk.token), 1);
     const next = await cluster.submit();
     await until('its runner is free', () => cluster.runners.of(next.id));
+  });
+
+  it('a new leader returns at once what nobody ordered', async () => {
+    const first = await start();
+    hold();
+    const chunk = await submit(3);
+    await isAt(chunk, 1);
+    await first.stop();
+    const open = { id: chunk.ids[0]!, submittedAt: timeOf(chunk.name)! };
+    await cluster.servers.stored.store.closeRequest(aCloseInput(open));
+    await finish(chunk);
+    await cluster.controller({ epoch: 2 });
+    await until('it has ended', () => cluster.reason(chunk.name) === 'Cancelled', 10_000);
+    assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
+    await isFree();
   });
 
   it('the sweep finds the job of each request by its chunk', async () => {

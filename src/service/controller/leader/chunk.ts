@@ -94,7 +94,7 @@ const NOT_BEGUN: readonly EventOf<'lost'>['cause'][] = ['absent', 'refused', 'po
 
 /** A chunk is not repeated: its batch begins again what has no result. */
 export async function chunkLost(state: TermState, job: Job, { cause, why }: EventOf<'lost'>): Promise<void> {
-  if (NOT_BEGUN.includes(cause)) {
+  if (NOT_BEGUN.includes(cause) || (job.chunk?.isFound && cause === 'no-result')) {
     const summary = `${why}; the requests begin again`;
     return state.move(job, { is: 'recorded', end: { reason: 'Cancelled', summary, tools: [] } });
   }

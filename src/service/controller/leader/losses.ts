@@ -134,6 +134,10 @@ export function connectionChanged(state: TermState, status: BusStatus): void {
 const isAtWork = (runner: Runner | undefined, { key }: Job): boolean =>
   runner?.task?.job === key && !(runner.task.isKept && runner.jobsDone > runner.task.doneBefore);
 
+/** Nobody ordered the next item of a chunk that this leader found: its runner, as it says itself, waits. */
+const isLeft = ({ seenAt = 0, phase, idleSince }: Runner, { chunk, goAt }: Job): boolean =>
+  chunk?.isFound === true && seenAt > goAt && phase !== 'draining' && now() - idleSince > END_UNSEEN_MS;
+
 /** Once a second: checks for losses that cause no event. */
 export async function tick(state: TermState): Promise<void> {
   // After a pause of the whole process all runners seem silent. Without the lease, that decision belongs to another
@@ -167,7 +171,7 @@ export async function tick(state: TermState): Promise<void> {
     else if (job.state === 'running') {
       const runner = job.runner && runners.get(job.runner.uid);
       // A runner that has just become free may still be waiting for its result to be collected.
-      if (!runner || now() - job.goAt > RUNNER_SILENCE_MS)
+      if (!runner || now() - job.goAt > RUNNER_SILENCE_MS || isLeft(runner, job))
         await lost(state, job, job.attempt, runner ? NO_RESULT : POD_GONE);
     }
   }
