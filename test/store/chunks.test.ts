@@ -136,6 +136,20 @@ describe('store: chunks', function () {
     for (const id of chunk.ids) assert.equal(await store.readRequest(id), null);
   });
 
+  it('quotas are judged once for all of them', async () => {
+    await fixture.sql('create sequence judged');
+    await fixture.sql('grant usage on sequence judged to public');
+    await fixture.sql(`do $$ begin execute
+      replace(pg_get_functiondef('quota_exceeded'::regproc), E'\nbegin', E'\nbegin perform nextval(''judged'');');
+    end $$`);
+    const of = [{ scope: 'account', limits: { 'request-count': 1_000_000 } } as const];
+    const quotas = { of, rootUserId: fixture.admin.userId };
+    assert.equal(await store.openItems(opening(await create(9), [0, 1, 2, 3, 4, 5, 6, 7, 8], { quotas })), 'opened');
+    assert.deepEqual(await fixture.sql('select last_value::integer, is_called from judged'), [
+      { last_value: 1, is_called: true },
+    ]);
+  });
+
   it('what a chunk did not come to leaves no trace, and waits with no try used; what has an end keeps it', async () => {
     const batch = await create(4);
     const chunk = opening(batch, [0, 1, 2, 3]);

@@ -29,9 +29,10 @@ begin
   get diagnostics waiting = row_count;
   if waiting <> cardinality(ids) then return 'not-waiting'; end if;
   for one in select * from jsonb_to_recordset(p_items) g (id uuid, display text, scheme text, waiter text) loop
+    -- Quotas are judged once, with all of them.
     select o.outcome into opened from open_request(one.id, p_submitted_at, p_token_id, p_user_id, p_kind, one.display,
-      one.scheme, p_request, p_tools, p_queue_timeout_ms, p_timeout_ms, one.waiter, null, null, null, 0, p_quotas,
-      p_root_id) o;
+      one.scheme, p_request, p_tools, p_queue_timeout_ms, p_timeout_ms, one.waiter, null, null, null, 0,
+      case when one.id = ids[cardinality(ids)] then p_quotas end, p_root_id) o;
     if opened <> 'opened' then
       delete from requests r where r.id = any(ids) and r.submitted_at = p_submitted_at;
       return opened;
