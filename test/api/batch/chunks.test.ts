@@ -195,6 +195,19 @@ describe('batch: chunks', function () {
     await batches.act(id, 'cancel');
   });
 
+  it('where so many cannot be opened in time, fewer are', async () => {
+    const host = 'slow.test';
+    const [{ sql } = { sql: '' }] = await api.stored.sql<{ sql: string }>(
+      `select pg_get_functiondef('open_items'::regproc) sql`,
+    );
+    const late = `if cardinality(ids) > 2 then raise exception 'late' using errcode = 'query_canceled'; end if;`;
+    await api.stored.sql(sql.replace('\nbegin', `\nbegin ${late}`));
+    const { id } = await batches.create({ items: addresses(host, 10), concurrency: 1, ...FAST });
+    await batches.run(id, host, (job) => batches.success(job.metadata.name));
+    await api.stored.sql(sql);
+    assert.equal((await batches.read(id)).counts['success'], 10);
+  });
+
   it('that cannot be created: the first request says why, and the others begin again', async () => {
     const host = 'full.test';
     const { id } = await batches.create({ items: addresses(host, 30), concurrency: 1, ...FAST });

@@ -424,6 +424,8 @@ export class BatchDriver {
         .catch((error: unknown) => {
           const named = { err: error, batch: batch.id, n: items[0]?.n, items: items.length };
           this.#deps.log.warn(named, 'cannot begin items of a batch');
+          // There may be time to open fewer of them.
+          this.#chunks.halve(batch.id);
           this.#turns.pauseAccount(account, performance.now() + AFTER_FAILURE_MS);
         })
         .finally(() => keys.forEach((key) => this.#opened.add(key))),
