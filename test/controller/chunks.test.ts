@@ -37,33 +37,38 @@ describe('leader: a chunk of a batch', function () {
     queueTimeoutMs?: number;
     sources?: string[];
   }
+  const newRequest = () => cluster.servers.stored.store.newRequest();
+  type Submitted = ReturnType<typeof newRequest>;
   /** Its requests are open, as the API opens them. */
-  async function submit(count: number, { token, announce = true, ...given }: Given = {}): Promise<Chunk> {
+  async function opened(count: number, given: Given = {}, { id, submittedAt }: Submitted = newRequest()) {
     const { store, admin } = cluster.servers.stored;
-    const { timeoutMs = 65_000, queueTimeoutMs = 60_000 } = given;
-    const tokenId = token ?? admin.tokenId;
+    const { timeoutMs = 65_000, queueTimeoutMs = 60_000, token: tokenId = admin.tokenId } = given;
     const of = aBatch(store, { userId: admin.userId, tokenId });
     const most = { rootUserId: admin.userId, batches: 1_000, items: 1_000_000 };
     await store.createBatch(of, someItems(count), { most, idempotency: null });
     const epoch = (await store.takeDriver({ holder: 'chunks', seconds: 600 }))!;
-    const { id, submittedAt } = store.newRequest();
     const name = chunkFrom(id);
     const ids = Array.from({ length: count }, (_, at) => requestOfChunk(name, at + 1));
     const open = { submittedAt, tokenId, userId: admin.userId, timeoutMs, queueTimeoutMs };
     const [first, ...others] = ids.map((one, n) => ({ n, attempt: 1, open: anOpenInput(store, { id: one, ...open }) }));
     assert.equal(await store.openItems({ epoch, batch: of.id, items: [first!, ...others] }), 'opened');
+    return { name, batch: of.id, ids, token: tokenId, submittedAt, timeoutMs, queueTimeoutMs };
+  }
+  async function submit(count: number, { announce = true, ...given }: Given = {}): Promise<Chunk> {
+    const chunk = await opened(count, given);
+    const { name, ids, token, submittedAt, timeoutMs, queueTimeoutMs } = chunk;
     const addresses = given.sources ?? ids.map((one) => `https://media.example.org/${one}.mp4`);
     await cluster.submit({
       name,
       open: false,
-      token: tokenId,
+      token,
       announce,
       timeoutMs,
       queueTimeoutMs,
       sources: [JSON.stringify(addresses)] as never,
       spec: { items: count, background: true, submittedAt: submittedAt.toISOString() },
     });
-    return { name, batch: of.id, ids, token: tokenId };
+    return chunk;
   }
   const itemsOf = async ({ batch }: Chunk) =>
     (await cluster.servers.stored.store.itemsPage({ batch, after: -1, limit: 100 })).map(({ state, tries }) => [
@@ -316,14 +321,15 @@ describe('leader: a chunk of a batch', function () {
     await isFree();
   });
 
-  it('the sweep finds the job of each request by its chunk', async () => {
+  it('the sweep finds the job of each request by its chunk, and returns what has none', async () => {
     cluster = await startCluster();
     const { stored, bus } = cluster.servers;
     const long = uuidv7(stored.store.clock.now() - 200_000);
     const submittedAt = timeOf(long)!;
-    const name = chunkFrom(long);
-    const ids = [1, 2].map((place) => requestOfChunk(name, place));
-    for (const id of ids) await stored.store.openRequest(anOpenInput(stored.store, { id, submittedAt }));
+    const chunk = await opened(2, {}, { id: long, submittedAt });
+    const { name } = chunk;
+    const ofNoBatch = requestOfChunk(name, 3);
+    await stored.store.openRequest(anOpenInput(stored.store, { id: ofNoBatch, submittedAt }));
     const behind: string[] = [];
     const swept = (knows: string, cached: string): Promise<number> =>
       sweep(
@@ -342,10 +348,11 @@ describe('leader: a chunk of a batch', function () {
     assert.deepEqual([await swept(name, ''), await swept('', name)], [0, 0]);
     const spec = { kind: 'file' as const, source: { url: 'https://media.example.org/a.mp4' } };
     await cluster.kube.create(PROBE_JOBS, { metadata: { name, namespace: cluster.namespace }, spec });
-    assert.deepEqual([await swept('', ''), behind], [0, [name, name]]);
+    assert.deepEqual([await swept('', ''), behind], [0, [name, name, name]]);
     await cluster.kube.delete(PROBE_JOBS, name, { namespace: cluster.namespace });
-    assert.equal(await swept('', ''), 2);
-    assert.deepEqual(await reasonsOf(ids), ['Cancelled', 'Cancelled']);
+    assert.equal(await swept('', ''), 3);
+    assert.deepEqual(await itemsOf(chunk), [WAITS, WAITS]);
+    assert.deepEqual(await reasonsOf([ofNoBatch]), ['Cancelled']);
   });
 
   it('a runner ends no item of another chunk, and none that there is not', async () => {

@@ -279,7 +279,7 @@ function repeat({ deps, leader, late, fence, stillLeading, term }: RunningTerm):
     const cached = (id: string): boolean => jobs.countBy('id', id) > 0;
     const behind = (name: string): void => void late.behind(name);
     const count = await sweep({ ...deps, knows, cached, behind }, term.signal);
-    if (count > 0) log.warn({ count }, 'ended open requests without a ProbeJob');
+    if (count > 0) log.warn({ count }, 'ended or took back open requests without a ProbeJob');
   };
   return [
     every(

@@ -1,6 +1,6 @@
 /**
  * Jobs that the watch has not shown. The sweep ensures that every accepted request gets an end: it ends open rows whose
- * ProbeJob was never created, or was deleted while there was no leader.
+ * ProbeJob was never created, or was deleted while there was no leader. Those of a chunk go back to their batch.
  *
  * The other part detects a watch that is frozen or lost an event. The watch's own watchdog reacts after 100 s, and a
  * single lost event stays unnoticed. The API announces each job separately over NATS: an announced job that the watch
@@ -129,9 +129,13 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<numbe
       deps.behind(existing);
       continue;
     }
+    ended++;
+    // Nothing of a chunk without a job runs: its items wait again.
+    const { id, submittedAt } = row;
+    if (chunk !== undefined && (await store.returnItems({ ids: [id], submittedAt })) > 0) continue;
     await endRequest(
       deps,
-      { id: row.id, key: row.id, submittedAt: row.submittedAt, attempt: 0, status: undefined },
+      { id, key: id, submittedAt, attempt: 0, status: undefined },
       {
         status: 500,
         reason: 'Cancelled',
@@ -139,7 +143,6 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<numbe
       },
       signal,
     );
-    ended++;
   }
   return ended;
 }
