@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { pino } from 'pino';
 import { createJob, createOrEnd } from '../../../src/service/api/probe/job.ts';
 import {
   KubeError,
@@ -72,6 +73,23 @@ describe('creating a ProbeJob', function () {
       }),
       /hung up/,
     );
+  });
+
+  it('a chunk without one: the first request has an end, also where the others cannot be returned', async () => {
+    const ended: string[] = [];
+    const store = {
+      returnItems: () => Promise.reject(new Error('no answer')),
+      closeRequest: async ({ id }: { id: string }) => ({ closed: ended.push(id) > 0, waiter: null, queueTimeMs: 0 }),
+    };
+    const deps = { kube: { create: () => Promise.reject(new Error('broken')) }, announce: async () => false, store };
+    const first = { id: '0199b2a0-0000-7000-8000-000000000001', submittedAt: new Date() };
+    await createOrEnd(
+      { ...deps, metrics: { step() {} }, log: pino({ level: 'silent' }) } as never,
+      first,
+      job('0199b2a0-0000-7000-8000-000000000000', { kind: 'file', source: {}, items: 3 }),
+      options,
+    );
+    assert.deepEqual(ended, [first.id]);
   });
 
   it('is tried again while the API server cannot evaluate a policy yet', async () => {

@@ -202,8 +202,11 @@ export async function createOrEnd(
   } catch (error) {
     if (limits.signal.aborted) throw limits.signal.reason;
     deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'cannot create a ProbeJob');
-    // The first one tells why, and when its batch may go on.
-    if (job.spec.items !== undefined) await deps.store.returnItems(restOf(job, request, job.spec.items));
+    // The first one tells why, and when its batch may go on. The controllers' sweep returns what is not returned now.
+    if (job.spec.items !== undefined)
+      await deps.store
+        .returnItems(restOf(job, request, job.spec.items))
+        .catch((err: unknown) => deps.log.warn({ err }, 'cannot return the items of a chunk'));
     return recordOwnEnd(
       deps.store,
       request,
