@@ -63,7 +63,7 @@ export function returnItems(
 
 const OPEN = { id: column<string>(), isWanted: column<boolean>() };
 
-/** Those of these requests that are open, in order. `isWanted`: their batch runs, or they fill its quota. */
-export function openOfChunk(database: Database, { ids, submittedAt }: OfChunk): Promise<RecordOf<typeof OPEN>[]> {
-  return database.rows(calling('open_of_chunk', { ids, submitted_at: submittedAt }, OPEN));
+/** The first of these requests that is open. `isWanted`: its batch runs, or stopped because it fills a quota. */
+export function openOfChunk(database: Database, { ids, submittedAt }: OfChunk): Promise<RecordOf<typeof OPEN> | null> {
+  return database.first(calling('open_of_chunk', { ids, submitted_at: submittedAt }, OPEN));
 }

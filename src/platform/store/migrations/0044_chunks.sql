@@ -64,15 +64,17 @@ begin
   return coalesce(cardinality(gone), 0);
 end $$;
 
--- Those of these requests that are open, and whether their batch runs, or stopped because they fill a quota.
+-- The first of these requests that is open, and whether its batch runs, or stopped because it fills a quota. Not in SQL
+-- alone, which would be planned for each call.
 create function open_of_chunk(p_ids uuid[], p_submitted_at timestamptz)
-returns table (id uuid, is_wanted boolean) language sql stable as $$
-  select r.id, coalesce(b.state = 'running' or (b.state = 'stopped' and b.reason = 'QuotaExceeded'), false)
+returns table (id uuid, is_wanted boolean) language plpgsql stable as $$
+begin
+  return query select r.id, coalesce(b.state = 'running' or (b.state = 'stopped' and b.reason = 'QuotaExceeded'), false)
     from requests r
       left join batch_items i on i.request_id = r.id and i.state = 'running'
       left join batches b on b.id = i.batch_id and b.created_at = i.created_at
-    where r.id = any(p_ids) and r.submitted_at = p_submitted_at and r.state = 'open' order by r.id
-$$;
+    where r.id = any(p_ids) and r.submitted_at = p_submitted_at and r.state = 'open' order by r.id limit 1;
+end $$;
 
 -- As at the end of 0005_removal.sql: controllers may read neither the keys nor the addresses of batches.
 do $$

@@ -52,9 +52,9 @@ async function mayGoOn(state: TermState, job: Job): Promise<boolean> {
   if (now() - chunk.askedAt < ASK_MS) return true;
   chunk.askedAt = now();
   try {
-    const open = await state.deps.store.openOfChunk({ ids: idsFrom(job, attempt + 1), submittedAt: job.submittedAt });
     const next = requestOfChunk(job.key, attempt + 1);
-    return open.some(({ id, isWanted }) => id === next && isWanted) && !givesWay(state, job);
+    const open = await state.deps.store.openOfChunk({ ids: [next], submittedAt: job.submittedAt });
+    return open?.isWanted === true && !givesWay(state, job);
   } catch (error) {
     state.deps.log.warn({ err: error, ...requestFields({ id: job.id, job: job.key }) }, 'cannot look up a chunk');
     return false;
@@ -113,7 +113,7 @@ export async function chunkLost(state: TermState, job: Job, { cause, why }: Even
 export async function findItem({ deps }: Pick<TermState, 'deps'>, job: Job): Promise<void> {
   const { chunk, submittedAt } = job;
   if (!chunk) return;
-  const [first] = await deps.store.openOfChunk({ ids: idsFrom(job, 1), submittedAt });
+  const first = await deps.store.openOfChunk({ ids: idsFrom(job, 1), submittedAt });
   job.attempt = first ? placeInChunk(first.id) : chunk.sources.length;
   job.id = requestOfChunk(job.key, job.attempt);
   job.assignment = { ...job.assignment, source: chunk.sources[job.attempt - 1]! };
