@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { PODS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { chunkFrom, requestOfChunk, timeOf, uuidv7 } from '../../src/platform/store/uuid.ts';
 import { sweep } from '../../src/service/controller/leader/unshown_jobs.ts';
+import { SUBJECT } from '../../src/platform/bus/messages.ts';
 import { offerResult } from '../../src/platform/bus/results.ts';
 import { aBatch, someItems } from '../store/batch_fixture.ts';
 import { aCloseInput, anOpenInput } from '../store/fixture.ts';
@@ -200,6 +201,34 @@ describe('leader: a chunk of a batch', function () {
     assert.deepEqual(await reasonsOf(chunk.ids.slice(0, 1)), ['Completed']);
     assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
     assert.equal((await cluster.kube.get(PROBE_JOBS, chunk.name)).status?.summary, '1 of 3 sources were read');
+  });
+
+  it('does not go on at a second notice of an end while the record is asked', async () => {
+    await start();
+    hold();
+    const chunk = await submit(3);
+    await isAt(chunk, 1);
+    const { stored, bus } = cluster.servers;
+    await stored.store.moveBatch({ id: chunk.batch, from: ['running'], to: 'paused', reason: null });
+    const [{ asked } = { asked: '' }] = await stored.sql<{ asked: string }>(
+      `select pg_get_functiondef('open_of_chunk'::regproc) asked`,
+    );
+    try {
+      await stored.sql(asked.replace('\nbegin', '\nbegin perform pg_sleep(1);'));
+      await finish(chunk);
+      await until('the record is asked', async () => {
+        const asking = `select 1 from pg_stat_activity where query like '%from open_of_chunk%' and state = 'active'
+          and pid <> pg_backend_pid()`;
+        return (await stored.sql(asking)).length > 0;
+      });
+      const end = { id: chunk.ids[0], job: chunk.name, namespace: cluster.namespace, attempt: 1 };
+      bus.publish(SUBJECT.closed, { ...end, reason: 'Completed', summary: 'completed', tools: [] });
+      await isOver(chunk, 'Completed');
+    } finally {
+      await stored.sql(asked);
+    }
+    assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
+    assert.deepEqual(cluster.runners.began.filter(({ job }) => job === chunk.name).length, 1);
   });
 
   it('whose batch has filled a quota with it is read to its end', async () => {

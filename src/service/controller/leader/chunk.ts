@@ -48,15 +48,19 @@ export async function attemptEnded(state: TermState, job: Job, end: JobEnd): Pro
 
 async function mayGoOn(state: TermState, job: Job): Promise<boolean> {
   const { chunk, attempt } = job;
-  if (!chunk || chunk.isFound || attempt >= chunk.sources.length || givesWay(state, job)) return false;
-  if (now() - chunk.askedAt < ASK_MS) return true;
-  chunk.askedAt = now();
+  if (!chunk || chunk.isFound || attempt >= chunk.sources.length) return false;
+  if (!chunk.asked || now() - chunk.asked.at >= ASK_MS) chunk.asked = { at: now(), answer: isWanted(state, job) };
+  // Also of a second notice of the same end, which may come before the answer.
+  return (await chunk.asked.answer) && !givesWay(state, job);
+}
+
+/** Whether the record wants the next request of a chunk. */
+async function isWanted(state: TermState, { id, key, attempt, submittedAt }: Job): Promise<boolean> {
   try {
-    const next = requestOfChunk(job.key, attempt + 1);
-    const open = await state.deps.store.openOfChunk({ ids: [next], submittedAt: job.submittedAt });
-    return open?.isWanted === true && !givesWay(state, job);
+    const next = requestOfChunk(key, attempt + 1);
+    return (await state.deps.store.openOfChunk({ ids: [next], submittedAt }))?.isWanted === true;
   } catch (error) {
-    state.deps.log.warn({ err: error, ...requestFields({ id: job.id, job: job.key }) }, 'cannot look up a chunk');
+    state.deps.log.warn({ err: error, ...requestFields({ id, job: key }) }, 'cannot look up a chunk');
     return false;
   }
 }

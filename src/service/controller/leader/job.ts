@@ -96,8 +96,8 @@ export interface Chunk {
   sources: readonly Source[];
   /** When the item that runs began, if it is not the first one. */
   itemBeganAt?: number;
-  /** Monotonic time at which the record was last asked whether its requests are wanted. */
-  askedAt: number;
+  /** The last question to the record whether its requests are wanted, with its monotonic time. */
+  asked?: { at: number; answer: Promise<boolean> };
   /** An earlier leader admitted it: it ends with the item that runs. */
   isFound?: true;
 }
