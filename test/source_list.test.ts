@@ -71,9 +71,12 @@ describe('lists of a batch', () => {
     [`${A}\nsecret:pass@host/b.mp4\n`, 'line 2: is not an address'],
     [`"${A}"\n{"url":\n`, 'line 2: is not valid JSON'],
     [`"${A}"\n7\n`, 'line 2: must be an address or {"url": …}'],
+    [`"${A}"\n{"url":[]}\n`, 'line 2: must be an address or {"url": …}'],
+    [`{"url":${'['.repeat(4_000)}${']'.repeat(4_000)}}\n`, 'line 1: must be an address or {"url": …}'],
+    [`{"url":"${'a'.repeat(9_216)}"}\n`, 'line 1: must have at most 9216 characters'],
     [`url,ref\n${A},x\n,y\n`, 'line 3: is not an address'],
-    [`url,ref\n${A},"x\n`, 'line 2: a quote is not closed, or something follows it'],
-    [`url,ref\n${A},"x"y\n`, 'line 2: a quote is not closed, or something follows it'],
+    [`url,ref\n${A},"x\n`, 'line 2: a quote is not closed within 9216 characters, or something follows it'],
+    [`url,ref\n${A},"x"y\n`, 'line 2: a quote is not closed within 9216 characters, or something follows it'],
   ];
   for (const [text, message] of WRONG)
     it(`refused: ${JSON.stringify(text.slice(0, 60))}`, () =>

@@ -39,19 +39,28 @@ function addressOf({ line, text }: Line): ListedItem {
   );
 }
 
+/** Characters of an item as JSON, and of a cell of CSV in quotes. */
+export const MOST_LINE = 9 * 1024;
+
 function jsonOf({ line, text }: Line): ListedItem {
+  if (text.length > MOST_LINE) throw new ListError(`line ${line}: must have at most ${MOST_LINE} characters`);
   let item: unknown;
   try {
     item = JSON.parse(text);
   } catch {
     throw new ListError(`line ${line}: is not valid JSON`);
   }
-  if (typeof item !== 'string' && !isObject(item))
+  // JSON.parse reads more levels than JSON.stringify writes; members of an item have none.
+  if (typeof item !== 'string' && (!isObject(item) || Object.values(item).some(isNested)))
     throw new ListError(`line ${line}: must be an address or {"url": …}`);
   return { line, item };
 }
 
+const isNested = (value: unknown): boolean => typeof value === 'object' && value !== null;
+
 // CSV, as RFC 4180 has it: a cell in quotes may hold separators, line breaks, and quotes that are doubled.
+
+const UNCLOSED = `is not closed within ${MOST_LINE} characters, or something follows it`;
 
 interface CsvRow {
   line: number;
@@ -60,14 +69,14 @@ interface CsvRow {
 
 function csvRows(text: string, separator: string): CsvRow[] {
   const cell = new RegExp(
-    String.raw`(?:"((?:[^"]|"")*)"|([^"${separator}\r\n][^${separator}\r\n]*|))(${separator}|\r?\n|$)`,
+    String.raw`(?:"((?:[^"]|""){0,${MOST_LINE}})"|([^"${separator}\r\n][^${separator}\r\n]*|))(${separator}|\r?\n|$)`,
     'y',
   );
   const rows: CsvRow[] = [];
   let [line, cells] = [1, [] as string[]];
   for (let begun = line; cell.lastIndex < text.length;) {
     const found = cell.exec(text);
-    if (!found) throw new ListError(`line ${line}: a quote is not closed, or something follows it`);
+    if (!found) throw new ListError(`line ${line}: a quote ${UNCLOSED}`);
     const [whole, quoted, plain = '', end] = found;
     cells.push((quoted?.replaceAll('""', '"') ?? plain).trim());
     line += whole.split('\n').length - 1;

@@ -13,6 +13,8 @@ describe('batch: a list at an address', function () {
     '/items.csv': 'ref;url\nx;https://list.test/a.mp4\n;https://list.test/b.mp4\n',
     '/wrong.txt': 'https://list.test/a.mp4\nsecret-line\n',
     '/wrong.ndjson': '{"url":"https://list.test/a.mp4"}\n{"url":"nonsense-secret"}\n',
+    '/deep.ndjson': `{"url":${'['.repeat(100_000)}${']'.repeat(100_000)}}\n`,
+    '/cell.csv': `url,ref\nhttps://list.test/a.mp4,"${'""'.repeat(2_000_000)}"\n`,
     '/many.txt': 'https://list.test/a.mp4\n'.repeat(10_001),
     '/big.txt': big,
   };
@@ -55,6 +57,8 @@ describe('batch: a list at an address', function () {
     ['/none.txt', /^items_url: the host answered 404$/],
     ['/wrong.txt', /^items_url: line 2: is not an address$/],
     ['/wrong.ndjson', /^items\.1\.url must begin/],
+    ['/deep.ndjson', /^items_url: line 1: must have at most 9216 characters$/],
+    ['/cell.csv', /^items_url: line 2: a quote is not closed within 9216 characters/],
     ['/many.txt', /^items: must have at most 10000 values/],
     ['/big.txt', /^items_url: is larger than 4194304 bytes$/],
   ] as const)

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { hideQuery } from '../../../base/hide_query.ts';
 import { isObject } from '../../../base/is_object.ts';
+import { MOST_LINE } from '../../../base/source_list.ts';
 import { FILE_ROWS, sectionOf } from '../../../media/tools/table.ts';
 import { originUrl, placeOf } from '../../../source/protocols/table.ts';
 import { holdsCredentials, type Source } from '../../../source/source.ts';
@@ -73,7 +74,6 @@ export const fieldsOf = (template: Template, url: string): ProbeFile =>
 // The two forms of a body.
 
 const LINES = 'application/x-ndjson';
-const MOST_LINE = 9 * 1024;
 const MOST_FIRST_LINE = 64 * 1024;
 
 /** A value, or why the text is none. */
