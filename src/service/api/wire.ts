@@ -23,6 +23,7 @@ import { connectionMetrics } from '../../platform/metrics/connections.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
 import { endedBody } from './batch/batch_endpoints.ts';
 import { BatchDriver } from './batch/driver.ts';
+import { LIST_MS } from './batch/list_at_address.ts';
 import { newestSnapshot } from './cluster/cluster_endpoint.ts';
 import { catalogOf, type Catalog } from './probe/tool_versions.ts';
 import type { Deps, Settings, Uploads } from './deps.ts';
@@ -70,11 +71,11 @@ function connectionsOf(
     verify: true,
     context: trustedContext(ca),
     egress: egress && egressRoute(egress),
-    timeoutMs: ASK_MS,
     alpn: ['http/1.1'],
   };
-  return (allow: readonly SourceException[]): ConnectOptions => ({
+  return (allow: readonly SourceException[], timeoutMs: number): ConnectOptions => ({
     ...connect,
+    timeoutMs,
     guard: makeGuard({
       allow: [...allowSources, ...allow],
       denyExtra: denyCidrs,
@@ -94,10 +95,10 @@ function originsOf(
     cache: new ResultCache({
       ...parts,
       seenMs: settings.cacheSeenMs,
-      ask: ({ source, allow }) => askIdentity(source, connecting(allow), AbortSignal.timeout(ASK_MS)),
+      ask: ({ source, allow }) => askIdentity(source, connecting(allow, ASK_MS), AbortSignal.timeout(ASK_MS)),
       secret: () => (settings.cacheEnabled ? boxKeyBytes(accounts.boxKeys()).at(-1) : undefined),
     }),
-    fetchSource: (source, allow, { most, signal }) => getWhole(source, connecting(allow), most, signal),
+    fetchSource: (source, allow, { most, signal }) => getWhole(source, connecting(allow, LIST_MS), most, signal),
   };
 }
 

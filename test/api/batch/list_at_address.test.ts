@@ -4,6 +4,9 @@ import { startOrigin, type Origin } from '../../source/origin.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
 import { batchesOf } from './fixture.ts';
 
+/** Longer than the API asks a host for what a file is. */
+const SLOW_MS = 2_500;
+
 describe('batch: a list at an address', function () {
   this.timeout(120_000);
   const big = Buffer.alloc(4 * 1024 * 1024 + 1, '# remark\n');
@@ -11,6 +14,7 @@ describe('batch: a list at an address', function () {
     '/lines.txt': '# all\nhttps://list.test/a.mp4\nhttps://list.test/b.mp4\n',
     '/items.ndjson': '{"url":"https://list.test/a.mp4","ref":"x"}\n"https://list.test/b.mp4"\n',
     '/items.csv': 'ref;url\nx;https://list.test/a.mp4\n;https://list.test/b.mp4\n',
+    '/slow.csv': 'url,ref\nhttps://list.test/a.mp4,x\nhttps://list.test/b.mp4\n',
     '/wrong.txt': 'https://list.test/a.mp4\nsecret-line\n',
     '/wrong.ndjson': '{"url":"https://list.test/a.mp4"}\n{"url":"nonsense-secret"}\n',
     '/deep.ndjson': `{"url":${'['.repeat(100_000)}${']'.repeat(100_000)}}\n`,
@@ -25,7 +29,7 @@ describe('batch: a list at an address', function () {
     origin = await startOrigin((_request, response, path) => {
       const list = LISTS[path.split('?')[0]!];
       if (list === undefined) return void response.writeHead(404).end();
-      response.end(list);
+      setTimeout(() => response.end(list), path.startsWith('/slow') ? SLOW_MS : 0);
     });
     api = await startApi({ allowSources: [{ cidr: '127.0.0.1/32', port: origin.port }] });
     batches = batchesOf(api);
@@ -39,7 +43,7 @@ describe('batch: a list at an address', function () {
     ((await response.json()) as { error: string }).error,
   ];
 
-  for (const path of ['/lines.txt?sig=topsecret', '/items.ndjson', '/items.csv'])
+  for (const path of ['/lines.txt?sig=topsecret', '/items.ndjson', '/items.csv', '/slow.csv'])
     it(`is read: ${path}`, async () => {
       const { id, items } = await batches.create({ items_url: `${origin.url}${path}` });
       assert.equal(items, 2);

@@ -9,7 +9,7 @@ import { readSource } from '../probe/request_source.ts';
 import { MOST_ITEMS } from './batch_fields.ts';
 
 const MOST_LIST_BYTES = 4 * 1024 * 1024;
-const LIST_MS = 20_000;
+export const LIST_MS = 20_000;
 const FIELD = 'items_url';
 
 const refused = (text: string): ApiError => invalid(FIELD, text);
