@@ -130,22 +130,24 @@ const shownOrNull = (row: Row | null): Batch | null => (row === null ? null : sh
 
 type Idempotency = { key: string; bodySha256: Buffer } | null;
 
-/** What is there under the same id (the answer was lost) or the same key. */
-async function earlier(queries: Queries, batch: NewBatch, key: Idempotency): Promise<CreatedBatch | null> {
-  const same = await queries.first<Row>({ name: 'read_batch', text: `${READ} where b.id = $1`, values: [batch.id] });
-  if (same) return { outcome: 'created', batch: shown(same) };
+interface Conditions {
+  most: MostOfBatches;
+  idempotency: Idempotency;
+}
+
+async function ofKey(queries: Queries, tokenId: number, key: Idempotency): Promise<CreatedBatch | null> {
   if (key === null) return null;
   await queries.rows({
     name: 'forget_batch_key',
     text: `update batches set idempotency_key = null
       where token_id = $1 and idempotency_key = $2 and created_at < now() - interval '24 hours'`,
-    values: [batch.tokenId, key.key],
+    values: [tokenId, key.key],
   });
   const first = await queries.first<Row & { same: boolean }>({
     name: 'batch_of_key',
     text: `select ${listed(COLUMNS)}, b.body_sha256 = $3 "same" from batches b
       where b.token_id = $1 and b.idempotency_key = $2`,
-    values: [batch.tokenId, key.key, key.bodySha256],
+    values: [tokenId, key.key, key.bodySha256],
   });
   if (first === null) return null;
   const { same: isSame, ...row } = first;
@@ -173,12 +175,34 @@ async function insertItems(queries: Queries, id: string, items: readonly NewItem
   }
 }
 
+async function full(queries: Queries, most: MostOfBatches, items: number): Promise<CreatedBatch | null> {
+  const held = await queries.one<{ batches: number; items: number }>({
+    name: 'unfinished_batches',
+    text: `select count(*) batches,
+        coalesce(sum(b.items - b.success - b.with_errors - b.error - b.skipped), 0)::bigint items
+      from batches b join users u on u.id = b.user_id
+      where b.state <> 'ended' and coalesce(u.root_id, u.id) = $1`,
+    values: [most.rootUserId],
+  });
+  if (held.batches >= most.batches) return { outcome: 'too-many-batches' };
+  return held.items + items > most.items ? { outcome: 'too-many-items' } : null;
+}
+
+/** What `createBatch` would find, whatever the items are, before they are read. Null: it would create the batch. */
+export async function foreseenBatch(
+  database: Database,
+  tokenId: number,
+  { most, idempotency }: Conditions,
+): Promise<CreatedBatch | null> {
+  return (await ofKey(database, tokenId, idempotency)) ?? full(database, most, 1);
+}
+
 /** The batch with all of its items, or nothing. A key is remembered for a day, as those of requests are. */
 export function createBatch(
   database: Database,
   batch: NewBatch,
   items: readonly NewItem[],
-  { most, idempotency }: { most: MostOfBatches; idempotency: Idempotency },
+  { most, idempotency }: Conditions,
 ): Promise<CreatedBatch> {
   return database.transaction('create batch', async (queries) => {
     // Of ten at once exactly those are created that still fit.
@@ -187,18 +211,11 @@ export function createBatch(
       text: `select pg_advisory_xact_lock(hashtext('probeyard.batches'), hashint8($1))`,
       values: [most.rootUserId],
     });
-    const known = await earlier(queries, batch, idempotency);
+    // The answer was lost.
+    const same = await queries.first<Row>({ name: 'read_batch', text: `${READ} where b.id = $1`, values: [batch.id] });
+    if (same) return { outcome: 'created', batch: shown(same) };
+    const known = (await ofKey(queries, batch.tokenId, idempotency)) ?? (await full(queries, most, items.length));
     if (known) return known;
-    const held = await queries.one<{ batches: number; items: number }>({
-      name: 'unfinished_batches',
-      text: `select count(*) batches,
-          coalesce(sum(b.items - b.success - b.with_errors - b.error - b.skipped), 0)::bigint items
-        from batches b join users u on u.id = b.user_id
-        where b.state <> 'ended' and coalesce(u.root_id, u.id) = $1`,
-      values: [most.rootUserId],
-    });
-    if (held.batches >= most.batches) return { outcome: 'too-many-batches' };
-    if (held.items + items.length > most.items) return { outcome: 'too-many-items' };
     const row = await queries.one<Row>({
       name: 'insert_batch',
       text: `with b as (insert into batches (id, created_at, token_id, user_id, name, template, sealed_key, items,

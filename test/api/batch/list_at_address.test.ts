@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { startOrigin, type Origin } from '../../source/origin.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
-import { batchesOf } from './fixture.ts';
+import { batchesOf, type BatchAnswer } from './fixture.ts';
 
 /** Longer than the API asks a host for what a file is. */
 const SLOW_MS = 2_500;
@@ -72,6 +72,24 @@ describe('batch: a list at an address', function () {
       assert.match(text, error);
       assert.doesNotMatch(text, /secret/);
     });
+
+  it('is not read again for a call that is repeated, nor where no batch would be created', async () => {
+    const fields = { items_url: `${origin.url}/once.txt` };
+    const key = { 'Idempotency-Key': 'list-1' };
+    LISTS['/once.txt'] = 'https://list.test/a.mp4\n';
+    const { id } = (await (await batches.post(fields, key)).json()) as BatchAnswer;
+    delete LISTS['/once.txt'];
+    const again = await batches.post(fields, key);
+    assert.deepEqual([again.status, ((await again.json()) as BatchAnswer).id], [201, id]);
+    const other = await errorOf(await batches.post({ ...fields, name: 'x' }, key));
+    assert.deepEqual(other, [400, 'Idempotency-Key: was used with another body']);
+    await api.stored.sql('update batches set items = items + 100000 where id = $1', [id]);
+    const [status, text] = await errorOf(await batches.post(fields));
+    assert.deepEqual([status, /limit of items of batches/.test(text)], [409, true], text);
+    await api.stored.sql('update batches set items = items - 100000 where id = $1', [id]);
+    assert.equal(origin.requests.filter(({ path }) => path === '/once.txt').length, 1);
+    await batches.act(id, 'cancel');
+  });
 
   for (const [address, error] of [
     ['http://10.0.0.1/list.txt', /^items_url: /],

@@ -1,7 +1,7 @@
 /** Batches: create one, list and read them, pause, resume and cancel one. */
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
-import type { Batch, BatchState, Budget, NewBatch, NewItem } from '../../../platform/store/batches.ts';
+import type { Batch, BatchState, Budget, CreatedBatch, NewBatch, NewItem } from '../../../platform/store/batches.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import { keptUrl, shownUrl } from '../../webhooks/kept_url.ts';
@@ -16,7 +16,7 @@ import { LOWERED_TO } from '../http/input/read_fields.ts';
 import { idempotencyKey } from '../probe/probe_request.ts';
 import { BatchAnswerSchema, BatchListSchema, type BatchRowSchema } from './batch_answers.ts';
 import { BatchSchema, type Head, MOST_BATCHES, MOST_ITEMS, MOST_WAITING, ResumeSchema } from './batch_fields.ts';
-import { batchRequest, type BatchRequest, type KeptTemplate, makeSlices } from './batch_request.ts';
+import { batchRequest, type BatchRequest, type KeptTemplate, makeSlices, type ReadItem } from './batch_request.ts';
 import { newBatchKey, sealItem } from './item_seal.ts';
 import { type BatchEvent, move, textOfStop } from './states.ts';
 
@@ -108,7 +108,7 @@ function limitsOf({ concurrency, rate }: Head, token: ReturnType<typeof tokenOf>
 async function sealed(
   deps: Deps,
   ctx: Context,
-  { items }: BatchRequest,
+  items: readonly ReadItem[],
   batch: string,
 ): Promise<{ key: Buffer; items: NewItem[] }> {
   const key = newBatchKey();
@@ -124,16 +124,19 @@ async function sealed(
 
 const OUTCOMES = { 'too-many-batches': 'too-many-batches', 'too-many-items': 'too-many-items' } as const;
 
-async function create(deps: Deps, ctx: Context): Promise<void> {
+type Conditions = Parameters<Store['createBatch']>[2];
+
+async function createOf(
+  deps: Deps,
+  ctx: Context,
+  { head, template, readItems }: BatchRequest,
+  conditions: Conditions,
+): Promise<{ created: CreatedBatch; leftOut: number }> {
   const { store, accounts } = deps;
   const token = tokenOf(ctx);
-  const body = ctx.state.checked as TextBody;
-  const key = idempotencyKey(ctx);
-  await takeRequestRate(deps, ctx);
-  const request = await batchRequest(deps, ctx, body);
-  const { head, template } = request;
+  const { items: read, leftOut } = await readItems();
   const { id, submittedAt } = store.newRequest();
-  const { key: batchKey, items } = await sealed(deps, ctx, request, id);
+  const { key: batchKey, items } = await sealed(deps, ctx, read, id);
   const batch: NewBatch = {
     id,
     tokenId: token.id,
@@ -149,15 +152,28 @@ async function create(deps: Deps, ctx: Context): Promise<void> {
     webhookUrl: head.webhook_url === null ? null : await keptUrl(head.webhook_url, id, accounts.box),
     deadlineAt: new Date(submittedAt.getTime() + head.deadline),
   };
-  const created = await store.createBatch(batch, items, {
+  return { created: await store.createBatch(batch, items, conditions), leftOut };
+}
+
+async function create(deps: Deps, ctx: Context): Promise<void> {
+  const token = tokenOf(ctx);
+  const body = ctx.state.checked as TextBody;
+  const key = idempotencyKey(ctx);
+  await takeRequestRate(deps, ctx);
+  const request = await batchRequest(deps, ctx, body);
+  const conditions: Conditions = {
     most: { rootUserId: token.rootUserId, batches: MOST_BATCHES, items: MOST_WAITING },
     idempotency: key === null ? null : { key, bodySha256: createHash('sha256').update(body.text).digest() },
-  });
+  };
+  // When a call is repeated, the list may not be at its address any more.
+  const foreseen = request.head.items_url === null ? null : await deps.store.foreseenBatch(token.id, conditions);
+  const { created, leftOut } = foreseen
+    ? { created: foreseen, leftOut: 0 }
+    : await createOf(deps, ctx, request, conditions);
   if (created.outcome === 'idempotency-conflict') throw new ApiError('idempotency-conflict');
   if (!('batch' in created)) throw new ApiError(OUTCOMES[created.outcome]);
   nameIgnored(ctx, request.ignored);
   ctx.set('Location', `/v1/batch/${created.batch.id}`);
-  const { leftOut } = request;
   ctx.body = { ...(await shown(deps, created.batch)), ...(leftOut > 0 ? { left_out: leftOut } : {}) };
 }
 

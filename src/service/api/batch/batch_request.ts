@@ -52,9 +52,14 @@ export interface KeptTemplate {
 export interface BatchRequest {
   head: Head;
   template: KeptTemplate;
-  items: ReadItem[];
   /** Fields that were accepted without effect. */
   ignored: string[];
+  /** Of the body, or from where it says: an address or another batch. */
+  readItems(): Promise<BatchItems>;
+}
+
+export interface BatchItems {
+  items: ReadItem[];
   /** Items of the batch that it is made from whose addresses are not known any more. */
   leftOut: number;
 }
@@ -311,6 +316,6 @@ export async function batchRequest(deps: Deps, by: Asker, body: TextBody): Promi
   const { template, ignored } = await templateIn(deps, by, head.probe);
   let leftOut = 0;
   const given = itemsOf(deps, by, head, { sent: sent.items, onLeftOut: () => (leftOut += 1) });
-  const items = await itemsIn(deps, by, given, template.fields.credential);
-  return { head, template, items, ignored, leftOut };
+  const readItems = async () => ({ items: await itemsIn(deps, by, given, template.fields.credential), leftOut });
+  return { head, template, ignored, readItems };
 }
