@@ -63,6 +63,16 @@ describe('GET /v1/batch/{id}/diff', function () {
     return (await response.json()) as BatchDiff;
   }
 
+  /** Takes the account's half of the memory budget, and leaves as much. Returns what gives it back. */
+  async function fill(left: number): Promise<() => void> {
+    const { memory } = api.wired.deps;
+    const [count, least] = [14, 64 * 1024];
+    const inflatedBytes = Math.floor(((memory.totalBytes / 2 - left) / count - least) / 6);
+    const want = { inflatedBytes, account: api.userId };
+    const places = await Promise.all(Array.from({ length: count }, () => memory.reserve(want)));
+    return () => places.forEach(({ release }) => release());
+  }
+
   let before_: string;
   let after_: string;
   before(async () => {
@@ -120,6 +130,17 @@ describe('GET /v1/batch/{id}/diff', function () {
   it('after: the fields of further pairs alone, and counts of all', async () => {
     const found = await diff(before_, after_, '&after=1');
     assert.deepEqual([found.pairs, found.states.length, found.summary.comparisons], [5, 1, 1]);
+  });
+
+  it('without room for the items of both it is refused, and holds no place when it has ended', async () => {
+    const { memory } = api.wired.deps;
+    const release = await fill(0);
+    const response = await ask(after_, `against=${before_}&after=1000`);
+    release();
+    const { error } = (await response.json()) as { error: string };
+    assert.deepEqual([response.status, error], [503, 'too much is being read; try again later']);
+    await diff(before_, after_);
+    assert.equal(memory.used(), 0);
   });
 
   it('a result that is no longer kept is counted', async () => {

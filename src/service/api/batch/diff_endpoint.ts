@@ -17,6 +17,7 @@ import { ITEM_STATES, STATES } from './batch_answers.ts';
 import { ownBatch } from './batch_endpoints.ts';
 import { makeSlices } from './batch_request.ts';
 import { itemPages } from './item_pages.ts';
+import { makeOneAtATime } from './one_at_a_time.ts';
 import {
   type Flip,
   JUDGED,
@@ -230,9 +231,13 @@ function makeReport({ work }: Pick<Deps, 'work'>, account: number) {
 /** For the fields of one answer. */
 const DEADLINE_MS = 20_000;
 
-async function compareFields(deps: Deps, ctx: Context, pairs: readonly Pair[], slices: Slices) {
+async function compareFields(
+  deps: Deps,
+  ctx: Context,
+  pairs: readonly Pair[],
+  { slices, ...reading }: Reading & { slices: Slices },
+) {
   const began = performance.now();
-  const reading = { signal: untilClosed(ctx) };
   const report = makeReport(deps, tokenOf(ctx).rootUserId);
   let next: number | null = null;
   for (const [at, pair] of pairs.entries()) {
@@ -249,22 +254,10 @@ async function compareFields(deps: Deps, ctx: Context, pairs: readonly Pair[], s
   return { ...(await report.end()), next };
 }
 
-/** Accounts with a comparison under way: it holds the items of both batches. */
-const comparing = new Set<number>();
+const compareAlone = makeOneAtATime('comparison of batches', DEADLINE_MS / 1000);
 
-async function oneAtATime(account: number, work: () => Promise<void>): Promise<void> {
-  if (comparing.has(account))
-    throw new ApiError('rate-limited', {
-      text: 'an account has one comparison of batches at a time; try again when the other one has ended',
-      retryAfterS: DEADLINE_MS / 1000,
-    });
-  comparing.add(account);
-  try {
-    await work();
-  } finally {
-    comparing.delete(account);
-  }
-}
+/** Of an item, as the memory budget counts: with its pair, it takes up to a kilobyte. */
+const ITEM_BYTES = 170;
 
 const Query = closed({
   against: Type.String({ pattern: UUID, description: 'The id of the earlier batch, `a`.' }),
@@ -277,7 +270,9 @@ async function diff(deps: Deps, ctx: Context): Promise<void> {
   await takeRequestRate(deps, ctx);
   const [a, b] = [await ownBatch(deps, ctx, against.toLowerCase()), await ownBatch(deps, ctx)];
   const account = tokenOf(ctx).rootUserId;
-  await oneAtATime(account, async () => {
+  const signal = untilClosed(ctx);
+  const inflatedBytes = (a.items + b.items) * ITEM_BYTES;
+  await compareAlone(deps, { account, inflatedBytes, signal }, async () => {
     const slices = makeSlices(deps.paceOf(account));
     const [ofA, ofB] = [await itemsOf(deps, a.id, slices), await itemsOf(deps, b.id, slices)];
     const { pairs, ...counts } = await pairItems(ofA, ofB, slices.next);
@@ -302,7 +297,7 @@ async function diff(deps: Deps, ctx: Context): Promise<void> {
         deps,
         ctx,
         pairs.filter((pair) => pair.b.n > (after ?? -1)),
-        slices,
+        { slices, signal },
       )),
     };
   });

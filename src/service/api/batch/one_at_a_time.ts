@@ -1,0 +1,32 @@
+/** Calls that hold thousands of addresses: an account has one at a time, with a place in the memory budget. */
+import { OverBudget, type Want } from '../../result/memory_budget.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError } from '../errors.ts';
+
+/** `what`: for the caller who comes while another one is served. */
+export function makeOneAtATime(what: string, retryAfterS: number) {
+  const busy = new Set<number>();
+  return async function alone<T>({ memory }: Pick<Deps, 'memory'>, want: Want, work: () => Promise<T>): Promise<T> {
+    const { account } = want;
+    if (busy.has(account))
+      throw new ApiError('rate-limited', {
+        text: `an account has one ${what} at a time; try again when the other one has ended`,
+        retryAfterS,
+      });
+    busy.add(account);
+    try {
+      const place = await memory.reserve(want).catch((error: unknown) => {
+        if (!(error instanceof OverBudget)) throw error;
+        const text = 'too much is being read; try again later';
+        throw new ApiError('unavailable', { text, retryAfterS: error.retryAfterS, reason: 'memory' });
+      });
+      try {
+        return await work();
+      } finally {
+        place.release();
+      }
+    } finally {
+      busy.delete(account);
+    }
+  };
+}
