@@ -1,5 +1,7 @@
 /** Batches of a list that the API reads itself, from a real host. */
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { until } from '../../until.ts';
 import { startOrigin, type Origin } from '../../source/origin.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
 import { batchesOf, type BatchAnswer } from './fixture.ts';
@@ -22,11 +24,13 @@ describe('batch: a list at an address', function () {
     '/many.txt': 'https://list.test/a.mp4\n'.repeat(10_001),
     '/big.txt': big,
   };
+  const hanging: ServerResponse[] = [];
   let origin: Origin;
   let api: ApiFixture;
   let batches: ReturnType<typeof batchesOf>;
   before(async () => {
     origin = await startOrigin((_request, response, path) => {
+      if (path === '/never.txt') return void hanging.push(response);
       const list = LISTS[path.split('?')[0]!];
       if (list === undefined) return void response.writeHead(404).end();
       setTimeout(() => response.end(list), path.startsWith('/slow') ? SLOW_MS : 0);
@@ -89,6 +93,29 @@ describe('batch: a list at an address', function () {
     await api.stored.sql('update batches set items = items - 100000 where id = $1', [id]);
     assert.equal(origin.requests.filter(({ path }) => path === '/once.txt').length, 1);
     await batches.act(id, 'cancel');
+  });
+
+  it('one of an account at a time, and not for a caller who is gone', async () => {
+    const caller = new AbortController();
+    const first = batches.call('', {
+      method: 'POST',
+      body: JSON.stringify({ items_url: `${origin.url}/never.txt` }),
+      signal: caller.signal,
+    });
+    const gone = assert.rejects(first, { name: 'AbortError' });
+    await until('its host is asked', () => hanging.length > 0);
+    const second = await batches.post({ items_url: `${origin.url}/none.txt` });
+    const [status, text] = await errorOf(second);
+    assert.deepEqual([status, second.headers.get('retry-after')], [429, '20']);
+    assert.match(text, /^an account has one list being read at a time/);
+    caller.abort();
+    await gone;
+    await until('its connection is closed', () => hanging[0]!.destroyed);
+    await until('the next one is read', async () => {
+      const [next] = await errorOf(await batches.post({ items_url: `${origin.url}/none.txt` }));
+      return next === 400;
+    });
+    assert.equal(api.wired.deps.memory.used(), 0);
   });
 
   for (const [address, error] of [

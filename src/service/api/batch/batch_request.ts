@@ -15,7 +15,7 @@ import { ApiError, invalid, unreadable } from '../errors.ts';
 import { JsonRefused, parseJson } from '../http/input/bounded_json.ts';
 import { makeReader, shown } from '../http/input/read_fields.ts';
 import type { TextBody } from '../http/read_input.ts';
-import { type Asker, tokenOf } from '../http/request_context.ts';
+import { type Asker, type Context, tokenOf } from '../http/request_context.ts';
 import { askedPolicy } from '../policies/asked_policy.ts';
 import { type ProbeFile, selectTools, takeIgnored } from '../probe/file_request.ts';
 import { readSources, readWebhookUrl, sourceRules } from '../probe/probe_request.ts';
@@ -287,20 +287,20 @@ async function* itemsFrom(
 }
 const UNKNOWN = 'had an address with a credential or a query, or were erased';
 
-async function* itemsAt(deps: Deps, by: Asker, address: string): AsyncGenerator<Sent> {
-  yield* itemLines(await linesAt(deps, by, address));
+async function* itemsAt(deps: Deps, ctx: Context, address: string): AsyncGenerator<Sent> {
+  yield* itemLines(await linesAt(deps, ctx, address));
 }
 
 function itemsOf(
   deps: Deps,
-  by: Asker,
+  ctx: Context,
   { from, items_url: address }: Head,
   { sent, onLeftOut }: { sent: SentBatch['items']; onLeftOut: () => void },
 ) {
   const given = [
     sent,
-    address === null ? undefined : itemsAt(deps, by, address),
-    from && itemsFrom(deps, by, from, onLeftOut),
+    address === null ? undefined : itemsAt(deps, ctx, address),
+    from && itemsFrom(deps, ctx, from, onLeftOut),
   ].filter((items) => items !== undefined);
   const [items] = given;
   if (items === undefined) throw invalid('items', 'is required');
@@ -309,13 +309,13 @@ function itemsOf(
 }
 const ONE_OF_THEM = 'items, items_url and from: only one of them is accepted';
 
-export async function batchRequest(deps: Deps, by: Asker, body: TextBody): Promise<BatchRequest> {
+export async function batchRequest(deps: Deps, ctx: Context, body: TextBody): Promise<BatchRequest> {
   const sent = body.mediaType === LINES ? inLines(body.text) : inJson(body.value);
   const head = readHead({ form: 'json', value: sent.head });
-  readWebhookUrl(by.method, head.webhook_url, deps.settings);
-  const { template, ignored } = await templateIn(deps, by, head.probe);
+  readWebhookUrl(ctx.method, head.webhook_url, deps.settings);
+  const { template, ignored } = await templateIn(deps, ctx, head.probe);
   let leftOut = 0;
-  const given = itemsOf(deps, by, head, { sent: sent.items, onLeftOut: () => (leftOut += 1) });
-  const readItems = async () => ({ items: await itemsIn(deps, by, given, template.fields.credential), leftOut });
+  const given = itemsOf(deps, ctx, head, { sent: sent.items, onLeftOut: () => (leftOut += 1) });
+  const readItems = async () => ({ items: await itemsIn(deps, ctx, given, template.fields.credential), leftOut });
   return { head, template, ignored, readItems };
 }
