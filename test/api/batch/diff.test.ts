@@ -13,6 +13,7 @@ interface Ends {
   output?: string;
   version?: string;
   policy?: Outcome;
+  inflatedBytes?: number;
 }
 const film = (width: number): string =>
   JSON.stringify({
@@ -34,7 +35,7 @@ describe('GET /v1/batch/{id}/diff', function () {
   async function ended(ends: Record<string, Ends>): Promise<string> {
     const { id } = await batches.create({ items: Object.keys(ends).map(address), tries: 1 });
     await batches.run(id, HOST, ({ metadata, spec }) => {
-      const { output, version = '7.0' } = ends[/([a-z]+)\.mp4/.exec(spec.source.display!)![1]!]!;
+      const { output, version = '7.0', inflatedBytes } = ends[/([a-z]+)\.mp4/.exec(spec.source.display!)![1]!]!;
       if (output === undefined)
         return batches.failure(metadata.name, {
           state: 'error',
@@ -45,6 +46,7 @@ describe('GET /v1/batch/{id}/diff', function () {
       return api.end(metadata.name, {
         result: { tools: [tool('ffprobe', output, { version })], ioUsage: 1 },
         asked: [{ name: 'ffprobe', version }],
+        close: { inflatedBytes },
       });
     });
     // Of a request that names no policy, none is recorded.
@@ -141,6 +143,23 @@ describe('GET /v1/batch/{id}/diff', function () {
     assert.deepEqual([response.status, error], [503, 'too much is being read; try again later']);
     await diff(before_, after_);
     assert.equal(memory.used(), 0);
+  });
+
+  it('where the account has no room for a result, the answer has what comes before it, and next', async () => {
+    // Of unknown size: it is charged with that of the largest.
+    const large = { output: film(1) };
+    const [a, b] = [
+      await ended({ small: { output: film(1), inflatedBytes: 1_000 }, large }),
+      await ended({ small: { output: film(2), inflatedBytes: 1_000 }, large }),
+    ];
+    const release = await fill(500_000);
+    const [first, second] = [await ask(b, `against=${a}`), await ask(b, `against=${a}&after=0`)];
+    release();
+    const found = (await first.json()) as BatchDiff;
+    assert.deepEqual([found.summary.comparisons, found.summary.changed, found.next], [1, 1, 0]);
+    assert.equal(second.status, 503);
+    const rest = await diff(a, b, '&after=0');
+    assert.deepEqual([rest.summary.comparisons, rest.next], [1, null]);
   });
 
   it('a result that is no longer kept is counted', async () => {

@@ -1,5 +1,6 @@
 /** What is different between two batches of the same sources: outcomes, and the fields of their results. */
 import Type, { type Static, type TSchema } from 'typebox';
+import type { Comparison } from '../../../media/compare/schema.ts';
 import { ReportedFieldSchema, UpgradeReport, UpgradeSummarySchema } from '../../../media/compare/upgrade_report.ts';
 import { OUTCOMES } from '../../../media/policy/types.ts';
 import { REPORT_TOOLS } from '../../../media/tools/probe_report.ts';
@@ -181,47 +182,65 @@ async function runsOf(deps: Deps, ctx: Context, pair: Pair, reading: Reading): P
 const PAIRS_AT_ONCE = 20;
 const TEXT_AT_ONCE = 256 * 1024;
 
+interface Held {
+  pair: Pair;
+  runs: TextRun[] | NotCompared;
+}
+const isRead = (one: Held): one is Held & { runs: TextRun[] } => typeof one.runs !== 'string';
+
+/** `found`: undefined if it took too long. */
+function fieldsIn(runs: readonly TextRun[], found: Comparison | undefined): Comparison | NotCompared {
+  if (!found) return 'too-large';
+  const unread = new Set(found.summary.not_compared.map(({ tool }) => tool));
+  return runs.every(({ tool }) => unread.has(tool)) ? 'no-fields' : found;
+}
+
 /** The report of pairs as they come, and how many are not in it. */
 function makeReport({ work }: Pick<Deps, 'work'>, account: number) {
   const report = new UpgradeReport();
   const counts = new Map<NotCompared, number>();
-  const leaveOut = (why: NotCompared): void => void counts.set(why, (counts.get(why) ?? 0) + 1);
-  let held: { pair: Pair; runs: TextRun[] }[] = [];
+  let upTo: number | null = null;
+  let held: Held[] = [];
   let size = 0;
 
-  async function compareThem(some: typeof held): Promise<void> {
+  function take({ b }: Pair, found: Comparison | NotCompared): void {
+    if (typeof found === 'string') counts.set(found, (counts.get(found) ?? 0) + 1);
+    else report.add(b.requestId!, found);
+    upTo = b.n;
+  }
+
+  /** In their order, so that another answer can go on after any of them. */
+  async function compareThem(some: readonly Held[]): Promise<void> {
+    const files = some.filter(isRead).map(({ runs }) => runs);
+    let found: Comparison[] = [];
     try {
-      const all = await work.run(
-        'compareFields',
-        some.map(({ runs }) => runs),
-        { account, what: 'against' },
-      );
-      for (const [at, { pair, runs }] of some.entries()) {
-        const unread = new Set(all[at]!.summary.not_compared.map(({ tool }) => tool));
-        if (runs.every(({ tool }) => unread.has(tool))) leaveOut('no-fields');
-        else report.add(pair.b.requestId!, all[at]!);
-      }
+      if (files.length > 0) found = await work.run('compareFields', files, { account, what: 'against' });
     } catch (error) {
       // It took too long, or needs too much memory.
       if (!(error instanceof ApiError && error.code === 'invalid-field')) throw error;
-      if (some.length === 1) leaveOut('too-large');
-      else for (const one of some) await compareThem([one]);
+      if (some.length > 1) {
+        for (const one of some) await compareThem([one]);
+        return;
+      }
     }
+    const next = found.values();
+    for (const { pair, runs } of some) take(pair, typeof runs === 'string' ? runs : fieldsIn(runs, next.next().value));
   }
   async function compareHeld(): Promise<void> {
     const some = held;
     [held, size] = [[], 0];
-    if (some.length > 0) await compareThem(some);
+    await compareThem(some);
   }
   return {
-    leaveOut,
-    async add(pair: Pair, runs: TextRun[]): Promise<void> {
-      held.push({ pair, runs });
-      size += runs.reduce((sum, { output }) => sum + output!.length, 0);
+    async add(one: Held): Promise<void> {
+      held.push(one);
+      if (isRead(one)) size += one.runs.reduce((sum, { output }) => sum + output!.length, 0);
       if (held.length >= PAIRS_AT_ONCE || size >= TEXT_AT_ONCE) await compareHeld();
     },
-    async end() {
-      await compareHeld();
+    compareHeld,
+    /** The item of `b` that it has come to. */
+    upTo: () => upTo,
+    end() {
       const notCompared = [...counts].map(([why, count]) => ({ why, count }));
       return { ...report.end(), not_compared: notCompared.toSorted((x, y) => y.count - x.count) };
     },
@@ -231,6 +250,17 @@ function makeReport({ work }: Pick<Deps, 'work'>, account: number) {
 /** For the fields of one answer. */
 const DEADLINE_MS = 20_000;
 
+/** Why there is no room for more work of the account now. Null: it is done. */
+async function refusal(work: () => Promise<void>): Promise<ApiError | null> {
+  try {
+    await work();
+    return null;
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 429 || error.status === 503)) return error;
+    throw error;
+  }
+}
+
 async function compareFields(
   deps: Deps,
   ctx: Context,
@@ -239,19 +269,21 @@ async function compareFields(
 ) {
   const began = performance.now();
   const report = makeReport(deps, tokenOf(ctx).rootUserId);
-  let next: number | null = null;
-  for (const [at, pair] of pairs.entries()) {
-    reading.signal.throwIfAborted();
-    if (performance.now() - began > DEADLINE_MS) {
-      next = pairs[at - 1]!.b.n;
-      break;
+  let isLate = false;
+  async function readAll(): Promise<void> {
+    for (const pair of pairs) {
+      reading.signal.throwIfAborted();
+      isLate = performance.now() - began > DEADLINE_MS;
+      if (isLate) return;
+      await report.add({ pair, runs: await runsOf(deps, ctx, pair, reading) });
+      await slices.next();
     }
-    const runs = await runsOf(deps, ctx, pair, reading);
-    if (typeof runs === 'string') report.leaveOut(runs);
-    else await report.add(pair, runs);
-    await slices.next();
   }
-  return { ...(await report.end()), next };
+  const refused = [await refusal(readAll), await refusal(report.compareHeld)].find((one) => one !== null);
+  const upTo = report.upTo();
+  // What is done is not lost.
+  if (refused && upTo === null) throw refused;
+  return { ...report.end(), next: refused || isLate ? upTo : null };
 }
 
 const compareAlone = makeOneAtATime('comparison of batches', DEADLINE_MS / 1000);
