@@ -6,7 +6,8 @@ import { startApi, tool, type ApiFixture } from '../fixture.ts';
 import { batchesOf } from './fixture.ts';
 
 const HOST = 'diff.test';
-const address = (name: string): string => `https://${HOST}/${name}.mp4`;
+/** One is longer than what is held of an address. */
+const address = (name: string): string => `https://${HOST}/${name === 'lost' ? 'x'.repeat(300) : 'x'}/${name}.mp4`;
 
 interface Ends {
   /** Undefined: it fails. */

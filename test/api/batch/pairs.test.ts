@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {
   type Flip,
+  heldDisplay,
   JUDGED,
   makeFlips,
   type Pair,
@@ -91,6 +92,13 @@ describe('batch diff: pairs', () => {
       const numbers = pairs.map((pair) => [pair.a.n, pair.b.n]);
       assert.deepEqual([numbers, onlyInA, onlyInB, erased], [expected, onlyA, onlyB, 0]);
     });
+
+  it('a long address is held as a short name of it alone', () => {
+    const long = `https://pairs.test/${'x'.repeat(8_000)}`;
+    const [one, same, other] = [`${long}1`, `${long}1`, `${long}2`].map(heldDisplay);
+    assert.ok(one === same && one !== other && one!.length < 64, one);
+    assert.equal(heldDisplay('https://pairs.test/x'), 'https://pairs.test/x');
+  });
 
   it('items that were erased are counted, and paired with nothing', async () => {
     const { pairs, ...counts } = await pairItems([item(0, ''), item(1, 'x')], [item(0, ''), item(1, 'x')], atOnce);

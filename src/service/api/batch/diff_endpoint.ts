@@ -21,6 +21,8 @@ import { itemPages } from './item_pages.ts';
 import { makeOneAtATime } from './one_at_a_time.ts';
 import {
   type Flip,
+  heldDisplay,
+  isHashed,
   JUDGED,
   makeFlips,
   NOT_COMPARED,
@@ -102,13 +104,23 @@ const shownBatch = ({ id, name, state, createdAt, items }: Batch): Static<typeof
   items,
 });
 
-const shownFlips = <V extends string>(found: readonly Flip<V>[]) =>
-  found.map(({ from, to, count, pairs }) => ({
-    from,
-    to,
-    count,
-    items: pairs.map(({ a, b }) => ({ url: b.display, ref: b.ref, a: a.requestId, b: b.requestId })),
-  }));
+async function displayOf({ store }: Pick<Deps, 'store'>, batch: string, item: PairedItem): Promise<string> {
+  if (!isHashed(item)) return item.display;
+  const [kept] = await store.itemsPage({ batch, after: item.n - 1, limit: 1 });
+  return kept?.display ?? '';
+}
+
+/** `later`: the batch that they are shown of. */
+async function shownFlips<V extends string>(deps: Deps, later: string, found: readonly Flip<V>[]) {
+  const shown = [];
+  for (const { pairs, ...flip } of found) {
+    const items = [];
+    for (const { a, b } of pairs)
+      items.push({ url: await displayOf(deps, later, b), ref: b.ref, a: a.requestId, b: b.requestId });
+    shown.push({ ...flip, items });
+  }
+  return shown;
+}
 
 // Items.
 
@@ -118,7 +130,7 @@ async function itemsOf(deps: Deps, batch: string, slices: Slices): Promise<Paire
   const items: PairedItem[] = [];
   for await (const page of itemPages(deps, batch)) {
     for (const { n, ref, display, state, requestId, policyOutcome } of page)
-      items.push({ n, ref, display, state, requestId, policyOutcome });
+      items.push({ n, ref, display: heldDisplay(display), state, requestId, policyOutcome });
     await slices.next();
   }
   return items;
@@ -323,8 +335,8 @@ async function diff(deps: Deps, ctx: Context): Promise<void> {
       only_in_a: counts.onlyInA,
       only_in_b: counts.onlyInB,
       erased: counts.erased,
-      states: shownFlips(states.end()),
-      policy_outcomes: shownFlips(outcomes.end()),
+      states: await shownFlips(deps, b.id, states.end()),
+      policy_outcomes: await shownFlips(deps, b.id, outcomes.end()),
       ...(await compareFields(
         deps,
         ctx,

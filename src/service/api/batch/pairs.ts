@@ -1,4 +1,5 @@
 /** Which items of two batches are of the same source, and whose outcome is another one. */
+import { createHash } from 'node:crypto';
 import type { BatchItem } from '../../../platform/store/batch_items.ts';
 
 export type PairedItem = Pick<BatchItem, 'n' | 'ref' | 'display' | 'state' | 'requestId' | 'policyOutcome'>;
@@ -40,6 +41,13 @@ class Stacks {
     return this.#items.get(name)?.pop();
   }
 }
+
+// An address may have 8 kB: a long one is held as its hash, and read again where it is named.
+const LONGEST_HELD = 256;
+const HASHED = 'sha256 ';
+export const heldDisplay = (display: string): string =>
+  display.length <= LONGEST_HELD ? display : HASHED + createHash('sha256').update(display).digest('base64');
+export const isHashed = ({ display }: PairedItem): boolean => display.startsWith(HASHED);
 
 const isErased = ({ display }: PairedItem): boolean => display === '';
 
