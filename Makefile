@@ -63,6 +63,7 @@ matrix: $(MODULES) ## tests on each Kubernetes version, with a node of it; write
 	@$(RUN) test/matrix/run.ts
 
 vm: $(MODULES) ## `make up` and tests in an emulated machine with control groups v2 (an hour; MEMORY=9G, TESTS="test/…")
+	@$(RUN) images/build.ts > /dev/null
 	@$(RUN) test/vm/run.ts
 
 screenshots: $(MODULES) ## take the pictures of docs from the cluster (docs/pictures); writes docs/pictures.md

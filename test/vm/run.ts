@@ -1,7 +1,7 @@
 /**
  * `make vm`: the local node with the chart on it in a virtual machine, where the control groups are of version 2. The
  * machine is emulated, some ten times as slow as this one, so its deadlines are as much longer. Nothing is built there:
- * `make up` on this machine comes first.
+ * `make up` on this machine comes first, and images that have changed since are built here.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -48,7 +48,9 @@ async function boot(machine: Machine, scratch: string): Promise<number> {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, LD_LIBRARY_PATH: join(programs, 'usr/lib/x86_64-linux-gnu') },
   });
-  const timer = setTimeout(() => running.kill('SIGKILL'), DEADLINE_MS);
+  const stop = (): boolean => running.kill('SIGKILL');
+  const timer = setTimeout(stop, DEADLINE_MS);
+  process.once('SIGINT', stop).once('SIGTERM', stop);
   let shown = 0;
   const show = (): void => {
     const text = readFileSync(log, { encoding: 'utf8', flag: 'a+' });
