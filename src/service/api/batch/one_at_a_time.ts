@@ -1,7 +1,8 @@
 /** Calls that hold thousands of addresses: an account has one at a time, with a place in the memory budget. */
-import { OverBudget, type Want } from '../../result/memory_budget.ts';
+import type { Want } from '../../result/memory_budget.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
+import { noRoom } from '../probe/stored_result.ts';
 
 /** `what`: for the caller who comes while another one is served. */
 export function makeOneAtATime(what: string, retryAfterS: number) {
@@ -15,11 +16,7 @@ export function makeOneAtATime(what: string, retryAfterS: number) {
       });
     busy.add(account);
     try {
-      const place = await memory.reserve(want).catch((error: unknown) => {
-        if (!(error instanceof OverBudget)) throw error;
-        const text = 'too much is being read; try again later';
-        throw new ApiError('unavailable', { text, retryAfterS: error.retryAfterS, reason: 'memory' });
-      });
+      const place = await memory.reserve(want).catch(noRoom('too much is being read; try again later'));
       try {
         return await work();
       } finally {

@@ -57,6 +57,14 @@ interface Opened<T> {
   value: T;
 }
 
+/** For the rejection of a reservation. */
+export const noRoom =
+  (text: string) =>
+  (error: unknown): never => {
+    if (!(error instanceof OverBudget)) throw error;
+    throw new ApiError('unavailable', { text, retryAfterS: error.retryAfterS, reason: 'memory' });
+  };
+
 /**
  * Reads at the account's pace. `hint`: appended to the error if there is no memory. Null: the result is no longer
  * stored.
@@ -68,15 +76,9 @@ async function readWithin<T>(
   read: Read<T>,
   { signal, hint }: { signal: AbortSignal; hint: string },
 ): Promise<Opened<T> | null> {
-  const opened = await openResult(deps, stored, account, signal).catch((error: unknown) => {
-    if (!(error instanceof OverBudget)) throw error;
-    const { retryAfterS } = error;
-    throw new ApiError('unavailable', {
-      text: `too many results are being read; ${hint}`,
-      retryAfterS,
-      reason: 'memory',
-    });
-  });
+  const opened = await openResult(deps, stored, account, signal).catch(
+    noRoom(`too many results are being read; ${hint}`),
+  );
   if (!opened) return null;
   const { packed, place } = opened;
   if (typeof packed === 'function') packed.pace = place.pace;
