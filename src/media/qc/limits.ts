@@ -11,6 +11,8 @@ export const LONGEST_S = 86_400;
 export const LONGEST_LINE = 256;
 /** Decode errors of one stream that are listed: each has a message. */
 export const MOST_ERRORS = 100;
+/** A longer reason why checks ended early is cut. */
+export const LONGEST_CUT = 1_000;
 /** Longer messages of a decoder are cut. */
 export const LONGEST_MESSAGE = 200;
 /** Wrong pages of Ogg, of up to 65 kB each, after which no more are looked for. */

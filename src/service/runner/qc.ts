@@ -5,6 +5,7 @@ import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
 import { withoutResult } from '../../platform/bus/messages.ts';
 import { qcGatherer, type QcProgress } from '../../media/qc/gather.ts';
 import { graphOf, type Graph, type QcStream } from '../../media/qc/graph.ts';
+import { LONGEST_CUT } from '../../media/qc/limits.ts';
 import { picturesIn, pictureSize } from '../../media/qc/pictures.ts';
 import type { QcPictures } from '../../media/qc/pictures_schema.ts';
 import type { Fields } from '../../media/qc/schema.ts';
@@ -15,8 +16,6 @@ import type { Run } from '../../media/tools/tool.ts';
 import { integrityOf } from './qc_integrity.ts';
 import { printedStreams, readingOptions } from './report.ts';
 import type { RawToolResult } from './output.ts';
-
-const LONGEST_CUT = 1_000;
 
 export interface QcRun {
   /** The checks as asked for. */

@@ -2,6 +2,7 @@
 import { errorGatherer, ERROR_OPTIONS, type ErrorStream } from '../../media/qc/decode_errors.ts';
 import { fileSums } from '../../media/qc/file_sums.ts';
 import type { QcStream } from '../../media/qc/graph.ts';
+import { LONGEST_CUT } from '../../media/qc/limits.ts';
 import type { QcChecksum, QcFile, QcIntegrity, QcReport } from '../../media/qc/schema.ts';
 import { flacMd5Of, HEADS } from '../../media/qc/stream_hashes.ts';
 import { NOTHING_ELSE } from '../../media/tools/ffprobe_options.ts';
@@ -9,7 +10,6 @@ import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
 import type { QcRun } from './qc.ts';
 import { printedStreams, readingOptions } from './report.ts';
 
-const LONGEST_CUT = 1_000;
 const GIVEN = ['sha256', 'md5'] as const;
 
 export interface IntegrityRun extends Pick<QcRun, 'run' | 'readFile'> {
@@ -35,7 +35,7 @@ export async function integrityOf(asked: IntegrityRun): Promise<Found> {
   const given = GIVEN.filter((name) => asked.options[name] !== undefined);
   if (!isAsked && given.length === 0) return {};
   const integrity = isAsked ? await decoded(asked) : undefined;
-  const { file, checksums } = await readWhole(asked);
+  const { file, checksums } = await readWhole(asked, given);
   integrity?.checksums.push(...checksums.map((sums) => ({ stream: null, ...sums })));
   return { ...(integrity ? { integrity } : {}), ...(file ? { file } : {}) };
 }
@@ -100,8 +100,10 @@ async function flacSums(asked: IntegrityRun, streams: readonly ErrorStream[]): P
   });
 }
 
-async function readWhole({ options, readFile, leftMs }: IntegrityRun): Promise<{ file?: QcFile; checksums: FileSums }> {
-  const given = GIVEN.filter((name) => options[name] !== undefined);
+async function readWhole(
+  { options, readFile, leftMs }: IntegrityRun,
+  given: readonly (typeof GIVEN)[number][],
+): Promise<{ file?: QcFile; checksums: FileSums }> {
   const sums = fileSums(['sha256', ...given.filter((name) => name === 'md5')]);
   const cut = await readFile((bytes) => sums.push(bytes), leftMs());
   const { bytes, hashes, checksums } = sums.told(cut === undefined);
