@@ -12,6 +12,7 @@ import { toolIn } from './program.ts';
 import { properties } from './properties.ts';
 
 const SOUNDS = Number(process.env['SOUNDS'] ?? 200);
+const FOUND = ['found of what is there', 'there of what is found'];
 const FILMS = Number(process.env['FILMS'] ?? 500);
 /** In each file. */
 const PLACES = Number(process.env['PLACES'] ?? 200);
@@ -34,18 +35,12 @@ try {
   const levelTable = table(['level, beside', 'files', 'median apart', '99 of 100', 'most'], apart);
   console.log(levelTable);
   const scored = await findings(program, folder, FILMS);
-  const findingTable = table(
-    ['check', 'found of what is there', 'there of what is found', 'median s off', '99 of 100', 'most'],
-    scored,
-  );
+  const findingTable = table(['check', ...FOUND, 'median s off', '99 of 100', 'most'], scored);
   console.log(findingTable);
   const pictureTable = table(['pair', 'without', 'with pictures', 'ratio'], await pictures(program, folder));
   console.log(pictureTable);
   const found = await properties(program, folder, FILMS);
-  const propertyTable = table(
-    ['property', 'found of what is there', 'there of what is found', 'median off', '99 of 100', 'most'],
-    found,
-  );
+  const propertyTable = table(['property', ...FOUND, 'median off', '99 of 100', 'most'], found);
   console.log(propertyTable);
   const day = new Date().toISOString().slice(0, 10);
   writePart(page, 'damage', `${day}, ${PLACES} places in each file.\n\n${damageTable}`);
