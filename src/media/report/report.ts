@@ -1,31 +1,33 @@
 /** Creates the report from the output of ffprobe and mediainfo. Pure. */
-import { compare, type Compared, type Comparison, type Part } from './compare.ts';
+import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
 import type { CaptionsRead } from './captions.ts';
+import { compare, type Compared, type Comparison, type Part } from './compare.ts';
 import type { Context } from './context.ts';
-import { captionsOf, isListed, ONLY_PICTURES, readFrames, witnessed, type Bitstream } from './frames.ts';
-import { judge, trust } from './judge.ts';
+import { ruleOf } from './fields.ts';
+import { type Bitstream, captionsOf, isListed, ONLY_PICTURES, readFrames, witnessed } from './frames.ts';
 import { known } from './json.ts';
+import { judge, trust } from './judge.ts';
 import { isPicture, streamsOf } from './match.ts';
 import { finerContainer } from './normalise/container.ts';
 import { readFfprobe } from './normalise/ffprobe.ts';
 import { readMediainfo } from './normalise/mediainfo.ts';
-import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
-import type { Difference, ProbeReport, StreamReport, Warning } from './schema.ts';
-import type { WarningCode } from './warning_codes.ts';
+import { fractionOf, valueOf } from './normalise/ratio.ts';
+import type { ContainerReport, Difference, ProbeReport, StreamReport, Warning } from './schema.ts';
 import {
   bothOf,
   eitherOf,
-  number,
-  otherThan,
-  sides,
   type Field,
   type Fields,
+  number,
+  otherThan,
   type Side,
-  type SideStream,
+  sides,
   type Sides,
+  type SideStream,
+  STREAM_TYPES,
 } from './side.ts';
-import { containerView, flatView, streamView, valueView } from './view.ts';
-import { damaged, notSignalled, warningsOf, type StreamGaps } from './warnings.ts';
+import type { WarningCode } from './warning_codes.ts';
+import { damaged, notSignalled, type StreamGaps, warningsOf } from './warnings.ts';
 
 /** One tool's output; undefined if it did not run, failed, or printed nothing readable. */
 export interface Told {
@@ -231,5 +233,87 @@ function singleSource(read: Sides<Side | undefined>, input: Input): Warning[] {
     input[missing] === undefined ? `${missing} returned no result` : `the output of ${missing} cannot be read`;
   return [
     { code: 'single-source' satisfies WarningCode, message: `from ${otherThan(missing)} alone: ${why}`, path: '' },
+  ];
+}
+
+// Fields as callers see them: nested, rounded, with the names of the API (docs/report.md).
+
+/** Built from field names: tests verify that it matches the schema. */
+type Nested = Record<string, unknown>;
+
+/** A single value as callers see it, in the report and in its diff. */
+function valueView(field: string, value: Field): unknown {
+  switch (ruleOf(field).shown) {
+    case 'fraction':
+      return fractionOf(value) ?? { numerator: 0, denominator: 1 };
+    case 'rounded':
+      return Math.round((valueOf(value) ?? 0) * 1000) / 1000;
+    case 'whole':
+      return typeof value === 'number' ? Math.round(value) : value;
+    default:
+      return value;
+  }
+}
+
+function nested(fields: Fields, skip: (field: string) => boolean): Nested {
+  const view: Nested = {};
+  for (const [field, value] of Object.entries(fields)) {
+    if (skip(field)) continue;
+    const dot = field.indexOf('.');
+    if (dot === -1) view[field] = valueView(field, value);
+    else ((view[field.slice(0, dot)] ??= {}) as Nested)[field.slice(dot + 1)] = valueView(field, value);
+  }
+  return view;
+}
+
+/** The first video stream, at the top of the report. Codec id, frame rate and average bitrate are always present. */
+function flatView(fields: Fields): Nested {
+  const view = nested(fields, (field) => !ruleOf(field).atTop);
+  return {
+    codec: { id: 0, ...(view['codec'] as Nested | undefined) },
+    size: view['size'] ?? {},
+    frame_rate: view['frame_rate'] ?? { numerator: 0, denominator: 1 },
+    pixel_format: view['pixel_format'] ?? {},
+    ...pick(view, ['start_time', 'duration', 'frames_count']),
+    bitrate: { average: 0, ...(view['bitrate'] as Nested | undefined) },
+    color: view['color'] ?? {},
+  };
+}
+
+const pick = (view: Nested, names: string[]): Nested =>
+  Object.fromEntries(names.filter((name) => name in view).map((name) => [name, view[name]]));
+
+function containerView(fields: Fields, chapters: Side['chapters'], parts: readonly Part[]): ContainerReport {
+  const counts = STREAM_TYPES.map((type) => [type, parts.filter(({ kind }) => kind === type).length]);
+  const streams = { total: parts.length, ...Object.fromEntries(counts) } as ContainerReport['streams'];
+  return { ...nested(fields, (field) => field === 'chapters'), streams, ...(chapters.length > 0 ? { chapters } : {}) };
+}
+
+function streamView(index: number, part: Part, fields: Fields): StreamReport {
+  const { kind } = part;
+  const seen = streamsOf(part.pair);
+  const id = seen.find((stream) => stream.id !== undefined)?.id;
+  const formats = kind === 'video' ? dynamicRange(fields) : [];
+  const view = nested(fields, () => false);
+  if (formats.length > 0) view['hdr'] = { formats, ...(view['hdr'] as Nested | undefined) };
+  return {
+    index,
+    type: kind as StreamReport['type'],
+    ...(id === undefined ? {} : { id }),
+    ...view,
+    ...(isPicture(part) ? { attached_picture: true } : {}),
+    ...(seen.length > 0 && seen.every(({ embedded }) => embedded) ? { embedded: true } : {}),
+  };
+}
+
+function dynamicRange(fields: Fields): string[] {
+  const pq = fields['color.transfer'] === 'smpte2084';
+  return [
+    ...(pq && fields['hdr.dynamic'] === true ? ['HDR10+'] : []),
+    ...(pq && fields['hdr.mastering_display'] === true ? ['HDR10'] : pq ? ['PQ'] : []),
+    ...(fields['color.transfer'] === 'arib-std-b67' ? ['HLG'] : []),
+    ...(fields['hdr.dolby_vision_profile'] === undefined && fields['hdr.dolby_vision_rpu'] === undefined
+      ? []
+      : ['Dolby Vision']),
   ];
 }
