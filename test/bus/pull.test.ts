@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { deliveriesOf } from '../../src/platform/bus/pull.ts';
+import { deliveriesOf } from '../../src/platform/bus/collect.ts';
 
 describe('bus: deliveries of a pulled message', () => {
   const cases: [string, number][] = [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ObjectStore } from '../../src/platform/kube/object_store.ts';
+import { ObjectStore } from '../../src/platform/kube/reflector.ts';
 
 interface Thing {
   metadata: { name: string; namespace?: string; labels?: Record<string, string> };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { lineSplitter } from '../../src/platform/kube/watch.ts';
+import { lineSplitter } from '../../src/platform/kube/call.ts';
 
 function split(chunks: Buffer[]): string[] {
   const lines: string[] = [];

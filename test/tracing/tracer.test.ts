@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
 import { traceJob, traceWebhook, type TracedJob } from '../../src/platform/tracing/job_trace.ts';
-import type { Span } from '../../src/platform/tracing/otlp.ts';
+import { makeTracer, MOST_QUEUED, type Span, type Tracer } from '../../src/platform/tracing/tracer.ts';
 import { requestTrace } from '../../src/platform/tracing/request_trace.ts';
 import { parseTraceparent } from '../../src/platform/tracing/trace_context.ts';
-import { MOST_QUEUED, makeTracer, type Tracer } from '../../src/platform/tracing/tracer.ts';
 import { until } from '../until.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 

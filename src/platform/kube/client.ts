@@ -2,14 +2,13 @@
  * Typed calls to the API server, over shared connections. Objects are plain JSON, every call has a deadline, every
  * failure is a KubeError.
  */
-import { callJson, callText, type Call, type Query } from './call.ts';
+import { type Call, callJson, callText, type Query, watch, type WatchEvent } from './call.ts';
 import { SharedKubeConfig, type ConnectionOptions } from './connection.ts';
 import { apiVersionOf, pathOf, PODS, type KubeObject, type ResourceType } from './kinds.ts';
-import { watch, type WatchEvent } from './watch.ts';
 
 export * from './kinds.ts';
 export { KubeError, isKubeError, isOverQuota, isPolicyNotReady, outcomeUnknown, type KubeErrorCode } from './errors.ts';
-export type { WatchEvent } from './watch.ts';
+export type { WatchEvent } from './call.ts';
 
 export interface CallOptions {
   /** Default: the client's own namespace. */
