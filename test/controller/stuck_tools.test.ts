@@ -7,7 +7,7 @@ import pino from 'pino';
 import { loadConfig } from '../../src/base/config.ts';
 import { ANNOTATION, verifyName, verifyPod } from '../../src/service/controller/pools/pod.ts';
 import { Runners } from '../../src/service/controller/pools/runners.ts';
-import { STUCK_PATIENCE_MS, stuckTools } from '../../src/service/controller/pools/stuck_tools.ts';
+import { STUCK_PATIENCE_MS, stuckTools } from '../../src/service/controller/pools/state.ts';
 import { noProofs, proveTool } from '../../src/service/controller/catalog/prove.ts';
 import { PODS, PROBE_TOOLS, isKubeError, type Pod } from '../../src/platform/kube/client.ts';
 import { eventRecorder } from '../../src/platform/kube/events.ts';

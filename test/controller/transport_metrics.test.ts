@@ -5,7 +5,7 @@ import { connectBus, type Bus } from '../../src/platform/bus/connect.ts';
 import { STREAM, SUBJECT } from '../../src/platform/bus/messages.ts';
 import { managerOf } from '../../src/platform/bus/results.ts';
 import { ensureStreams } from '../../src/platform/bus/streams.ts';
-import { transportMetrics } from '../../src/service/controller/transport_metrics.ts';
+import { transportMetrics } from '../../src/service/controller/metrics.ts';
 import { startNats, type NatsServer } from '../servers.ts';
 import { startStore, type StoreFixture } from '../store/fixture.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { type Bus, connectBus } from '../../src/platform/bus/connect.ts';
 import { type Heartbeat, type Lease, SUBJECT } from '../../src/platform/bus/messages.ts';
-import { startHeartbeats } from '../../src/service/runner/heartbeat.ts';
+import { startHeartbeats } from '../../src/service/runner/agent.ts';
 import { type NatsServer, startNats } from '../servers.ts';
 
 describe('lease of a task', function () {

@@ -16,14 +16,13 @@ import { watchCertificate } from './certificate_watch.ts';
 import { connect } from './clients.ts';
 import { collect, collectorRoom, type CollectDeps } from './collect/collect.ts';
 import { floods } from './floods.ts';
-import { controllerMetrics, leaseMetrics } from './metrics.ts';
+import { controllerMetrics, leaseMetrics, transportMetrics } from './metrics.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
 import { ServedNamespaces } from './served_namespaces.ts';
 import { serveMetrics } from '../../platform/metrics/gate.ts';
 import type { RunningTerm } from './term.ts';
 import { makeTracer } from '../../platform/tracing/tracer.ts';
 import { termMetrics } from './term_figures.ts';
-import { transportMetrics } from './transport_metrics.ts';
 import { startUpkeep } from './upkeep.ts';
 
 /** A cache without any event for this long, bookmarks included, counts as stale. */

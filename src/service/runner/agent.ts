@@ -2,6 +2,9 @@
  * The agent of one runner pod: receives orders over NATS, runs the tools through the launcher, and publishes results
  * until they are collected. It holds the pod's NATS identity and the sources in plain text, and has no tools.
  */
+import { type Logger, requestFields } from '../../base/log.ts';
+import { backoff, pause } from '../../base/retry.ts';
+import type { QcProgress } from '../../media/qc/gather.ts';
 import { isCancel, isGo, isPrepare, isRenew } from '../../platform/bus/claims.ts';
 import type { Bus, Subscribed } from '../../platform/bus/connect.ts';
 import {
@@ -9,22 +12,21 @@ import {
   type Cancel,
   type Go,
   type Heartbeat,
+  HEARTBEAT_MS,
   type Lease,
   type Order,
   type OrderAnswer,
-  PREPARE_TTL_MS,
   type Prepare,
+  PREPARE_TTL_MS,
   type Renew,
   SUBJECT,
+  TASK_LEASE_MS,
   type Walls,
 } from '../../platform/bus/messages.ts';
-import { type Logger, requestFields } from '../../base/log.ts';
-import type { QcProgress } from '../../media/qc/gather.ts';
 import type { PackedResult } from '../../platform/bus/packing.ts';
 import { offerResult, publishResult } from '../../platform/bus/results.ts';
-import { backoff, pause } from '../../base/retry.ts';
-import { type Heartbeats, startHeartbeats } from './heartbeat.ts';
-import { type RunSettings, runJob } from './job.ts';
+import type { SourceProxy } from '../../source/proxy.ts';
+import { runJob, type RunSettings } from './job.ts';
 import type { Launcher } from './launcher.ts';
 import {
   type Decision,
@@ -40,7 +42,6 @@ import {
   transition,
 } from './orders.ts';
 import { packResult, type RawBody } from './output.ts';
-import type { SourceProxy } from '../../source/proxy.ts';
 import { JobSource } from './source.ts';
 
 export interface AgentOptions {
@@ -415,4 +416,55 @@ export async function publishUntilCollected(
     }
     await pause(ms, signal);
   }
+}
+
+// Reports the agent's state to the leader, every two seconds and after a change. The answers renew the lease of the
+// running job.
+
+const ANSWER_MS = 1_500;
+
+type Heartbeats = ReturnType<typeof startHeartbeats>;
+
+interface HeartbeatOptions {
+  bus: Pick<Bus, 'request'>;
+  podUid: string;
+  state: () => Heartbeat;
+  /** False for the answer of an older leader, which does not renew the lease. */
+  onLease: (lease: Lease) => boolean;
+  /** Called at each interval, with or without an answer. */
+  onTick: () => void;
+  everyMs?: number;
+}
+
+export function startHeartbeats({ bus, podUid, state, onLease, onTick, everyMs = HEARTBEAT_MS }: HeartbeatOptions) {
+  let renewedAt = performance.now();
+  let leaseMs = TASK_LEASE_MS;
+  const beat = async () => {
+    // Counted from the request, not the answer: the leader counts from the time at which it answered.
+    const askedAt = performance.now();
+    try {
+      const lease = await bus.request<Lease>(SUBJECT.heartbeat(podUid), state(), ANSWER_MS);
+      if (!onLease(lease)) return;
+      renewedAt = Math.max(renewedAt, askedAt);
+      if (lease.leaseMs > 0) leaseMs = lease.leaseMs;
+    } catch {
+      // No answer: the lease remains valid until it expires.
+    }
+  };
+  const timer = setInterval(() => {
+    void beat();
+    onTick();
+  }, everyMs);
+  void beat();
+  return {
+    /** Sends a heartbeat now, after a change. */
+    beat: () => void beat(),
+    /** Renews the lease: an order of the leader counts like an answer. */
+    renew: () => {
+      renewedAt = performance.now();
+    },
+    /** Whether the lease is valid: a leader answered in time. */
+    held: () => performance.now() - renewedAt < leaseMs,
+    stop: () => clearInterval(timer),
+  };
 }

@@ -1,25 +1,35 @@
 /** The leader's pools: the available tools, the pods that serve jobs, and their creation and end by plan. */
-import type { Pod } from '../../../platform/kube/client.ts';
-import { LABEL } from '../../../platform/kube/resource.ts';
-import type { WaitingCause } from '../../../platform/kube/probe_job.ts';
-import type { ProbePool, ProbePoolSpec, ReuseScope } from '../../../platform/kube/probe_pool.ts';
-import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
-import type { PoolFacts } from '../snapshot/build.ts';
-import { carryOut, deletePod, endPod, endStranded, holdBack, replaceWorn, noUserNamespace } from './pods.ts';
-import { isHeld } from './evictions.ts';
-import { lackedWalls, saidWithoutUserNamespaces } from './isolation.ts';
-import { watchedPod, ANNOTATION, isOver, generationOf, toolKey } from './pod.ts';
-import { HOLD_BACK_MS, PoolState, PoolsState, now, type PoolsDeps } from './state.ts';
-import { type Runner, startedWithinMs, workOf } from './runners.ts';
-import { START_HOPE_MS, whyWorn } from './plan.ts';
-import { NO_FAILED_STARTS, afterFailedStart, afterQuickStart, bootPatienceMs } from '../retry_policy.ts';
-import { mayTake, reserveOf, shareOf } from './share.ts';
-import { routeOf, servedKinds, type Routed } from './route.ts';
-import { missingWalls, showAll } from './status.ts';
-import type { AssignedTool, Assignment } from '../../../platform/bus/messages.ts';
-import { isAvailable, isDegraded } from '../../../platform/kube/conditions.ts';
+import { runnerFields } from '../../../base/log.ts';
 import { builtInMsv } from '../../../media/hls/built_in.ts';
 import type { ToolName } from '../../../media/tools/table.ts';
+import type { AssignedTool, Assignment } from '../../../platform/bus/messages.ts';
+import { isKubeError, type Pod, PODS, PROBE_POOLS } from '../../../platform/kube/client.ts';
+import { type Change, isAvailable, isDegraded, stamp, withTimes } from '../../../platform/kube/conditions.ts';
+import type { WaitingCause } from '../../../platform/kube/probe_job.ts';
+import type { ProbePool, ProbePoolSpec, ReuseScope, Wall } from '../../../platform/kube/probe_pool.ts';
+import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
+import { type Condition, LABEL } from '../../../platform/kube/resource.ts';
+import { overridden, overriddenCondition } from '../catalog/apply.ts';
+import { afterFailedStart, afterQuickStart, bootPatienceMs, NO_FAILED_STARTS } from '../retry_policy.ts';
+import type { PoolFacts } from '../snapshot/build.ts';
+import { type Change as HoldChange, holdPatch, isHeld, type Seen } from './evictions.ts';
+import { lackedWalls, requiredWalls, saidWithoutUserNamespaces, type Shown, wallConditions } from './isolation.ts';
+import { START_HOPE_MS, whyWorn } from './plan.ts';
+import { ANNOTATION, drainSeconds, generationOf, holdsNodes, isOver, toolKey, watchedPod } from './pod.ts';
+import {
+  carryOut,
+  deletePod,
+  endPod,
+  endStranded,
+  holdBack,
+  lookAtStuck,
+  noUserNamespace,
+  replaceWorn,
+} from './pods.ts';
+import { type Routed, routeOf, servedKinds, shadowsOf } from './route.ts';
+import { type Runner, runnerState, startedWithinMs, workOf } from './runners.ts';
+import { mayTake, reserveOf, shareOf } from './share.ts';
+import { HOLD_BACK_MS, now, type PoolsDeps, PoolsState, PoolState } from './state.ts';
 
 export interface AvailableTool {
   tool: ToolName;
@@ -363,4 +373,143 @@ function whyNoRunner(pools: PoolsState, state: PoolState, tools: string): string
       ? `; not mounted, because their images cannot be pulled: ${without.slice(0, 10).join(', ')}`
       : '';
   return `${base}${leftOut}${state.problem ? `; ${state.problem.message}` : ''}`;
+}
+
+// Once a second: the counts and conditions of each pool, as shown by `kubectl get probepool`, and the labels of
+// runners in long jobs.
+
+async function showAll(pools: PoolsState): Promise<void> {
+  if (pools.deps.stillLeading()) {
+    endStranded(pools);
+    for (const { name, message } of pools.stuck.find(pools.tools.values(), now())) pools.deps.toolStuck(name, message);
+  }
+  void markLongJobs(pools);
+  for (const state of pools.byName.values()) {
+    pools.plan(state);
+    await lookAtStuck(pools, state).catch((error: unknown) =>
+      pools.deps.log.debug({ err: error }, 'cannot read the Events of a runner pod'),
+    );
+    await showOne(pools, state).catch((error: unknown) =>
+      pools.deps.log.debug({ err: error }, 'cannot write the status of a pool, will retry'),
+    );
+  }
+}
+
+async function showOne(pools: PoolsState, state: PoolState): Promise<void> {
+  const { kube, runners, metrics } = pools.deps;
+  const name = state.pool.metadata.name;
+  const all = [...runners.inPool(name)].filter(({ deleting }) => !deleting);
+  const states = all.map(runnerState);
+  const ready = states.filter((one) => one === 'idle').length;
+  const busy = states.filter((one) => one === 'busy').length;
+  const starting = states.filter((one) => one === 'starting').length + state.unseen.size;
+  metrics.pods(name, 'ready', ready);
+  metrics.pods(name, 'busy', busy);
+  metrics.pods(name, 'starting', starting);
+  const untouched = all.filter(
+    (runner) => runner.phase === 'idle' && !runner.task && runner.tenant === undefined,
+  ).length;
+  // What minReady asks for: an autoscaler compares the two.
+  const counts = { ready, busy, starting, replicas: untouched + starting };
+  const walls = wallsOf(state, all);
+  for (const { type, status: up } of walls) metrics.isolation(name, type as Wall, up === 'True');
+  const wanted = pools.catalog.get(name);
+  const extra = wanted ? [overriddenCondition(overridden(wanted, state.pool.spec))] : [];
+  const routes = state.draining ? [] : [shadowed(pools, state)];
+  const changes = [{ type: 'Ready', ...readiness(pools, state, { untouched, busy }) }, ...walls, ...routes, ...extra];
+  const shown = JSON.stringify([counts, changes, state.generation, state.pool.metadata.generation]);
+  if (shown === state.shown || !pools.deps.stillLeading()) return;
+  const observed =
+    state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation };
+  const conditions = withTimes(
+    state.pool.status,
+    changes.map((change) => ({ ...change, ...observed })),
+    stamp(pools.deps.now()),
+  );
+  const updated = await kube.mergePatchStatus(PROBE_POOLS, name, {
+    ...counts,
+    epoch: pools.deps.epoch,
+    selector: `${LABEL.pool}=${name}`,
+    generation: state.generation,
+    conditions,
+    ...observed,
+  });
+  state.shown = shown;
+  state.pool = { ...state.pool, status: updated.status ?? {} };
+}
+
+/** Describes the required walls that none of the pool's runners has; undefined if the pool may serve. */
+function missingWalls(pools: PoolsState, { pool }: PoolState): string | undefined {
+  const { spec } = pool;
+  const { name } = pool.metadata;
+  if (requiredWalls(spec).length === 0) return undefined;
+  const up = [...pools.deps.runners.inPool(name)].filter(({ phase, deleting }) => phase !== 'starting' && !deleting);
+  if (up.length === 0 || up.some(({ walls }) => lackedWalls(spec, walls).length === 0)) return undefined;
+  const walls = [...new Set(up.flatMap((runner) => lackedWalls(spec, runner.walls)))];
+  return `pool ${name} requires ${walls.join(', ')}; none of its ${up.length} runners reports it`;
+}
+
+function readiness(
+  pools: PoolsState,
+  state: PoolState,
+  { untouched, busy }: { untouched: number; busy: number },
+): Pick<Condition, 'status' | 'reason' | 'message'> {
+  const not = (reason: string, message: string) => ({ status: 'False', reason, message }) as const;
+  if (state.draining) return not('Draining', 'the pool was removed from the chart and drains');
+  const missing = missingWalls(pools, state);
+  if (missing) return not('IsolationMissing', missing);
+  if (state.problem) return not(state.problem.reason, state.problem.message);
+  if (pools.mounted.length === 0) return not('NoTools', 'no ProbeTool is Available and not Degraded');
+  const { minReady } = state.pool.spec;
+  const startsSlowly = state.failedStarts.rounds > 0 ? '; pods were not up in time, so fewer start at once' : '';
+  return untouched >= minReady || busy > 0
+    ? { status: 'True', reason: 'Serving', message: `${untouched} unused runners are ready` }
+    : not('Filling', `${untouched} of ${minReady} runners are ready${startsSlowly}`);
+}
+
+function shadowed(pools: PoolsState, { pool }: PoolState): Change {
+  const by = shadowsOf(pools.inOrder, pool);
+  if (!by) return { type: 'Shadowed', status: 'False', reason: 'Reachable', message: 'jobs are routed to this pool' };
+  const message =
+    `no job gets here, the pools before it take all of them: ${by.join(', ')}; ` +
+    'raise spec.priority, or narrow spec.serves of those';
+  return { type: 'Shadowed', status: 'True', reason: 'ServedBefore', message };
+}
+
+function wallsOf(state: PoolState, live: readonly Runner[]): Shown[] {
+  const shown = wallConditions(live.filter(({ phase }) => phase !== 'starting').map(({ walls }) => walls));
+  const without = state.without;
+  if (without)
+    return shown.map((one) =>
+      one.type === 'UserNamespace'
+        ? { ...one, status: 'False', reason: 'NotSupported', message: without.message }
+        : one,
+    );
+  return shown;
+}
+
+/** Writes to runner pods whether they may be evicted. */
+async function markLongJobs(pools: PoolsState): Promise<void> {
+  const { kube, config, log, runners, stillLeading } = pools.deps;
+  if (!stillLeading() || pools.marking) return;
+  const holdMs = ({ pool: name }: Seen): number => {
+    const pool = pools.byName.get(name)?.pool;
+    return pool !== undefined && holdsNodes(pool.spec) ? drainSeconds(pool.spec) * 1_000 : 0;
+  };
+  const mark = async (change: HoldChange): Promise<void> => {
+    try {
+      await kube.mergePatch(PODS, change.pod, holdPatch(change), {
+        namespace: config.runnerNamespace,
+        deadlineMs: 5_000,
+      });
+      pools.evictions.seen(change.uid, change.hold);
+    } catch (error) {
+      // Gone, or another pod by now.
+      if (isKubeError(error, 'not-found', 'conflict', 'invalid')) return;
+      log.debug({ err: error, ...runnerFields(change) }, 'cannot mark the long job of a runner, will retry');
+    }
+  };
+  pools.marking = true;
+  await Promise.all(pools.evictions.due(runners.all(), holdMs, now()).map(mark));
+  pools.marking = false;
 }

@@ -1,27 +1,33 @@
 /**
  * Builds the cluster snapshot from the leader's state. Pure; work and size are bounded, however large the numbers are.
  */
+import { getOrMake } from '../../../base/get_or_make.ts';
+import { printable } from '../../../base/printable.ts';
+import { pause } from '../../../base/retry.ts';
+import { byNewest } from '../../../base/version_order.ts';
 import {
-  SNAPSHOT_LISTS,
-  TOOL_STATES,
   type ClusterSnapshot,
+  SNAPSHOT_EVERY_MS,
+  SNAPSHOT_LISTS,
   type SnapshotAccount,
   type SnapshotPool,
   type SnapshotRunner,
   type SnapshotTool,
+  TOOL_STATES,
 } from '../../../platform/bus/cluster_snapshot.ts';
+import type { Bus, Subscribed } from '../../../platform/bus/connect.ts';
+import { SUBJECT } from '../../../platform/bus/messages.ts';
 import { RUNNER_PHASES, type RunnerState } from '../../../platform/bus/runner_phase.ts';
 import { conditionOf, isAvailable, isDegraded, stamp } from '../../../platform/kube/conditions.ts';
 import type { LeaseTerm } from '../../../platform/kube/lease_record.ts';
-import { getOrMake } from '../../../base/get_or_make.ts';
-import { printable } from '../../../base/printable.ts';
-import { byNewest } from '../../../base/version_order.ts';
-import type { ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
-import { WALLS, type ProbePool } from '../../../platform/kube/probe_pool.ts';
+import type { ProbeJob, ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
+import { type ProbePool, WALLS } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
+import type { Reflector } from '../../../platform/kube/reflector.ts';
+import type { Store } from '../../../platform/store/store.ts';
 import type { Entry, Ledger } from '../leader/ledger.ts';
 import { requiredWalls } from '../pools/isolation.ts';
-import { lifeBegan, runnerState, type Runner } from '../pools/runners.ts';
+import { lifeBegan, type Runner, runnerState } from '../pools/runners.ts';
 import type { Recent } from './recent.ts';
 
 const NAME = 253;
@@ -297,4 +303,43 @@ export function bounded<T, Shown>(
     items.push(shown);
   }
   return { items, leftOut: of - items.length };
+}
+
+// Responds to the API with a cluster snapshot: created only on request, at most once per second.
+
+const POSTGRES_MS = 500;
+/** Servers send a bookmark every 45 to 75 s. */
+const WATCH_SILENCE_MS = 100_000;
+
+interface ServeDeps {
+  store: Pick<Store, 'healthy'>;
+  bus: Bus;
+  jobs: Pick<Reflector<ProbeJob>, 'silentMs'>;
+  recent: Recent;
+  build: () => ClusterSnapshot;
+  stillLeading: () => boolean;
+}
+
+/** Whether each dependency of the leader responds. */
+async function lookAtDependencies({ store, bus, jobs }: ServeDeps): Promise<Parameters<Recent['looked']>[0]> {
+  const late = new AbortController();
+  const postgres = await Promise.race([store.healthy(), pause(POSTGRES_MS, late.signal).then(() => false)]);
+  late.abort();
+  return { postgres, nats: bus.connected(), kubernetes: jobs.silentMs() < WATCH_SILENCE_MS };
+}
+
+export function serveSnapshots(deps: ServeDeps): Subscribed {
+  let last: { made: Promise<ClusterSnapshot>; at: number } | undefined;
+
+  async function make(): Promise<ClusterSnapshot> {
+    deps.recent.looked(await lookAtDependencies(deps));
+    return deps.build();
+  }
+
+  return deps.bus.serve<unknown, ClusterSnapshot>(SUBJECT.cluster, () => {
+    if (!deps.stillLeading()) return undefined;
+    const now = performance.now();
+    if (!last || now - last.at >= SNAPSHOT_EVERY_MS) last = { made: make(), at: now };
+    return last.made;
+  });
 }
