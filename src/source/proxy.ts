@@ -1,21 +1,20 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { openSocket, trustedContext, type ConnectOptions } from './http/connect.ts';
-import { egressRoute, type Egress } from './http/egress.ts';
 import type { Guard, GuardOptions } from './address/guard.ts';
+import { hostText, resolveReference, type S3Settings } from './address/target.ts';
 import { NEAR_MS } from './file/distance.ts';
+import type { PaceOptions } from './file/pace.ts';
+import { PageMemory } from './file/page_memory.ts';
+import { type ConnectOptions, openSocket, trustedContext } from './http/connect.ts';
+import { type Egress, egressRoute } from './http/egress.ts';
+import { Pool } from './http/pool.ts';
 import { Job, type Login } from './job.ts';
 import type { JobOptions, SourceLog } from './job_options.ts';
-import { PageMemory } from './file/page_memory.ts';
-import type { PaceOptions } from './file/pace.ts';
-import { Pool } from './http/pool.ts';
-import { refuse, serveTool } from './serve.ts';
 import { makeRewriter, type RewriterOptions } from './playlist/rewriter.ts';
-import type { S3Settings } from './address/target.ts';
 import { startRtspRelay } from './protocols/rtsp/relay.ts';
 import { RECORDING_BYTES, RECORDING_MS } from './protocols/stream/recording.ts';
-import { answer, CHALLENGE, loginOf, refuseTunnel, serveAbsolute } from './http_proxy.ts';
+import { refuse, serveTool, serveUrl } from './serve.ts';
 
 export type { JobOptions, JobStats, Prepared, Failure, SourceLog } from './job_options.ts';
 
@@ -190,4 +189,58 @@ async function handle(
     return;
   }
   await serveTool({ job: login.job, tool: login.tool, request, response }, match[3]!);
+}
+
+// The HTTP proxy that tools use through http_proxy, for addresses that were not rewritten. It makes the same checks
+// and never sends a credential.
+
+/** The job and tool identified by the secret in the proxy's user name. */
+function loginOf(header: string | undefined, logins: ReadonlyMap<string, Login>): Login | undefined {
+  const encoded = /^Basic\s+([A-Za-z0-9+/=_-]+)$/i.exec(header ?? '')?.[1];
+  if (encoded === undefined) return undefined;
+  const [secret = '', tool = ''] = Buffer.from(encoded, 'base64').toString('latin1').split(':');
+  const login = logins.get(secret);
+  return login?.tool === tool ? login : undefined;
+}
+
+const CHALLENGE = { 'proxy-authenticate': 'Basic realm="source"' };
+
+/** `GET http://host/path` */
+async function serveAbsolute({ job, tool }: Login, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = resolveReference('http://invalid/', request.url ?? '');
+  if (url === undefined || !url.startsWith('http:')) refuse(response, 400, 'not an http address');
+  else if (request.method !== 'GET' && request.method !== 'HEAD')
+    refuse(response, 405, 'only GET and HEAD', { allow: 'GET, HEAD' });
+  else await serveUrl({ job, tool, request, response }, url);
+}
+
+/**
+ * `CONNECT host:443`: refused for every host, because a compromised tool could send anything anywhere through a tunnel.
+ * No tool needs it: addresses in playlists are rewritten to this proxy, which speaks TLS itself.
+ */
+function refuseTunnel({ job }: Login, target: string, socket: Duplex): void {
+  const [, text = '', port] = /^(\[[0-9a-f:.]+\]|[^:/?#@[\]\s]{1,255}):(\d{1,5})$/i.exec(target) ?? [];
+  const host = hostOf(text);
+  if (host === undefined) {
+    answer(socket, 400, 'Bad Request');
+    return;
+  }
+  job.refuse(`https://${hostText(host)}:${port}/`);
+  answer(socket, 403, 'Forbidden');
+}
+
+function hostOf(text: string): string | undefined {
+  try {
+    return new URL(`http://${text}/`).hostname.replace(/^\[|\]$/g, '');
+  } catch {
+    return undefined;
+  }
+}
+
+function answer(socket: Duplex, status: number, reason: string, headers: Record<string, string> = {}): void {
+  const lines = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
+  socket.on('error', () => {});
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines}content-length: 0\r\nconnection: close\r\n\r\n`);
 }

@@ -7,7 +7,7 @@ import { outputRedactor } from '../../src/source/output.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { redactor, redactUrl } from '../../src/source/address/redact.ts';
 import { challengeOf } from '../../src/source/protocols/rtsp/auth.ts';
-import { ChunkedBody } from '../../src/source/http/chunked_body.ts';
+import { ChunkedBody } from '../../src/source/http/connection.ts';
 import { parseHead } from '../../src/source/http/response_head.ts';
 import { assertLinear, filled } from './work.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ChunkedBody } from '../../src/source/http/chunked_body.ts';
+import { ChunkedBody } from '../../src/source/http/connection.ts';
 import { SourceError } from '../../src/source/error.ts';
 import { ResponseError } from '../../src/source/http/response_head.ts';
 

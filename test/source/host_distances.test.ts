@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { HostDistances } from '../../src/source/http/host_distances.ts';
+import { HostDistances } from '../../src/source/http/pool.ts';
 
 describe('distance of a host', () => {
   const table: [string, [tcpMs: number, tlsMs: number | undefined][], boolean][] = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rewriteDash } from '../../src/source/playlist/dash.ts';
 import { SourceError } from '../../src/source/error.ts';
-import { ChunkedBody } from '../../src/source/http/chunked_body.ts';
+import { ChunkedBody } from '../../src/source/http/connection.ts';
 import { headEnd, parseHead, ResponseError } from '../../src/source/http/response_head.ts';
 import { encodeAmf } from '../../src/source/protocols/rtmp/amf0.ts';
 import { ChunkReader, encodeMessage, RtmpProtocolError } from '../../src/source/protocols/rtmp/chunks.ts';

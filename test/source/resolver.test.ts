@@ -2,8 +2,13 @@ import assert from 'node:assert/strict';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { makeGuard } from '../../src/source/address/guard.ts';
-import { readLocalNames, type LocalNames } from '../../src/source/address/local_names.ts';
-import { makeResolver, type Lookup, type ResolverOptions } from '../../src/source/address/resolver.ts';
+import {
+  type LocalNames,
+  type Lookup,
+  makeResolver,
+  readLocalNames,
+  type ResolverOptions,
+} from '../../src/source/address/resolver.ts';
 import { startDns, type Answer, type DnsServer, type Question } from './dns_server.ts';
 import { Cleanup } from './origin.ts';
 
