@@ -11,8 +11,7 @@ import { qc } from '../../src/media/tools/qc.ts';
 import { thresholdsOf } from '../../src/media/tools/qc_options.ts';
 import type { AssignedTool, Assignment } from '../../src/platform/bus/messages.ts';
 import type { RawToolResult } from '../../src/service/runner/output.ts';
-import { integrityOf } from '../../src/service/runner/qc_integrity.ts';
-import { streamsIn } from '../../src/service/runner/qc.ts';
+import { integrityOf, streamsIn } from '../../src/service/runner/qc.ts';
 import { fetchProgram } from '../../test/debian_program.ts';
 import { random, type Random } from '../report/random.ts';
 

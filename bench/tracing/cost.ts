@@ -4,9 +4,8 @@
  */
 import { Registry } from 'prom-client';
 import { traceJob, type TracedJob } from '../../src/platform/tracing/job_trace.ts';
-import { otlpBody, type Span } from '../../src/platform/tracing/otlp.ts';
+import { makeTracer, otlpBody, type Span, type Tracer } from '../../src/platform/tracing/tracer.ts';
 import { requestTrace } from '../../src/platform/tracing/request_trace.ts';
-import { type Tracer, makeTracer } from '../../src/platform/tracing/tracer.ts';
 import { inWords, undisturbed } from '../undisturbed.ts';
 
 const runs = Number(process.argv[2] ?? 2_000);
