@@ -5,7 +5,7 @@
  * stillLeading(), and have a server-side time-out within the margin.
  */
 import { randomUUID } from 'node:crypto';
-import { pause } from '../../base/retry.ts';
+import { DeadlineError, pause, within } from '../../base/retry.ts';
 import { LEASES, type KubeClient, type Lease } from './client.ts';
 import { isKubeError } from './errors.ts';
 import {
@@ -207,20 +207,14 @@ class Candidate {
     clearTimeout(this.#lead.lapse);
     const left = this.#durationMs - this.ageMs();
     this.#lead = undefined;
-    const late = new AbortController();
     const released = this.#losing.then(() => this.#options.onLost('released'));
-    const stopped = await Promise.race([
-      released.then(
-        () => true,
-        (error: unknown) => {
-          this.#failed(error);
-          return false;
-        },
-      ),
-      pause(Math.max(left, 0), late.signal).then(() => false),
-    ]);
-    late.abort();
-    return stopped;
+    try {
+      await within(Math.max(left, 0), released);
+      return true;
+    } catch (error) {
+      if (!(error instanceof DeadlineError)) this.#failed(error);
+      return false;
+    }
   }
 
   async #release(): Promise<void> {

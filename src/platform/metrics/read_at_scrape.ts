@@ -1,6 +1,6 @@
 /** Gauges whose values are read when Prometheus asks for them. */
 import { Gauge, type Registry } from 'prom-client';
-import { pause } from '../../base/retry.ts';
+import { within } from '../../base/retry.ts';
 
 export interface Sample {
   labels?: Readonly<Record<string, string>>;
@@ -75,11 +75,6 @@ export function oneLook<T>(look: () => Promise<T>, { everyMs, waitMs }: LookSett
           underWay = false;
         });
     }
-    const late = new AbortController();
-    try {
-      return await Promise.race([current, pause(waitMs, late.signal).then(() => undefined)]);
-    } finally {
-      late.abort();
-    }
+    return within(waitMs, current).catch(() => undefined);
   };
 }

@@ -1,7 +1,7 @@
 /** Runs the tools of one assignment in parallel, and determines the outcome of each. */
 import { constants } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Cause } from '../../base/causes.ts';
+import { within } from '../../base/retry.ts';
 import { withoutResult, type AssignedTool, type Assignment } from '../../platform/bus/messages.ts';
 import type { FailureCode } from '../../platform/bus/result_body.ts';
 import { HLS_PROGRAM } from '../../media/hls/built_in.ts';
@@ -169,12 +169,7 @@ async function runForKind(
   running: Running,
 ): Promise<{ ran: RawToolResult[]; skipped: ToolName[] }> {
   const begun = performance.now();
-  const late = new AbortController();
-  const kind = await Promise.race([
-    running.source.playlistKind(),
-    delay(running.remainingMs, undefined, { signal: late.signal }).catch(() => undefined),
-  ]);
-  late.abort();
+  const kind = await within(running.remainingMs, running.source.playlistKind()).catch(() => undefined);
   const remainingMs = running.remainingMs - (performance.now() - begun);
   const fits = ({ name }: AssignedTool): boolean => kind !== undefined && TOOL_TABLE[name]?.file?.onlyFor === kind;
   return {

@@ -3,7 +3,7 @@
  */
 import { getOrMake } from '../../../base/get_or_make.ts';
 import { printable } from '../../../base/printable.ts';
-import { pause } from '../../../base/retry.ts';
+import { within } from '../../../base/retry.ts';
 import { byNewest } from '../../../base/version_order.ts';
 import {
   type ClusterSnapshot,
@@ -322,9 +322,7 @@ interface ServeDeps {
 
 /** Whether each dependency of the leader responds. */
 async function lookAtDependencies({ store, bus, jobs }: ServeDeps): Promise<Parameters<Recent['looked']>[0]> {
-  const late = new AbortController();
-  const postgres = await Promise.race([store.healthy(), pause(POSTGRES_MS, late.signal).then(() => false)]);
-  late.abort();
+  const postgres = await within(POSTGRES_MS, store.healthy()).catch(() => false);
   return { postgres, nats: bus.connected(), kubernetes: jobs.silentMs() < WATCH_SILENCE_MS };
 }
 
