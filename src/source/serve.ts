@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Job } from './job.ts';
 import type { Failure } from './job_options.ts';
-import type { Piece } from './reader.ts';
+import type { Piece } from './file/page_reader.ts';
 import { fromPath, rootsOf } from './playlist/mapping.ts';
 import type { Head } from './http/head.ts';
 import type { OriginFile } from './file/origin_file.ts';

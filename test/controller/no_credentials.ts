@@ -1,7 +1,6 @@
 /** An installation without named credentials. */
 import type { CredentialSettings } from '../../src/service/controller/leader/resolve_job.ts';
-import { keepIdentities } from '../../src/platform/identity/identities.ts';
-import { postBy } from '../../src/platform/identity/post.ts';
+import { keepIdentities, postBy } from '../../src/platform/identity/identities.ts';
 
 export const noCredentials: CredentialSettings = {
   credentials: [],

@@ -1,7 +1,7 @@
 /** The verdict of a policy of which rules are waived. */
 import assert from 'node:assert/strict';
 import type { PolicyResult, RuleResult } from '../../src/media/policy/schema.ts';
-import { withWaivers } from '../../src/media/policy/waived.ts';
+import { withWaivers } from '../../src/media/policy/evaluate.ts';
 
 const waived = { waiver: '019a5f3e-8a00-7000-8000-000000000001', reason: 'Archive', by: null, until: '2027-01-31' };
 const rule = (name: string, outcome: RuleResult['outcome']): RuleResult => ({

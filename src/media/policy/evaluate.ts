@@ -1,10 +1,11 @@
 /** The verdict of a policy on a file. Pure, and bounded by counted steps. */
 import { oneLine } from '../../base/printable.ts';
+import type { Waived } from '../../base/schema_parts.ts';
 import { compile, type CompiledRule } from './compile.ts';
 import { EXHAUSTED, type Finding, type Told } from './finding.ts';
 import { LONGEST_SHOWN } from './limits.ts';
 import { Meter, Run } from './run.ts';
-import type { RuleResult, Policy, Verdict } from './schema.ts';
+import type { Policy, RuleResult, Verdict } from './schema.ts';
 import type { Facts, Outcome, RuleOutcome } from './types.ts';
 
 export function evaluate(policy: Policy, facts: Facts, meter: Meter = new Meter()): Verdict {
@@ -17,7 +18,7 @@ export function evaluate(policy: Policy, facts: Facts, meter: Meter = new Meter(
  * The worst of its rules: fail, then unknown of a rule of level fail, then warn. A rule of level warn that is unknown
  * is at worst a warning, and never a pass. One that is waived counts as a pass. Nothing applied: not-applicable.
  */
-export function wholeOf(rules: readonly Pick<RuleResult, 'outcome' | 'level'>[]): Outcome {
+function wholeOf(rules: readonly Pick<RuleResult, 'outcome' | 'level'>[]): Outcome {
   const has = (outcome: RuleOutcome, level?: string): boolean =>
     rules.some((rule) => rule.outcome === outcome && (level === undefined || rule.level === level));
   if (has('fail')) return 'fail';
@@ -52,4 +53,23 @@ function shortened({ message, field, actual, from, expected, ...rest }: Told): T
     ...(from === undefined ? {} : { from: oneLine(from, LONGEST_SHOWN) }),
     ...(expected === undefined ? {} : { expected: oneLine(expected, LONGEST_SHOWN) }),
   };
+}
+
+// A verdict in which somebody accepts that rules do not hold.
+
+export interface RuleWaiver {
+  rule: string;
+  waived: Waived;
+}
+
+/** Of a rule that could not be judged nobody knows what there is to accept. */
+export function withWaivers<V extends Verdict>(verdict: V, waivers: readonly RuleWaiver[]): V {
+  const rules = verdict.rules.map((rule) => {
+    const found = waivers.find((waiver) => waiver.rule === rule.name);
+    return found && (rule.outcome === 'fail' || rule.outcome === 'warn')
+      ? { ...rule, outcome: 'waived' as const, waived: found.waived }
+      : rule;
+  });
+  const isSame = rules.every((rule, at) => rule === verdict.rules[at]);
+  return isSame ? verdict : { ...verdict, outcome: wholeOf(rules), rules };
 }

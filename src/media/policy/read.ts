@@ -6,7 +6,7 @@ import { compile } from './compile.ts';
 import { PolicyError, quoted, unknownName } from './error.ts';
 import { globOf } from './glob.ts';
 import { MOST_BYTES, MOST_XML_BYTES } from './limits.ts';
-import { translate } from './mediaconch/translate.ts';
+import { translate } from './mediaconch.ts';
 import { conditionsOf } from './needs.ts';
 import { within } from './node.ts';
 import type { Policy } from './schema.ts';

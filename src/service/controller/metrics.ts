@@ -1,6 +1,8 @@
 /** The controller's metrics. Labels are bounded: pools and reasons, never tokens or sources. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { countedCause } from '../../base/causes.ts';
+import type { Logger } from '../../base/log.ts';
+import { every } from '../../base/retry.ts';
 import type { Bus } from '../../platform/bus/connect.ts';
 import { STREAM } from '../../platform/bus/messages.ts';
 import { managerOf } from '../../platform/bus/results.ts';
@@ -10,7 +12,37 @@ import { processMetrics } from '../../platform/metrics/process.ts';
 import { oneLook, readAtScrape, readOne, type Sample } from '../../platform/metrics/read_at_scrape.ts';
 import type { ToolEnd } from '../../platform/store/records.ts';
 import type { Store } from '../../platform/store/store.ts';
-import { backupMetrics } from './backup_watch.ts';
+
+// Metrics of the backups: their jobs end before anything could scrape them, so the record keeps what came of them.
+
+const LOOK_MS = 60_000;
+
+function backupMetrics(registers: Registry[]) {
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
+  return {
+    doneAt: gauge(
+      'probeyard_backup_last_success_timestamp_seconds',
+      'Unix time of the newest backup; 0: there is none',
+    ),
+    failedAt: gauge(
+      'probeyard_backup_last_failure_timestamp_seconds',
+      'Unix time of the last backup that failed; 0: none has',
+    ),
+    bytes: gauge('probeyard_backup_last_bytes', 'Size of the newest backup'),
+    seconds: gauge('probeyard_backup_last_duration_seconds', 'How long the newest backup took'),
+  };
+}
+
+type BackupMetrics = ReturnType<typeof backupMetrics>;
+
+export function watchBackups(store: Store, metrics: BackupMetrics, log: Logger): { stop(): void } {
+  const look = async (): Promise<void> => {
+    const state = await store.backupState();
+    for (const [name, gauge] of Object.entries(metrics) as [keyof BackupMetrics, Gauge][]) gauge.set(state[name] ?? 0);
+  };
+  const failed = (error: unknown) => log.warn({ err: error }, 'cannot read what came of the backups');
+  return every(LOOK_MS, look, failed, { atOnce: true });
+}
 
 /** A holder that renews every 2 s is seen within this time. */
 const LEASE_MS = 6_000;

@@ -2,7 +2,7 @@
  * Pages of origin data, shared by a job's tools. Bounded: the least recently used page is evicted, and fetched again if
  * needed.
  */
-import type { Piece } from '../reader.ts';
+import type { Piece } from './page_reader.ts';
 import { PAGE_SIZE, type PageMemory } from './page_memory.ts';
 
 export { PAGE_SIZE };

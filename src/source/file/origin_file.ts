@@ -10,8 +10,7 @@ import { FileEnd, type Opened } from './file_end.ts';
 import { layoutOf, type Layout, type Peek } from './layout.ts';
 import { OriginStream } from './origin_stream.ts';
 import { Meter } from '../meter.ts';
-import type { Reader } from '../reader.ts';
-import { PageReader } from './page_reader.ts';
+import { PageReader, type Reader } from './page_reader.ts';
 import {
   demandedRun,
   nextRun,

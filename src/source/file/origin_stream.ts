@@ -4,7 +4,7 @@ import { cut, isSourceError, type SourceError } from '../error.ts';
 import { brokenAt, brokenConnection, sourceClosed, stoppedSending } from '../failures.ts';
 import type { Pace } from './pace.ts';
 import type { Meter } from '../meter.ts';
-import type { Piece, Reader } from '../reader.ts';
+import type { Piece, Reader } from './page_reader.ts';
 
 export interface StreamContext {
   cache: PageCache;

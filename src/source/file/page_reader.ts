@@ -1,7 +1,19 @@
-import { PAGE_SIZE, type Page } from './cache.ts';
 import type { Meter } from '../meter.ts';
-import { firstWindow, widened, widest, type Beginning, type Reading } from './read_ahead.ts';
-import type { Piece, Reader } from '../reader.ts';
+import { type Page, PAGE_SIZE } from './cache.ts';
+import { type Beginning, firstWindow, type Reading, widened, widest } from './read_ahead.ts';
+
+/** Bytes whose memory is reused after their release. A piece that is never released keeps it. */
+export interface Piece {
+  readonly bytes: Buffer;
+  release(): void;
+}
+
+/** Bytes in pieces: of a file, a stream or a recording. */
+export interface Reader {
+  /** The next piece; undefined at the end. */
+  next(): Promise<Piece | undefined>;
+  close(): void;
+}
 
 /** The file that a reader reads. */
 export interface Paged {

@@ -9,7 +9,7 @@ import { judgedByPolicy } from '../../../media/ci_formats/policy_rules.ts';
 import { sarifText } from '../../../media/ci_formats/sarif.ts';
 import { MOST_BYTES, MOST_XML_BYTES } from '../../../media/policy/limits.ts';
 import { type PolicyResult, PolicyResultSchema, PolicySchema } from '../../../media/policy/schema.ts';
-import { withWaivers } from '../../../media/policy/waived.ts';
+import { withWaivers } from '../../../media/policy/evaluate.ts';
 import { OUTCOMES, type Outcome } from '../../../media/policy/types.ts';
 import { SHARED_PREFIX } from '../../../platform/kube/probe_policy.ts';
 import { type PolicyRevision, type SavedPolicy, SHARED } from '../../../platform/store/policies.ts';

@@ -4,7 +4,6 @@ import type { SourceException } from '../../../base/source_settings.ts';
 import type { CacheKey } from '../../../platform/store/cached_results.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import { isKeyed, type Source } from '../../../source/source.ts';
-import { canonical } from './canonical.ts';
 import type { ProbeRequest } from './probe_request.ts';
 import type { Catalog } from './tool_versions.ts';
 
@@ -70,4 +69,14 @@ export function cacheAsked(
     .update(`cached result\n${canonical(parts)}`)
     .digest();
   return { key, maxAgeS, rootUserId, source, allow };
+}
+
+/** A canonical form of a request, independent of the order of members and of the encoding. */
+export function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`;
 }

@@ -23,8 +23,7 @@ import type { AskedPolicy } from '../policies/asked_policy.ts';
 import type { Upload } from '../http/upload_form.ts';
 import { uploadSource } from '../../../source/protocols/upload/upload.ts';
 import type { SourceHeader } from '../../../source/headers.ts';
-import type { CacheAsked } from './cache_key.ts';
-import { canonical } from './canonical.ts';
+import { type CacheAsked, canonical } from './cache_key.ts';
 
 // `Idempotency-Key`: the same key and body return the first request's result, the same key with another body is 400.
 

@@ -1,6 +1,6 @@
 /** Stored results: read within the memory budget, and the answer that is made from the end of a request. */
 import { Readable } from 'node:stream';
-import { withWaivers } from '../../../media/policy/waived.ts';
+import { withWaivers } from '../../../media/policy/evaluate.ts';
 import { MOST_REPORT_BYTES } from '../../../media/qc/limits.ts';
 import type { QcWaived } from '../../../media/qc/waived.ts';
 import type { Ended } from '../../../platform/bus/messages.ts';

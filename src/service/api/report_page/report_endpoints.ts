@@ -3,7 +3,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
 import { shownName } from '../../../media/tools/table.ts';
-import { withWaivers } from '../../../media/policy/waived.ts';
+import { withWaivers } from '../../../media/policy/evaluate.ts';
 import type { LogDetail } from '../../../platform/store/log.ts';
 import type { ReportLink } from '../../../platform/store/report_links.ts';
 import { tokenSha256 } from '../../../platform/store/token_text.ts';

@@ -1,7 +1,7 @@
 /** What is waived of a result, each time that it is read: neither the report nor the record of it changes. */
 import { createHash } from 'node:crypto';
 import type { Waived } from '../../../base/schema_parts.ts';
-import type { RuleWaiver } from '../../../media/policy/waived.ts';
+import type { RuleWaiver } from '../../../media/policy/evaluate.ts';
 import { MOST_REPORT_BYTES } from '../../../media/qc/limits.ts';
 import type { QcReport } from '../../../media/qc/schema.ts';
 import { type QcWaived, type QcWaiver, type Waivable, waivedIn } from '../../../media/qc/waived.ts';

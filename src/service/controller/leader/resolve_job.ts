@@ -51,7 +51,7 @@ import { uploadSource } from '../../../source/protocols/upload/upload.ts';
 import { isHeaders, unfitFor, type SourceHeader } from '../../../source/headers.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { IdentityError } from '../../../platform/identity/post.ts';
+import { IdentityError } from '../../../platform/identity/identities.ts';
 import type { NamedCredential } from '../../../base/source_settings.ts';
 import {
   LEAVES_BUCKET,

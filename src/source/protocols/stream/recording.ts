@@ -1,6 +1,6 @@
 import { OriginAnswer } from '../../http/answer.ts';
 import type { OriginFile } from '../../file/origin_file.ts';
-import type { Piece, Reader } from '../../reader.ts';
+import type { Piece, Reader } from '../../file/page_reader.ts';
 import { ownTransport, type Transport } from '../../http/transport.ts';
 
 /** The part of a stream that is recorded for a tool that can only read files. */

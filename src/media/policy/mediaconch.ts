@@ -3,14 +3,14 @@
  * one: MediaConch fails where a field or track is missing, and so do these rules.
  */
 import { SaxesParser } from 'saxes';
-import { oneLine } from '../../../base/printable.ts';
-import { codecOf } from '../../report/normalise/codec.ts';
-import { fromMediainfo as colourOf, rangeOf } from '../../report/normalise/colour.ts';
-import { fromMediainfo as containerOf } from '../../report/normalise/container.ts';
-import { PolicyError } from '../error.ts';
-import { LONGEST_NAME, LONGEST_TEXT, MOST_CONDITIONS, MOST_RULES } from '../limits.ts';
-import type { Condition, Operators, Policy, Rule } from '../schema.ts';
-import type { Level, Operand, Scalar } from '../types.ts';
+import { oneLine } from '../../base/printable.ts';
+import { codecOf } from '../report/normalise/codec.ts';
+import { fromMediainfo as colourOf, rangeOf } from '../report/normalise/colour.ts';
+import { fromMediainfo as containerOf } from '../report/normalise/container.ts';
+import { PolicyError } from './error.ts';
+import { LONGEST_NAME, LONGEST_TEXT, MOST_CONDITIONS, MOST_RULES } from './limits.ts';
+import type { Condition, Operators, Policy, Rule } from './schema.ts';
+import type { Level, Operand, Scalar } from './types.ts';
 
 const MOST_UNTRANSLATED = 200;
 
