@@ -44,10 +44,10 @@ const wordsOf = (text: string): string[][] =>
       .split(/\s+/),
   );
 
-let known: LocalNames | undefined;
+let ownNames: LocalNames | undefined;
 
 /** Read once: Kubernetes writes both files before the container starts. */
-const localNames = (): LocalNames => (known ??= readLocalNames(textOf('/etc/hosts'), textOf('/etc/resolv.conf')));
+const localNames = (): LocalNames => (ownNames ??= readLocalNames(textOf('/etc/hosts'), textOf('/etc/resolv.conf')));
 
 function textOf(path: string): string {
   try {
