@@ -13,37 +13,6 @@ import { oneLook, readAtScrape, readOne, type Sample } from '../../platform/metr
 import type { ToolEnd } from '../../platform/store/records.ts';
 import type { Store } from '../../platform/store/store.ts';
 
-// Metrics of the backups: their jobs end before anything could scrape them, so the record keeps what came of them.
-
-const LOOK_MS = 60_000;
-
-function backupMetrics(registers: Registry[]) {
-  const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
-  return {
-    doneAt: gauge(
-      'probeyard_backup_last_success_timestamp_seconds',
-      'Unix time of the newest backup; 0: there is none',
-    ),
-    failedAt: gauge(
-      'probeyard_backup_last_failure_timestamp_seconds',
-      'Unix time of the last backup that failed; 0: none has',
-    ),
-    bytes: gauge('probeyard_backup_last_bytes', 'Size of the newest backup'),
-    seconds: gauge('probeyard_backup_last_duration_seconds', 'How long the newest backup took'),
-  };
-}
-
-type BackupMetrics = ReturnType<typeof backupMetrics>;
-
-export function watchBackups(store: Store, metrics: BackupMetrics, log: Logger): { stop(): void } {
-  const look = async (): Promise<void> => {
-    const state = await store.backupState();
-    for (const [name, gauge] of Object.entries(metrics) as [keyof BackupMetrics, Gauge][]) gauge.set(state[name] ?? 0);
-  };
-  const failed = (error: unknown) => log.warn({ err: error }, 'cannot read what came of the backups');
-  return every(LOOK_MS, look, failed, { atOnce: true });
-}
-
 /** A holder that renews every 2 s is seen within this time. */
 const LEASE_MS = 6_000;
 
@@ -265,4 +234,35 @@ export function transportMetrics(registry: Registry, bus: Bus, store: Pick<Store
   );
   const size = oneLook(() => store.databaseBytes(), SIZE);
   readOne(registry, 'probeyard_postgres_database_bytes', 'Size of the database, read every five minutes', size);
+}
+
+// Metrics of the backups: their jobs end before anything could scrape them, so the record keeps what came of them.
+
+const LOOK_MS = 60_000;
+
+function backupMetrics(registers: Registry[]) {
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
+  return {
+    doneAt: gauge(
+      'probeyard_backup_last_success_timestamp_seconds',
+      'Unix time of the newest backup; 0: there is none',
+    ),
+    failedAt: gauge(
+      'probeyard_backup_last_failure_timestamp_seconds',
+      'Unix time of the last backup that failed; 0: none has',
+    ),
+    bytes: gauge('probeyard_backup_last_bytes', 'Size of the newest backup'),
+    seconds: gauge('probeyard_backup_last_duration_seconds', 'How long the newest backup took'),
+  };
+}
+
+type BackupMetrics = ReturnType<typeof backupMetrics>;
+
+export function watchBackups(store: Store, metrics: BackupMetrics, log: Logger): { stop(): void } {
+  const look = async (): Promise<void> => {
+    const state = await store.backupState();
+    for (const [name, gauge] of Object.entries(metrics) as [keyof BackupMetrics, Gauge][]) gauge.set(state[name] ?? 0);
+  };
+  const failed = (error: unknown) => log.warn({ err: error }, 'cannot read what came of the backups');
+  return every(LOOK_MS, look, failed, { atOnce: true });
 }
