@@ -18,19 +18,13 @@ import {
   randomBytes,
 } from 'node:crypto';
 import type { JSONWebKeySet, JWK } from 'jose';
+import { CodedError } from '../../base/coded_error.ts';
 import { isObject } from '../../base/is_object.ts';
 
-export type SealCode = 'seal-no-key' | 'seal-unreadable' | 'seal-unknown-key' | 'seal-other-request';
-
 /** Messages never contain a source or a key, because they may be logged. */
-export class SealError extends Error {
-  readonly code: SealCode;
-  constructor(code: SealCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'SealError';
-    this.code = code;
-  }
-}
+export class SealError extends CodedError<
+  'seal-no-key' | 'seal-unreadable' | 'seal-unknown-key' | 'seal-other-request'
+> {}
 
 export const isSealError = (error: unknown): error is SealError => error instanceof SealError;
 

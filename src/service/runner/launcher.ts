@@ -4,6 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { constants } from 'node:os';
+import { CodedError } from '../../base/coded_error.ts';
 import { backoff, within } from '../../base/retry.ts';
 import {
   type Event,
@@ -18,15 +19,8 @@ import {
 
 export type { Exit, Limits, Spawn } from './launcher_frames.ts';
 
-export class LauncherError extends Error {
-  /** lost: the tools container died. late: no answer in time. exec-failed: the tool cannot be started. */
-  readonly code: 'lost' | 'late' | 'not-connected' | 'exec-failed';
-  constructor(code: LauncherError['code'], message: string) {
-    super(message);
-    this.name = 'LauncherError';
-    this.code = code;
-  }
-}
+/** lost: the tools container died. late: no answer in time. exec-failed: the tool cannot be started. */
+export class LauncherError extends CodedError<'lost' | 'late' | 'not-connected' | 'exec-failed'> {}
 
 export interface Finished {
   exit: Exit;
