@@ -4,7 +4,7 @@
  * plugin, and what completes it, by their names.
  */
 import { basename } from 'node:path';
-import { completeForKubectl } from './completion/offered.ts';
+import { completeForKubectl } from './completion.ts';
 import { KUBECTL_PROGRAM, PROGRAM } from './programs.ts';
 import { start } from './run_program.ts';
 

@@ -4,8 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bash, fish, zsh } from '../../src/cli/completion/completion.ts';
-import { offered } from '../../src/cli/completion/offered.ts';
+import { bash, fish, zsh, offered } from '../../src/cli/completion.ts';
 import { KUBECTL_PROGRAM, PROGRAM } from '../../src/cli/programs.ts';
 import { fetchProgram } from '../debian_program.ts';
 

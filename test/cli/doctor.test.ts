@@ -5,8 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { jobOf, type Plan } from '../../src/cli/doctor/preflight_jobs.ts';
 import {
+  jobOf,
+  type Plan,
   type DoctorPod,
   hasRun,
   isStuck,
@@ -17,9 +18,8 @@ import {
 import { dnsPods, kubernetes, pull } from '../../src/service/doctor/checks/cluster.ts';
 import { networkPolicy, syscallFilter, userNamespace } from '../../src/service/doctor/checks/runner.ts';
 import { apiLatency, dns as dnsLookup } from '../../src/service/doctor/checks/service.ts';
-import { findingOf, type Finding } from '../../src/service/doctor/finding.ts';
+import { findingOf, type Finding, valuesOf } from '../../src/service/doctor/finding.ts';
 import { CLUSTER_PLACES } from '../../src/service/doctor/places.ts';
-import { valuesOf } from '../../src/service/doctor/report.ts';
 import { WALLS } from '../../src/platform/kube/probe_pool.ts';
 import { only, render } from '../chart/render.ts';
 import { startCluster, type Cluster } from '../controller/cluster_parts.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readManifest } from '../../src/cli/commands/manifest.ts';
+import { readManifest } from '../../src/cli/commands/qc_command.ts';
 import type { Given } from '../../src/cli/command.ts';
 import type { GivenSource } from '../../src/cli/given_source.ts';
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Finding } from '../../src/service/doctor/finding.ts';
-import { decoded, encoded, hasFailed, textOf, valuesOf } from '../../src/service/doctor/report.ts';
+import { type Finding, decoded, encoded, hasFailed, textOf, valuesOf } from '../../src/service/doctor/finding.ts';
 
 const finding = (more: Partial<Finding>): Finding => ({
   id: 'a',

@@ -519,6 +519,6 @@ export const COMMANDS: readonly Command[] = [
       { does: 'zsh, in a folder of fpath', line: 'probeyard completion zsh > "${fpath[1]}/_probeyard"' },
       { does: 'fish', line: 'probeyard completion fish > ~/.config/fish/completions/probeyard.fish' },
     ],
-    run: async () => (await import('../completion/completion.ts')).default,
+    run: async () => (await import('../completion.ts')).default,
   },
 ];

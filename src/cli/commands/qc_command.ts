@@ -1,18 +1,86 @@
 import { optionsFor, verdictOf, type Longest, type QcVerdict } from '../../media/qc/verdict.ts';
 import type { Answered } from '../api/exchange_http.ts';
 import type { Envelope, QcReport, QcWaived } from '../../api_types.ts';
-import type { Invocation, Run } from '../command.ts';
-import { EXIT, Failure, reasonText, type ExitCode } from '../exits.ts';
+import type { Invocation, Run, Given } from '../command.ts';
+import { EXIT, Failure, reasonText, type ExitCode, usage } from '../exits.ts';
 import { givenSources, memberOf, type GivenSource } from '../given_source.ts';
 import { qcText } from '../output/qc_text.ts';
 import { paint, several, type Colour } from '../output/text_table.ts';
 import { writeValue } from '../output/write_answer.ts';
 import { oneLine } from '../terminal.ts';
 import { unjudged } from './check_command.ts';
-import { readManifest } from './manifest.ts';
 import { askFor } from './probe_command.ts';
 import { cached, longestPassages, times, withFields } from './request_options.ts';
 import { inOrder, worst, type Outcome } from './several.ts';
+import { readFile, stat } from 'node:fs/promises';
+
+// Lists of hashes: of md5sum and sha256sum, and the manifests of BagIt.
+
+const MOST_BYTES = 64 * 1024 * 1024;
+const LINE = /^([0-9a-f]{32}|[0-9a-f]{64})[ \t]+\*?(?:\.\/)?(\S.*)$/i;
+
+type FileHash = { sha256: string } | { md5: string };
+
+interface Entry {
+  path: string;
+  hash: FileHash;
+}
+
+const entriesIn = (text: string): Entry[] =>
+  text.split(/\r?\n/).flatMap((line): Entry[] => {
+    const [, hash, path] = LINE.exec(line) ?? [];
+    if (hash === undefined || path === undefined) return [];
+    return [{ path, hash: hash.length === 64 ? { sha256: hash } : { md5: hash } }];
+  });
+
+/** Without what follows an address, and as a list names it. */
+const pathOf = ({ file, text }: GivenSource): string => {
+  const path = file ? text : text.replace(/[?#].*$/s, '');
+  return file || !URL.canParse(path) ? path.replace(/^(?:\.\/)+/, '') : decoded(new URL(path).pathname);
+};
+
+const decoded = (path: string): string => {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+};
+
+const nameIn = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
+/** By its name; of several by the longest end of its path that is in the list. */
+function entryOf(entries: readonly Entry[], path: string): Entry | undefined {
+  const named = entries.filter((entry) => nameIn(entry.path) === nameIn(path));
+  const [only, ...others] = named;
+  if (others.length === 0) return only;
+  const whole = named.filter((entry) => `/${path}`.endsWith(`/${entry.path}`));
+  return whole.toSorted((a, b) => b.path.length - a.path.length)[0];
+}
+
+/** The hash of each source. All are found before anything is sent. */
+export async function readManifest(
+  { text }: Given,
+  sources: readonly GivenSource[],
+): Promise<ReadonlyMap<GivenSource, FileHash>> {
+  const file = text('manifest');
+  if (file === undefined) return new Map();
+  const failing = (why: string, cause?: Error): never => {
+    throw usage(`--manifest: ${oneLine(file)} ${why}`, 'a line is a hash (MD5, SHA-256), blanks and a name', cause);
+  };
+  const size = await stat(file).then(
+    (found) => found.size,
+    (error: Error) => failing('cannot be read', error),
+  );
+  if (size > MOST_BYTES) failing(`has more than ${MOST_BYTES} bytes`);
+  const entries = entriesIn(await readFile(file, 'utf8').catch((error: Error) => failing('cannot be read', error)));
+  return new Map(
+    sources.map((source) => {
+      const entry = entryOf(entries, pathOf(source)) ?? failing(`has no hash of ${source.shown}`);
+      return [source, entry.hash];
+    }),
+  );
+}
 
 interface Checked {
   id: string;
@@ -32,7 +100,7 @@ function checkedIn({ body }: Answered, longest: Longest): Checked {
   return { id: metadata.request_id, verdict: verdictOf(qc ?? {}, longest), report, waived: qc?.waived ?? [] };
 }
 
-function text({ terminal }: Invocation, one: Outcome<Checked>): string {
+function outcomeText({ terminal }: Invocation, one: Outcome<Checked>): string {
   const head = `${paint(terminal, 'bold', one.source.shown)}\n`;
   if ('failure' in one)
     return `${head}${paint(terminal, 'yellow', 'unknown')} ${oneLine(reasonText(one.failure.reason))}\n`;
@@ -79,7 +147,7 @@ const run: Run = async (invocation) => {
     const asked = { source, enveloped: sources.length === 1, path: 'qc' } as const;
     return checkedIn(await askFor(invocation, api, fieldsOf(source), asked), longest);
   });
-  if (format === 'table') await terminal.data(outcomes.map((one) => text(invocation, one)).join('\n'));
+  if (format === 'table') await terminal.data(outcomes.map((one) => outcomeText(invocation, one)).join('\n'));
   else await writeValue(invocation, outcomes.map(valueOf));
   const failOnWarn = invocation.text('fail-on') === 'warn';
   return worst(

@@ -1,18 +1,27 @@
 /** `doctor`: starts the pods of the preflight, reads what they found, and says which values fit. */
 import { randomBytes } from 'node:crypto';
 import { dnsPods, type DnsPods, kubernetes, nodes, pull } from '../../service/doctor/checks/cluster.ts';
-import { type Check, type Finding, findingOf } from '../../service/doctor/finding.ts';
+import { type Check, type Finding, findingOf, hasFailed, textOf, valuesOf } from '../../service/doctor/finding.ts';
 import { pause } from '../api/api_client.ts';
 import { EXIT, Failure, Interrupted, usage } from '../exits.ts';
 import { type Kubectl, kubectlOf } from '../kubectl/run_kubectl.ts';
 import type { Event, List } from '../kubectl/cluster_resources.ts';
 import { CLUSTER_PLACES, isPlace, type Place } from '../../service/doctor/places.ts';
-import { hasFailed, textOf, valuesOf } from '../../service/doctor/report.ts';
 import type { Invocation, Run } from '../command.ts';
 import { writeValue, yamlText } from '../output/write_answer.ts';
 import { printable } from '../terminal.ts';
-import { jobOf, placeOf, selectorOf, type Plan } from './preflight_jobs.ts';
-import { type DoctorPod, hasRun, isStuck, ownNamespace, podFindings, wasRefused } from './preflight_pods.ts';
+import {
+  jobOf,
+  placeOf,
+  selectorOf,
+  type Plan,
+  type DoctorPod,
+  hasRun,
+  isStuck,
+  ownNamespace,
+  podFindings,
+  wasRefused,
+} from './preflight_pods.ts';
 
 // What kubectl alone finds out: versions, nodes, the pods of DNS, and how long images took.
 

@@ -2,9 +2,8 @@
  * The role `doctor`: the part of the preflight that runs in a pod. `helm test` starts it, and so does the command
  * `probeyard doctor`. Each place is a pod of another shape.
  */
-import { examine } from './finding.ts';
+import { examine, encoded, hasFailed, textOf } from './finding.ts';
 import { CHECKS_OF, isPlace, PLACES } from './places.ts';
-import { encoded, hasFailed, textOf } from './report.ts';
 import { ArgumentError, readSettings } from './settings.ts';
 
 const USAGE = `usage: main.ts doctor PLACE... [options], with a place of: ${PLACES.join(' ')}`;

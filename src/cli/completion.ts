@@ -1,10 +1,46 @@
-/** The completion of each shell, made from the table of commands. */
-import type { Option, Program, Run } from '../command.ts';
-import { optionsOf } from '../args.ts';
-import { valuesOf, wordsOf } from './offered.ts';
-import { EXIT } from '../exits.ts';
+/** What a shell may complete, from the table of commands: the words of a line, and what may follow them. */
+import type { Option, Program, Run, Command } from './command.ts';
+import { optionsOf } from './args.ts';
+import { EXIT } from './exits.ts';
 
-const offered = ({ name, values }: Option): string =>
+const wordsOf = ({ name, short }: Option): string[] => [`--${name}`, ...(short === undefined ? [] : [`-${short}`])];
+
+/** Of the first argument. */
+const valuesOf = ({ positionals = [] }: Command): readonly string[] => positionals[0]?.values ?? [];
+
+// What may follow the words of a command line that is being typed.
+
+interface Offer {
+  word: string;
+  help: string;
+}
+
+/** `words`: those after the program's name; the last one is not finished. */
+export function offered(program: Program, words: readonly string[]): Offer[] {
+  const last = words.at(-1) ?? '';
+  const fitting = (offers: readonly Offer[]): Offer[] => offers.filter(({ word }) => word.startsWith(last));
+  if (words.length <= 1) return fitting(program.commands.map(({ name, summary }) => ({ word: name, help: summary })));
+  const command = program.commands.find(({ name }) => name === words[0]);
+  if (!command) return [];
+  const options = optionsOf(program, command);
+  const before = options.find((option) => wordsOf(option).includes(words.at(-2)!));
+  if (before?.value !== undefined) return fitting((before.values ?? []).map((word) => ({ word, help: '' })));
+  if (last.startsWith('-'))
+    return fitting(options.flatMap((option) => wordsOf(option).map((word) => ({ word, help: option.help }))));
+  return fitting(valuesOf(command).map((word) => ({ word, help: '' })));
+}
+
+const NO_FILES = 4;
+
+/** As kubectl reads it: the lines and the directive of cobra. */
+export const completeForKubectl = (program: Program, words: readonly string[]): string =>
+  [
+    ...offered(program, words).map(({ word, help }) => (help === '' ? word : `${word}\t${help}`)),
+    `:${NO_FILES}`,
+    '',
+  ].join('\n');
+
+const offeredInBash = ({ name, values }: Option): string =>
   values ? `$(compgen -W '${values.join(' ')}' -- "$cur")` : name === 'policy' ? '$(compgen -f -- "$cur")' : '';
 
 /** Words consist of letters, digits and dashes: nothing has to be quoted. */
@@ -14,7 +50,7 @@ export function bash(program: Program): string {
     const options = optionsOf(program, command);
     const values = options
       .filter(({ value }) => value !== undefined)
-      .map((option) => `      ${wordsOf(option).join('|')}) COMPREPLY=(${offered(option)}); return ;;`);
+      .map((option) => `      ${wordsOf(option).join('|')}) COMPREPLY=(${offeredInBash(option)}); return ;;`);
     const words = options.flatMap(wordsOf).join(' ');
     return [
       `    ${command.name})`,
