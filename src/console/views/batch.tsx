@@ -16,8 +16,7 @@ import { Amount, Elapsed, Status, Stranger, Time } from '../parts/values.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { hrefOf, hrefWith, usePlace } from '../router.ts';
 import { may, useUser } from '../session.ts';
-import { overOf, progressOf, Standing, standingOf } from './batch_standing.tsx';
-import { atOnce, LOOK_MS } from './batches.tsx';
+import { overOf, progressOf, Standing, standingOf, atOnce, LOOK_MS } from './batches.tsx';
 
 const STATES = ['waiting', 'running', 'success', 'with-errors', 'error', 'skipped'] as const;
 
