@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { TooManyAttempts } from '../../src/service/accounts/attempts.ts';
-import { makePasswords } from '../../src/service/accounts/passwords.ts';
+import { makePasswords } from '../../src/service/accounts/accounts.ts';
 
 describe('passwords', function () {
   this.timeout(30_000);

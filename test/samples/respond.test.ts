@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
-import { rangeIn, respond, type SampleFile } from '../../src/service/samples/respond.ts';
+import { rangeIn, respond, type SampleFile } from '../../src/service/samples/main.ts';
 
 const file = (text: string, etag: string): SampleFile => ({ type: 'video/mp4', etag, body: Buffer.from(text) });
 const FILES = new Map([

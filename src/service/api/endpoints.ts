@@ -26,10 +26,8 @@ import * as offers from './probe/offer_endpoints.ts';
 import * as requests from './probe/request_endpoints.ts';
 import { SINGLES } from './probe/single_endpoints.ts';
 import * as audit from './records/audit_endpoints.ts';
-import * as charges from './records/chargeback_endpoint.ts';
 import * as log from './records/log_endpoints.ts';
 import * as report from './report_page/report_endpoints.ts';
-import * as devices from './sso/device_endpoints.ts';
 import * as mcpAccess from './sso/mcp_access.ts';
 import * as sso from './sso/sso_endpoints.ts';
 import * as statistics from './records/statistics_endpoints.ts';
@@ -59,7 +57,6 @@ const FILES: object = {
   signUp,
   sessions,
   sso,
-  devices,
   tokens,
   users,
   labels,
@@ -68,7 +65,6 @@ const FILES: object = {
   log,
   report,
   statistics,
-  charges,
   webhooks,
 };
 

@@ -1,7 +1,7 @@
 /** What a model is told of a result, before it asks for more. */
 import assert from 'node:assert/strict';
 import { LONGEST } from '../../../src/media/qc/verdict.ts';
-import { say, type Shape } from '../../../src/service/api/mcp/tools/result_summary.ts';
+import { say, type Shape } from '../../../src/service/api/mcp/result_summary.ts';
 import { CHECKS } from '../../console/sample_answers.ts';
 
 const ID = '01937c5e-8a00-7000-8000-000000000001';

@@ -1,7 +1,7 @@
 /** Labels of accounts, and the chargeback of a month. */
 import assert from 'node:assert/strict';
 import { changedLabels } from '../../../src/service/api/accounts/account_labels.ts';
-import { monthOf } from '../../../src/service/api/records/chargeback_endpoint.ts';
+import { monthOf } from '../../../src/service/api/records/statistics_endpoints.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';
 import { startManagement, type Management, type Person } from '../accounts/fixture.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { readPictures, readTimeline } from '../../../src/service/api/report_page/kept_parts.ts';
-import { outline } from '../../../src/service/api/report_page/stream_sections.ts';
+import { outline } from '../../../src/service/api/report_page/sections.ts';
 import { html, stranger } from '../../../src/service/api/report_page/html.ts';
 import { type PageInput, reportPage } from '../../../src/service/api/report_page/report_page.ts';
 import { aStream } from '../../console/sample_answers.ts';

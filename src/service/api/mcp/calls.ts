@@ -18,7 +18,7 @@ import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { remoteIp, tokenOf, type Context } from '../http/request_context.ts';
 import { untilClosed } from '../probe/stored_result.ts';
-import { membersOf, valueOf, type SaidText, type Shape } from './tools/result_summary.ts';
+import { membersOf, valueOf, type SaidText, type Shape } from './result_summary.ts';
 
 /** An endpoint refused the call, or the request ended with an error. */
 export class Refused extends Error {

@@ -26,8 +26,9 @@ import {
   TONES,
   tracks,
   waivedFindings,
-} from './media_sections.ts';
-import { hls, timeline } from './stream_sections.ts';
+  hls,
+  timeline,
+} from './sections.ts';
 
 export interface PageInput extends Pick<LogDetail, 'id' | 'kind' | 'state' | 'error'> {
   /** As the log shows them. */

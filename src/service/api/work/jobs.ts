@@ -17,7 +17,7 @@ import { probeReport, REPORT_TOOLS, type ReportTool } from '../../../media/tools
 import type { ResultBody, ToolResult } from '../../../platform/bus/result_body.ts';
 import { extensionOf } from '../../../source/playlist/mapping.ts';
 import type { Texts } from '../../result/unpack.ts';
-import { say } from '../mcp/tools/result_summary.ts';
+import { say } from '../mcp/result_summary.ts';
 import { reportPage } from '../report_page/report_page.ts';
 import { KEPT_PARTS, type KeptPart } from '../report_page/kept_parts.ts';
 

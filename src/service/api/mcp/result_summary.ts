@@ -1,11 +1,11 @@
 /** Results of requests, reduced to what a reader needs first. */
-import { isObject } from '../../../../base/is_object.ts';
-import type { QcReport } from '../../../../media/qc/schema.ts';
-import { verdictOf, type Longest } from '../../../../media/qc/verdict.ts';
-import { qc } from '../../../../media/tools/qc.ts';
-import { FILE_ROWS, sectionOf } from '../../../../media/tools/table.ts';
-import { ApiError, invalid } from '../../errors.ts';
-import { parsePath, partOf, type Said, textOf } from '../answer_text.ts';
+import { isObject } from '../../../base/is_object.ts';
+import type { QcReport } from '../../../media/qc/schema.ts';
+import { verdictOf, type Longest } from '../../../media/qc/verdict.ts';
+import { qc } from '../../../media/tools/qc.ts';
+import { FILE_ROWS, sectionOf } from '../../../media/tools/table.ts';
+import { ApiError, invalid } from '../errors.ts';
+import { parsePath, partOf, type Said, textOf } from './answer_text.ts';
 
 type Members = Record<string, unknown>;
 

@@ -1,13 +1,13 @@
 /** The tool search: fields, rules, options and endpoints by words. */
 import Type from 'typebox';
-import { RULES } from '../../../../media/hls/rules/catalog.ts';
-import { OPERATOR_NAMES } from '../../../../media/policy/operators.ts';
-import { ProbeReportSchema } from '../../../../media/report/schema.ts';
-import { FILE_ROWS, sectionOf } from '../../../../media/tools/table.ts';
-import { joined } from '../answer_text.ts';
-import { describedOption } from '../../probe/tool_versions.ts';
-import type { Operation } from '../../openapi/operation.ts';
-import { tool, type Tool } from './mcp_tool.ts';
+import { RULES } from '../../../media/hls/rules/catalog.ts';
+import { OPERATOR_NAMES } from '../../../media/policy/operators.ts';
+import { ProbeReportSchema } from '../../../media/report/schema.ts';
+import { FILE_ROWS, sectionOf } from '../../../media/tools/table.ts';
+import { joined } from './answer_text.ts';
+import { describedOption } from '../probe/tool_versions.ts';
+import type { Operation } from '../openapi/operation.ts';
+import { tool, type Tool } from './tools.ts';
 
 interface Entry {
   kind: 'report field' | 'hls rule' | 'tool option' | 'policy operator' | 'endpoint';

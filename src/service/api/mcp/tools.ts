@@ -1,15 +1,86 @@
-/** The tools, but for search: those that read a source, those that read what is on record, and one that cancels. */
-import Type from 'typebox';
-import { MAX_TIMEOUT_MS } from '../../../../base/limits.ts';
-import { LONGEST_S } from '../../../../media/qc/limits.ts';
-import { LONGEST, optionsFor } from '../../../../media/qc/verdict.ts';
-import { NOUNS, type Check } from '../../../../media/qc/words.ts';
-import { ApiError, invalid } from '../../errors.ts';
-import { choice } from '../../http/request_fields.ts';
-import { FENCED, type Said } from '../answer_text.ts';
-import type { Answer, Running } from '../calls.ts';
+/** The tools, but for search: those that read a source, read what is on record, cancel, and run batches. */
+import Type, { type Static, type TObject, type TProperties } from 'typebox';
+import { MAX_TIMEOUT_MS } from '../../../base/limits.ts';
+import { LONGEST_S } from '../../../media/qc/limits.ts';
+import { LONGEST, optionsFor } from '../../../media/qc/verdict.ts';
+import { NOUNS, type Check } from '../../../media/qc/words.ts';
+import { ApiError, invalid } from '../errors.ts';
+import { choice, closed, UUID } from '../http/request_fields.ts';
+import { FENCED, type Said, DEFAULT_BYTES, LEAST_BYTES, LONGEST_BYTES } from './answer_text.ts';
+import type { Answer, Running, Calls } from './calls.ts';
 import { membersOf, type Shape, valueOf } from './result_summary.ts';
-import { tool, Url, Uuid, type Outcome, type Tool } from './mcp_tool.ts';
+import { makeReader } from '../http/input/read_fields.ts';
+
+// What a tool is: the list, the check of its arguments and its work read the same declaration.
+
+/** `running`: the request goes on, under this id. */
+type Outcome = Said | { running: string } | { answer: Answer; shape: Shape };
+
+export interface Tool {
+  name: string;
+  title: string;
+  description: string;
+  inputSchema: object;
+  annotations: { readOnlyHint: boolean; openWorldHint: boolean; destructiveHint?: boolean; idempotentHint?: boolean };
+  run(calls: Calls, args: unknown): Promise<{ outcome: Outcome; mostBytes: number }>;
+}
+
+const MaxBytes = Type.Integer({
+  minimum: LEAST_BYTES,
+  maximum: LONGEST_BYTES,
+  default: DEFAULT_BYTES,
+  description: 'Size limit of the answer. Many clients cut longer ones.',
+});
+
+const Url = Type.String({
+  minLength: 1,
+  maxLength: 8192,
+  description: 'Address of a file, playlist or stream: https, s3, ftp, rtmp, rtsp, srt and others.',
+});
+
+const Uuid = Type.String({ pattern: UUID, description: 'The request_id of an earlier answer.' });
+
+interface Declared<P extends TProperties> extends Pick<Tool, 'name' | 'title' | 'description'> {
+  fields: P;
+  /** Changes nothing but the log. */
+  readOnly?: boolean;
+  /** Each call makes one more, and changes nothing that was there. */
+  creates?: boolean;
+  /** Reads sources on other hosts. */
+  openWorld?: boolean;
+  run(calls: Calls, args: Static<TObject<P>>): Promise<Outcome>;
+}
+
+/** What has a default may be left out. Clients that validate arguments would not send such a call. */
+function forCallers({ required, ...schema }: TObject): object {
+  const needed = required.filter((name) => !('default' in schema.properties[name]!));
+  return { ...schema, ...(needed.length === 0 ? {} : { required: needed }) };
+}
+
+export function tool<const P extends TProperties>({
+  fields,
+  readOnly = true,
+  creates = false,
+  openWorld = false,
+  run,
+  ...named
+}: Declared<P>): Tool {
+  const inputSchema = closed({ ...fields, max_bytes: MaxBytes });
+  const read = makeReader<Static<TObject<P>> & { max_bytes: number }>(inputSchema);
+  return {
+    ...named,
+    inputSchema: forCallers(inputSchema),
+    annotations: {
+      readOnlyHint: readOnly,
+      openWorldHint: openWorld,
+      ...(readOnly ? {} : { destructiveHint: !creates, idempotentHint: !creates }),
+    },
+    async run(calls, given) {
+      const { max_bytes: mostBytes, ...args } = read({ form: 'json', value: given ?? {} });
+      return { outcome: await run(calls, args as unknown as Static<TObject<P>>), mostBytes };
+    },
+  };
+}
 
 const section = (name: string, example: string) =>
   Type.Optional(
@@ -336,3 +407,68 @@ export const REQUEST_TOOLS: readonly Tool[] = [
   getRequestLogs,
   cancelRequest,
 ];
+
+// Tools of batches: one creates a batch, one reads how far it is and what failed.
+
+/** A model writes each of them. */
+const MOST_ITEMS = 1_000;
+const MOST_FAILED = 20;
+
+const Budget = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Stop after this many requests. Default: none.' }),
+);
+
+const createBatch = tool({
+  name: 'create_batch',
+  title: 'Probe many files',
+  description:
+    'Analyzes a list of sources by one template, in the background, with retries: for more than a few files. Answers ' +
+    'at once with a batch_id for read_batch. All items are accepted or none. Longer lists: POST /v1/batch.',
+  fields: {
+    items: Type.Array(Url, { minItems: 1, maxItems: MOST_ITEMS, description: 'The sources.' }),
+    name: Type.Optional(Type.String({ maxLength: 200, description: 'A name for people.' })),
+    probe: Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        default: {},
+        description: 'What to run on each: {"policy": "shared/web-mp4", "ffprobe": {"version": "7.1"}}.',
+      },
+    ),
+    max_requests: Budget,
+  },
+  readOnly: false,
+  creates: true,
+  openWorld: true,
+  async run(calls, args) {
+    const { id, items, rate } = membersOf(valueOf(await calls.ask('POST', '/v1/batch', args)));
+    const what = `${String(items)} items, at most ${String(rate)} requests a minute`;
+    return { lead: [`batch_id: ${String(id)}`, `The batch has begun: ${what}. Read it with read_batch.`] };
+  },
+});
+
+const readBatch = tool({
+  name: 'read_batch',
+  title: 'Read a batch',
+  description:
+    'Says how far a batch is: its state, items by state, errors by code, when it will end, and the first items that ' +
+    `failed. get_result reads the result of an item by its request_id. ${FENCED}`,
+  fields: {
+    batch_id: Type.String({ pattern: UUID, description: 'Of create_batch.' }),
+    failed: Type.Integer({ minimum: 1, maximum: MOST_FAILED, default: 10, description: 'Failed items, at most.' }),
+  },
+  async run(calls, { batch_id: id, failed: most }) {
+    const [batch, failed] = await Promise.all([
+      calls.ask('GET', `/v1/batch/${id}`),
+      calls.ask('GET', `/v1/batch/${id}/items?state=error&limit=${most}`),
+    ]);
+    const { probe: _template, id: _id, ...progress } = membersOf(valueOf(batch));
+    return {
+      lead: [`batch_id: ${id}`, `The state of the batch: ${String(progress['state'])}.`],
+      data: { ...progress, failed_items: membersOf(valueOf(failed))['items'] },
+      more: 'GET /v1/batch/{id}/results has all items.',
+    };
+  },
+});
+
+export const BATCH_TOOLS: readonly Tool[] = [createBatch, readBatch];
