@@ -94,6 +94,11 @@ const givenOf = (positionals: readonly string[], found: ReadonlyMap<string, read
   has: (name) => found.has(name),
   text: (name) => found.get(name)?.[0],
   texts: (name) => found.get(name) ?? [],
+  value: (name, read) =>
+    found
+      .get(name)
+      ?.slice(0, 1)
+      .map((text) => read(name, text))[0],
 });
 
 export const optionsOf = (program: Program, command: Command): Option[] =>
@@ -133,6 +138,11 @@ export function milliseconds(option: string, text: string): number {
   if (figure === undefined) throw usage(`--${option}: must be a time with its unit: 500ms, 30s, 2m, 1h, 7d`);
   return Math.round(Number(figure) * UNITS[unit!]!);
 }
+
+export const whole =
+  (least: number, most: number) =>
+  (option: string, text: string): number =>
+    wholeNumber(option, text, least, most);
 
 export function wholeNumber(option: string, text: string, least: number, most: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;

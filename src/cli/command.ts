@@ -65,6 +65,8 @@ export interface Given {
   has(option: string): boolean;
   text(option: string): string | undefined;
   texts(option: string): readonly string[];
+  /** What `read` makes of its text. */
+  value<T>(option: string, read: (option: string, text: string) => T): T | undefined;
 }
 
 export interface Invocation extends Given {

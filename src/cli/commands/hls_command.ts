@@ -3,15 +3,13 @@ import type { HlsMessage, HlsReport, MsvEnvelope } from '../../api_types.ts';
 import type { Run } from '../command.ts';
 import { accessOf } from '../cli_config.ts';
 import { EXIT, reasonText, usage, type ExitCode, type Reason } from '../exits.ts';
-import { givenSources, memberOf, subjectOf, type GivenSource } from '../given_source.ts';
-import { writeAnswer, writeValue } from '../output/write_answer.ts';
+import { givenSources, subjectOf, type GivenSource } from '../given_source.ts';
 import { type Colour, paint, several, tableText } from '../output/text_table.ts';
-import { ciText, isForCi, reportsOf, writeReports } from '../output/for_ci.ts';
+import { reportsOf } from '../output/for_ci.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
-import { unjudged } from './check_command.ts';
 import { times, withFields } from './request_options.ts';
 import { askSingle } from './probe_command.ts';
-import { inOrder, worst, type Outcome } from './several.ts';
+import { inOrder, tell, unknownText, type Outcome } from './several.ts';
 
 const LEVELS = ['must-fix', 'should-fix', 'info'] as const;
 type Level = (typeof LEVELS)[number];
@@ -101,15 +99,8 @@ function reportText(terminal: Terminal, { messages, summary, version }: HlsRepor
   return `${head}${titles}\n${list.join('')}${rest}`;
 }
 
-function text(terminal: Terminal, one: Outcome<Validated>): string {
-  const head = `${paint(terminal, 'bold', one.source.shown)}\n`;
-  const { report, reason } = 'failure' in one ? { report: null, reason: one.failure.reason } : one.value;
-  if (report === null) return `${head}${paint(terminal, 'yellow', 'unknown')} ${oneLine(reasonText(reason))}\n`;
-  return head + reportText(terminal, report);
-}
-
 const run: Run = async (invocation) => {
-  const { positionals, format, terminal } = invocation;
+  const { positionals, terminal } = invocation;
   const failOn = (invocation.text('fail-on') ?? 'must-fix') as Level;
   const reports = reportsOf(invocation);
   const sources = await givenSources(positionals);
@@ -135,26 +126,15 @@ const run: Run = async (invocation) => {
     return { body, report, reason: { error, code } };
   }
   const outcomes = await inOrder(invocation, sources, 'validated', validate);
-  const [first, second] = outcomes;
   const { url: base } = await accessOf(invocation.env);
   const rules = new URL(`${base.pathname.replace(/\/$/, '')}/docs/hls-rules`, base).href;
-  const judged = outcomes.map((one) => judgedOf(one, failOn, rules));
-  await writeReports(reports, judged);
-  if (isForCi(format)) await terminal.data(await ciText(format, judged));
-  else if (format === 'table') await terminal.data(outcomes.map((one) => text(terminal, one)).join('\n'));
-  else if (first && !second) {
-    if ('failure' in first) throw first.failure;
-    await writeAnswer(invocation, first.value.body);
-  } else
-    await writeValue(
-      invocation,
-      outcomes.map((one) => ({
-        ...memberOf(one.source),
-        ...('failure' in one
-          ? { success: false, ...one.failure.reason }
-          : (JSON.parse(one.value.body.toString()) as MsvEnvelope)),
-      })),
-    );
-  return worst(outcomes.map((one) => ('failure' in one ? unjudged(one.failure.exitCode) : exitOf(one.value, failOn))));
+  return tell(invocation, outcomes, {
+    text: ({ report, reason }) => (report ? reportText(terminal, report) : unknownText(terminal, reason)),
+    value: ({ body }) => JSON.parse(body.toString()) as MsvEnvelope,
+    unknown: { success: false },
+    exit: (one) => exitOf(one, failOn),
+    alone: ({ body }) => body,
+    ci: { reports, judged: (one) => judgedOf(one, failOn, rules) },
+  });
 };
 export default run;

@@ -1,7 +1,7 @@
 /** `log` and `usage`: requests on record, and their figures. */
 import type { Query } from '../../api_calls.ts';
 import type { Given, Invocation, Run } from '../command.ts';
-import { milliseconds, wholeNumber } from '../args.ts';
+import { milliseconds, whole } from '../args.ts';
 import { EXIT, usage } from '../exits.ts';
 import { printAnswer } from '../output/write_answer.ts';
 import { bytes } from '../../base/scaled.ts';
@@ -39,12 +39,11 @@ const LISTS = ['type', 'status', 'status-policy', 'policy'] as const;
 
 /** What is null or empty is not sent. */
 function queryOf(given: Given): LogQuery {
-  const limit = given.text('limit');
   return {
     ...(Object.fromEntries(LISTS.map((name) => [name, given.texts(name)])) as LogQuery),
     send: period(given),
     url: given.text('url') ?? null,
-    pagination: { limit: limit === undefined ? LIMIT : wholeNumber('limit', limit, 1, MOST) },
+    pagination: { limit: given.value('limit', whole(1, MOST)) ?? LIMIT },
   };
 }
 

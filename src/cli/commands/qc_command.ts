@@ -1,17 +1,15 @@
 import { optionsFor, verdictOf, type Longest, type QcVerdict } from '../../media/qc/verdict.ts';
 import type { Answered } from '../api/exchange_http.ts';
 import type { Envelope, QcReport, QcWaived } from '../../api_types.ts';
-import type { Invocation, Run, Given } from '../command.ts';
-import { EXIT, Failure, reasonText, type ExitCode, usage } from '../exits.ts';
-import { givenSources, memberOf, type GivenSource } from '../given_source.ts';
+import type { Given, Run } from '../command.ts';
+import { EXIT, Failure, type ExitCode, usage } from '../exits.ts';
+import { givenSources, type GivenSource } from '../given_source.ts';
 import { qcText } from '../output/qc_text.ts';
 import { paint, several, type Colour } from '../output/text_table.ts';
-import { writeValue } from '../output/write_answer.ts';
-import { oneLine } from '../terminal.ts';
-import { unjudged } from './check_command.ts';
+import { oneLine, type Terminal } from '../terminal.ts';
 import { askFor } from './probe_command.ts';
 import { cached, longestPassages, times, withFields } from './request_options.ts';
-import { inOrder, worst, type Outcome } from './several.ts';
+import { inOrder, tell } from './several.ts';
 import { readFile, stat } from 'node:fs/promises';
 
 // Lists of hashes: of md5sum and sha256sum, and the manifests of BagIt.
@@ -100,20 +98,11 @@ function checkedIn({ body }: Answered, longest: Longest): Checked {
   return { id: metadata.request_id, verdict: verdictOf(qc ?? {}, longest), report, waived: qc?.waived ?? [] };
 }
 
-function outcomeText({ terminal }: Invocation, one: Outcome<Checked>): string {
-  const head = `${paint(terminal, 'bold', one.source.shown)}\n`;
-  if ('failure' in one)
-    return `${head}${paint(terminal, 'yellow', 'unknown')} ${oneLine(reasonText(one.failure.reason))}\n`;
-  const {
-    id,
-    report,
-    waived,
-    verdict: { verdict, findings, more, waived_count: count },
-  } = one.value;
+function checkedText(terminal: Terminal, { id, report, waived, verdict: told }: Checked): string {
+  const { verdict, findings, more, waived_count: count } = told;
   const blocking = findings.filter((found) => found.verdict === 'block').map((found) => oneLine(found.text));
   const why = blocking.length === 0 ? '' : ` ${blocking.join('; ')}${more > 0 ? ' …' : ''}`;
   return (
-    head +
     (report === null ? '' : qcText(terminal, report, waived)) +
     `${paint(terminal, COLOURS[verdict], verdict)}${why}${waivedText(count)}\n` +
     `${paint(terminal, 'dim', `request ${id}`)}\n`
@@ -123,17 +112,12 @@ function outcomeText({ terminal }: Invocation, one: Outcome<Checked>): string {
 const waivedText = (count: number): string =>
   count === 0 ? '' : ` (${several(count, 'finding')} ${count === 1 ? 'is' : 'are'} waived)`;
 
-const valueOf = (one: Outcome<Checked>): object =>
-  'failure' in one
-    ? { ...memberOf(one.source), verdict: 'unknown', ...one.failure.reason }
-    : { ...memberOf(one.source), request_id: one.value.id, ...one.value.verdict, report: one.value.report };
-
 function exitOf({ verdict }: QcVerdict, failOnWarn: boolean): ExitCode {
   return verdict === 'block' || (verdict === 'warn' && failOnWarn) ? EXIT.failed : EXIT.done;
 }
 
 const run: Run = async (invocation) => {
-  const { positionals, format, terminal } = invocation;
+  const { positionals, terminal } = invocation;
   const longest = longestPassages(invocation);
   const sources = await givenSources(positionals);
   const manifest = await readManifest(invocation, sources);
@@ -147,11 +131,12 @@ const run: Run = async (invocation) => {
     const asked = { source, enveloped: sources.length === 1, path: 'qc' } as const;
     return checkedIn(await askFor(invocation, api, fieldsOf(source), asked), longest);
   });
-  if (format === 'table') await terminal.data(outcomes.map((one) => outcomeText(invocation, one)).join('\n'));
-  else await writeValue(invocation, outcomes.map(valueOf));
   const failOnWarn = invocation.text('fail-on') === 'warn';
-  return worst(
-    outcomes.map((one) => ('failure' in one ? unjudged(one.failure.exitCode) : exitOf(one.value.verdict, failOnWarn))),
-  );
+  return tell(invocation, outcomes, {
+    text: (checked) => checkedText(terminal, checked),
+    value: ({ id, verdict, report }) => ({ request_id: id, ...verdict, report }),
+    unknown: { verdict: 'unknown' },
+    exit: ({ verdict }) => exitOf(verdict, failOnWarn),
+  });
 };
 export default run;

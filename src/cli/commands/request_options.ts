@@ -44,21 +44,20 @@ export const CHECKED_BY: readonly Option[] = [
 ];
 
 /** In seconds. */
-export function longestPassages({ text }: Given): Longest {
+export function longestPassages({ value }: Given): Longest {
   const given = CHECKS.map((check) => {
-    const time = text(`longest-${check}`);
-    return [check, time === undefined ? LONGEST[check] : milliseconds(`longest-${check}`, time) / 1_000] as const;
+    const ms = value(`longest-${check}`, milliseconds);
+    return [check, ms === undefined ? LONGEST[check] : ms / 1_000] as const;
   });
   return Object.fromEntries(given) as Record<Check, number>;
 }
 
-export function times({ text }: Given): { timeout?: number; queue_timeout?: number } {
-  const [timeout, queue] = [text('timeout'), text('queue-timeout')];
-  return {
-    ...(timeout === undefined ? {} : { timeout: milliseconds('timeout', timeout) }),
-    ...(queue === undefined ? {} : { queue_timeout: milliseconds('queue-timeout', queue) }),
+/** What is undefined is not sent. */
+export const times = ({ value }: Given) =>
+  ({ timeout: value('timeout', milliseconds), queue_timeout: value('queue-timeout', milliseconds) }) as {
+    timeout?: number;
+    queue_timeout?: number;
   };
-}
 
 export function versions({ text }: Given): Record<string, { version: string }> {
   const pairs = ['ffprobe', 'mediainfo'].flatMap((tool) => {
@@ -89,10 +88,9 @@ export const CACHE: Option = {
 const DAY_MS = 86_400_000;
 
 /** How old the result may be, in seconds. */
-export function cached({ text }: Given): { cache?: { max_age: number } } {
-  const age = text('cache');
-  if (age === undefined) return {};
-  const ms = milliseconds('cache', age);
+export function cached({ value }: Given): { cache?: { max_age: number } } {
+  const ms = value('cache', milliseconds);
+  if (ms === undefined) return {};
   if (ms < 1_000 || ms > 30 * DAY_MS) throw usage('--cache: must be from 1s to 30d');
   return { cache: { max_age: Math.floor(ms / 1_000) } };
 }

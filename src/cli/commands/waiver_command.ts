@@ -1,7 +1,7 @@
 /** `waiver`: findings and rules that an account accepts. */
 import type { Answer, Body } from '../../api_calls.ts';
 import type { Api } from '../api/api_client.ts';
-import { milliseconds, wholeNumber } from '../args.ts';
+import { milliseconds, whole, wholeNumber } from '../args.ts';
 import type { Given, Invocation, Run } from '../command.ts';
 import { EXIT, usage } from '../exits.ts';
 import { tableText } from '../output/text_table.ts';
@@ -68,8 +68,7 @@ const stateOf = ({ revoked_at: revoked, until }: Waiver): string =>
   revoked !== null ? 'revoked' : Date.parse(until) <= Date.now() ? 'over' : 'in force';
 
 async function list(invocation: Invocation, api: Api): Promise<void> {
-  const asked = invocation.text('limit');
-  const limit = asked === undefined ? LIMIT : wholeNumber('limit', asked, 1, MOST);
+  const limit = invocation.value('limit', whole(1, MOST)) ?? LIMIT;
   const { waivers, next } = await api.call('GET /v1/waivers', { query: { ended: invocation.has('ended'), limit } });
   const head = ['ID', 'STATE', 'UNTIL', 'WHAT', 'SOURCE', 'BY', 'REASON'];
   const rows = waivers.map((one) => [

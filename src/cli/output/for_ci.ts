@@ -25,8 +25,10 @@ export const REPORT: Option = {
   help: 'also write a report of the same run to a file: junit=FILE, sarif=FILE or github=FILE',
 };
 
+export type Reports = readonly { format: CiFormat; path: string }[];
+
 /** Read before anything runs: a mistake is no reason to run again. */
-export const reportsOf = ({ texts }: Given): { format: CiFormat; path: string }[] =>
+export const reportsOf = ({ texts }: Given): Reports =>
   texts('report').map((text) => {
     const place = text.indexOf('=');
     const [format, path] = [text.slice(0, Math.max(0, place)) as Format, text.slice(place + 1)];
@@ -34,10 +36,7 @@ export const reportsOf = ({ texts }: Given): { format: CiFormat; path: string }[
     return { format, path };
   });
 
-export async function writeReports(
-  reports: readonly { format: CiFormat; path: string }[],
-  judged: readonly Judged[],
-): Promise<void> {
+export async function writeReports(reports: Reports, judged: readonly Judged[]): Promise<void> {
   for (const { format, path } of reports)
     await writeFile(path, await ciText(format, judged)).catch(({ code }: NodeJS.ErrnoException) => {
       throw usage(`${path}: cannot be written: ${code}`);

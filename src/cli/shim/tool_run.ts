@@ -5,6 +5,7 @@ import type { Invocation } from '../command.ts';
 import { EXIT, Failure, usage, type ExitCode } from '../exits.ts';
 import { submit } from '../follow_request.ts';
 import { readWriter, type WriterFormat } from '../../media/tools/ffprobe_writers.ts';
+import type { ToolResult } from '../../api_types.ts';
 import { versionFor } from '../../base/version_order.ts';
 
 // The service hides user info, the values of a query and where a file lay. The binary would print the address or path
@@ -91,12 +92,6 @@ interface Ended {
   error: string | undefined;
 }
 
-interface Section {
-  success: boolean;
-  error?: string;
-  exit_code?: number;
-}
-
 const OUTPUT = ',"response":';
 /** The code of a tool that failed without one. */
 const FAILED = 1;
@@ -107,7 +102,7 @@ const FAILED = 1;
  */
 export function endedIn(envelope: string, tool: ToolName): Ended {
   const place = envelope.indexOf(OUTPUT);
-  const section = (JSON.parse(envelope) as Record<string, Section | undefined>)[tool];
+  const section = (JSON.parse(envelope) as Record<string, ToolResult | undefined>)[tool];
   if (place === -1 || !section) throw new Failure('the answer has no output of the tool', EXIT.unknown);
   // Two objects end behind it: that of the tool, and the envelope.
   const text = envelope.slice(place + OUTPUT.length, envelope.lastIndexOf('}', envelope.lastIndexOf('}') - 1));
