@@ -29,6 +29,9 @@ export const isAdmin = ({ role }: Pick<Caller, 'role'>): boolean => role === 'ro
 /** An administrator with a token that lacks the permission is treated like any other user. */
 export const seesEveryone = (caller: Pick<Caller, 'role' | 'permissions'>): boolean =>
   isAdmin(caller) && caller.permissions.includes('read:admin');
+/** Below whom users are that the caller sees; null: they see everyone. */
+export const seenBy = (caller: Pick<Caller, 'role' | 'permissions' | 'userId'>): number | null =>
+  seesEveryone(caller) ? null : caller.userId;
 export const changesEveryone = (caller: Pick<Caller, 'role' | 'permissions'>): boolean =>
   isAdmin(caller) && caller.permissions.includes('write:admin');
 

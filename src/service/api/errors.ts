@@ -151,5 +151,10 @@ export const overQuota = (exceeded: keyof MonthlyLimits): ApiError =>
     text: `the monthly quota is used up: ${USED_UP[exceeded]}; it resets on the first day of the month, UTC`,
   });
 export const notFound = (): ApiError => new ApiError('not-found');
+/** What was looked for, if there is any. */
+export function orNotFound<T>(found: T | null | undefined): T {
+  if (found === null || found === undefined) throw notFound();
+  return found;
+}
 export const expired = (): ApiError => new ApiError('not-found', { text: 'the result has expired' });
 export const inside = (detail: string, cause?: unknown): ApiError => new ApiError('internal', { detail, cause });

@@ -1,9 +1,9 @@
 /** Labels of an account, such as a cost centre: for whom its use is charged. They are those of its root user. */
 import Type, { type Static } from 'typebox';
 import { LABEL_NAME, LABEL_VALUE } from '../../../platform/kube/probe_pool.ts';
-import type { AccountLabels, UserRecord } from '../../../platform/store/users.ts';
+import type { AccountLabels } from '../../../platform/store/users.ts';
 import type { Deps } from '../deps.ts';
-import { invalid, notFound } from '../errors.ts';
+import { invalid, orNotFound } from '../errors.ts';
 import { changesOf, note, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
@@ -44,24 +44,17 @@ export function changedLabels(
   return Object.fromEntries(labels);
 }
 
-async function found({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<UserRecord> {
-  const user = await store.findUser(idOf(ctx));
-  if (!user) throw notFound();
-  return user;
-}
-
-async function read(deps: Deps, ctx: Context): Promise<void> {
-  const { rootId } = await found(deps, ctx);
-  ctx.body = { labels: await deps.store.accountLabels(rootId) } satisfies Static<typeof Answer>;
+async function read({ store }: Deps, ctx: Context): Promise<void> {
+  const { rootId } = orNotFound(await store.findUser(idOf(ctx)));
+  ctx.body = { labels: await store.accountLabels(rootId) } satisfies Static<typeof Answer>;
 }
 
 async function change(deps: Deps, ctx: Context): Promise<void> {
-  const { id, rootId } = await found(deps, ctx);
+  const { id, rootId } = orNotFound(await deps.store.findUser(idOf(ctx)));
   const asked = checkedBy(Body, ctx);
   if (id !== rootId) throw invalid('labels', `can only be set on the root user of the account, user ${rootId}`);
   const labels = await withEntry(deps, ctx, async (store) => {
-    const before = await store.holdLabels(id);
-    if (!before) throw notFound();
+    const before = orNotFound(await store.holdLabels(id));
     const after = changedLabels(before, asked.labels);
     await store.setLabels(id, after);
     note(ctx, { changes: changesOf({ labels: before }, { labels: after }) });

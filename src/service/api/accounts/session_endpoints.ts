@@ -329,12 +329,12 @@ export const sessions = endpoint(
   listSessions,
 );
 
-/** All sessions of the caller, or this one of theirs. `none`: it had ended before. */
-const end = (deps: Deps, ctx: Context, sessionId: string | null, none = (): void => {}): Promise<void> =>
+/** All sessions of the caller, or this one of theirs, which may have ended before. */
+const end = (deps: Deps, ctx: Context, sessionId: string | null, mayHaveEnded = true): Promise<void> =>
   withEntry(deps, ctx, async (store) => {
     const { userId } = callerOf(ctx);
     if (sessionId === null) await store.endSessions(userId);
-    else if (!(await store.endSession(userId, sessionId))) none();
+    else if (!(await store.endSession(userId, sessionId)) && !mayHaveEnded) throw notFound();
     note(ctx, {
       subject: sessionId === null ? `user/${userId}` : `session/${sessionId}`,
       changes: secrets('changed', 'sessions'),
@@ -359,10 +359,7 @@ export const endSession = endpoint(
     params: { id: Uuid },
     answer: { description: 'The session has ended.' },
   },
-  (deps, ctx) =>
-    end(deps, ctx, uuidOf(ctx), () => {
-      throw notFound();
-    }),
+  (deps, ctx) => end(deps, ctx, uuidOf(ctx), false),
 );
 
 const SignOutQuery = closed({ 'logout-all': flag(false, 'End every session of the user.'), 'ret-url': RetUrl });

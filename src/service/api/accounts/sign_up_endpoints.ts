@@ -32,14 +32,19 @@ function checkOffered(settings: Deps['accounts']['settings']): void {
     });
 }
 
+/** Stands in a mail; its id is kept with what it allows. */
+export async function newCode({ jwts }: Deps['accounts'], audience: 'verify' | 'reset', until: number) {
+  const codeId = randomUUID();
+  return { codeId, code: await jwts.sign(audience, { id: codeId, userId: 0 }, new Date(until)) };
+}
+
 async function openAccount({ accounts, store }: Deps, ctx: Context): Promise<void> {
-  const { settings, attempts, jwts, passwords } = accounts;
+  const { settings, attempts, passwords } = accounts;
   checkOffered(settings);
   const { email, password, 'first-name': firstName = '', 'last-name': lastName = '' } = checkedBy(SignUpBody, ctx);
   await attempts.take('sign-up:address', { address: remoteIp(ctx, settings.trustedHops) });
   await attempts.take('mail:account', { account: email });
-  const codeId = randomUUID();
-  const code = await jwts.sign('verify', { id: codeId, userId: 0 }, new Date(store.clock.now() + VERIFY_MS));
+  const { codeId, code } = await newCode(accounts, 'verify', store.clock.now() + VERIFY_MS);
   const [passwordHash, verify, known] = [
     await passwords.hash(password),
     await accounts.sealMail(verifyMail(settings.publicUrl, code)),
@@ -85,13 +90,24 @@ const RedeemedAnswer = closed({ success: Type.Literal(true), email: Type.String(
 
 const NOT_VALID = 'is not valid, was used before, or has expired';
 
+/** Of the code of a mail. */
+async function claimsOf(
+  { settings, attempts, jwts }: Deps['accounts'],
+  ctx: Context,
+  of: 'verify' | 'reset',
+  code: string,
+) {
+  checkPasswords(settings);
+  await attempts.take('code:address', { address: remoteIp(ctx, settings.trustedHops) });
+  const claims = await jwts.verify(of, code);
+  if (!claims) throw invalid(`${of}-token`, NOT_VALID);
+  return claims;
+}
+
 async function redeemCode(deps: Deps, ctx: Context): Promise<void> {
   const { accounts } = deps;
-  checkPasswords(accounts.settings);
   const { 'verify-token': code, password } = checkedBy(VerifyBody, ctx);
-  await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
-  const claims = await accounts.jwts.verify('verify', code);
-  if (!claims) throw invalid('verify-token', NOT_VALID);
+  const claims = await claimsOf(accounts, ctx, 'verify', code);
   const hash = password === undefined ? null : await accounts.passwords.hash(password);
   const redeemed = await withEntry(deps, ctx, async (store) => {
     const user = await store.redeemVerify(claims.id, hash);
@@ -127,14 +143,13 @@ const ResetAnswer = closed({ success: Type.Literal(true) });
 const RESET_MS = 3_600_000;
 
 async function sendCode({ accounts, store }: Deps, ctx: Context): Promise<void> {
-  const { settings, attempts, jwts } = accounts;
+  const { settings, attempts } = accounts;
   checkPasswords(settings);
   if (!settings.mail) throw new ApiError('no-mail');
   const { email } = checkedBy(ResetBody, ctx);
   await attempts.take('reset:address', { address: remoteIp(ctx, settings.trustedHops) });
   await attempts.take('mail:account', { account: email });
-  const codeId = randomUUID();
-  const code = await jwts.sign('reset', { id: codeId, userId: 0 }, new Date(store.clock.now() + RESET_MS));
+  const { codeId, code } = await newCode(accounts, 'reset', store.clock.now() + RESET_MS);
   const mail = await accounts.sealMail(resetMail(settings.publicUrl, code));
   await store.askReset({ email, codeId, codeMs: RESET_MS, mail: { ...mail, recipient: email } });
   accounts.mailsWait();
@@ -157,11 +172,8 @@ const ConfirmBody = closed({ 'reset-token': Jwt, 'new-password': Password });
 
 async function setNew(deps: Deps, ctx: Context): Promise<void> {
   const { accounts } = deps;
-  checkPasswords(accounts.settings);
   const { 'reset-token': code, 'new-password': password } = checkedBy(ConfirmBody, ctx);
-  await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
-  const claims = await accounts.jwts.verify('reset', code);
-  if (!claims) throw invalid('reset-token', NOT_VALID);
+  const claims = await claimsOf(accounts, ctx, 'reset', code);
   const hash = await accounts.passwords.hash(password);
   const redeemed = await withEntry(deps, ctx, async (store) => {
     const user = await store.redeemReset(claims.id, hash);

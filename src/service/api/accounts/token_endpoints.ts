@@ -2,13 +2,13 @@
 import Type, { type Static } from 'typebox';
 import type { Limits } from '../../../base/limits.ts';
 import { endsNoLater, mayChange, reachesNoFurther } from '../../accounts/authority.ts';
-import { type Caller, latestEnd, seesEveryone } from '../../accounts/caller.ts';
+import { type Caller, latestEnd, seenBy } from '../../accounts/caller.ts';
 import { type ApiTokenChange, type ApiTokenRecord, TOKEN_SORTS } from '../../../platform/store/api_tokens.ts';
 import type { StoreCalls } from '../../../platform/store/store.ts';
 import { isToken, TOKEN_PATTERN, tokenSha256 } from '../../../platform/store/token_text.ts';
 import { callerOf, type Context, paramOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, inside, invalid, notFound } from '../errors.ts';
+import { ApiError, inside, invalid, notFound, orNotFound } from '../errors.ts';
 import { changesOf, note, secrets, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
@@ -161,9 +161,9 @@ const ID = /^[1-9][0-9]{0,14}$/;
 async function findToken({ store }: Deps, ctx: Context, caller: Caller) {
   const given = paramOf(ctx);
   if (!isToken(given) && !ID.test(given)) throw notFound();
-  const token = await store.readToken(isToken(given) ? { sha256: tokenSha256(given) } : { id: Number(given) });
-  const owner = token && (await store.findUser(token.userId, seesEveryone(caller) ? null : caller.userId));
-  if (!token || !owner) throw notFound();
+  const key = isToken(given) ? { sha256: tokenSha256(given) } : { id: Number(given) };
+  const token = orNotFound(await store.readToken(key));
+  const owner = orNotFound(await store.findUser(token.userId, seenBy(caller)));
   const own = owner.id === caller.userId;
   return {
     token,
@@ -182,8 +182,7 @@ const subjectOf = ({ id }: { id: number }): string => `api-token/${id}`;
 
 async function read(deps: Deps, ctx: Context): Promise<void> {
   const { token, reachable } = await findToken(deps, ctx, callerOf(ctx));
-  const shown = await shownToken(deps, token, { owner: reachable });
-  if (!shown) throw notFound();
+  const shown = orNotFound(await shownToken(deps, token, { owner: reachable }));
   const seen = secretsIn(shown);
   if (seen.length > 0) note(ctx, { subject: subjectOf(token), changes: secrets('shown', ...seen) });
   ctx.body = shown;
@@ -217,9 +216,7 @@ async function list(deps: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);
   const { 'user-id': asked, pagination, sort } = checkedBy(ListQuery, ctx);
   const owners = asked.length === 0 ? [caller.userId] : asked;
-  for (const id of owners)
-    if (id !== caller.userId && !(await store.findUser(id, seesEveryone(caller) ? null : caller.userId)))
-      throw notFound();
+  for (const id of owners) if (id !== caller.userId) orNotFound(await store.findUser(id, seenBy(caller)));
   const { rows: tokens, total } = await store.listTokens({ owners, sort, ...pageOf(pagination) });
   const listed = await listedTokens(deps, tokens);
   ctx.body = {
@@ -349,10 +346,8 @@ async function changeOne(deps: Deps, ctx: Context): Promise<void> {
     ...(asked['rotate-webhook-secret'] ? ['webhook-secret'] : []),
   ];
   ctx.body = await withEntry(deps, ctx, async (calls) => {
-    const changed = await calls.changeToken(token.id, change);
-    if (!changed) throw notFound();
-    const shown = await shownToken({ accounts, store: calls }, changed, { owner: reachable, fresh });
-    if (!shown) throw notFound();
+    const changed = orNotFound(await calls.changeToken(token.id, change));
+    const shown = orNotFound(await shownToken({ accounts, store: calls }, changed, { owner: reachable, fresh }));
     note(ctx, {
       subject: subjectOf(token),
       changes: [

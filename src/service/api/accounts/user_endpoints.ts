@@ -1,8 +1,7 @@
 /** Users: list, read, create, change, suspend, limit and delete; passwords. */
-import { randomUUID } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { mayChange, notToGive, subUserDefaults } from '../../accounts/authority.ts';
-import { type Caller, seesEveryone, STATUSES, USER_PERMISSIONS } from '../../accounts/caller.ts';
+import { type Caller, seenBy, STATUSES, USER_PERMISSIONS } from '../../accounts/caller.ts';
 import {
   USER_SORTS,
   type UserChange,
@@ -12,7 +11,7 @@ import {
 } from '../../../platform/store/users.ts';
 import { callerOf, type Context, idOf, remoteIp } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, inside, invalid, notFound } from '../errors.ts';
+import { ApiError, inside, invalid, notFound, orNotFound } from '../errors.ts';
 import { changesOf, note, secrets, withEntry } from '../http/audit.ts';
 import { type Described, endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
@@ -45,6 +44,7 @@ import {
 import { inviteMail } from '../../accounts/mail_texts.ts';
 import { makeApiToken } from '../../accounts/make_token.ts';
 import { checkPasswords } from './session_endpoints.ts';
+import { newCode } from './sign_up_endpoints.ts';
 import {
   accountFull,
   AskedUserLimits,
@@ -60,15 +60,13 @@ const known = (user: UserRecord | null): UserRecord => {
   return user;
 };
 
-async function findSeen({ store }: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
-  const user = await store.findUser(idOf(ctx), seesEveryone(caller) ? null : caller.userId);
-  if (!user) throw notFound();
-  return user;
+async function findSeen({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<UserRecord> {
+  return orNotFound(await store.findUser(idOf(ctx), seenBy(callerOf(ctx))));
 }
 
-async function findOwn(deps: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
-  const user = await findSeen(deps, ctx, caller);
-  if (!mayChange(caller, user)) throw new ApiError('not-yours');
+async function findOwn(deps: Pick<Deps, 'store'>, ctx: Context): Promise<UserRecord> {
+  const user = await findSeen(deps, ctx);
+  if (!mayChange(callerOf(ctx), user)) throw new ApiError('not-yours');
   return user;
 }
 
@@ -76,8 +74,9 @@ async function findOwn(deps: Pick<Deps, 'store'>, ctx: Context, caller: Caller):
  * Callers may set limits of users that they may change, but not their own. Only the root user, who has no account
  * above, may.
  */
-async function findLimited(deps: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
-  const user = await findOwn(deps, ctx, caller);
+async function findLimited(deps: Pick<Deps, 'store'>, ctx: Context): Promise<UserRecord> {
+  const caller = callerOf(ctx);
+  const user = await findOwn(deps, ctx);
   if (user.id === caller.userId && caller.role !== 'root')
     throw new ApiError('own-account', { text: 'you cannot set your own limits' });
   return user;
@@ -93,10 +92,9 @@ const ListQuery = closed({
 });
 
 async function list({ store }: Deps, ctx: Context): Promise<void> {
-  const caller = callerOf(ctx);
   const { status, email, id, pagination, sort } = checkedBy(ListQuery, ctx);
   const { rows: users, total } = await store.listUsers({
-    under: seesEveryone(caller) ? null : caller.userId,
+    under: seenBy(callerOf(ctx)),
     status,
     email,
     ids: id,
@@ -141,7 +139,7 @@ export const readUser = endpoint(
     answer: { description: 'The user: yourself, a sub-user or, for an administrator, anyone.', schema: ShownUser },
   },
   async (deps, ctx) => {
-    ctx.body = shownUser(await findSeen(deps, ctx, callerOf(ctx)));
+    ctx.body = shownUser(await findSeen(deps, ctx));
   },
 );
 
@@ -163,15 +161,13 @@ function checkGrant(caller: Caller, permissions: readonly string[]): void {
 async function invitation({ accounts, store }: Deps, caller: Caller) {
   if (accounts.settings.mail === null || !accounts.settings.passwords) return null;
   const by = known(await store.findUser(caller.userId));
-  const codeId = randomUUID();
-  const code = await accounts.jwts.sign('reset', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));
+  const { codeId, code } = await newCode(accounts, 'reset', store.clock.now() + CODE_MS);
   return { codeId, mail: await accounts.sealMail(inviteMail(accounts.settings.publicUrl, code, by.email)) };
 }
 
 const change = (deps: Deps, ctx: Context, before: UserRecord, changed: UserChange): Promise<UserRecord> =>
   withEntry(deps, ctx, async (store) => {
-    const user = await store.changeUser(before.id, changed);
-    if (!user) throw notFound();
+    const user = orNotFound(await store.changeUser(before.id, changed));
     note(ctx, { subject: `user/${user.id}`, changes: changesOf(auditedUser(before), auditedUser(user)) });
     return user;
   });
@@ -227,7 +223,7 @@ export const makeSubUser = endpoint(
 export const makeSubUserOf = endpoint(
   'POST user/:id',
   { ...MAKING, id: 'makeSubUserOf', summary: 'Create a sub-user of a user', params: { id: Id } },
-  async (deps, ctx) => makeUnder(deps, ctx, (await findOwn(deps, ctx, callerOf(ctx))).id),
+  async (deps, ctx) => makeUnder(deps, ctx, (await findOwn(deps, ctx)).id),
 );
 
 const OwnBody = closed(Names);
@@ -286,9 +282,8 @@ export const changeUser = endpoint(
     answer: { description: 'The changed user.', schema: ShownUser },
   },
   async (deps, ctx) => {
-    const caller = callerOf(ctx);
-    const target = await findOwn(deps, ctx, caller);
-    const changed = changeOf(caller, target, checkedBy(ChangeBody, ctx));
+    const target = await findOwn(deps, ctx);
+    const changed = changeOf(callerOf(ctx), target, checkedBy(ChangeBody, ctx));
     ctx.body = shownUser(await change(deps, ctx, target, changed));
   },
 );
@@ -345,7 +340,7 @@ export const anothersPassword = endpoint(
       "the caller's own.",
     answer: { description: 'The password is set.' },
   },
-  async (deps, ctx) => changePassword(deps, ctx, (await findOwn(deps, ctx, callerOf(ctx))).id),
+  async (deps, ctx) => changePassword(deps, ctx, (await findOwn(deps, ctx)).id),
 );
 
 const StatusBody = closed({ status: oneOf(STATUSES, { description: 'The new status.' }) });
@@ -361,18 +356,16 @@ export const userStatus = endpoint(
     answer: { description: 'The changed user.', schema: ShownUser },
   },
   async (deps, ctx) => {
-    const caller = callerOf(ctx);
-    const target = await findOwn(deps, ctx, caller);
-    if (target.id === caller.userId || target.role === 'root')
+    const target = await findOwn(deps, ctx);
+    if (target.id === callerOf(ctx).userId || target.role === 'root')
       throw new ApiError('own-account', { text: "you cannot change your own status or the root user's" });
     ctx.body = shownUser(await change(deps, ctx, target, { status: checkedBy(StatusBody, ctx).status }));
   },
 );
 
 async function erase(deps: Deps, ctx: Context): Promise<void> {
-  const caller = callerOf(ctx);
-  const target = await findOwn(deps, ctx, caller);
-  if (target.id === caller.userId || target.role === 'root')
+  const target = await findOwn(deps, ctx);
+  if (target.id === callerOf(ctx).userId || target.role === 'root')
     throw new ApiError('own-account', { text: 'you cannot delete yourself or the root user' });
   const gone = await withEntry(deps, ctx, async (store) => {
     const users = await store.eraseUser(target.id, { withinMs: 0 });
@@ -401,9 +394,8 @@ export const eraseUser = endpoint(
 const LimitsBody = closed(AskedUserLimits);
 
 async function shownInForce({ store }: Deps, id: number, limits: UserLimits | null) {
-  const inForce = await store.userLimitsInForce(id);
-  if (!limits || !inForce) throw notFound();
-  return shownUserLimits(limits, inForce);
+  const inForce = orNotFound(await store.userLimitsInForce(id));
+  return shownUserLimits(orNotFound(limits), inForce);
 }
 
 const auditedLimits = (limits: UserLimits) => ({
@@ -412,12 +404,11 @@ const auditedLimits = (limits: UserLimits) => ({
 });
 
 async function setLimits(deps: Deps, ctx: Context): Promise<void> {
-  const { id, rootId } = await findLimited(deps, ctx, callerOf(ctx));
+  const { id, rootId } = await findLimited(deps, ctx);
   const asked = checkedBy(LimitsBody, ctx);
   if (id !== rootId && typeof asked['account-concurrency'] === 'number')
     throw invalid('account-concurrency', `can only be set on the root user of the account, user ${rootId}`);
-  const before = await deps.store.userLimits(id);
-  if (!before) throw notFound();
+  const before = orNotFound(await deps.store.userLimits(id));
   const limits = changedUserLimits(asked, before);
   await withEntry(deps, ctx, async (store) => {
     await store.setUserLimits(id, limits);
@@ -440,7 +431,7 @@ export const userLimits = endpoint(
     },
   },
   async (deps, ctx) => {
-    const { id } = await findSeen(deps, ctx, callerOf(ctx));
+    const { id } = await findSeen(deps, ctx);
     ctx.body = await shownInForce(deps, id, await deps.store.userLimits(id));
   },
 );

@@ -12,6 +12,7 @@ import {
 } from 'node:http';
 import { duplexPair, type Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
+import { boundedText } from '../../../base/bounded_text.ts';
 import { makeTurns, type Turns } from '../../../base/turns.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import type { Deps } from '../deps.ts';
@@ -109,15 +110,9 @@ function refusalOf({ statusCode: status = 500, headers }: IncomingMessage, text:
 async function readWhole(answer: IncomingMessage, length: number): Promise<Answer> {
   const { statusCode: status = 500 } = answer;
   try {
-    if (length !== Infinity && length > MOST_BYTES) throw tooLong();
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of answer as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > MOST_BYTES) throw tooLong();
-      chunks.push(chunk);
-    }
-    const text = Buffer.concat(chunks).toString();
+    const isKnownTooLong = length !== Infinity && length > MOST_BYTES;
+    const text = isKnownTooLong ? undefined : await boundedText(answer, MOST_BYTES);
+    if (text === undefined) throw tooLong();
     if (status >= 400) throw refusalOf(answer, text);
     return { status, text };
   } finally {

@@ -23,7 +23,7 @@ import {
 } from '../../result/unpack.ts';
 import { verdictOf } from '../../result/verdict.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, expired, inside, notFound } from '../errors.ts';
+import { ApiError, expired, inside, orNotFound } from '../errors.ts';
 import { callerOf, type Context, nameIgnored, tokenOf, uuidOf } from '../http/request_context.ts';
 import { type Of, waivedChecks, waiversOf } from '../waivers/applied.ts';
 
@@ -121,8 +121,7 @@ export async function storedResult(
 
 /** The request that the path names, which must be the caller's own. */
 export async function ownRequest({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<RequestRecord> {
-  const record = await store.readRequest(uuidOf(ctx), { userId: tokenOf(ctx).userId });
-  if (!record) throw notFound();
+  const record = orNotFound(await store.readRequest(uuidOf(ctx), { userId: tokenOf(ctx).userId }));
   return record;
 }
 

@@ -22,7 +22,7 @@ import {
   UUID,
 } from '../http/request_fields.ts';
 import { ownersOf } from './query_filters.ts';
-import { notFound } from '../errors.ts';
+import { orNotFound } from '../errors.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
 
 const WEBHOOK_STATES = ['pending', 'delivered', 'failed'] as const satisfies readonly WebhookState[];
@@ -118,8 +118,7 @@ export const webhookList = endpoint(
 async function retry(deps: Deps, ctx: Context): Promise<void> {
   const users = await visibleUsers(deps, callerOf(ctx));
   const found = await withEntry(deps, ctx, async (store) => {
-    const webhook = await store.retryWebhook(uuidOf(ctx), users);
-    if (!webhook) throw notFound();
+    const webhook = orNotFound(await store.retryWebhook(uuidOf(ctx), users));
     note(ctx, { changes: [{ field: 'state', after: webhook.state }] });
     return webhook;
   });

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { RetUrl, safeRetUrl } from '../accounts/account_fields.ts';
 import { beginSession, handOver } from '../accounts/session_endpoints.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, notFound, type ErrorCode, invalid } from '../errors.ts';
+import { ApiError, orNotFound, type ErrorCode, invalid } from '../errors.ts';
 import { flowCookie, setFlowCookie } from '../http/authenticate.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { BASE } from '../http/endpoint_access.ts';
@@ -20,11 +20,8 @@ import { note, secrets } from '../http/audit.ts';
 
 const Name = Type.String({ pattern: '^[A-Za-z0-9-]{1,32}$', description: 'The name of an issuer.' });
 
-function issuerOf({ issuers }: Pick<Deps, 'issuers'>, ctx: Context): Issuer {
-  const issuer = issuers.get(paramOf(ctx, 'name'));
-  if (!issuer) throw notFound();
-  return issuer;
-}
+const issuerOf = ({ issuers }: Pick<Deps, 'issuers'>, ctx: Context): Issuer =>
+  orNotFound(issuers.get(paramOf(ctx, 'name')));
 
 const WaysAnswer = component('SignInWays', {
   passwords: Type.Boolean({ description: 'Whether people sign in with a password.' }),

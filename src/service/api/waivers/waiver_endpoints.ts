@@ -8,7 +8,7 @@ import type { Policy } from '../../../media/policy/schema.ts';
 import { isTimed, WAIVABLE } from '../../../media/qc/waived.ts';
 import type { NewWaiver, Waiver } from '../../../platform/store/waivers.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, invalid, notFound } from '../errors.ts';
+import { ApiError, invalid, orNotFound } from '../errors.ts';
 import { changesOf, note, secrets, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { LOWERED_TO, shown } from '../http/input/read_fields.ts';
@@ -267,8 +267,7 @@ export const revokeWaiver = endpoint(
   },
   async (deps, ctx) => {
     await withEntry(deps, ctx, async (store) => {
-      const revoked = await store.revokeWaiver(tokenOf(ctx).rootUserId, uuidOf(ctx));
-      if (!revoked) throw notFound();
+      const revoked = orNotFound(await store.revokeWaiver(tokenOf(ctx).rootUserId, uuidOf(ctx)));
       note(ctx, { changes: changesOf(entryOf(revoked), null) });
     });
   },
