@@ -147,6 +147,30 @@ describe('store: chunks', function () {
     ]);
   });
 
+  it('of sixteen chunks at once, as many open as a quota has room for', async () => {
+    const { rootUserId } = { rootUserId: fixture.admin.userId };
+    const [{ count } = { count: 0 }] = await fixture.sql<{ count: number }>('select count(*)::integer from requests');
+    const quotas = { of: [{ scope: 'account', limits: { 'request-count': count + 1_250 } } as const], rootUserId };
+    const [{ judging } = { judging: '' }] = await fixture.sql<{ judging: string }>(
+      `select pg_get_functiondef('quota_exceeded'::regproc) judging`,
+    );
+    const ns = Array.from({ length: 100 }, (_, n) => n);
+    const batches = await Promise.all(Array.from({ length: 16 }, () => create(100)));
+    const driver = await openStore({ url: fixture.urls.api, poolSize: 16 });
+    try {
+      // All of them look before the first one is seen.
+      await fixture.sql(judging.replace('\nbegin', '\nbegin perform pg_sleep(0.2);'));
+      const outcomes = await Promise.all(batches.map((batch) => driver.openItems(opening(batch, ns, { quotas }))));
+      assert.deepEqual(
+        outcomes.toSorted(),
+        Array.from({ length: 16 }, (_, at) => (at < 12 ? 'opened' : 'over-quota')),
+      );
+    } finally {
+      await fixture.sql(judging);
+      await driver.close();
+    }
+  });
+
   it('what a chunk did not come to leaves no trace, and waits with no try used; what has an end keeps it', async () => {
     const batch = await create(4);
     const chunk = opening(batch, [0, 1, 2, 3]);
