@@ -335,20 +335,22 @@ describe('leader: a chunk of a batch', function () {
     await until('its runner is free', () => cluster.runners.of(next.id));
   });
 
-  it('a new leader returns at once what nobody ordered', async () => {
-    const first = await start();
-    hold();
-    const chunk = await submit(3);
-    await isAt(chunk, 1);
-    await first.stop();
-    const open = { id: chunk.ids[0]!, submittedAt: timeOf(chunk.name)! };
-    await cluster.servers.stored.store.closeRequest(aCloseInput(open));
-    await finish(chunk);
-    await cluster.controller({ epoch: 2 });
-    await until('it has ended', () => cluster.reason(chunk.name) === 'Cancelled', 10_000);
-    assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
-    await isFree();
-  });
+  for (const drains of [false, true])
+    it(`a new leader returns at once what nobody ordered${drains ? ' a runner that drains' : ''}`, async () => {
+      const first = await start();
+      hold();
+      const chunk = await submit(3);
+      await isAt(chunk, 1);
+      await first.stop();
+      const open = { id: chunk.ids[0]!, submittedAt: timeOf(chunk.name)! };
+      await cluster.servers.stored.store.closeRequest(aCloseInput(open));
+      await finish(chunk);
+      if (drains) for (const runner of cluster.runners.all()) runner.drain();
+      await cluster.controller({ epoch: 2 });
+      await until('it has ended', () => cluster.reason(chunk.name) === 'Cancelled', 10_000);
+      assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
+      await isFree();
+    });
 
   it('the sweep finds the job of each request by its chunk, and returns what has none', async () => {
     cluster = await startCluster();

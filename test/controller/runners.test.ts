@@ -156,6 +156,19 @@ describe('runners', () => {
     assert.equal(choose(runners, 't'), undefined);
   });
 
+  it('a draining runner says whether it still runs a job', () => {
+    const runners = idle('a', 'b');
+    runners.heartbeat(beat('a', { phase: 'draining', job: 'j1', attempt: 1 }), 2);
+    assert.deepEqual(runners.get('a')?.task, { job: 'j1', attempt: 1, doneBefore: 0, reserved: false });
+    runners.heartbeat(beat('a', { phase: 'draining', jobsDone: 1 }), 3);
+    assert.deepEqual([runners.get('a')?.task, runners.get('a')?.idleSince], [undefined, 3]);
+    // The order to run it was lost.
+    runners.reserve(runners.get('b')!, 'j2', 1, 't');
+    runners.confirm(runners.get('b')!, 'j2', 1);
+    const { idleWithTask } = runners.heartbeat(beat('b', { phase: 'draining' }), 2);
+    assert.deepEqual(idleWithTask, { job: 'j2', attempt: 1 });
+  });
+
   it('a runner draining after its job no longer counts as held, so its account may take the last untouched one', () => {
     const runners = idle('a');
     runners.reserve(runners.get('a')!, 'j1', 1, 'a:7', 7);

@@ -89,8 +89,10 @@ export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
     const pool = runner?.pool ?? beat.pool;
     pools.noticeFree(pool, runner);
     state.schedule(pool);
-  } else if (runner && (runner.phase === 'draining' || runner.protocol !== RUNNER_PROTOCOL))
+  } else if (runner && (runner.phase === 'draining' || runner.protocol !== RUNNER_PROTOCOL)) {
+    leftBy(state, runner);
     pools.demandChanged(runner.pool);
+  }
   const record = beat.job === undefined ? undefined : state.jobs.get(beat.job);
   const job = beat.job === undefined ? undefined : state.jobs.taken(beat.job);
   const unknown = beat.job !== undefined && (record === undefined || record.state === 'refused');
@@ -135,8 +137,15 @@ const isAtWork = (runner: Runner | undefined, { key }: Job): boolean =>
   runner?.task?.job === key && !(runner.task.isKept && runner.jobsDone > runner.task.doneBefore);
 
 /** Nobody ordered the next item of a chunk that this leader found: its runner, as it says itself, waits. */
-const isLeft = ({ seenAt = 0, phase, idleSince }: Runner, { chunk, goAt }: Job): boolean =>
-  chunk?.isFound === true && seenAt > goAt && phase !== 'draining' && now() - idleSince > END_UNSEEN_MS;
+const isLeft = ({ seenAt = 0, idleSince }: Runner, { chunk, goAt }: Job): boolean =>
+  chunk?.isFound === true && seenAt > goAt && now() - idleSince > END_UNSEEN_MS;
+
+/** The next item of a chunk that this leader found, if its runner drains and has nothing left: its pod is about to end. */
+export function leftBy(state: TermState, { phase, task, uid }: Runner): void {
+  if (phase !== 'draining' || task) return;
+  for (const job of state.jobs.allTaken())
+    if (job.chunk?.isFound && job.runner?.uid === uid) void lost(state, job, job.attempt, NO_RESULT);
+}
 
 /** Once a second: checks for losses that cause no event. */
 export async function tick(state: TermState): Promise<void> {

@@ -13,6 +13,7 @@ import { seen, take } from './intake.ts';
 import { submittedAtOf } from './job.ts';
 import { isFinished } from '../../../platform/kube/conditions.ts';
 import { ensureLeading, whileLeading } from './lease_guard.ts';
+import { leftBy } from './losses.ts';
 import { now, type TermState } from './term_state.ts';
 import { lifeOf, podOf } from '../../../platform/bus/runner_id.ts';
 import type { ReuseScope } from '../../../platform/kube/probe_pool.ts';
@@ -60,6 +61,7 @@ export async function recover(state: TermState): Promise<void> {
   while (now() < until && state.live && expected.some((uid) => runners.get(uid)?.seenAt === undefined)) await pause(20);
   await ensureLeading(term);
   state.ready = true;
+  for (const runner of runners.all()) leftBy(state, runner);
   for (const job of state.arrived.values()) seen(state, job);
   state.arrived.clear();
   log.info({ epoch: term.epoch, unfinished: count, running: state.ledger.held }, 'term started');

@@ -280,13 +280,13 @@ export class Runners {
         runner.task = undefined;
         runner.idleSince = now;
       }
-      if (beat.phase === 'idle') {
+      if (beat.phase === 'idle' || (beat.phase === 'draining' && beat.job === undefined)) {
         const { task } = runner;
         // The end of an item of a chunk, and the order for the next one, may be under way.
         const isBetween = isDone && task?.isKept;
         if (task && !task.reserved && !isBetween) idleWithTask = { job: task.job, attempt: task.attempt };
-        if (runner.phase !== 'idle') runner.idleSince = now;
-      } else if (beat.phase !== 'draining' && !runner.task && beat.job !== undefined && beat.attempt !== undefined) {
+        if (runner.phase !== beat.phase) runner.idleSince = now;
+      } else if (!runner.task && beat.job !== undefined && beat.attempt !== undefined) {
         runner.task = { job: beat.job, attempt: beat.attempt, doneBefore: beat.jobsDone, reserved: false };
       }
       runner.phase = beat.phase;
