@@ -269,6 +269,163 @@ describe('leader: a chunk of a batch', function () {
     }
   });
 
+  const cancel = (id: string) => cluster.servers.bus.request(SUBJECT.cancelItem, { id }, 10_000);
+  const ordersOf = ({ name }: Chunk) =>
+    cluster.runners
+      .all()
+      .flatMap(({ orders }) =>
+        orders
+          .filter(({ job, what }) => job === name && what !== 'prepare')
+          .map(({ what, attempt }) => `${what} ${attempt}`),
+      );
+  const CANCELS: {
+    what: string;
+    /** Places, once that one runs; 0: while the chunk waits. */
+    at: number;
+    cancel: number[];
+    answers: boolean[];
+    reasons: string[];
+    orders: string[];
+  }[] = [
+    {
+      what: 'that runs is stopped, and the next one begins',
+      at: 1,
+      cancel: [1],
+      answers: [true],
+      reasons: ['Cancelled', 'Completed', 'Completed'],
+      orders: ['go 1', 'cancel 1', 'go 2', 'go 3'],
+    },
+    {
+      what: 'that is the last one ends the chunk',
+      at: 3,
+      cancel: [3],
+      answers: [true],
+      reasons: ['Completed', 'Completed', 'Cancelled'],
+      orders: ['go 1', 'go 2', 'go 3', 'cancel 3'],
+    },
+    {
+      what: 'that is cancelled twice at once is stopped once',
+      at: 2,
+      cancel: [2, 2],
+      answers: [true, true],
+      reasons: ['Completed', 'Cancelled', 'Completed'],
+      orders: ['go 1', 'go 2', 'cancel 2', 'go 3'],
+    },
+    {
+      what: 'that waits is passed over',
+      at: 1,
+      cancel: [2],
+      answers: [true],
+      reasons: ['Completed', 'Cancelled', 'Completed'],
+      orders: ['go 1', 'go 3'],
+    },
+    {
+      what: 'that would be the first one is passed over, and so is the next one',
+      at: 0,
+      cancel: [1, 2],
+      answers: [true, true],
+      reasons: ['Cancelled', 'Cancelled', 'Completed'],
+      orders: ['go 3'],
+    },
+    {
+      what: 'that runs, and those that wait: nothing is left of the chunk',
+      at: 1,
+      cancel: [3, 2, 1],
+      answers: [true, true, true],
+      reasons: ['Cancelled', 'Cancelled', 'Cancelled'],
+      orders: ['go 1', 'cancel 1'],
+    },
+    {
+      what: 'that has ended keeps its end, and there is no fourth one',
+      at: 2,
+      cancel: [1, 4],
+      answers: [false, false],
+      reasons: ['Completed', 'Completed', 'Completed'],
+      orders: ['go 1', 'go 2', 'go 3'],
+    },
+  ];
+  for (const { what, at, cancel: places, answers, reasons, orders } of CANCELS)
+    it(`an item ${what}`, async () => {
+      await start();
+      hold();
+      const before = at === 0 ? await cluster.submit() : undefined;
+      if (before) await until('another job runs', () => cluster.runners.of(before.id));
+      const chunk = await submit(3);
+      if (before) await until('the chunk waits', () => cluster.reason(chunk.name) !== '', 10_000);
+      for (let place = 1; place < at; place++) {
+        await isAt(chunk, place);
+        await finish(chunk);
+      }
+      if (!before) await isAt(chunk, at);
+      cluster.runners.behaviour.used = { bytes: 1_234, ms: 77 };
+      cluster.runners.behaviour.go = () => ({ ms: 5 });
+      const given = await Promise.all(places.map((place) => cancel(requestOfChunk(chunk.name, place))));
+      assert.deepEqual(
+        given,
+        answers.map((ended) => ({ ended })),
+      );
+      if (before) await cluster.runners.of(before.id)!.finish();
+      else if (!places.includes(at)) await finish(chunk);
+      const records = await cluster.ended(...chunk.ids);
+      assert.deepEqual(
+        records.map(({ reason }) => reason),
+        reasons,
+      );
+      const used = 'select io_bytes::integer, usage_ms from requests where id = $1';
+      if (places.includes(at))
+        assert.deepEqual(await cluster.servers.stored.sql(used, [chunk.ids[at - 1]]), [
+          { io_bytes: 1_234, usage_ms: 77 },
+        ]);
+      await isOver(chunk, 'Completed');
+      assert.deepEqual(ordersOf(chunk), orders);
+      assert.deepEqual(
+        await itemsOf(chunk),
+        chunk.ids.map(() => running()),
+      );
+      await isFree();
+    });
+
+  it('an item on a runner that does not answer ends, and what comes after it waits again', async () => {
+    await start();
+    hold();
+    const chunk = await submit(3);
+    await isAt(chunk, 1);
+    cluster.runners.of(chunk.name)!.mute = true;
+    assert.deepEqual(await cancel(chunk.ids[0]!), { ended: true });
+    assert.deepEqual(await reasonsOf(chunk.ids.slice(0, 1)), ['Cancelled']);
+    await isOver(chunk, 'Completed');
+    assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
+  });
+
+  it('an item goes on where its leader is not sure of its lease', async () => {
+    const { lease } = await start();
+    hold();
+    const chunk = await submit(2);
+    await isAt(chunk, 1);
+    lease.ageMs = 5_000;
+    assert.deepEqual([await cancel(chunk.ids[0]!), await cancel(chunk.ids[1]!)], [{ ended: false }, { ended: false }]);
+    lease.ageMs = 0;
+    await finish(chunk);
+    await isAt(chunk, 2);
+    await finish(chunk);
+    assert.deepEqual(await reasonsOf(chunk.ids), ['Completed', 'Completed']);
+    assert.deepEqual(ordersOf(chunk), ['go 1', 'go 2']);
+  });
+
+  it('an item of a chunk that a new leader found is stopped, and the others wait again', async () => {
+    const first = await start();
+    hold();
+    const chunk = await submit(3);
+    await isAt(chunk, 1);
+    await first.stop();
+    await cluster.controller({ epoch: 2 });
+    await cluster.ready();
+    assert.deepEqual(await cancel(chunk.ids[0]!), { ended: true });
+    await isOver(chunk, 'Completed');
+    assert.deepEqual(ordersOf(chunk), ['go 1', 'cancel 1']);
+    assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
+  });
+
   it('ends when its runner is worn', async () => {
     await start({ reuse: { scope: 'any', maxJobs: 3, maxAgeSeconds: 3600, idleSeconds: 600 } });
     const chunk = await submit(8);

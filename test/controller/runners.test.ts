@@ -122,7 +122,7 @@ describe('runners', () => {
     // Whether the end of the first item reaches the leader before this heartbeat or after it.
     assert.deepEqual(runners.heartbeat(beat('a', { jobsDone: 1, tenant: 't' }), 2), { freed: false });
     assert.equal(choose(runners, 't'), undefined);
-    runners.goOn(a);
+    runners.goOn(a, 2, true);
     assert.deepEqual([a.task?.attempt, a.task?.doneBefore], [2, 1]);
     assert.deepEqual(runners.heartbeat(beat('a', { jobsDone: 1, tenant: 't' }), 3), {
       freed: false,

@@ -26,6 +26,8 @@ export const RESULT_PROTOCOL = 1;
 export const SUBJECT = {
   /** API to leader, a request with a ProbeJob, which the leader creates if it can admit it at once. */
   create: 'py.create',
+  /** API to leader, a request (ItemToCancel): one request of a chunk is cancelled; the reply is a CancelAnswer. */
+  cancelItem: 'py.cancel',
   /** Agent to leader, a request with the agent's state; answered with a Lease. */
   heartbeat: (runner: string) => `py.hb.${runner}`,
   heartbeats: 'py.hb.*',
@@ -290,6 +292,17 @@ export interface Closed {
   tools: { name: ToolName; version: string; success: boolean; durationMs: number }[];
   policy?: PolicyStatus | undefined;
 }
+
+/** A request of a chunk, which has no ProbeJob of its own to be deleted. */
+export interface ItemToCancel {
+  id: string;
+}
+/** True: the leader has stopped what runs of it, and its end is recorded. False: that is left to the API. */
+export interface CancelAnswer {
+  ended: boolean;
+}
+/** The API records the end itself after this time. */
+export const CANCEL_ANSWER_MS = 2_000;
 
 /** To the description of a ProbeJob that does not exist yet. False: the API creates it. */
 export interface CreateAnswer {

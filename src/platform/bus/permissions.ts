@@ -31,7 +31,7 @@ export function runnerPermissions(id: string): SubjectPermissions {
 }
 
 export const apiPermissions: SubjectPermissions = {
-  publish: [SUBJECT.create, SUBJECT.cluster],
+  publish: [SUBJECT.create, SUBJECT.cancelItem, SUBJECT.cluster],
   subscribe: [SUBJECT.ended('*'), `${INBOX.api}.>`],
 };
 
@@ -55,6 +55,7 @@ export const controllerPermissions: SubjectPermissions = {
   ],
   subscribe: [
     SUBJECT.create,
+    SUBJECT.cancelItem,
     SUBJECT.heartbeats,
     SUBJECT.offers,
     SUBJECT.closed,

@@ -76,6 +76,8 @@ export interface Deps {
   kube: Pick<KubeClient, 'create' | 'delete' | 'get'>;
   /** Describes a job to the leader. True: it has created it; false after a second at most. */
   announce(job: ProbeJob): Promise<boolean>;
+  /** Has the leader end a request of a chunk. Resolves after two seconds at most, whether it has done so or not. */
+  cancelItem(id: string): Promise<void>;
   catalog(): Catalog;
   tokens: Pick<TokenCache, 'get'>;
   sealKeys(): JSONWebKeySet;

@@ -35,7 +35,7 @@ import { egressRoute } from '../../source/http/egress.ts';
 import { makeGuard } from '../../source/address/guard.ts';
 import { askIdentity } from '../../source/http/ask_identity.ts';
 import { getWhole } from '../../source/http/once.ts';
-import { announceTo, makeHandOver } from './probe/job.ts';
+import { announceTo, cancelItemBy, makeHandOver } from './probe/job.ts';
 import { type CacheDeps, ResultCache } from './probe/result_cache.ts';
 import { makeObjectRoom, makeQueueRoom, usualObjects } from './probe/room.ts';
 import { makeStanding } from './probe/standing.ts';
@@ -200,6 +200,7 @@ export function wire({
     ...originsOf({ store, waiting, metrics, log }, settings, { webhooks, accounts: accountSettings }),
     catalog: () => (catalog ??= catalogOf(tools.list())),
     announce,
+    cancelItem: (id) => cancelItemBy({ bus, log }, id),
     handOver,
     accountRates: makeAccountRates(),
     queueRoom: makeQueueRoom({ store, log }, settings.maxQueued),

@@ -4,7 +4,14 @@
  */
 import { isBeatOf } from '../../platform/bus/claims.ts';
 import type { ClusterSnapshot } from '../../platform/bus/cluster_snapshot.ts';
-import { SUBJECT, type Closed, type CreateAnswer, type Heartbeat } from '../../platform/bus/messages.ts';
+import {
+  SUBJECT,
+  type CancelAnswer,
+  type Closed,
+  type CreateAnswer,
+  type Heartbeat,
+  type ItemToCancel,
+} from '../../platform/bus/messages.ts';
 import { BEATS, makeRates } from '../../platform/bus/rates.ts';
 import { PROBE_POOLS, PROBE_TOOLS, type KubeObject, type Pod, type ResourceType } from '../../platform/kube/client.ts';
 import { eventRecorder, type EventRecorder } from '../../platform/kube/events.ts';
@@ -18,6 +25,7 @@ import { keepChart } from './catalog/apply.ts';
 import type { EndFlooding } from './floods.ts';
 import { fenceCheck, raiseFence, type FenceCheck } from './leader/fence.ts';
 import { lateWatch, sweep, type LateWatch } from './leader/unshown_jobs.ts';
+import { cancelItem } from './leader/cancel_item.ts';
 import { announced } from './leader/create.ts';
 import { collected } from './leader/ends.ts';
 import { Leader } from './leader/leader.ts';
@@ -260,11 +268,14 @@ function listen(parts: RunningTerm): Stoppable[] {
     late.told(message.metadata.name);
     return announced(leader, message);
   });
+  const cancels = bus.serve<ItemToCancel, CancelAnswer>(SUBJECT.cancelItem, ({ message }) =>
+    cancelItem(leader, message),
+  );
   const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => collected(leader, message));
   const snapshots = serveSnapshots({ store, bus, jobs, recent, stillLeading, build: () => parts.snapshot() });
   // What was sent to it is answered. Nothing waits for that: NATS may be away.
   const answerLast = (): void => void announcements.drained().catch(() => {});
-  return [beats, { stop: answerLast }, closed, snapshots];
+  return [beats, { stop: answerLast }, cancels, closed, snapshots];
 }
 
 const uidOf = (heartbeatSubject: string): string => heartbeatSubject.slice(SUBJECT.heartbeat('').length);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { SUBJECT, type CancelAnswer, type ItemToCancel } from '../../../src/platform/bus/messages.ts';
 import { PROBE_JOBS } from '../../../src/platform/kube/client.ts';
 import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
 import { openSealed } from '../../../src/platform/seal/seal.ts';
@@ -143,6 +144,30 @@ describe('batch: chunks', function () {
     });
     const { counts } = await batches.read(id);
     assert.deepEqual([counts['success'], counts['error']], [29, 1]);
+  });
+
+  it('a request of it that ends, or is taken back, before the leader comes to it cannot be cancelled', async () => {
+    const host = 'race.test';
+    const { id } = await batches.create({ items: addresses(host, 30), concurrency: 1, ...FAST });
+    const chunk = await chunkOf(host);
+    const [first, second] = requestsOf(chunk);
+    const leader = api.bus.serve<ItemToCancel, CancelAnswer>(SUBJECT.cancelItem, async ({ message }) => {
+      if (message.id === first) await batches.success(first);
+      else await returned(chunk);
+      return { ended: false };
+    });
+    const headers = { Authorization: `Bearer ${api.token}` };
+    const said = [];
+    for (const request of [first, second]) {
+      const answer = await fetch(`${api.url}/v1/probe/${request}/cancel`, { method: 'POST', headers });
+      said.push([answer.status, ((await answer.json()) as { error: string }).error]);
+    }
+    leader.stop();
+    assert.deepEqual(said, [
+      [409, 'the request has ended'],
+      [404, 'the request was taken back before it began: its item waits again'],
+    ]);
+    await batches.act(id, 'cancel');
   });
 
   for (const [what, host, change] of [

@@ -119,7 +119,7 @@ const CANCEL_RETRIES = { first: 200, longest: 1_000, attempts: 3, evenIfGone: tr
 
 /** The leader ends what runs of a chunk, and returns the rest. Without a job, nothing of it runs. */
 async function cancelJob(
-  deps: Pick<Deps, 'kube' | 'store' | 'settings'>,
+  deps: Pick<Deps, 'kube' | 'store' | 'cancelItem' | 'settings'>,
   job: string,
   items: readonly RunningItem[],
 ): Promise<void> {

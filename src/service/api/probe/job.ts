@@ -5,7 +5,14 @@
 import { type Logger, requestFields } from '../../../base/log.ts';
 import { retry, within, type Pauses } from '../../../base/retry.ts';
 import type { Bus } from '../../../platform/bus/connect.ts';
-import { CREATE_ANSWER_MS, SUBJECT, type CreateAnswer, type Ended } from '../../../platform/bus/messages.ts';
+import {
+  CANCEL_ANSWER_MS,
+  CREATE_ANSWER_MS,
+  SUBJECT,
+  type CancelAnswer,
+  type CreateAnswer,
+  type Ended,
+} from '../../../platform/bus/messages.ts';
 import {
   isKubeError,
   isOverQuota,
@@ -21,7 +28,7 @@ import { endedNotice } from '../../result/ended_notice.ts';
 import { INTERNAL, TEXTS, UNAVAILABLE } from '../../result/texts.ts';
 import type { Metrics } from '../api_metrics.ts';
 import type { Deps } from '../deps.ts';
-import { inside } from '../errors.ts';
+import { ApiError, inside } from '../errors.ts';
 
 type EndStore = Pick<Store, 'closeRequest' | 'endsFor'>;
 
@@ -43,6 +50,8 @@ export async function recordOwnEnd(
   });
   if (closed) return endedNotice({ id: request.id, ...end, queueTimeMs, hasBody: false });
   const [stands] = await store.endsFor([request.id]);
+  if (!stands && chunkOf(request.id) !== undefined)
+    throw new ApiError('not-found', { text: 'the request was taken back before it began: its item waits again' });
   if (!stands) throw inside('a request has neither an open row nor an end');
   return endedNotice(stands);
 }
@@ -98,14 +107,29 @@ const CREATED_WITHIN_MS = 5_000;
 
 /** Null: there was a job, and the leader ends the request. Otherwise its end: it had none. */
 export async function cancelOpen(
-  { kube, store, settings }: Pick<Deps, 'kube' | 'store' | 'settings'>,
+  { kube, store, cancelItem, settings }: Pick<Deps, 'kube' | 'store' | 'cancelItem' | 'settings'>,
   request: { id: string; submittedAt: Date },
 ): Promise<Ended | null> {
-  // One of a chunk has no job of its own: what runs of it is not recorded, and the others go on.
-  const isAlone = chunkOf(request.id) === undefined;
-  const isNew = isAlone && store.clock.now() - request.submittedAt.getTime() < CREATED_WITHIN_MS;
+  // It has no job of its own. The leader stops what runs; without an answer, that is not recorded, and runs on.
+  if (chunkOf(request.id) !== undefined) {
+    await cancelItem(request.id);
+    return recordOwnEnd(store, request, CANCELLED);
+  }
+  const isNew = store.clock.now() - request.submittedAt.getTime() < CREATED_WITHIN_MS;
   const deleted = await deleteJob(kube, request.id, settings.namespace, { ...CANCEL_RETRIES, evenIfGone: isNew });
   return deleted ? null : recordOwnEnd(store, request, CANCELLED);
+}
+
+/** Asks the leader to end a request of a chunk. */
+export async function cancelItemBy(
+  { bus, log }: { bus: Pick<Bus, 'request'>; log: Logger },
+  id: string,
+): Promise<void> {
+  try {
+    await bus.request<CancelAnswer>(SUBJECT.cancelItem, { id }, CANCEL_ANSWER_MS);
+  } catch (error) {
+    log.warn({ err: error, ...requestFields({ id }) }, 'no leader answers, recording the end of a request');
+  }
 }
 
 // Creates a job that the leader does not create, with retries up to a deadline while the API server is unavailable. An

@@ -8,7 +8,7 @@ import { retry } from '../../../base/retry.ts';
 import type { ProbeJob, Reason } from '../../../platform/kube/probe_job.ts';
 import { placeInChunk, requestOfChunk } from '../../../platform/store/uuid.ts';
 import { isForOneJob } from '../pools/share.ts';
-import { requestOf, stateOf, submittedAtOf, type End, type EventOf, type Job } from './job.ts';
+import { requestOf, stateOf, submittedAtOf, type Chunk, type End, type EventOf, type Job } from './job.ts';
 import type { JobEnd } from './job_status.ts';
 import { refusalOf } from './resolve_job.ts';
 import { now, type TermState, type TermStateDeps } from './term_state.ts';
@@ -19,20 +19,28 @@ const LONGEST_MS = 30_000;
 const TURN_MS = 10_000;
 const LEAST_MS = 1_000;
 /** There is no write between two items that the API server would refuse a deposed leader. */
-const LEASE_MARGIN_MS = 2_000;
+export const LEASE_MARGIN_MS = 2_000;
 /** How often the record is asked whether the requests of a chunk are wanted: its batch may be paused or cancelled. */
 const ASK_MS = 1_000;
 
+/** The place of the next item that is not cancelled, or one that there is not. */
+function nextPlace({ attempt }: Job, { cancelled }: Chunk): number {
+  let place = attempt + 1;
+  while (cancelled.has(place)) place += 1;
+  return place;
+}
+
 export function nextItem(state: TermState, job: Job): void {
-  const { chunk } = job;
-  const source = chunk?.sources[job.attempt];
+  const { chunk, attempt } = job;
+  const place = chunk ? nextPlace(job, chunk) : 0;
+  const source = chunk?.sources[place - 1];
   if (!chunk || !source) throw new Error('a job without a next item cannot go on');
-  job.attempt += 1;
-  job.id = requestOfChunk(job.key, job.attempt);
+  job.attempt = place;
+  job.id = requestOfChunk(job.key, place);
   job.assignment = { ...job.assignment, source };
   chunk.itemBeganAt = state.deps.store.clock.now();
   const runner = job.runner && state.deps.runners.get(job.runner.uid);
-  if (runner) state.deps.runners.goOn(runner);
+  if (runner) state.deps.runners.goOn(runner, place, !chunk.cancelled.has(attempt));
 }
 
 /** An end of the attempt that runs is recorded. */
@@ -47,18 +55,24 @@ export async function attemptEnded(state: TermState, job: Job, end: JobEnd): Pro
 }
 
 async function mayGoOn(state: TermState, job: Job): Promise<boolean> {
-  const { chunk, attempt } = job;
-  if (!chunk || chunk.isFound || attempt >= chunk.sources.length) return false;
-  if (!chunk.asked || now() - chunk.asked.at >= ASK_MS) chunk.asked = { at: now(), answer: isWanted(state, job) };
+  const { chunk } = job;
+  if (!chunk || chunk.isFound) return false;
+  // The item was cancelled, and its runner may still run it.
+  const said = await job.stopped;
+  if (said && !said.ok) return false;
+  const place = nextPlace(job, chunk);
+  if (place > chunk.sources.length) return false;
+  if (!chunk.asked || now() - chunk.asked.at >= ASK_MS)
+    chunk.asked = { at: now(), answer: isWanted(state, job, place) };
   // Also of a second notice of the same end, which may come before the answer.
   return (await chunk.asked.answer) && !givesWay(state, job);
 }
 
 /** Whether the record wants the next request of a chunk. */
-async function isWanted(state: TermState, { id, key, attempt, submittedAt }: Job): Promise<boolean> {
+async function isWanted(state: TermState, { id, key, submittedAt }: Job, place: number): Promise<boolean> {
   try {
-    const next = requestOfChunk(key, attempt + 1);
-    return (await state.deps.store.openOfChunk({ ids: [next], submittedAt }))?.isWanted === true;
+    const ids = [requestOfChunk(key, place)];
+    return (await state.deps.store.openOfChunk({ ids, submittedAt }))?.isWanted === true;
   } catch (error) {
     state.deps.log.warn({ err: error, ...requestFields({ id, job: key }) }, 'cannot look up a chunk');
     return false;
@@ -151,8 +165,9 @@ async function giveBack(
   }).catch(() => {});
 }
 
-/** The chunk has ended, and perhaps not the last item that it came to. */
+/** The chunk has ended, and perhaps not the last item that it came to. What is cancelled does not wait again. */
 export async function returnRest(state: TermState, job: Job, reason: Reason): Promise<void> {
+  await Promise.all(job.chunk?.cancelled.values() ?? []);
   await giveBack(state.deps, { ids: idsFrom(job, Math.max(1, job.attempt)), submittedAt: job.submittedAt }, reason);
   if (job.runner) state.deps.runners.release(job.runner.uid, job.key, now());
   state.schedule(job.pool);

@@ -8,6 +8,7 @@ import { stamp } from '../../../platform/kube/conditions.ts';
 import type { ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
 import { sendGo } from '../pools/send_order.ts';
 import { afterRefusal } from '../retry_policy.ts';
+import { attemptEnded } from './chunk.ts';
 import { endOf } from './ends.ts';
 import { beganAt, resultPathOf, stateOf, type Job } from './job.ts';
 import { admittedStatus, readLive, WRITE_MS, writeStatus } from './job_status.ts';
@@ -77,6 +78,9 @@ async function decodableFor({ tokens, deps: { store, log } }: TermState, job: Jo
 export async function go(state: TermState, job: Job): Promise<void> {
   const { bus, store, runners, pools } = state.deps;
   const { attempt, runner } = job;
+  // The first item of a chunk, while it waited.
+  const cancelled = job.chunk?.cancelled.get(attempt);
+  if (cancelled) return attemptEnded(state, job, await cancelled);
   if (!runner || !runners.get(runner.uid)) return lost(state, job, attempt, POD_GONE);
   job.goAt = now();
   const startedAt = beganAt(job) ?? store.clock.now();
@@ -90,6 +94,7 @@ export async function go(state: TermState, job: Job): Promise<void> {
     return;
   }
   if (!state.live || job.attempt !== attempt || stateOf(job) !== 'running') return;
+  if (job.chunk?.cancelled.has(attempt)) return;
   const order = orderFor(state, job);
   const remainingMs = Math.max(1, Math.round(startedAt + job.timeoutMs - store.clock.now()));
   const said = await sendGo(bus, runner.uid, {

@@ -107,7 +107,7 @@ export async function recordEndOf(state: TermState, job: Job, event: EventOf<'en
 const USED_WITHIN_MS = 250;
 
 /** What the runner says that the job has cost until it was cancelled. */
-async function usedBefore(cancelled: Promise<Said> | undefined): Promise<RunnerUse | undefined> {
+export async function usedBefore(cancelled: Promise<Said> | undefined): Promise<RunnerUse | undefined> {
   if (!cancelled) return undefined;
   const said = await within(USED_WITHIN_MS, cancelled).catch(() => undefined);
   return said?.ok && isUse(said.used) ? said.used : undefined;

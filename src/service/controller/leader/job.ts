@@ -80,7 +80,7 @@ export interface Job extends Entry {
   goAt: number;
   /** Running: monotonic time of the last write of its progress. */
   progressAt: number;
-  /** Ending: the answer of its runner to the order that took the job away. */
+  /** The answer of its runner to the order that took the job, or the item of a chunk, away. */
   stopped: Promise<Said> | undefined;
   /** Ending: the object no longer exists. */
   gone: boolean;
@@ -98,6 +98,8 @@ export interface Chunk {
   itemBeganAt?: number;
   /** The last question to the record whether its requests are wanted, with its monotonic time. */
   asked?: { at: number; answer: Promise<boolean> };
+  /** Items that a caller has cancelled, by their place: each end, once it is recorded. They are passed over. */
+  cancelled: Map<number, Promise<JobEnd>>;
   /** An earlier leader admitted it: it ends with the item that runs. */
   isFound?: true;
 }

@@ -34,6 +34,8 @@ export async function lost(
   { cause, why }: { cause: LossCause; why: string },
 ): Promise<void> {
   if (!state.live || job.attempt !== attempt || job.state !== 'running') return;
+  // Its end is being recorded, and the chunk goes on then.
+  if (job.chunk?.cancelled.has(attempt)) return;
   const named = { ...requestFields({ id: job.id, job: job.key }), ...runnerFields(job.runner) };
   state.deps.log.warn({ ...named, attempt, cause, why }, 'attempt lost');
   await state.move(job, { is: 'lost', cause, why });

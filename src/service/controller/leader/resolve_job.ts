@@ -390,7 +390,7 @@ export async function takeIn(state: IntakeState, job: ProbeJob): Promise<{ job: 
         report: reportAsked(job.spec.report, document),
         ...(job.spec.timeline?.enabled && job.spec.kind === 'file' ? { timeline: true } : {}),
       },
-      chunk: isChunk ? { sources } : undefined,
+      chunk: isChunk ? { sources, cancelled: new Map() } : undefined,
       policy,
       status: job.status,
       resourceVersion: job.metadata.resourceVersion ?? '',

@@ -272,6 +272,10 @@ export class Runners {
       // Bound for life: a runner that could change its tenant could choose whose sources it gets.
       runner.tenant ??= isForOneJob(beat.tenant) ? beat.tenant : (this.#owners.get(beat.uid)?.tenant ?? beat.tenant);
       runner.account ??= accountIn(runner.tenant);
+      // The item before was cancelled while its result was collected.
+      const { task: kept } = runner;
+      if (kept?.isKept && beat.phase === 'running' && beat.job === kept.job && beat.attempt === kept.attempt)
+        kept.doneBefore = Math.max(kept.doneBefore, beat.jobsDone);
       const wasFree = isFree(runner);
       if (now >= runner.shunnedUntil) runner.shunnedUntil = 0;
       const isDone = runner.task !== undefined && beat.jobsDone > runner.task.doneBefore;
@@ -342,10 +346,10 @@ export class Runners {
     });
   }
 
-  /** The next item of a chunk: the runner, which has ended the one before, stays responsible. */
-  goOn(runner: Runner): void {
+  /** The next item of a chunk: the runner stays responsible. `isDone`: it counts the one before as finished. */
+  goOn(runner: Runner, attempt: number, isDone: boolean): void {
     const { task } = runner;
-    if (task) runner.task = { ...task, attempt: task.attempt + 1, doneBefore: task.doneBefore + 1 };
+    if (task) runner.task = { ...task, attempt, doneBefore: task.doneBefore + (isDone ? 1 : 0) };
   }
 
   /** Releases a reservation that was not used, or a job that is over for the leader. */
