@@ -1,11 +1,16 @@
 /** `probeyard batch` beside a real installation: real tools, real servers, a process of its own. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BatchDiff } from '../../src/api_types.ts';
 import { exitOf, progressLine } from '../../src/cli/commands/batch_command.ts';
-import { joined } from '../../src/cli/commands/batch_diff.ts';
+import { makeApi } from '../../src/cli/api/api_client.ts';
+import type { Invocation } from '../../src/cli/command.ts';
+import { diffBatches, joined } from '../../src/cli/commands/batch_diff.ts';
 import { until } from '../until.ts';
 import { ended, startInstallation, type Installation, type RunOptions } from './rig.ts';
 
@@ -44,6 +49,54 @@ describe('batch: the progress of wait', () => {
     ],
   ] as const)
     it(line, () => assert.equal(progressLine(batch, now), line));
+});
+
+describe('batch diff: a server that asks to try again later', function () {
+  this.timeout(60_000);
+  async function asked(pages: number, refusals: number): Promise<{ notes: string[]; done: boolean }> {
+    const empty = {
+      only_in_a: 0,
+      only_in_b: 0,
+      erased: 0,
+      states: [],
+      policy_outcomes: [],
+      fields: [],
+      not_compared: [],
+    };
+    const summary = { comparisons: 1, changed: 0, unchanged: 1, cut: 0, fields: 0, told: 0, known: 0 };
+    let calls = 0;
+    const server = createServer((_, outgoing) => {
+      const page = Math.floor(calls / (refusals + 1));
+      const isRefused = calls++ % (refusals + 1) < refusals;
+      if (isRefused) outgoing.writeHead(429, { 'Retry-After': '1' }).end('{"error":"one comparison at a time"}');
+      else outgoing.end(JSON.stringify({ ...empty, summary, pairs: pages, next: page + 1 < pages ? page : null }));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const notes: string[] = [];
+    const terminal = { note: (text: string) => void notes.push(text), progress() {}, data: async () => {} };
+    const access = { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), token: 'x' };
+    const api = makeApi({ access, terminal, signal: AbortSignal.timeout(30_000), patienceMs: 1_500 });
+    const invocation = { terminal, format: 'json', api: async () => api } as unknown as Invocation;
+    const done = await diffBatches(invocation, NO_BATCH, NO_BATCH).then(
+      () => true,
+      () => false,
+    );
+    server.close();
+    return { notes, done };
+  }
+
+  it('waits before each page as long as it is asked to', async () => {
+    const { notes, done } = await asked(3, 1);
+    assert.deepEqual(
+      [notes, done],
+      [Array.from({ length: 3 }, () => 'one comparison at a time; next try in 1 s'), true],
+    );
+  });
+
+  it('gives up on a page that is refused for too long', async () => {
+    const { notes, done } = await asked(1, 2);
+    assert.deepEqual([notes.length, done], [1, false]);
+  });
 });
 
 describe('batch diff: an answer and the next one', () => {

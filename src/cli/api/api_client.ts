@@ -48,7 +48,7 @@ export interface ApiOptions {
   access: Pick<Access, 'url'> & { token: string | null };
   signal: AbortSignal;
   terminal: Pick<Terminal, 'note'>;
-  /** How long to wait altogether because the API asks to try again later, and for a server that restarts. */
+  /** How long to wait between two answers because the API asks to try again later, and for a server that restarts. */
   patienceMs?: number;
 }
 
@@ -171,7 +171,10 @@ export function makeApi(options: ApiOptions): Api {
         canRepeat,
       );
       const { status } = answered;
-      if (status >= 200 && status < 300) return answered;
+      if (status >= 200 && status < 300) {
+        left = patienceMs;
+        return answered;
+      }
       if (status >= 300 && status < 400)
         throw usage(
           `${url.origin} redirects elsewhere: a token is not sent along`,
