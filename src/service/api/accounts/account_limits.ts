@@ -3,6 +3,7 @@ import Type, { type Static, type TObject } from 'typebox';
 import { NO_GIVEN_LIMITS, type GivenLimits } from '../../../platform/store/limits.ts';
 import { type Limits, MAX_QUEUE_MS } from '../../../base/limits.ts';
 import type { AccountFull, UserLimits } from '../../../platform/store/users.ts';
+import type { MonthlyLimits } from '../../../platform/store/records.ts';
 import { LOWERED_TO } from '../http/input/read_fields.ts';
 import { closed, component, orNull } from '../http/request_fields.ts';
 import type { AccountSettings } from '../../accounts/settings.ts';
@@ -16,13 +17,20 @@ export const DECODED = 'Seconds of media that content checks decoded, each begun
 const BIG = Number.MAX_SAFE_INTEGER;
 const INT = 2_147_483_647;
 
+const QUOTAS: Readonly<Record<keyof MonthlyLimits, string>> = {
+  'request-count': 'Requests.',
+  'processing-time': 'Billed milliseconds.',
+  'data-processed': 'Bytes read from origins.',
+  'decoded-seconds': 'Seconds of media that content checks decode. Other requests are not refused.',
+};
+const ofEach = <T>(value: (description: string) => T) =>
+  Object.fromEntries(Object.entries(QUOTAS).map(([name, text]) => [name, value(text)])) as Record<
+    keyof typeof QUOTAS,
+    T
+  >;
+
 const MonthlyQuota = closed(
-  {
-    'request-count': amount(BIG, 'Requests.'),
-    'processing-time': amount(BIG, 'Billed milliseconds.'),
-    'data-processed': amount(BIG, 'Bytes read from origins.'),
-    'decoded-seconds': amount(BIG, 'Seconds of media that content checks decode. Other requests are not refused.'),
-  },
+  ofEach((description) => amount(BIG, description)),
   { description: 'Per calendar month (UTC).' },
 );
 
@@ -46,12 +54,7 @@ export const AskedUserLimits = {
 type Asked = Static<TObject<typeof AskedUserLimits>>;
 
 const shownAmount = orNull(Type.Integer());
-const ShownQuota = closed({
-  'request-count': shownAmount,
-  'processing-time': shownAmount,
-  'data-processed': shownAmount,
-  'decoded-seconds': shownAmount,
-});
+const ShownQuota = closed(ofEach(() => shownAmount));
 const shownGiven = {
   'requests-per-minute': shownAmount,
   concurrency: shownAmount,
@@ -123,8 +126,6 @@ export const shownUserLimits = (limits: UserLimits, inForce: Limits): Static<typ
   'in-force': limitsInForce(inForce),
 });
 
-const NO_QUOTA = { 'request-count': null, 'processing-time': null, 'data-processed': null, 'decoded-seconds': null };
-
 export function shownLimits(limits: TokenLimits): Static<typeof ShownLimits> {
   const quota = limits.monthlyQuota as Record<string, number> | null;
   return {
@@ -132,7 +133,7 @@ export function shownLimits(limits: TokenLimits): Static<typeof ShownLimits> {
     concurrency: limits.concurrency,
     'queue-timeout': limits.queueTimeoutMs,
     'file-size': limits.fileBytes,
-    'monthly-quota': quota && { ...NO_QUOTA, ...quota },
+    'monthly-quota': quota && { ...ofEach(() => null), ...quota },
   };
 }
 
