@@ -17,6 +17,7 @@ export const aBatch = (store: Store, change: Partial<NewBatch> = {}): NewBatch =
   maxBytes: null,
   deadlineAt: null,
   webhookUrl: null,
+  webhookEvery: null,
   ...change,
 });
 

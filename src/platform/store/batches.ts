@@ -35,6 +35,8 @@ export interface NewBatch {
   deadlineAt: Date | null;
   /** Where its end is sent, as it is stored. */
   webhookUrl: string | null;
+  /** Also each time that so many more of its items have ended. */
+  webhookEvery: number | null;
 }
 
 export interface NewItem {
@@ -90,6 +92,7 @@ const STORED = {
   requests: column<number>('b.requests'),
   ioBytes: column<number>('b.io_bytes'),
   webhookUrl: column<string | null>('b.webhook_url'),
+  webhookEvery: column<number | null>('b.webhook_every'),
   endedAt: column<Date | null>('b.ended_at'),
 };
 // What runs is few rows; what waits is the rest. A counter of either would lock the batch for each request.
@@ -220,8 +223,8 @@ export function createBatch(
       name: 'insert_batch',
       text: `with b as (insert into batches (id, created_at, token_id, user_id, name, template, sealed_key, items,
           concurrency, rate, per_host, tries, max_requests, max_bytes, deadline_at, idempotency_key, body_sha256,
-          webhook_url)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) returning *)
+          webhook_url, webhook_every)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) returning *)
         select ${listed(COLUMNS)} from b`,
       values: [
         batch.id,
@@ -242,6 +245,7 @@ export function createBatch(
         idempotency?.key ?? null,
         idempotency?.bodySha256 ?? null,
         batch.webhookUrl,
+        batch.webhookEvery,
       ],
     });
     await insertItems(queries, batch.id, items);

@@ -27,6 +27,9 @@ const DUE = {
   /** Id of the root user. */
   account: column<number>('(select c.account from chosen c where c.id = o.id)'),
   url: column<string>(),
+  /** Of a batch that goes on: how many of its items had ended. 0: of an end. */
+  progress: column<number>(),
+  createdAt: column<Date>(),
   /** Retries of the schedule already used. */
   step: column<number>(),
   /** The previous claim expired without a recorded outcome. */

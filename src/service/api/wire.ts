@@ -21,7 +21,7 @@ import { shared } from '../../base/health.ts';
 import type { SourceException } from '../../base/source_settings.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
-import { endedBody } from './batch/batch_endpoints.ts';
+import { batchBody } from './batch/batch_endpoints.ts';
 import { BatchDriver } from './batch/driver.ts';
 import { LIST_MS } from './batch/list_at_address.ts';
 import { newestSnapshot } from './cluster/cluster_endpoint.ts';
@@ -171,7 +171,7 @@ export function wire({
       makeSecret: accounts.makeWebhookSecret,
       openSecret: accounts.openWebhookSecret,
       openUrl: (kept, requestId) => openUrl(kept, requestId, accounts.box),
-      batchBody: (id) => endedBody(store, id),
+      batchBody: (webhook) => batchBody(store, webhook),
       allow: settings.allowWebhooks,
       denyCidrs: settings.denyCidrs,
     },

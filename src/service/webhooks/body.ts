@@ -19,7 +19,10 @@ export const EVENTS = {
 export type WebhookEvent = keyof typeof EVENTS;
 
 /** Its body is the batch. */
-export const BATCH_EVENTS = { 'batch.ended': 'A batch has ended.' } as const;
+export const BATCH_EVENTS = {
+  'batch.ended': 'A batch has ended.',
+  'batch.progress': 'As many more items of a batch have ended as its `webhook_every` says.',
+} as const;
 
 const eventOf = (success: boolean): WebhookEvent => (success ? 'probe.completed' : 'probe.failed');
 

@@ -42,7 +42,7 @@ export interface DeliverySettings {
   openSecret: (kept: Buffer, tokenId: number) => Buffer | Promise<Buffer>;
   openUrl: (kept: string, requestId: string) => Promise<string>;
   /** What an ended batch sends. Null: it is gone. */
-  batchBody: (id: string) => Promise<Buffer | null>;
+  batchBody: (webhook: Pick<DueWebhook, 'requestId' | 'progress' | 'createdAt'>) => Promise<Buffer | null>;
 }
 
 export interface DeliveryDeps {
@@ -261,7 +261,7 @@ class Outbox {
     const { store, memory, settings } = this.#deps;
     const record = await store.readRequest(webhook.requestId);
     if (!record) {
-      const body = await settings.batchBody(webhook.requestId);
+      const body = await settings.batchBody(webhook);
       // Null: the user was deleted with all their data.
       return body && { body, trace: undefined, release: () => {} };
     }

@@ -53,6 +53,27 @@ describe('batch: its webhook', function () {
     assert.equal(rows.length, 1);
   });
 
+  it('is also sent once for each so many items that have ended', async () => {
+    const { id } = await batches.create({
+      items: Array.from({ length: 230 }, (_, n) => `https://every.test/${n}.mp4`),
+      webhook_url: `${receiver.url}/hook`,
+      webhook_every: 100,
+      concurrency: 4,
+      per_host: 8,
+      rate: 1_000_000,
+    });
+    await batches.run(id, 'every.test', ({ metadata }) => batches.success(metadata.name));
+    const sent = () => receiver.received.filter(({ body }) => body.includes(id));
+    await until('three have arrived', () => sent().length === 3);
+    const all = (await Promise.all(sent().map(signed))) as unknown as Record<string, unknown>[];
+    assert.deepEqual(
+      all.map(({ type, progress = 0, webhook_every: every }) => `${type} ${progress} of ${every}`).toSorted(),
+      ['batch.ended 0 of 100', 'batch.progress 100 of 100', 'batch.progress 200 of 100'],
+    );
+    const rows = await api.stored.sql('select progress from webhook_outbox where request_id = $1 order by 1', [id]);
+    assert.deepEqual(rows, [{ progress: 0 }, { progress: 100 }, { progress: 200 }]);
+  });
+
   it('to an address with credentials: sealed in the record, sent to the receiver, never shown', async () => {
     const address = Object.assign(new URL('/hook', receiver.url), { username: 'receiver-7', password: 'pa55word' });
     const { id } = await batches.create({ items, webhook_url: address.href });
@@ -66,6 +87,18 @@ describe('batch: its webhook', function () {
     const rows = await api.stored.sql('select b.*, w.* from batches b join webhook_outbox w on w.request_id = b.id');
     assert.ok(!/receiver-7|pa55word/.test(JSON.stringify([rows, await batches.read(id), api.log])));
   });
+
+  for (const [given, error] of [
+    [{ webhook_every: 100 }, 'webhook_every: has an effect with webhook_url alone'],
+    [{ webhook_every: 99, webhook_url: 'https://receiver.test/' }, /^webhook_every: /],
+  ] as const)
+    it(`is refused: ${JSON.stringify(given)}`, async () => {
+      const response = await batches.post({ items, ...given });
+      assert.equal(response.status, 400);
+      const said = ((await response.json()) as { error: string }).error;
+      if (typeof error === 'string') assert.equal(said, error);
+      else assert.match(said, error);
+    });
 
   for (const [url, error] of [
     ['ftp://receiver.test/', /^webhook_url: must begin with http:\/\/ or https:\/\/$/],

@@ -148,7 +148,9 @@ create table webhook_outbox (
   created_at timestamptz not null default now(),
   -- When it was delivered or failed.
   ended_at timestamptz,
-  unique (request_id)
+  -- Of a batch that goes on: how many of its items had ended. 0: of an end.
+  progress integer not null default 0,
+  unique (request_id, progress)
 );
 create index webhook_outbox_due on webhook_outbox (next_at) where state = 'pending';
 create index webhook_outbox_user on webhook_outbox (user_id, created_at desc);

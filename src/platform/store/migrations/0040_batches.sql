@@ -34,6 +34,8 @@ create table batches (
   body_sha256 bytea,
   -- As that of a request.
   webhook_url text,
+  -- It is also sent each time that so many more items have ended. Null: at its end alone.
+  webhook_every integer,
   ended_at timestamptz,
   unique (token_id, idempotency_key)
 );
@@ -95,6 +97,24 @@ begin
 end $$;
 create trigger batches_notify after insert or update of state on batches
   for each row when (new.state in ('running', 'cancelling')) execute function notify_batches();
+
+-- Whoever counts the end of an item. Several that are passed at once are one webhook, that of the last.
+create function send_batch_progress() returns trigger language plpgsql as $$
+declare
+  ended integer := new.success + new.with_errors + new.error + new.skipped;
+begin
+  insert into webhook_outbox (request_id, submitted_at, token_id, user_id, url, progress)
+    values (new.id, new.created_at, new.token_id, new.user_id, new.webhook_url,
+      ended / new.webhook_every * new.webhook_every)
+    on conflict do nothing;
+  return null;
+end $$;
+create trigger batches_progress after update of success, with_errors, error, skipped on batches
+  for each row when (new.webhook_url is not null and new.state in ('running', 'paused', 'stopped')
+    and new.success + new.with_errors + new.error + new.skipped < new.items
+    and (new.success + new.with_errors + new.error + new.skipped) / new.webhook_every
+      > (old.success + old.with_errors + old.error + old.skipped) / new.webhook_every)
+  execute function send_batch_progress();
 
 -- Becomes or stays the driver. Null: another one drives. A new one waits until what the one before opens is done; who
 -- stays it waits for nothing.

@@ -64,6 +64,7 @@ export const BatchAnswerSchema = component('Batch', {
     Type.Integer({ minimum: 1, description: 'When it is created `from` a batch: its items that are not in this one.' }),
   ),
   webhook_url: orNull(Type.String({ description: 'Without credentials; values of its query read REDACTED.' })),
+  webhook_every: orNull(Type.Integer({ description: 'Items between two webhooks. Null: one at the end alone.' })),
   per_minute: orNull(
     Type.Number({ description: 'Items that have ended a minute, since the batch was created. Null: none has.' }),
   ),

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import type { Batch, BatchState, Budget, CreatedBatch, NewBatch, NewItem } from '../../../platform/store/batches.ts';
 import type { Store } from '../../../platform/store/store.ts';
+import type { DueWebhook } from '../../../platform/store/webhooks.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import { keptUrl, shownUrl } from '../../webhooks/kept_url.ts';
 import type { Deps } from '../deps.ts';
@@ -70,18 +71,25 @@ async function shown({ store }: { store: Store }, batch: Batch): Promise<Static<
     ...rowOf(batch),
     probe: { ...fields, ...(policyRevision === null ? {} : { policy_revision: policyRevision }) },
     webhook_url: batch.webhookUrl === null ? null : shownUrl(batch.webhookUrl),
+    webhook_every: batch.webhookEvery,
     per_minute: perMinute,
     estimated_end_at: timeOrNull(estimatedEnd),
     errors: await store.batchErrors(batch.id),
   };
 }
 
-/** What is sent when a batch has ended. Null: there is none. */
-export async function endedBody(store: Store, id: string): Promise<Buffer | null> {
-  const batch = await store.readBatch(id);
-  if (batch?.state !== 'ended') return null;
-  const timestamp = timeOrNull(batch.endedAt);
-  return Buffer.from(JSON.stringify({ ...(await shown({ store }, batch)), type: 'batch.ended', timestamp }));
+/** The webhook of a batch, which is shown as it is now. Null: there is none. */
+export async function batchBody(
+  store: Store,
+  { requestId, progress, createdAt }: Pick<DueWebhook, 'requestId' | 'progress' | 'createdAt'>,
+): Promise<Buffer | null> {
+  const batch = await store.readBatch(requestId);
+  if (!batch || (progress === 0 && batch.state !== 'ended')) return null;
+  const event =
+    progress === 0
+      ? { type: 'batch.ended', timestamp: timeOrNull(batch.endedAt) }
+      : { type: 'batch.progress', timestamp: createdAt.toISOString(), progress };
+  return Buffer.from(JSON.stringify({ ...(await shown({ store }, batch)), ...event }));
 }
 
 /** Of another user: as if there were none. */
@@ -150,6 +158,7 @@ async function createOf(
     maxRequests: head.max_requests,
     maxBytes: head.max_bytes,
     webhookUrl: head.webhook_url === null ? null : await keptUrl(head.webhook_url, id, accounts.box),
+    webhookEvery: head.webhook_every,
     deadlineAt: new Date(submittedAt.getTime() + head.deadline),
   };
   return { created: await store.createBatch(batch, items, conditions), leftOut };

@@ -20,6 +20,8 @@ export const PER_HOST = { most: 8, byDefault: 4 } as const;
 const MOST_TRIES = 5;
 const DEFAULT_TRIES = 3;
 const MOST_AT_ONCE = 100;
+/** So a batch has at most a hundred webhooks. */
+const LEAST_EVERY = 100;
 
 const DAY_MS = 86_400_000;
 const LONGEST_MS = 30 * DAY_MS;
@@ -116,6 +118,11 @@ export const HeadSchema = closed({
     ),
   ),
   webhook_url: optionalText(8192, 'The batch is sent to this address when it has ended.'),
+  webhook_every: optionalWhole(
+    LEAST_EVERY,
+    MOST_ITEMS,
+    'The batch is also sent to `webhook_url` each time that so many more of its items have ended.',
+  ),
   deadline: milliseconds(
     DEADLINE_MS,
     LONGEST_MS,

@@ -313,6 +313,8 @@ export async function batchRequest(deps: Deps, ctx: Context, body: TextBody): Pr
   const sent = body.mediaType === LINES ? inLines(body.text) : inJson(body.value);
   const head = readHead({ form: 'json', value: sent.head });
   readWebhookUrl(ctx.method, head.webhook_url, deps.settings);
+  if (head.webhook_every !== null && head.webhook_url === null)
+    throw invalid('webhook_every', 'has an effect with webhook_url alone');
   const { template, ignored } = await templateIn(deps, ctx, head.probe);
   let leftOut = 0;
   const given = itemsOf(deps, ctx, head, { sent: sent.items, onLeftOut: () => (leftOut += 1) });

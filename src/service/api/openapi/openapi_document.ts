@@ -308,7 +308,14 @@ const BatchWebhookSchema = Type.Object(
   {
     ...BatchAnswerSchema.properties,
     type: oneOf(Object.keys(BATCH_EVENTS) as (keyof typeof BATCH_EVENTS)[]),
-    timestamp: time('When the batch ended.'),
+    timestamp: time('When the batch ended, or had come so far.'),
+    progress: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description:
+          'With `batch.progress`: how many items had ended, a multiple of `webhook_every`. Sent once for each.',
+      }),
+    ),
   },
   { title: 'BatchWebhook' },
 );
