@@ -5,7 +5,6 @@ import type { AccountSettings } from '../accounts/settings.ts';
 import type { Bus } from '../../platform/bus/connect.ts';
 import { SUBJECT, type Ended } from '../../platform/bus/messages.ts';
 import { PROBE_TOOLS, type KubeClient } from '../../platform/kube/client.ts';
-import type { ProbeJob } from '../../platform/kube/probe_job.ts';
 import { startReflector } from '../../platform/kube/reflector.ts';
 import { boxKeyBytes } from '../../platform/seal/box.ts';
 import { endedNotice } from '../result/ended_notice.ts';
@@ -35,7 +34,7 @@ import { egressRoute } from '../../source/http/egress.ts';
 import { makeGuard } from '../../source/address/guard.ts';
 import { askIdentity } from '../../source/http/ask_identity.ts';
 import { getWhole } from '../../source/http/once.ts';
-import { announceTo, cancelItemBy, makeHandOver } from './probe/job.ts';
+import { askLeader, makeHandOver } from './probe/job.ts';
 import { type CacheDeps, ResultCache } from './probe/result_cache.ts';
 import { makeObjectRoom, makeQueueRoom, usualObjects } from './probe/room.ts';
 import { makeStanding } from './probe/standing.ts';
@@ -158,8 +157,8 @@ export function wire({
   const listener = store.listenTokens((one) => tokens.changed(one));
 
   const accounts = makeAccounts({ store, log, settings: accountSettings });
-  const announce = (job: ProbeJob) => announceTo({ bus, log }, job);
-  const handOver = makeHandOver({ store, kube, metrics, log, announce });
+  const leader = askLeader({ bus, log });
+  const handOver = makeHandOver({ store, kube, metrics, log, ...leader });
   const delivery = startDelivery({
     store,
     memory,
@@ -199,8 +198,7 @@ export function wire({
     drain: makeDrain(),
     ...originsOf({ store, waiting, metrics, log }, settings, { webhooks, accounts: accountSettings }),
     catalog: () => (catalog ??= catalogOf(tools.list())),
-    announce,
-    cancelItem: (id) => cancelItemBy({ bus, log }, id),
+    ...leader,
     handOver,
     accountRates: makeAccountRates(),
     queueRoom: makeQueueRoom({ store, log }, settings.maxQueued),

@@ -120,18 +120,6 @@ export async function cancelOpen(
   return deleted ? null : recordOwnEnd(store, request, CANCELLED);
 }
 
-/** Asks the leader to end a request of a chunk. */
-export async function cancelItemBy(
-  { bus, log }: { bus: Pick<Bus, 'request'>; log: Logger },
-  id: string,
-): Promise<void> {
-  try {
-    await bus.request<CancelAnswer>(SUBJECT.cancelItem, { id }, CANCEL_ANSWER_MS);
-  } catch (error) {
-    log.warn({ err: error, ...requestFields({ id }) }, 'no leader answers, recording the end of a request');
-  }
-}
-
 // Creates a job that the leader does not create, with retries up to a deadline while the API server is unavailable. An
 // existing object of this name is our own.
 
@@ -179,19 +167,25 @@ interface CreateDeps {
   announce(job: ProbeJob): Promise<boolean>;
 }
 
-/** Describes a job to the leader. False: none has answered in time. */
-export async function announceTo(
-  { bus, log }: { bus: Pick<Bus, 'request'>; log: Logger },
-  job: ProbeJob,
-): Promise<boolean> {
-  try {
-    const { created } = await bus.request<CreateAnswer>(SUBJECT.create, job, CREATE_ANSWER_MS);
-    return created;
-  } catch (error) {
-    log.debug({ err: error }, 'no leader answers, creating the job');
-    return false;
-  }
-}
+/** What the API asks of the leader, which may not answer in time. */
+export const askLeader = ({ bus, log }: { bus: Pick<Bus, 'request'>; log: Logger }) => ({
+  async announce(job: ProbeJob): Promise<boolean> {
+    try {
+      const { created } = await bus.request<CreateAnswer>(SUBJECT.create, job, CREATE_ANSWER_MS);
+      return created;
+    } catch (error) {
+      log.debug({ err: error }, 'no leader answers, creating the job');
+      return false;
+    }
+  },
+  async cancelItem(id: string): Promise<void> {
+    try {
+      await bus.request<CancelAnswer>(SUBJECT.cancelItem, { id }, CANCEL_ANSWER_MS);
+    } catch (error) {
+      log.warn({ err: error, ...requestFields({ id }) }, 'no leader answers, recording the end of a request');
+    }
+  },
+});
 
 /** The requests of a chunk, but for the first one. */
 const restOf = ({ metadata }: ProbeJob, { submittedAt }: { submittedAt: Date }, items: number) => ({

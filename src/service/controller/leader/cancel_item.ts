@@ -1,6 +1,7 @@
 /**
- * The cancellation of one request of a chunk, which has no ProbeJob that could be deleted. What runs is stopped, and its
- * end recorded with its use; what waits is passed over; the chunk goes on. Of anything else the API records the end.
+ * The cancellation of one request of a chunk, which has no ProbeJob that could be deleted. What runs is stopped, and
+ * its end recorded with its use; what waits is passed over; the chunk goes on. Of anything else the API records the
+ * end.
  */
 import type { CancelAnswer, ItemToCancel } from '../../../platform/bus/messages.ts';
 import { chunkOf, placeInChunk } from '../../../platform/store/uuid.ts';

@@ -142,7 +142,7 @@ const isAtWork = (runner: Runner | undefined, { key }: Job): boolean =>
 const isLeft = ({ seenAt = 0, idleSince }: Runner, { chunk, goAt }: Job): boolean =>
   chunk?.isFound === true && seenAt > goAt && now() - idleSince > END_UNSEEN_MS;
 
-/** The next item of a chunk that this leader found, if its runner drains and has nothing left: its pod is about to end. */
+/** Of a chunk that this leader found, on a runner that drains and has nothing left: its pod is about to end. */
 export function leftBy(state: TermState, { phase, task, uid }: Runner): void {
   if (phase !== 'draining' || task) return;
   for (const job of state.jobs.allTaken())
