@@ -90,6 +90,7 @@ describe('leader: a chunk of a batch', function () {
     cluster.runners.behaviour.go = () => 'hold';
   };
   const reasonsOf = async (ids: string[]) => (await cluster.ended(...ids)).map(({ reason }) => reason);
+  const cancel = (id: string) => cluster.servers.bus.request(SUBJECT.cancelItem, { id }, 10_000);
   const isFree = () => until('its runner is free', () => cluster.runners.all().every(({ state }) => !state.task));
 
   for (const announce of [true, false])
@@ -203,13 +204,9 @@ describe('leader: a chunk of a batch', function () {
     assert.equal((await cluster.kube.get(PROBE_JOBS, chunk.name)).status?.summary, '1 of 3 sources were read');
   });
 
-  it('does not go on at a second notice of an end while the record is asked', async () => {
-    await start();
-    hold();
-    const chunk = await submit(3);
-    await isAt(chunk, 1);
-    const { stored, bus } = cluster.servers;
-    await stored.store.moveBatch({ id: chunk.batch, from: ['running'], to: 'paused', reason: null });
+  /** While the leader asks the record whether a chunk goes on after its first item. */
+  async function betweenItems(chunk: Chunk, work: () => Promise<unknown>): Promise<void> {
+    const { stored } = cluster.servers;
     const [{ asked } = { asked: '' }] = await stored.sql<{ asked: string }>(
       `select pg_get_functiondef('open_of_chunk'::regproc) asked`,
     );
@@ -221,14 +218,50 @@ describe('leader: a chunk of a batch', function () {
           and pid <> pg_backend_pid()`;
         return (await stored.sql(asking)).length > 0;
       });
-      const end = { id: chunk.ids[0], job: chunk.name, namespace: cluster.namespace, attempt: 1 };
-      bus.publish(SUBJECT.closed, { ...end, reason: 'Completed', summary: 'completed', tools: [] });
-      await isOver(chunk, 'Completed');
+      await work();
     } finally {
       await stored.sql(asked);
     }
+  }
+
+  it('does not go on at a second notice of an end while the record is asked', async () => {
+    await start();
+    hold();
+    const chunk = await submit(3);
+    await isAt(chunk, 1);
+    const { stored, bus } = cluster.servers;
+    await stored.store.moveBatch({ id: chunk.batch, from: ['running'], to: 'paused', reason: null });
+    await betweenItems(chunk, () => {
+      const end = { id: chunk.ids[0], job: chunk.name, namespace: cluster.namespace, attempt: 1 };
+      bus.publish(SUBJECT.closed, { ...end, reason: 'Completed', summary: 'completed', tools: [] });
+      return isOver(chunk, 'Completed');
+    });
     assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
     assert.deepEqual(cluster.runners.began.filter(({ job }) => job === chunk.name).length, 1);
+  });
+
+  it('that is deleted between two items begins no other, and they wait again', async () => {
+    await start();
+    hold();
+    const chunk = await submit(3);
+    await isAt(chunk, 1);
+    await betweenItems(chunk, () => cluster.kube.delete(PROBE_JOBS, chunk.name));
+    await until('the others wait', async () => (await itemsOf(chunk))[2]?.[0] === 'waiting');
+    assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
+    assert.deepEqual(await reasonsOf(chunk.ids.slice(0, 1)), ['Completed']);
+    assert.deepEqual(cluster.runners.began.filter(({ job }) => job === chunk.name).length, 1);
+    await isFree();
+  });
+
+  it('whose next item is cancelled between two items passes it over', async () => {
+    await start();
+    hold();
+    const chunk = await submit(3);
+    await isAt(chunk, 1);
+    await betweenItems(chunk, async () => assert.deepEqual(await cancel(chunk.ids[1]!), { ended: true }));
+    await isAt(chunk, 3);
+    await finish(chunk);
+    assert.deepEqual(await reasonsOf(chunk.ids), ['Completed', 'Cancelled', 'Completed']);
   });
 
   it('whose batch has filled a quota with it is read to its end', async () => {
@@ -269,7 +302,6 @@ describe('leader: a chunk of a batch', function () {
     }
   });
 
-  const cancel = (id: string) => cluster.servers.bus.request(SUBJECT.cancelItem, { id }, 10_000);
   const ordersOf = ({ name }: Chunk) =>
     cluster.runners
       .all()
@@ -502,8 +534,8 @@ describe('leader: a chunk of a batch', function () {
       const open = { id: chunk.ids[0]!, submittedAt: timeOf(chunk.name)! };
       await cluster.servers.stored.store.closeRequest(aCloseInput(open));
       await finish(chunk);
-      if (drains) for (const runner of cluster.runners.all()) runner.drain();
       await cluster.controller({ epoch: 2 });
+      if (drains) for (const runner of cluster.runners.all()) runner.drain();
       await until('it has ended', () => cluster.reason(chunk.name) === 'Cancelled', 10_000);
       assert.deepEqual(await itemsOf(chunk), [running(), WAITS, WAITS]);
       await isFree();
