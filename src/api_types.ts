@@ -1288,6 +1288,7 @@ export interface Batch {
   probe: object;
   left_out?: number;
   webhook_url: string | null;
+  webhook_every: number | null;
   per_minute: number | null;
   estimated_end_at: string | null;
   errors: Array<{
@@ -2527,6 +2528,7 @@ export interface Calls {
         only?: 'failed' | 'all';
       };
       webhook_url?: string | null;
+      webhook_every?: number | null;
       deadline?: number;
       items?: Array<unknown>;
     };
