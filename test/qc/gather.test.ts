@@ -93,6 +93,26 @@ describe('content checks: the report', () => {
     assert.deepEqual(gathered([...bytes].map((byte) => Buffer.from([byte]))), expected);
   });
 
+  it('is the same however the lines of pictures and of sound are mixed', () => {
+    const lines = (index: number) =>
+      Array.from({ length: 40 }, (_, at) =>
+        index === 0
+          ? block(0, at, at / 10, at === 3 ? { black_start: 0.3 } : {})
+          : block(1, at, 0.5 + at / 10, { 'r128.M': -20, silence_start: at === 5 ? 1 : 'nan' }),
+      )
+        .join('')
+        .split('\n')
+        .slice(0, -1);
+    const [pictures, sounds] = [lines(0), lines(1)];
+    const expected = gathered([[...pictures, ...sounds, ''].join('\n')]);
+    assert.deepEqual([expected.tracks!.starts.apart, expected.audio[0]!.silence.count], [0.5, 1]);
+    for (const every of [1, 2, 3, 5]) {
+      const rest = [...sounds];
+      const mixed = pictures.flatMap((line, at) => [line, ...rest.splice(0, at % every === 0 ? every : 0)]);
+      assert.deepEqual(gathered([[...mixed, ...rest, ''].join('\n')]), expected, `every ${every}`);
+    }
+  });
+
   it('of output that ends anywhere never counts a torn line', () => {
     const text = block(0, 0, 0) + block(0, 1, 1, { black_start: 1 }) + block(0, 2, 4, { black_end: 44 });
     for (let at = 0; at < text.length; at += 1) {
@@ -230,10 +250,13 @@ describe('content checks: the report', () => {
 describe('content checks: the graph', () => {
   it('has the first picture and the first few sounds, and says what is left out', () => {
     const sounds = Array.from({ length: MOST_AUDIO + 1 }, (_, at) => stream(at + 2, 'audio'));
-    const { filter, maps, checked, left } = graphOf([stream(0, 'video'), stream(1, 'video'), ...sounds], THRESHOLDS);
+    const { filters, maps, checked, left } = graphOf([stream(0, 'video'), stream(1, 'video'), ...sounds], THRESHOLDS);
     assert.equal(checked.length, 1 + MOST_AUDIO);
     assert.deepEqual(maps, [...checked.map(({ index }) => `[qc${index}]`), '[fields]']);
-    assert.equal(filter.split(';').length, 1 + maps.length);
+    assert.deepEqual(
+      filters.map((filter) => filter.split(';').length),
+      [3, MOST_AUDIO],
+    );
     assert.deepEqual(
       left.map(({ stream: index, why }) => [index, why]),
       [
@@ -244,18 +267,18 @@ describe('content checks: the graph', () => {
   });
 
   it('passes the thresholds', () => {
-    const { filter } = graphOf([stream(3, 'video'), stream(5, 'audio')], {
+    const { filters } = graphOf([stream(3, 'video'), stream(5, 'audio')], {
       ...THRESHOLDS,
       black_min: 0.5,
       silence_noise: -50,
     });
-    assert.match(filter, /^\[0:3\].*freezedetect=n=-60dB:d=2,.*blackdetect=d=0\.5:pic_th=0\.98:pix_th=0\.1,/);
-    assert.match(filter, /\[0:5\].*silencedetect=n=-50dB:d=2,/);
+    assert.match(filters[0]!, /^\[0:3\].*freezedetect=n=-60dB:d=2,.*blackdetect=d=0\.5:pic_th=0\.98:pix_th=0\.1,/);
+    assert.match(filters[1]!, /^\[0:5\].*silencedetect=n=-50dB:d=2,/);
   });
 
   it('of nothing is empty', () => {
     assert.deepEqual(graphOf([], THRESHOLDS), {
-      filter: '',
+      filters: [],
       maps: [],
       checked: [],
       pictures: false,

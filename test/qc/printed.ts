@@ -1,10 +1,10 @@
 /** What the graph prints, as the ffmpeg of the image wrote it: five seconds of black with a tone. */
-export const frameLine = (frame: number, time: number | string): string =>
-  `frame:${String(frame).padEnd(4)} pts:${String(frame).padEnd(7)} pts_time:${time}`;
+export const frameLine = (frame: number, time: number | string, ticks = frame): string =>
+  `frame:${String(frame).padEnd(4)} pts:${String(ticks).padEnd(7)} pts_time:${time}`;
 
 export const block = (stream: number, frame: number, time: number | string, pairs: Record<string, unknown> = {}) =>
   [
-    frameLine(frame, time),
+    frameLine(frame, time, stream === 0 ? frame : Math.round(Number(time) * 100_000)),
     ...Object.entries(pairs).map(([key, value]) => `lavfi.${key}=${String(value)}`),
     `qc=${stream}`,
     '',

@@ -317,7 +317,7 @@ export function qcGatherer({ checked, left }: Pick<Graph, 'checked' | 'left'>, t
   const video = of('video', (stream) => videoFacts(stream, thresholds));
   const audio = of('audio', (stream) => audioFacts(stream, thresholds));
   let frames = 0;
-  const reader = blockReader(({ stream, time, values }) => {
+  const reader = blockReader(checked, ({ stream, time, values }) => {
     const facts = video.get(stream) ?? audio.get(stream);
     if (!facts) return;
     frames += 1;
@@ -350,7 +350,6 @@ export function qcGatherer({ checked, left }: Pick<Graph, 'checked' | 'left'>, t
     hashes: reader.hashes,
     /** `cut`: why the graph was stopped early. */
     told(cut?: string): QcReport {
-      reader.end();
       const whole = cut === undefined;
       const tracks = tracksOf(
         [...video, ...audio].map(([stream, { covered }]) => [stream, covered]),

@@ -1,4 +1,7 @@
-/** The filter graph of the content checks: one decode of each stream, whose printers write to one pipe in turn. */
+/**
+ * The filter graphs of the content checks: one decode of each stream. Pictures and sound have a graph each: one for both
+ * would hold the pictures before the first sound, 0.9 GB of 1080p for 12 s. Their lines mix in one pipe.
+ */
 import { MOST_AUDIO } from './limits.ts';
 import type { Fields, NotChecked, QcReport } from './schema.ts';
 
@@ -33,11 +36,17 @@ const FIELD_KEYS = [
   'multiple.undetermined',
 ];
 
-/** Says which stream a frame is of, and makes every frame print. */
+/** Says which stream a frame is of, as the last of its lines, and makes every frame print. */
 export const STREAM_KEY = 'qc';
+
+/** Tell the lines of the two graphs apart: times of sound are printed in these parts of a second. */
+export const SOUND_TICKS = 100_000;
+const PICTURE_TICKS = 1_000_000;
 
 /** A printer without `direct` holds lines back in a buffer of its own, and tears them where it is full. */
 const printed = (kind: 'metadata' | 'ametadata', index: number): string[] => [
+  // Some filters have a time base of their own, so it is set last.
+  kind === 'metadata' ? `settb=1/${PICTURE_TICKS}` : `asettb=1/${SOUND_TICKS}`,
   `${kind}=mode=add:key=${STREAM_KEY}:value=${index}`,
   `${kind}=mode=print:direct=1:file=pipe\\\\:1`,
 ];
@@ -98,20 +107,22 @@ const leftOut = (streams: readonly QcStream[], why: string): NotChecked[] =>
 
 export type Graph = ReturnType<typeof graphOf>;
 
-/**
- * Of the first picture, and of the first few sounds. Printers of two graphs could mix their lines: there is one.
- * `pictures`: what is to be looked at is kept, too.
- */
+/** Of the first picture, and of the first few sounds. `pictures`: what is to be looked at is kept, too. */
 export function graphOf(streams: readonly QcStream[], asked: Thresholds, pictures = false) {
   const [video, audio] = (['video', 'audio'] as const).map((kind) => streams.filter(({ type }) => type === kind));
   const checked = [...video!.slice(0, 1), ...audio!.slice(0, MOST_AUDIO)];
   const label = (index: number): string => `[qc${index}]`;
-  const chains = checked.map((stream) => {
+  const chainsOf = (stream: QcStream): string => {
     const all = stream.type === 'video' ? pictureChains(stream, asked) : [audioChain(stream, asked, pictures)];
     return `${all.map((chain) => chain.join(',')).join(';')}${label(stream.index)}`;
-  });
+  };
+  const graph = (kind: QcStream['type']): string =>
+    checked
+      .filter(({ type }) => type === kind)
+      .map(chainsOf)
+      .join(';');
   return {
-    filter: chains.join(';'),
+    filters: [graph('video'), graph('audio')].filter((filter) => filter !== ''),
     maps: [...checked.map(({ index }) => label(index)), ...(video!.length > 0 ? [FIELDS_LABEL] : [])],
     checked,
     pictures,

@@ -1,6 +1,6 @@
 /** Reads what the printers of the graph write, piece by piece. Holds no more than one line and one block. */
+import { SOUND_TICKS, STREAM_KEY, type QcStream } from './graph.ts';
 import { LONGEST_LINE, MOST_AUDIO } from './limits.ts';
-import { STREAM_KEY } from './graph.ts';
 
 export type Key = (typeof KEYS)[keyof typeof KEYS] | 'true_peak';
 
@@ -13,8 +13,8 @@ export interface Block {
   values: ReadonlyMap<Key, number>;
 }
 
-/** All other keys are dropped. */
-const KEYS = {
+/** By what they are of. All other keys are dropped. */
+const PICTURE_KEYS = {
   'lavfi.black_start': 'black_start',
   'lavfi.black_end': 'black_end',
   'lavfi.freezedetect.freeze_start': 'freeze_start',
@@ -26,6 +26,8 @@ const KEYS = {
   'lavfi.bbox.x2': 'right',
   'lavfi.bbox.y1': 'top',
   'lavfi.bbox.y2': 'bottom',
+} as const;
+const SOUND_KEYS = {
   'lavfi.silence_start': 'silence_start',
   'lavfi.silence_end': 'silence_end',
   'lavfi.r128.I': 'integrated',
@@ -39,8 +41,9 @@ const KEYS = {
   'lavfi.aphasemeter.out_phase_start': 'out_of_phase_start',
   'lavfi.aphasemeter.out_phase_end': 'out_of_phase_end',
 } as const;
+const KEYS = { ...PICTURE_KEYS, ...SOUND_KEYS };
 const TRUE_PEAK = /^lavfi\.r128\.true_peaks_ch\d{1,2}$/;
-const HEADER = /^frame:\d{1,12} +pts:\S{1,24} +pts_time:(\S{1,24})$/;
+const HEADER = /^frame:\d{1,12} +pts:(\S{1,24}) +pts_time:(\S{1,24})$/;
 const PAIR = /^([\w.:-]{1,100})=(.*)$/;
 /** What streamhash prints at the end of each output, of its only stream. */
 const HASH = /^0,[av],MD5=([0-9a-f]{32})$/;
@@ -55,34 +58,49 @@ function numberIn(text: string): number | undefined {
 const keyOf = (name: string): Key | undefined =>
   Object.hasOwn(KEYS, name) ? KEYS[name as keyof typeof KEYS] : TRUE_PEAK.test(name) ? 'true_peak' : undefined;
 
+type Kind = QcStream['type'];
 interface Begun {
   time: number | null;
-  stream?: number;
   values: Map<Key, number>;
 }
 
-export function blockReader(onBlock: (block: Block) => void) {
+/** Whether a header is of sound. Undefined: zero is the same in all parts of a second. */
+const isOfSound = (ticks: number, time: number): boolean | undefined =>
+  ticks === 0 && time === 0 ? undefined : Math.abs(ticks / time / SOUND_TICKS - 1) < 0.01;
+
+/** Lines of pictures and of sound come mixed; those of one kind in turn. */
+export function blockReader(checked: readonly QcStream[], onBlock: (block: Block) => void) {
   let [rest, skipping, unread] = ['', false, 0];
-  let begun: Begun | undefined;
+  const kinds = new Map(checked.map(({ index, type }) => [index, type]));
+  const begun = new Map<Kind, Begun>([...kinds.values()].map((kind) => [kind, { time: null, values: new Map() }]));
   const hashes = new Map<number, string>();
 
-  const close = (): void => {
-    if (begun?.stream !== undefined) onBlock({ stream: begun.stream, time: begun.time, values: begun.values });
-    begun = undefined;
+  const begin = (ticks: number | undefined, time: number | undefined): void => {
+    const isKnown = time !== undefined && Number.isFinite(time);
+    const ofSound = isKnown ? isOfSound(ticks ?? Number.NaN, time) : undefined;
+    for (const [kind, block] of begun) {
+      const isIts = begun.size === 1 || ofSound === (kind === 'audio');
+      if (isIts) block.values = new Map();
+      // Zero is often the first time; a later one counts as that of the frame before.
+      if (isIts || !isKnown || (ofSound === undefined && block.time === null)) block.time = isKnown ? time : null;
+    }
+  };
+  const end = (index: string): void => {
+    const stream = INDEX.test(index) ? Number(index) : Number.NaN;
+    const kind = kinds.get(stream);
+    const block = kind && begun.get(kind);
+    if (block) onBlock({ stream, time: block.time, values: block.values });
+    for (const one of block ? [block] : begun.values()) one.values = new Map();
   };
   const take = (line: string): void => {
     const header = HEADER.exec(line);
-    if (header) {
-      close();
-      const time = numberIn(header[1]!);
-      begun = { time: time !== undefined && Number.isFinite(time) ? time : null, values: new Map() };
-      return;
-    }
+    if (header) return begin(numberIn(header[1]!), numberIn(header[2]!));
     const [, hash] = HASH.exec(line) ?? [];
     const [, name, text] = PAIR.exec(line) ?? [];
     if (hash !== undefined && hashes.size <= MOST_AUDIO) hashes.set(hashes.size, hash);
     else if (name === undefined || text === undefined) unread += 1;
-    else if (begun) keep(begun, name, text);
+    else if (name === STREAM_KEY) end(text);
+    else keep(begun.get(Object.hasOwn(PICTURE_KEYS, name) ? 'video' : 'audio'), name, text);
   };
   /** The rest of a line that is too long is skipped as it comes. */
   const takeParts = (text: string): void => {
@@ -101,24 +119,15 @@ export function blockReader(onBlock: (block: Block) => void) {
   };
   return {
     push: (bytes: Buffer): void => takeParts(bytes.toString('latin1')),
-    /** A line without an end may be torn, so it does not count. Nor does the block that it would have been in. */
-    end(): void {
-      if (rest === '' && !skipping) close();
-      begun = undefined;
-    },
     hashes,
     /** Lines that were too long or of no known form. */
     unread: (): number => unread,
   };
 }
 
-function keep(begun: Begun, name: string, text: string): void {
-  if (name === STREAM_KEY) {
-    if (INDEX.test(text)) begun.stream = Number(text);
-    return;
-  }
+function keep(begun: Begun | undefined, name: string, text: string): void {
   const [key, value] = [keyOf(name), numberIn(text)];
-  if (key === undefined || value === undefined) return;
+  if (!begun || key === undefined || value === undefined) return;
   const before = key === 'true_peak' ? begun.values.get(key) : undefined;
   begun.values.set(key, before === undefined ? value : Math.max(before, value));
 }

@@ -1,4 +1,4 @@
-/** Content checks: ffmpeg decodes the source through one filter graph, which is made of the streams of ffprobe. */
+/** Content checks: ffmpeg decodes the source through filter graphs, which are made of the streams of ffprobe. */
 import { MAX_TIMEOUT_MS } from '../../base/limits.ts';
 import { graphOf, type QcStream } from '../qc/graph.ts';
 import { pictureArgs, PRINT_PICTURES } from '../qc/pictures.ts';
@@ -28,10 +28,11 @@ export const qc: InFile<InImage<Program<'qc'>>> = {
   args(options, address, { streams = [], printsPictures = false } = { wallMs: 0 }) {
     const quiet = ['-hide_banner', '-loglevel', 'error', '-nostdin'];
     if (printsPictures) return [...quiet, ...PRINT_PICTURES];
-    const { filter, maps, checked, pictured } = graphOf(streams, thresholdsOf(options), keepsPictures(options));
+    const { filters, maps, checked, pictured } = graphOf(streams, thresholdsOf(options), keepsPictures(options));
     if (maps.length === 0) throw new OptionError('qc', 'has no streams to decode: it runs after ffprobe');
     const reading = ['-protocol_whitelist', PROTOCOLS, '-threads', THREADS, '-noautorotate', '-i', address];
-    const checking = ['-filter_complex', filter, ...maps.flatMap((label) => ['-map', label])];
+    const graphs = filters.flatMap((filter) => ['-filter_complex', filter]);
+    const checking = [...graphs, ...maps.flatMap((label) => ['-map', label])];
     const hashing = options['integrity'] === 'true' ? hashArgs(checked) : [];
     const drawing = pictured ? pictureArgs(pictured) : [];
     return [...quiet, ...reading, ...checking, '-f', 'null', '-', ...hashing, ...drawing];
