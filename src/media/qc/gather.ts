@@ -1,9 +1,10 @@
 /** From what the graph prints to a report, while it is printed: nothing that is held grows with the file. */
 import type { Graph, QcStream, Thresholds } from './graph.ts';
-import { MOST_EVENTS, MOST_PEAKS } from './limits.ts';
+import { MOST_PEAKS } from './limits.ts';
 import { blockReader, type Block, type Key } from './lines.ts';
+import { Passages, rounded } from './passages.ts';
 import type { QcWaveform } from './pictures_schema.ts';
-import type { Fields, QcApart, QcAudio, QcBars, QcEvents, QcReport, QcScan, QcTracks, QcVideo } from './schema.ts';
+import type { Fields, QcApart, QcAudio, QcBars, QcReport, QcScan, QcTracks, QcVideo } from './schema.ts';
 
 /** A larger difference between the decoded and the declared duration is reported. */
 const DURATION_DIFFERS_S = 0.5;
@@ -23,41 +24,6 @@ const CLIPPED_DBFS = -0.1;
 const MOST_SECONDS = 1e6;
 /** What a frame costs at most: a gap before the next is not decoded. */
 const LONGEST_FRAME_S = 10;
-
-/** Microseconds. */
-const rounded = (value: number): number => Math.round(value * 1e6) / 1e6;
-
-/** Passages of one check. The filters print no end of one that lasts to the end. */
-class Passages {
-  #count = 0;
-  #open: number | undefined;
-  readonly #list: QcEvents['list'] = [];
-  readonly #shortest: number;
-
-  constructor(shortest: number) {
-    this.#shortest = shortest;
-  }
-
-  take(start: number | undefined, end: number | undefined): void {
-    // A frame may end a passage and begin the next.
-    if (end !== undefined) this.#close(end, false);
-    if (start !== undefined && Number.isFinite(start)) this.#open ??= start;
-  }
-
-  #close(end: number, toEnd: boolean): void {
-    const from = this.#open;
-    this.#open = undefined;
-    // Some filters tell every start, even of what turns out to be too short. Times are printed with six digits.
-    if (from === undefined || !(end - from >= this.#shortest - 1e-6)) return;
-    this.#count += 1;
-    if (this.#list.length < MOST_EVENTS) this.#list.push({ from: rounded(from), to: rounded(end), to_end: toEnd });
-  }
-
-  told(end: number | undefined): QcEvents {
-    if (end !== undefined) this.#close(end, true);
-    return { count: this.#count, list: this.#list, more: this.#count - this.#list.length };
-  }
-}
 
 /** How far the checks are. */
 export interface QcProgress {
