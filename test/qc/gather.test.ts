@@ -34,7 +34,9 @@ describe('content checks: the report', () => {
     const whole = { count: 1, list: [{ from: 0, to: 5, to_end: true }], more: 0 };
     const lasted = { decoded: 5, declared: 5, duration_differs: false };
     const unseen = { progressive: 0, top_first: 0, bottom_first: 0, looks: null, declared: null, differs: false };
-    assert.deepEqual(video, [{ stream: 0, ...lasted, black: whole, freeze: whole, scan: unseen, bars: null }]);
+    assert.deepEqual(video, [
+      { stream: 0, ...lasted, black: whole, freeze: whole, scan: unseen, bars: null, letterbox: null, test_bars: NONE },
+    ]);
     assert.deepEqual(audio, [
       {
         stream: 1,
@@ -46,6 +48,7 @@ describe('content checks: the report', () => {
         clipping: false,
         dc_offset: null,
         phase: null,
+        test_tones: NONE,
       },
     ]);
     assert.deepEqual([left, unread, until], [[], 0, undefined]);
@@ -252,10 +255,10 @@ describe('content checks: the graph', () => {
     const sounds = Array.from({ length: MOST_AUDIO + 1 }, (_, at) => stream(at + 2, 'audio'));
     const { filters, maps, checked, left } = graphOf([stream(0, 'video'), stream(1, 'video'), ...sounds], THRESHOLDS);
     assert.equal(checked.length, 1 + MOST_AUDIO);
-    assert.deepEqual(maps, [...checked.map(({ index }) => `[qc${index}]`), '[fields]']);
+    assert.deepEqual(maps, [...checked.map(({ index }) => `[qc${index}]`), '[fields]', '[bars]']);
     assert.deepEqual(
       filters.map((filter) => filter.split(';').length),
-      [3, MOST_AUDIO],
+      [4, MOST_AUDIO],
     );
     assert.deepEqual(
       left.map(({ stream: index, why }) => [index, why]),
@@ -288,7 +291,10 @@ describe('content checks: the graph', () => {
   });
 
   const scanned = (counted: Record<string, number>, fields?: Fields) => {
-    const text = block(0, 0, 0, Object.fromEntries(Object.entries(counted).map(([k, v]) => [`idet.multiple.${k}`, v])));
+    const { single: sure = counted['tff']! + counted['bff']!, ...all } = counted;
+    const keys = [...Object.entries(all).map(([key, value]) => [`idet.multiple.${key}`, value])];
+    const singles = { 'idet.single.tff': Math.min(sure, all['tff']!), 'idet.single.bff': Math.min(sure, all['bff']!) };
+    const text = block(0, 0, 0, { ...Object.fromEntries(keys), ...singles });
     return gathered([text], [{ ...stream(0, 'video'), ...(fields ? { fields } : {}) }]).video[0]!.scan;
   };
   for (const [counted, fields, looks, differs] of [
@@ -299,6 +305,8 @@ describe('content checks: the graph', () => {
     [{ progressive: 150, tff: 100, bff: 0 }, 'top first', null, false],
     [{ progressive: 0, tff: 23, bff: 0 }, 'progressive', null, false],
     [{ progressive: 0, tff: 24, bff: 0 }, 'progressive', 'top first', true],
+    [{ progressive: 0, tff: 864, bff: 0, single: 9 }, 'progressive', null, false],
+    [{ progressive: 0, tff: 864, bff: 0, single: 24 }, 'progressive', 'top first', true],
   ] as const)
     it(`looks ${looks} of ${JSON.stringify(counted)}, declared ${fields}`, () => {
       const scan = scanned(counted, fields);

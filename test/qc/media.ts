@@ -140,6 +140,31 @@ export const madeAvi = (frames: number, luminance: (frame: number, x: number, y:
     }),
   });
 
+/** Of EBU colour bars at 75 %: white, yellow, cyan, green, magenta, red, blue, black, as Y, U and V. */
+const EBU_BARS = [
+  [180, 128, 128],
+  [162, 44, 142],
+  [131, 156, 44],
+  [112, 72, 58],
+  [84, 184, 198],
+  [65, 100, 212],
+  [35, 212, 114],
+  [16, 128, 128],
+] as const;
+
+/** Raw pictures (I420), ten a second: grey ones, and colour bars from one picture on up to another. */
+export function barsAvi(frames: number, from: number, to: number): Buffer {
+  const [width, height] = [320, 64];
+  const plane = (which: number, by: number): Buffer => {
+    const row = Buffer.from(Array.from({ length: width / by }, (_, x) => EBU_BARS[Math.floor((x * by) / 40)]![which]!));
+    return Buffer.concat(Array.from({ length: height / by }, () => row));
+  };
+  const bars = Buffer.concat([plane(0, 1), plane(1, 2), plane(2, 2)]);
+  const grey = Buffer.alloc(bars.length, 128);
+  const data = Array.from({ length: frames }, (_, at) => (at >= from && at < to ? bars : grey));
+  return picturesAvi({ codec: 'I420', width, height, data });
+}
+
 function flacCrc(bytes: Buffer, bits: 8 | 16, polynomial: number): number {
   let sum = 0;
   for (const byte of bytes) {

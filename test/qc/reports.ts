@@ -15,6 +15,8 @@ export const QUIET_VIDEO: Omit<QcVideo, 'stream'> = {
   freeze: NONE,
   scan: { progressive: 250, top_first: 0, bottom_first: 0, looks: 'progressive', declared: null, differs: false },
   bars: { left: 0, right: 0, top: 0, bottom: 0 },
+  letterbox: { changes: false, ...NONE },
+  test_bars: NONE,
 };
 
 export const QUIET_AUDIO: Omit<QcAudio, 'stream'> = {
@@ -26,6 +28,7 @@ export const QUIET_AUDIO: Omit<QcAudio, 'stream'> = {
   clipping: false,
   dc_offset: 0,
   phase: { mean: 0.6, mono: false, out_of_phase: NONE },
+  test_tones: NONE,
 };
 
 export const QUIET: QcReport = {

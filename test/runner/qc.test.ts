@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AssignedTool, type Cancel, SUBJECT, withoutResult } from '../../src/platform/bus/messages.ts';
 import { streamsIn } from '../../src/service/runner/qc.ts';
-import { blackAvi, madeAvi, toneWav, tracksAvi } from '../qc/media.ts';
+import { barsAvi, blackAvi, madeAvi, toneWav, tracksAvi } from '../qc/media.ts';
 import { until } from '../until.ts';
 import { processesWith } from './found.ts';
 import { picturesOf, QcRig, resultIn, told } from './qc_rig.ts';
@@ -192,6 +192,28 @@ describe('content checks in an agent', function () {
     it('find bars at the edges', async () => {
       const film = madeAvi(20, (at, x, y) => (x >= 8 && x < 60 && y >= 6 && y < 42 ? 60 + at : 16));
       assert.deepEqual((await rig.check(film)).video[0]!.bars, { left: 8, right: 4, top: 6, bottom: 6 });
+    });
+
+    it('find bars at the edges that come and go', async () => {
+      const film = madeAvi(100, (at, _x, y) => (at >= 30 && at < 70 && (y < 6 || y >= 42) ? 16 : 60 + at));
+      const { letterbox, bars } = (await rig.check(film)).video[0]!;
+      assert.deepEqual(bars, { left: 0, right: 0, top: 0, bottom: 0 });
+      const found = { from: 3, to: 7, to_end: false, left: 0, right: 0, top: 6, bottom: 6 };
+      assert.deepEqual(letterbox, { changes: true, count: 1, list: [found], more: 0 });
+    });
+
+    it('find colour bars at their time', async () => {
+      const { test_bars: bars } = (await rig.check(barsAvi(80, 20, 60))).video[0]!;
+      assert.deepEqual(bars, { count: 1, list: [{ from: 2, to: 6, to_end: false }], more: 0 });
+    });
+
+    it('find a line-up tone, with frequency and level', async () => {
+      const { test_tones: tones } = (await rig.check(toneWav(9, 10 ** (-18 / 20), [5, 9]))).audio[0]!;
+      const [tone, ...more] = tones.list;
+      assert.deepEqual([more, tone!.from, tone!.to_end], [[], 0, false]);
+      near(tone!.to, 5, 0.1);
+      near(tone!.frequency, 1_000, 1);
+      near(tone!.level, -18, 0.1);
     });
 
     for (const [right, expected] of [

@@ -1,10 +1,13 @@
 /** From what the graph prints to a report, while it is printed: nothing that is held grows with the file. */
 import type { Graph, QcStream, Thresholds } from './graph.ts';
+import { edgesOf, Letterbox, narrower } from './letterbox.ts';
 import { MOST_PEAKS } from './limits.ts';
 import { blockReader, type Block, type Key } from './lines.ts';
-import { Passages, rounded } from './passages.ts';
+import { plainPassages, rounded } from './passages.ts';
 import type { QcWaveform } from './pictures_schema.ts';
 import type { Fields, QcApart, QcAudio, QcBars, QcReport, QcScan, QcTracks, QcVideo } from './schema.ts';
+import { TestBars } from './test_bars.ts';
+import { TestTone } from './test_tone.ts';
 
 /** A larger difference between the decoded and the declared duration is reported. */
 const DURATION_DIFFERS_S = 0.5;
@@ -107,46 +110,36 @@ function looksOf(counted: Readonly<Record<Fields, number>>): Fields | null {
 }
 
 function scanOf(values: ReadonlyMap<Key, number>, declared: Fields | null): QcScan {
-  const [progressive, top, bottom] = (['progressive', 'top_first', 'bottom_first'] as const).map(
-    (key) => values.get(key) ?? 0,
-  ) as [number, number, number];
-  const looks = looksOf({ progressive, 'top first': top, 'bottom first': bottom });
+  const of = (key: Key): number => values.get(key) ?? 0;
+  const [progressive, top, bottom] = [of('progressive'), of('top_first'), of('bottom_first')];
+  const seen = looksOf({ progressive, 'top first': top, 'bottom first': bottom });
+  // A picture that shows nothing counts as the ones before it, so that one that is damaged may count for all.
+  const single = { progressive, 'top first': of('top_single'), 'bottom first': of('bottom_single') };
+  const looks = seen !== null && single[seen] >= FEWEST_PICTURES ? seen : null;
   const differs = looks !== null && declared !== null && looks !== declared;
   return { progressive, top_first: top, bottom_first: bottom, looks, declared, differs };
 }
 
-/** What is lit in any picture. */
-class Lit {
-  #edges: [left: number, right: number, top: number, bottom: number] | undefined;
-
-  take(values: Values): void {
-    const [left, right] = [values.get('left'), values.get('right')];
-    const [top, bottom] = [values.get('top'), values.get('bottom')];
-    if (left === undefined || right === undefined || top === undefined || bottom === undefined) return;
-    const [l, r, t, b] = this.#edges ?? [left, right, top, bottom];
-    this.#edges = [Math.min(l, left), Math.max(r, right), Math.min(t, top), Math.max(b, bottom)];
-  }
-
-  barsOf([width, height]: readonly [number, number, number]): QcBars | null {
-    if (!this.#edges) return null;
-    const [left, right, top, bottom] = this.#edges;
-    const rest = (whole: number, last: number) => Math.max(0, whole - 1 - last);
-    return { left, right: rest(width, right), top, bottom: rest(height, bottom) };
-  }
-}
-
 function videoFacts({ index, declared, size, fields }: QcStream, thresholds: Thresholds) {
-  const lit = new Lit();
+  let bars: QcBars | undefined;
+  const letterbox = size && new Letterbox([size[0], size[1]], thresholds.letterbox_min);
+  const testBars = new TestBars(thresholds.test_bars_min);
   const latest = new Map<Key, number>();
   const covered = new Covered();
-  const black = new Passages(thresholds.black_min);
-  const freeze = new Passages(thresholds.freeze_min);
+  const black = plainPassages(thresholds.black_min);
+  const freeze = plainPassages(thresholds.freeze_min);
   return {
     covered,
-    take(values: Values): void {
+    take(values: Values, time: number | null): void {
+      testBars.take(values, time);
+      // Of the chain that sees every picture.
+      if (size && !values.has('mean_u') && !values.has('progressive')) {
+        const edges = edgesOf(values, size);
+        if (edges) bars = bars ? narrower(bars, edges) : edges;
+        letterbox!.take(edges, time);
+      }
       black.take(values.get('black_start'), values.get('black_end'));
       freeze.take(values.get('freeze_start'), values.get('freeze_end'));
-      lit.take(values);
       for (const [key, value] of values) latest.set(key, value);
     },
     told(whole: boolean): QcVideo {
@@ -157,7 +150,9 @@ function videoFacts({ index, declared, size, fields }: QcStream, thresholds: Thr
         black: black.told(end),
         freeze: freeze.told(end),
         scan: scanOf(latest, fields ?? null),
-        bars: size ? lit.barsOf(size) : null,
+        bars: bars ?? null,
+        letterbox: letterbox?.told(end) ?? null,
+        test_bars: testBars.told(end),
       };
     },
   };
@@ -172,13 +167,13 @@ const SAME_PHASE = 0.999;
 const HEARD_LUFS = -60;
 
 class Phase {
-  readonly #opposite: Passages;
+  readonly #opposite;
   #frames = 0;
   #sum = 0;
   #least = 1;
 
   constructor(shortest: number) {
-    this.#opposite = new Passages(shortest);
+    this.#opposite = plainPassages(shortest);
   }
 
   take(values: Values): void {
@@ -228,11 +223,12 @@ class Waveform {
   }
 }
 
-function audioFacts({ index, declared, channels }: QcStream, thresholds: Thresholds) {
+function audioFacts({ index, declared, channels, rate }: QcStream, thresholds: Thresholds) {
   const waveform = new Waveform();
   const phase = channels === 2 ? new Phase(thresholds.phase_min) : undefined;
   const covered = new Covered();
-  const silence = new Passages(thresholds.silence_min);
+  const silence = plainPassages(thresholds.silence_min);
+  const tone = new TestTone(thresholds.test_tone_min);
   /** Integrated loudness, range, true peak: the meter's latest values are of all that it heard. */
   const latest = new Map<Key, number>();
   let shortTermMax: number | undefined;
@@ -241,6 +237,7 @@ function audioFacts({ index, declared, channels }: QcStream, thresholds: Thresho
     take(values: Values, time: number | null): void {
       silence.take(values.get('silence_start'), values.get('silence_end'));
       phase?.take(values);
+      tone.take(values, time, rate);
       const peak = values.get('sample_peak');
       if (time !== null && peak !== undefined) waveform.take(time, peak);
       const loudest = Math.max(peak ?? Number.NEGATIVE_INFINITY, latest.get('sample_peak') ?? Number.NEGATIVE_INFINITY);
@@ -272,6 +269,7 @@ function audioFacts({ index, declared, channels }: QcStream, thresholds: Thresho
         clipping: peak !== null && peak >= CLIPPED_DBFS && flat !== null && flat > 0,
         dc_offset: finite(latest.get('dc_offset')),
         phase: phase?.told(covered.end) ?? null,
+        test_tones: tone.told(covered.end),
       };
     },
   };

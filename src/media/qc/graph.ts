@@ -4,6 +4,7 @@
  */
 import { MOST_AUDIO } from './limits.ts';
 import type { Fields, NotChecked, QcReport } from './schema.ts';
+import { TEST_BARS_CHAIN } from './test_bars.ts';
 
 export interface QcStream {
   index: number;
@@ -14,8 +15,9 @@ export interface QcStream {
   size?: readonly [width: number, height: number, bits: number];
   /** Of pictures, as declared. */
   fields?: Fields;
-  /** Of sound. */
+  /** Of sound, with its samples in a second. */
   channels?: number;
+  rate?: number;
   /** Of sound: the encoder that keeps its samples as they are. */
   pcm?: string | undefined;
 }
@@ -31,7 +33,7 @@ const DARKEST_LIT = 24;
 /** What the counts of fields are not needed for is not printed: a line for each picture. */
 const FIELD_KEYS = [
   ...['current_frame', 'neither', 'top', 'bottom'].map((key) => `repeated.${key}`),
-  ...['current_frame', 'tff', 'bff', 'progressive', 'undetermined'].map((key) => `single.${key}`),
+  ...['current_frame', 'progressive', 'undetermined'].map((key) => `single.${key}`),
   'multiple.current_frame',
   'multiple.undetermined',
 ];
@@ -54,7 +56,7 @@ const printed = (kind: 'metadata' | 'ametadata', index: number): string[] => [
 /** Fields are looked for in the first few seconds, and then in a part: on every picture it costs 10 % of a decode. */
 const SOME_PICTURES = "select='lt(n,64)+lt(mod(n,64),8)'";
 
-const FIELDS_LABEL = '[fields]';
+const [FIELDS_LABEL, BARS_LABEL] = ['[fields]', '[bars]'];
 
 /** Looks at every fourth line, without a copy. */
 const FOURTH_LINES = ['field', 'field'];
@@ -67,13 +69,19 @@ const DROPPED = { video: 'select=0', audio: 'aselect=0' };
 
 /** What decoders found in the file (a PNG's texts) is dropped first: its lines would look like those of the checks. */
 const pictureChains = ({ index, size = [0, 0, 8] }: QcStream, asked: Thresholds): string[][] => [
-  [`[0:${index}]metadata=mode=delete`, 'split[every][some]'],
+  [`[0:${index}]metadata=mode=delete`, 'split=3[every][some][strips]'],
   [
     `[some]${SOME_PICTURES}`,
     'idet',
     ...FIELD_KEYS.map((key) => `metadata=mode=delete:key=lavfi.idet.${key}`),
     ...printed('metadata', index),
     `${DROPPED.video}${FIELDS_LABEL}`,
+  ],
+  [
+    `[strips]${TEST_BARS_CHAIN[0]}`,
+    ...TEST_BARS_CHAIN.slice(1),
+    ...printed('metadata', index),
+    `${DROPPED.video}${BARS_LABEL}`,
   ],
   [
     `[every]bbox=min_val=${DARKEST_LIT * 2 ** (size[2] - 8)}`,
@@ -88,14 +96,13 @@ const pictureChains = ({ index, size = [0, 0, 8] }: QcStream, asked: Thresholds)
 const measured = (what: string, more = ''): string =>
   `astats=metadata=1${more}:measure_perchannel=none:measure_overall=${what}`;
 
-/** The loudness meter makes frames of 100 ms, so it stands first. For a waveform the peak is that of each frame. */
-const audioChain = ({ index, channels }: QcStream, asked: Thresholds, pictures: boolean): string[] => [
+/** The loudness meter makes frames of 100 ms, so it stands first. Levels are those of each frame. */
+const audioChain = ({ index, channels }: QcStream, asked: Thresholds): string[] => [
   `[0:${index}]ametadata=mode=delete`,
   'ebur128=metadata=1:peak=true',
   `silencedetect=n=${asked.silence_noise}dB:d=${asked.silence_min}`,
-  ...(pictures
-    ? [measured('Peak_level', ':reset=1'), measured('Flat_factor+DC_offset')]
-    : [measured('Peak_level+Flat_factor+DC_offset')]),
+  measured('Peak_level+RMS_level+Mean_difference+RMS_difference', ':reset=1'),
+  measured('Flat_factor+DC_offset'),
   // It would make two channels of any other number.
   ...(channels === 2 ? [`aphasemeter=video=0:phasing=1:duration=${asked.phase_min}`] : []),
   ...printed('ametadata', index),
@@ -113,7 +120,7 @@ export function graphOf(streams: readonly QcStream[], asked: Thresholds, picture
   const checked = [...video!.slice(0, 1), ...audio!.slice(0, MOST_AUDIO)];
   const label = (index: number): string => `[qc${index}]`;
   const chainsOf = (stream: QcStream): string => {
-    const all = stream.type === 'video' ? pictureChains(stream, asked) : [audioChain(stream, asked, pictures)];
+    const all = stream.type === 'video' ? pictureChains(stream, asked) : [audioChain(stream, asked)];
     return `${all.map((chain) => chain.join(',')).join(';')}${label(stream.index)}`;
   };
   const graph = (kind: QcStream['type']): string =>
@@ -123,7 +130,7 @@ export function graphOf(streams: readonly QcStream[], asked: Thresholds, picture
       .join(';');
   return {
     filters: [graph('video'), graph('audio')].filter((filter) => filter !== ''),
-    maps: [...checked.map(({ index }) => label(index)), ...(video!.length > 0 ? [FIELDS_LABEL] : [])],
+    maps: [...checked.map(({ index }) => label(index)), ...(video!.length > 0 ? [FIELDS_LABEL, BARS_LABEL] : [])],
     checked,
     pictures,
     /** The stream that pictures are kept of. */

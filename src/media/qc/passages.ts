@@ -1,19 +1,22 @@
 /** Passages of one check, as the filters print their starts and ends. */
 import { MOST_EVENTS } from './limits.ts';
-import type { QcEvents } from './schema.ts';
+import type { QcEvent } from './schema.ts';
 
 /** Microseconds. */
 export const rounded = (value: number): number => Math.round(value * 1e6) / 1e6;
 
-/** Passages of one check. The filters print no end of one that lasts to the end. */
-export class Passages {
+/** Passages of one check. The filters print no end of one that lasts to the end. `More`: what else is told of each. */
+export class Passages<More extends object = object> {
   #count = 0;
   #open: number | undefined;
-  readonly #list: QcEvents['list'] = [];
+  readonly #list: (QcEvent & More)[] = [];
   readonly #shortest: number;
+  readonly #more: () => More;
 
-  constructor(shortest: number) {
+  /** `more` is asked at the end of each. */
+  constructor(shortest: number, more: () => More) {
     this.#shortest = shortest;
+    this.#more = more;
   }
 
   take(start: number | undefined, end: number | undefined): void {
@@ -28,11 +31,15 @@ export class Passages {
     // Some filters tell every start, even of what turns out to be too short. Times are printed with six digits.
     if (from === undefined || !(end - from >= this.#shortest - 1e-6)) return;
     this.#count += 1;
-    if (this.#list.length < MOST_EVENTS) this.#list.push({ from: rounded(from), to: rounded(end), to_end: toEnd });
+    if (this.#list.length < MOST_EVENTS)
+      this.#list.push({ from: rounded(from), to: rounded(end), to_end: toEnd, ...this.#more() });
   }
 
-  told(end: number | undefined): QcEvents {
+  told(end: number | undefined): { count: number; list: (QcEvent & More)[]; more: number } {
     if (end !== undefined) this.#close(end, true);
     return { count: this.#count, list: this.#list, more: this.#count - this.#list.length };
   }
 }
+
+/** Of checks that tell nothing else. */
+export const plainPassages = (shortest: number): Passages => new Passages(shortest, () => ({}));

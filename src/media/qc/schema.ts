@@ -1,21 +1,23 @@
 /** The schema of the report of content checks. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import { count, described, eitherOrNull, oneOf, titled } from '../../base/schema_parts.ts';
 import { MOST_AUDIO, MOST_ERRORS, MOST_EVENTS, MOST_WRONG_PAGES } from './limits.ts';
 
 const seconds = (description: string) => Type.Number({ description });
 const numberOrNull = (description: string) => Type.Unsafe<number | null>({ type: ['number', 'null'], description });
 
-const Event = titled('QcEvent', {
+const EVENT = {
   from: seconds('Its start in the stream, in seconds.'),
   to: seconds('Its end in the stream, in seconds.'),
   to_end: Type.Boolean({ description: 'It lasts to the end of what was decoded.' }),
-});
-const Events = titled('QcEvents', {
+};
+const Event = titled('QcEvent', EVENT);
+const listOf = <E extends TSchema>(event: E) => ({
   count: count('How many there are.'),
-  list: Type.Array(Event, { maxItems: MOST_EVENTS, description: `The first ${MOST_EVENTS}.` }),
+  list: Type.Array(event, { maxItems: MOST_EVENTS, description: `The first ${MOST_EVENTS}.` }),
   more: count('How many are not in the list.'),
 });
+const Events = titled('QcEvents', listOf(Event));
 
 const STREAM = {
   stream: count('Index of the stream.'),
@@ -41,12 +43,16 @@ const Scan = described('QcScan', 'Fields, as pictures look and as declared: the 
   differs: Type.Boolean({ description: 'Both are known, and they differ.' }),
 });
 
-const Bars = described('QcBars', 'Pixels at each edge that are dark in every picture, as stored.', {
-  left: count('Columns.'),
-  right: count('Columns.'),
-  top: count('Rows.'),
-  bottom: count('Rows.'),
-});
+const BARS = { left: count('Columns.'), right: count('Columns.'), top: count('Rows.'), bottom: count('Rows.') };
+const Bars = described('QcBars', 'Pixels at each edge that are dark in every picture, as stored.', BARS);
+const Letterboxes = described(
+  'QcLetterboxes',
+  'Passages with dark bars above and below, or at both sides. One picture between them is as large throughout.',
+  {
+    changes: Type.Boolean({ description: 'They come and go: other pictures are full, or have other bars.' }),
+    ...listOf(described('QcLetterbox', 'Pixels at each edge that are dark in it, as stored.', { ...EVENT, ...BARS })),
+  },
+);
 
 const Video = described('QcVideo', 'What the pictures of a stream are like.', {
   ...STREAM,
@@ -54,6 +60,8 @@ const Video = described('QcVideo', 'What the pictures of a stream are like.', {
   freeze: Events,
   scan: Scan,
   bars: eitherOrNull(Bars, 'Null: no picture was lit, or its size is not known.'),
+  letterbox: eitherOrNull(Letterboxes, 'Null: the size of the pictures is not known.'),
+  test_bars: Events,
 });
 const Loudness = described('QcLoudness', 'Loudness by EBU R128. Null: nothing was loud or long enough to measure.', {
   integrated: numberOrNull('Integrated loudness in LUFS.'),
@@ -66,6 +74,16 @@ const Phase = described('QcPhase', 'The two channels of a stream beside each oth
   mono: Type.Boolean({ description: 'Both channels are the same throughout.' }),
   out_of_phase: Events,
 });
+const Tones = titled(
+  'QcTones',
+  listOf(
+    described('QcTone', 'One steady sine in all channels.', {
+      ...EVENT,
+      frequency: Type.Number({ description: 'In Hz.' }),
+      level: Type.Number({ description: 'Of its peaks, in dBFS.' }),
+    }),
+  ),
+);
 const Audio = described('QcAudio', 'What the sound of a stream is like.', {
   ...STREAM,
   silence: Events,
@@ -75,6 +93,7 @@ const Audio = described('QcAudio', 'What the sound of a stream is like.', {
   clipping: Type.Boolean({ description: 'The largest sample is at -0.1 dBFS or above, and the signal is flat there.' }),
   dc_offset: numberOrNull('The largest mean of a channel, as a part of full scale.'),
   phase: eitherOrNull(Phase, 'Null: the stream has not two channels.'),
+  test_tones: Tones,
 });
 
 const Apart = titled('QcApart', {
@@ -159,6 +178,9 @@ export const QcReportSchema = described('QcReport', 'What the pictures and the s
     silence_min: Type.Number({ description: 'Shortest silence in seconds.' }),
     silence_noise: Type.Number({ description: 'Highest level of silence in dBFS.' }),
     phase_min: Type.Number({ description: 'Shortest passage out of phase in seconds.' }),
+    letterbox_min: Type.Number({ description: 'Shortest letterbox in seconds.' }),
+    test_bars_min: Type.Number({ description: 'Shortest passage of colour bars in seconds.' }),
+    test_tone_min: Type.Number({ description: 'Shortest line-up tone in seconds.' }),
   }),
   unread_lines: count('Printed lines that could not be read.'),
   not_checked: Type.Array(NotChecked, { description: 'Streams that were not checked.' }),
@@ -174,9 +196,12 @@ export type QcErrors = Static<typeof Errors>;
 export type QcChecksum = Static<typeof Checksum>;
 export type QcIntegrity = Static<typeof Integrity>;
 export type QcFile = Static<typeof File>;
+export type QcEvent = Static<typeof Event>;
 export type QcEvents = Static<typeof Events>;
 export type QcVideo = Static<typeof Video>;
 export type QcAudio = Static<typeof Audio>;
+export type QcLetterboxes = Static<typeof Letterboxes>;
+export type QcTones = Static<typeof Tones>;
 export type QcBars = Static<typeof Bars>;
 export type QcApart = Static<typeof Apart>;
 export type QcTracks = Static<typeof Tracks>;

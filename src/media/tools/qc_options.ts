@@ -41,6 +41,9 @@ export const QC_OPTIONS: readonly OptionSpec[] = [
   shortest('silence_min', 'silence'),
   level('silence_noise', 'Highest level of silence in dBFS. All channels have to be silent.'),
   shortest('phase_min', 'passage in which two channels are opposite'),
+  shortest('letterbox_min', 'passage with dark bars above and below pictures, or at both sides,'),
+  shortest('test_bars_min', 'passage of colour bars'),
+  shortest('test_tone_min', 'line-up tone'),
   toggle(
     'pictures',
     `Keep small pictures (${MOST_PICTURES} at most) and waveforms, to be looked at: read them at ` +

@@ -74,10 +74,11 @@ export function streamsIn(result: RawToolResult | undefined): QcStream[] | undef
   if (!printed) return undefined;
   const whole = isObject(printed.format) ? secondsIn(printed.format['duration']) : null;
   return printed.streams.flatMap((stream): QcStream[] => {
-    const { index, codec_type: type, disposition, duration, channels } = stream;
+    const { index, codec_type: type, disposition, duration, channels, sample_rate: rate } = stream;
     if ((type !== 'video' && type !== 'audio') || !Number.isSafeInteger(index) || Number(index) < 0) return [];
     if (isObject(disposition) && disposition['attached_pic'] === 1) return [];
-    const more = type === 'video' ? pictureOf(stream) : { channels: Number(channels), pcm: pcmOf(stream) };
+    const more =
+      type === 'video' ? pictureOf(stream) : { channels: Number(channels), rate: Number(rate), pcm: pcmOf(stream) };
     return [{ index: Number(index), type, declared: secondsIn(duration) ?? whole, ...more }];
   });
 }
