@@ -43,7 +43,10 @@ interface Packet {
   isWrong: boolean;
 }
 
+/** As `[png @ 0x55d5c8a0] [IMGUTILS @ 0x7ffc8a0] `: each address is another one each time, and some builds have no 0x. */
 const LOGGERS = /^(?:\[[^\]]* @ (?:0x)?[0-9a-f]+\]\s*)+/;
+export const withoutLoggers = (line: string): string => line.replace(LOGGERS, '').trim();
+
 const numberIn = (text: string | undefined): number | null =>
   text !== undefined && /^-?\d{1,15}(?:\.\d{1,9})?$/.test(text) ? Number(text) : null;
 
@@ -86,7 +89,7 @@ class StreamErrors {
   }
 
   log(message: string): void {
-    if (this.#last) this.#wrong(this.#last, printable(message, LONGEST_MESSAGE).trim());
+    if (message !== '' && this.#last) this.#wrong(this.#last, printable(message, LONGEST_MESSAGE).trim());
   }
 
   #lost(packet: Packet): void {
@@ -126,8 +129,8 @@ export function errorGatherer(streams: readonly ErrorStream[]) {
       }),
     );
   const logged = (text: string): void => {
-    const message = fieldsIn(text).get('message')?.replaceAll('\\n', ' ').replace(LOGGERS, '').trim();
-    if (message) current?.log(message);
+    const message = fieldsIn(text).get('message')?.replaceAll('\\n', ' ');
+    if (message) current?.log(withoutLoggers(message));
   };
   const take = (line: string): void => {
     // 4.4 and earlier print nothing between the frame and its log.

@@ -1,5 +1,6 @@
 /** Content checks: ffmpeg decodes the source through filter graphs, which are made of the streams of ffprobe. */
 import { MAX_TIMEOUT_MS } from '../../base/limits.ts';
+import { withoutLoggers } from '../qc/decode_errors.ts';
 import { graphOf, type QcStream } from '../qc/graph.ts';
 import { pictureArgs, PRINT_PICTURES } from '../qc/pictures.ts';
 import { hashArgs } from '../qc/stream_hashes.ts';
@@ -12,14 +13,11 @@ import type { InFile, InImage, Program } from './tool.ts';
 const THREADS = '2';
 const SAMPLE: readonly QcStream[] = [{ index: 0, type: 'audio', declared: 0.1, channels: 2 }];
 
-/** As `[png @ 0x55d5c8a0] [IMGUTILS @ 0x7ffc8a0] `: each address is another one each time. */
-const LOGGERS = /^(?:\[[^\]]* @ 0x[0-9a-f]+\]\s*)+/;
-
 /** What ffmpeg says first: later lines are about filters and outputs that end because of it. */
 const firstLine = (text: string): string | undefined =>
   text
     .split(/[\r\n]+/)
-    .map((line) => line.replace(LOGGERS, '').trim())
+    .map(withoutLoggers)
     .find((line) => line !== '');
 
 export const qc: InFile<InImage<Program<'qc'>>> = {
