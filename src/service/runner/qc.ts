@@ -162,6 +162,7 @@ export async function qcOf(asked: QcRun): Promise<QcRan> {
 
 // Damage of a source: one more decode by ffprobe, and one more read of the file by the agent itself.
 
+const MD5_OF_NOTHING = 'd41d8cd98f00b204e9800998ecf8427e';
 const GIVEN = ['sha256', 'md5'] as const;
 
 interface IntegrityRun extends Pick<QcRun, 'run' | 'readFile'> {
@@ -205,6 +206,11 @@ const errorStreams = ({ checked, printed }: IntegrityRun): ErrorStream[] =>
     return { index, type, codec, interlaced: fields !== 'progressive' };
   });
 
+function hashOf(md5: string | undefined): Pick<QcIntegrity['streams'][number], 'hash' | 'no_hash'> {
+  if (md5 === MD5_OF_NOTHING) return { hash: null, no_hash: 'nothing of it was decoded' };
+  return md5 === undefined ? { hash: null, no_hash: 'the checks ended early' } : { hash: md5 };
+}
+
 async function decoded(asked: IntegrityRun): Promise<QcIntegrity> {
   // What it sends the second time is something else.
   if (asked.assignment.source.class === 'stream')
@@ -224,7 +230,7 @@ async function decoded(asked: IntegrityRun): Promise<QcIntegrity> {
         type,
         packets,
         errors,
-        hash: asked.hashes.get(at) ?? null,
+        ...hashOf(asked.hashes.get(at)),
         ...(frames === 0 ? { not_checked: unknown } : {}),
       };
     }),
