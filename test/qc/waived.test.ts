@@ -4,6 +4,7 @@ import type { QcReport } from '../../src/media/qc/schema.ts';
 import { LONGEST, verdictOf } from '../../src/media/qc/verdict.ts';
 import { waivedIn, type QcWaiver } from '../../src/media/qc/waived.ts';
 import { CHECKS, CLEAN_CHECKS } from '../console/sample_answers.ts';
+import { DAMAGE, NONE, WHOLE } from './reports.ts';
 
 const by = {
   waiver: '019a5f3e-8a00-7000-8000-000000000001',
@@ -54,6 +55,33 @@ describe('a waiver of content checks', () => {
     ['no clipping of another stream', untimed('clipping', 2), []],
   ] as [string, QcWaiver, [string, number | null][]][])
     it(`covers ${what}`, () => assert.deepEqual(covered(given), found));
+
+  const broken = { at: 3, byte: 9, what: 'invalid' };
+  const damaged = (errors: object): QcReport => ({
+    ...CLEAN_CHECKS,
+    integrity: { ...WHOLE, streams: [{ ...WHOLE.streams[0]!, errors: { ...NONE, ...errors } }] },
+  });
+  const errors = waiver({ check: 'errors', from: 2, to: 8 });
+  for (const [what, given, one, found] of [
+    ['decode errors that all lie in its range', errors, damaged({ count: 1, list: [broken] }), ['errors', 3, 3]],
+    ['none where one lies elsewhere', errors, damaged({ count: 2, list: [broken, { ...broken, at: 9 }] }), undefined],
+    ['none where one has no time', errors, damaged({ count: 2, list: [broken, { ...broken, at: null }] }), undefined],
+    ['none where some are only counted', errors, { ...CLEAN_CHECKS, ...DAMAGE['errors'] }, undefined],
+    ['no checksum of the container', untimed('checksum', 0), { ...CLEAN_CHECKS, ...DAMAGE['sums'] }, undefined],
+  ] as const)
+    it(`of damage covers ${what}`, () => {
+      const waived = waivedIn(one, [given]);
+      const [first] = waived.map(({ check, from, to }) => [check, from, to]);
+      assert.deepEqual(first, found);
+      const { verdict } = verdictOf({ response: { ...one, not_checked: [] }, waived }, LONGEST);
+      assert.equal(verdict, found ? 'pass' : 'block');
+    });
+
+  it('of a checksum of a stream covers it', () => {
+    const sums = WHOLE.checksums.map((sum) => ({ ...sum, wrong: 1 }));
+    const waived = waivedIn({ ...CLEAN_CHECKS, integrity: { ...WHOLE, checksums: sums } }, [untimed('checksum')]);
+    assert.deepEqual(waived, [{ check: 'checksum', stream: 1, from: null, to: null, waived: by }]);
+  });
 
   it('of several that cover a finding, the first counts', () => {
     const other = { ...by, reason: 'Another' };

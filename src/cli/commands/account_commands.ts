@@ -1,5 +1,5 @@
 /** Commands about an account: a part of COMMANDS (commands.ts). */
-import { NOUNS, UNTIMED } from '../../media/qc/words.ts';
+import { WAIVABLE } from '../../media/qc/words.ts';
 import type { Command } from '../command.ts';
 import { oneOf } from './request_options.ts';
 
@@ -91,7 +91,7 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
       },
     ],
     options: [
-      { name: 'check', value: 'CHECK', ...oneOf([...Object.keys(NOUNS), ...UNTIMED], 'create: what found it: ') },
+      { name: 'check', value: 'CHECK', ...oneOf(WAIVABLE, 'create: what found it: ') },
       { name: 'stream', value: 'INDEX', help: 'create: index of the stream' },
       { name: 'from', value: 'SECONDS', help: 'create: start of the passage, as reported: 12.5' },
       { name: 'to', value: 'SECONDS', help: 'create: end of the passage' },

@@ -2,8 +2,8 @@
 import { milliseconds } from '../args.ts';
 import type { Given, Option } from '../command.ts';
 import { usage } from '../exits.ts';
-import { CHECKS, LONGEST, type Longest } from '../../media/qc/verdict.ts';
-import { NOUNS, type Check } from '../../media/qc/words.ts';
+import { CHECKS, LONGEST, type Limited, type Longest } from '../../media/qc/verdict.ts';
+import { NOUNS } from '../../media/qc/words.ts';
 
 /** What is one of these values; its help names them. */
 export const oneOf = (values: readonly string[], before = '') => ({
@@ -49,7 +49,7 @@ export function longestPassages({ value }: Given): Longest {
     const ms = value(`longest-${check}`, milliseconds);
     return [check, ms === undefined ? LONGEST[check] : ms / 1_000] as const;
   });
-  return Object.fromEntries(given) as Record<Check, number>;
+  return Object.fromEntries(given) as Record<Limited, number>;
 }
 
 /** What is undefined is not sent. */

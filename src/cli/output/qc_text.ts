@@ -22,10 +22,11 @@ const rowsOf = ({ video, audio }: QcReport): string[][] => [
 /** As `2 freezes in stream 0: 2.00 to 5.00 s, 7.00 to 10.00 s (the end)`. */
 const passageLines = (report: QcReport): string[] =>
   passagesIn(report).map(({ noun, stream, count, list }) => {
-    const told = list
-      .slice(0, MOST_TIMES)
-      .map(({ from, to, to_end: last }) => `${from.toFixed(2)} to ${secondsWords(to)}${last ? ' (the end)' : ''}`);
-    return `${several(count, noun)} in stream ${stream}: ${told.join(', ')}${told.length < count ? ' …' : ''}`;
+    const told = list.slice(0, MOST_TIMES).map(({ from, to, to_end: last, detail }) => {
+      const times = `${from.toFixed(2)} to ${secondsWords(to)}${last ? ' (the end)' : ''}`;
+      return detail === undefined ? times : `${times}, ${detail}`;
+    });
+    return `${several(count, noun)} in stream ${stream}: ${told.join(told.some((one) => one.includes(',')) ? '; ' : ', ')}${told.length < count ? ' …' : ''}`;
   });
 
 function waivedLines(waived: readonly QcWaived[]): string[] {

@@ -3,7 +3,7 @@ import { useState, useEffect, useRef } from 'preact/hooks';
 import type { QcReport, QcWaived, Pictures } from '../../api_types.ts';
 import { waivedWords } from '../../base/waived.ts';
 import { nearest, bytesIn, waveformPath } from '../../media/qc/drawn.ts';
-import { fileWords, isUntimed, LEVELS, passagesIn, remarksIn, secondsWords } from '../../media/qc/words.ts';
+import { fileWords, LEVELS, passagesIn, placeOf, remarksIn, secondsWords } from '../../media/qc/words.ts';
 import { call } from '../api/client.ts';
 import { AskFirst } from '../parts/dialog.tsx';
 import { several } from '../parts/figures.ts';
@@ -94,16 +94,15 @@ type Check = QcWaived['check'];
 
 const findingsOf = (report: QcReport): Finding[] => [
   ...passagesIn(report).flatMap(({ check, noun, stream, list, more }): Finding[] => [
-    ...list.map((event) => ({ check, noun, stream, event })),
+    ...list.map(({ detail, ...event }) => ({ check, noun, stream, event, ...(detail ? { more: detail } : {}) })),
     ...(more === 0 ? [] : [{ noun, stream, more: `${several(more, 'further finding')} not listed` }]),
   ]),
-  ...remarksIn(report).map(({ noun, stream, text }) => ({
-    // Damage, and what is of the whole file, cannot be waived.
-    ...(isUntimed(noun) && stream !== undefined ? { check: noun } : {}),
-    noun,
-    stream,
-    more: text,
-  })),
+  ...remarksIn(report).map((remark): Finding => {
+    const { noun, stream, text, range } = remark;
+    const check = placeOf(remark)?.check;
+    const event = range && { ...range, to_end: false };
+    return { noun, stream, more: text, ...(check ? { check } : {}), ...(event ? { event } : {}) };
+  }),
 ];
 
 const timeColumn = (title: string, of: (event: Event) => number): Column<Finding> => ({
@@ -117,7 +116,10 @@ const FINDINGS: readonly Column<Finding>[] = [
   timeColumn('From', ({ from }) => from),
   timeColumn('To', ({ to }) => to),
   timeColumn('Lasts', ({ from, to }) => to - from),
-  strangerColumn('More', ({ event, more }) => (event?.to_end ? 'to the end' : more), { none: '', most: 800 }),
+  strangerColumn('More', ({ event, more }) => [event?.to_end ? 'to the end' : [], more ?? []].flat().join('; '), {
+    none: '',
+    most: 800,
+  }),
 ];
 
 const pictureColumn = (video: Video): Column<Finding> => ({

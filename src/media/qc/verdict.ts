@@ -3,14 +3,17 @@ import { isObject } from '../../base/is_object.ts';
 import type { Waived } from '../../base/schema_parts.ts';
 import { SHORTEST_S } from './limits.ts';
 import type { QcReport } from './schema.ts';
-import type { QcWaived, Waivable } from './waived.ts';
-import { isUntimed, passagesIn, remarksIn, remarkWords, secondsWords, type Check } from './words.ts';
+import type { QcWaived } from './waived.ts';
+import { passagesIn, placeOf, remarksIn, remarkWords, secondsWords, type Check, type Waivable } from './words.ts';
 
-/** The longest passage of each check, in seconds, that does not block. */
-export type Longest = Readonly<Record<Check, number>>;
+/** Checks whose passages block where they are long. */
+export type Limited = Extract<Check, 'black' | 'freeze' | 'silence' | 'phase'>;
+/** The longest passage of each, in seconds, that does not block. */
+export type Longest = Readonly<Record<Limited, number>>;
 /** Longer than fades, titles and pauses that are meant to be there. */
 export const LONGEST: Longest = { black: 10, freeze: 10, silence: 10, phase: 10 };
-export const CHECKS = Object.keys(LONGEST) as readonly Check[];
+export const CHECKS = Object.keys(LONGEST) as readonly Limited[];
+const limitOf = (longest: Longest, check: Check): number => (check in longest ? longest[check as Limited] : Infinity);
 
 interface Found {
   verdict: 'warn' | 'block';
@@ -47,15 +50,17 @@ export const optionsFor = (longest: Longest): Record<string, number> =>
 
 const passagesFound = (report: QcReport, longest: Longest): Found[] =>
   passagesIn(report).flatMap(({ check, noun, stream, list, more }) => [
-    ...list.map(({ from, to, to_end: last }): Found => {
+    ...list.map(({ from, to, to_end: last, detail }): Found => {
       const seconds = Math.round((to - from) * 1e3) / 1e3;
-      const verdict = seconds > longest[check] ? 'block' : 'warn';
+      const verdict = seconds > limitOf(longest, check) ? 'block' : 'warn';
       const where = `from ${secondsWords(from)}${from < AT_START_S ? ' (the start)' : ''}${last ? ' to the end' : ''}`;
-      const text = `${noun} of ${secondsWords(seconds)} ${where} in stream ${stream}`;
+      const text = `${noun} of ${secondsWords(seconds)} ${where} in stream ${stream}${detail ? `: ${detail}` : ''}`;
       return { verdict, text, check, stream, from, to, seconds };
     }),
     // How long these are is not known.
-    ...(more > 0 ? [blocking(`${noun}s in stream ${stream}: ${more} more than can be listed`)] : []),
+    ...(more > 0
+      ? [(check in longest ? blocking : warning)(`${noun}s in stream ${stream}: ${more} more than can be listed`)]
+      : []),
   ]);
 
 const blocking = (text: string): Found => ({ verdict: 'block', text });
@@ -66,10 +71,11 @@ function findingsOf(report: QcReport, longest: Longest): Found[] {
   return [
     ...(cut === undefined ? [] : [blocking(`the checks ended at ${secondsWords(until ?? null)}: ${cut}`)]),
     ...passagesFound(report, longest),
-    ...remarksIn(report).map((remark) => ({
-      ...(remark.blocks ? blocking : warning)(remarkWords(remark)),
-      ...(isUntimed(remark.noun) ? { check: remark.noun, stream: remark.stream } : {}),
-    })),
+    ...remarksIn(report).map((remark) => {
+      const place = placeOf(remark);
+      const found = (remark.blocks ? blocking : warning)(remarkWords(remark));
+      return { ...found, ...(place ? { check: place.check, stream: place.stream } : {}), ...remark.range };
+    }),
     ...left.map(({ stream, why }) => warning(`stream ${stream} was not checked: ${why}`)),
   ];
 }

@@ -3,11 +3,7 @@ import Type, { type Static } from 'typebox';
 import { getOrMake } from '../../base/get_or_make.ts';
 import { count, described, oneOf, WaivedSchema } from '../../base/schema_parts.ts';
 import type { QcReport } from './schema.ts';
-import { type Check, isUntimed, NOUNS, passagesIn, remarksIn, UNTIMED, type Untimed } from './words.ts';
-
-export type Waivable = Check | Untimed;
-export const isTimed = (check: Waivable): boolean => check in NOUNS;
-export const WAIVABLE: readonly Waivable[] = [...(Object.keys(NOUNS) as Check[]), ...UNTIMED];
+import { passagesIn, placeOf, remarksIn, WAIVABLE } from './words.ts';
 
 const time = (description: string) => Type.Unsafe<number | null>({ type: ['number', 'null'], description });
 
@@ -33,9 +29,7 @@ const covers = ({ from, to }: QcWaiver, found: Finding): boolean =>
 
 const findingsOf = (report: QcReport): Finding[] => [
   ...passagesIn(report).flatMap(({ check, stream, list }) => list.map(({ from, to }) => ({ check, stream, from, to }))),
-  ...remarksIn(report).flatMap(({ noun, stream }) =>
-    isUntimed(noun) && stream !== undefined ? [{ check: noun, stream, from: null, to: null }] : [],
-  ),
+  ...remarksIn(report).flatMap((remark) => placeOf(remark) ?? []),
 ];
 
 /** Passages that the report only counts are not among them: where they lie is not known. */

@@ -1,6 +1,6 @@
 /** What content checks found, in a few words each: for the console, the command line and the page of a report. */
 import { MOST_WRONG_PAGES } from './limits.ts';
-import type { QcAudio, QcChecksum, QcEvents, QcFile, QcIntegrity, QcReport, QcTracks } from './schema.ts';
+import type { QcAudio, QcBars, QcChecksum, QcEvent, QcFile, QcIntegrity, QcReport, QcTracks } from './schema.ts';
 
 /** What a passage of each check is called. */
 export const NOUNS = {
@@ -8,48 +8,89 @@ export const NOUNS = {
   freeze: 'freeze',
   silence: 'silence',
   phase: 'out-of-phase passage',
+  letterbox: 'letterbox passage',
+  test_bars: 'test pattern',
+  test_tone: 'test tone',
 } as const;
 export type Check = keyof typeof NOUNS;
 
 /** Checks whose findings have no time. */
-export const UNTIMED = ['clipping', 'scan', 'duration', 'start', 'end'] as const;
-export type Untimed = (typeof UNTIMED)[number];
-export const isUntimed = (noun: string): noun is Untimed => UNTIMED.includes(noun as Untimed);
+const UNTIMED = ['clipping', 'scan', 'duration', 'start', 'end', 'checksum'] as const;
+type Untimed = (typeof UNTIMED)[number];
+const isUntimed = (noun: string): noun is Untimed => UNTIMED.includes(noun as Untimed);
 
-interface Passages extends QcEvents {
+/** What can be waived. `errors`: those of decoding, of which all have to lie in the range. */
+export type Waivable = Check | 'errors' | Untimed;
+export const isTimed = (check: Waivable): boolean => !isUntimed(check);
+export const WAIVABLE: readonly Waivable[] = [...(Object.keys(NOUNS) as Check[]), 'errors', ...UNTIMED];
+
+/** What a waiver names. Null: without a time. */
+interface Place {
+  check: Waivable;
+  stream: number;
+  from: number | null;
+  to: number | null;
+}
+
+interface Passages {
   check: Check;
   noun: string;
   stream: number;
+  count: number;
+  list: readonly (QcEvent & { detail?: string })[];
+  more: number;
 }
 
-const passages = (check: Check, stream: number, events: QcEvents): Passages => ({
+const passages = <E extends QcEvent>(
+  check: Check,
+  stream: number,
+  { count, list, more }: { count: number; list: readonly E[]; more: number },
+  detail?: (event: E) => string,
+): Passages => ({
   check,
   noun: NOUNS[check],
   stream,
-  ...events,
+  count,
+  list: detail ? list.map((event) => ({ ...event, detail: detail(event) })) : list,
+  more,
 });
 
-/** Of each check that found some. */
+const barsWords = ({ left, right, top, bottom }: QcBars): string =>
+  top > 0 ? `${top} rows above, ${bottom} below` : `${left} columns left, ${right} right`;
+
+/** Of each check that found some. A letterbox that does not change is a property of the film. */
 export const passagesIn = ({ video, audio }: QcReport): Passages[] =>
   [
-    ...video.flatMap(({ stream, black, freeze }) => [
+    ...video.flatMap(({ stream, black, freeze, letterbox, test_bars: bars }) => [
       passages('black', stream, black),
       passages('freeze', stream, freeze),
+      ...(letterbox?.changes ? [passages('letterbox', stream, letterbox, barsWords)] : []),
+      passages('test_bars', stream, bars),
     ]),
-    ...audio.flatMap(({ stream, silence, phase }) => [
+    ...audio.flatMap(({ stream, silence, phase, test_tones: tones }) => [
       passages('silence', stream, silence),
       ...(phase ? [passages('phase', stream, phase.out_of_phase)] : []),
+      passages('test_tone', stream, tones, ({ frequency, level }) => `${frequency} Hz at ${levelWords(level, 'dBFS')}`),
     ]),
   ].filter(({ count }) => count > 0);
 
 /** What has no time, or is told as one. */
 interface Remark {
-  noun: Untimed | 'decoding' | 'decode errors' | 'checksum' | 'integrity' | 'file';
+  noun: Untimed | 'decoding' | 'decode errors' | 'integrity' | 'file';
   /** None: it is of the file. */
   stream?: number;
   text: string;
+  /** From the first to the last of decode errors, where all are known. */
+  range?: { from: number; to: number };
   /** The file must not go on. */
   blocks?: true;
+}
+
+/** Undefined: it cannot be waived, as it is of no stream, or it is not known where all of it lies. */
+export function placeOf({ noun, stream, range }: Remark): Place | undefined {
+  if (stream === undefined) return undefined;
+  if (isUntimed(noun)) return { check: noun, stream, from: null, to: null };
+  return range && { check: 'errors', stream, ...range };
 }
 
 // Damage: all of it blocks, but for a stream of which nothing is known.
@@ -79,7 +120,10 @@ function errorsIn({ stream, errors, not_checked: why }: Stream): Remark[] {
     .slice(0, MOST_TOLD)
     .map(({ at, byte, what }) => `${secondsWords(at)}${byteWords(byte)} ${what}`);
   const more = errors.count > told.length ? ' …' : '';
-  return [blocking('decode errors', `${errors.count}: ${told.join('; ')}${more}`, stream)];
+  const times = errors.list.flatMap(({ at }) => at ?? []);
+  const range = { from: Math.min(...times), to: Math.max(...times) };
+  const remark = blocking('decode errors', `${errors.count}: ${told.join('; ')}${more}`, stream);
+  return [times.length === errors.count ? { ...remark, range } : remark];
 }
 
 function wrongIn({ kind, stream, checked, wrong, first_wrong_byte: byte }: QcChecksum): Remark[] {

@@ -2,8 +2,8 @@
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
 import { MAX_TIMEOUT_MS } from '../../../base/limits.ts';
 import { LONGEST_S } from '../../../media/qc/limits.ts';
-import { LONGEST, optionsFor } from '../../../media/qc/verdict.ts';
-import { NOUNS, type Check } from '../../../media/qc/words.ts';
+import { LONGEST, optionsFor, type Limited } from '../../../media/qc/verdict.ts';
+import { NOUNS } from '../../../media/qc/words.ts';
 import { ApiError, invalid } from '../errors.ts';
 import { choice, closed, UUID } from '../http/request_fields.ts';
 import { FENCED, type Said, DEFAULT_BYTES, LEAST_BYTES, LONGEST_BYTES } from './answer_text.ts';
@@ -163,7 +163,7 @@ const compareMedia = tool({
   },
 });
 
-const longest = (check: Check) =>
+const longest = (check: Limited) =>
   Type.Number({
     minimum: 0,
     maximum: LONGEST_S,

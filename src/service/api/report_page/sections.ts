@@ -178,6 +178,7 @@ export function contentChecks(report: QcReport): Content {
       { title: 'Stream', cell: ({ stream }) => stream, right: true },
       { title: 'From', cell: ({ from }) => secondsWords(from), right: true },
       { title: 'To', cell: ({ to, to_end: last }) => [secondsWords(to), last && quiet(' (the end)')], right: true },
+      { title: 'More', cell: ({ detail }) => detail ?? '' },
     ]),
     unlisted > 0 && html`<p>Not in the result: ${several(unlisted, 'further finding')}.</p>`,
     remarksIn(report).map(

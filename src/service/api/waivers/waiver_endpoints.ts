@@ -5,7 +5,7 @@ import { nearest } from '../../../base/nearest.ts';
 import { hideQuery } from '../../../base/hide_query.ts';
 import { LONGEST_NAME } from '../../../media/policy/limits.ts';
 import type { Policy } from '../../../media/policy/schema.ts';
-import { isTimed, WAIVABLE } from '../../../media/qc/waived.ts';
+import { isTimed, WAIVABLE } from '../../../media/qc/words.ts';
 import type { NewWaiver, Waiver } from '../../../platform/store/waivers.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid, orNotFound } from '../errors.ts';
