@@ -12,7 +12,7 @@ import type { Terminal } from '../../src/cli/terminal.ts';
 import { standingLine } from '../../src/cli/follow_request.ts';
 import { shownSource } from '../../src/cli/given_source.ts';
 import { CHECKS, CLEAN_CHECKS } from '../console/sample_answers.ts';
-import { DAMAGE } from '../qc/reports.ts';
+import { DAMAGE, QUIET_AUDIO } from '../qc/reports.ts';
 import { EXIT, Failure, masked, reasonText, type Reason } from '../../src/cli/exits.ts';
 
 const HOSTILE = '<&"\'>]]>\u0000\u001b[31m\ud800 100%\r\n::error::x,y:z';
@@ -158,6 +158,20 @@ describe('content checks', () => {
       'the content checks ended at 50.00 s: qc did not finish within 60000 ms\ufffd',
       'stream 9 (audio) was not checked: only the first 8 audio streams are checked',
     ]);
+  });
+
+  it('tones have their frequency and level', () => {
+    const tones = [
+      { from: 0, to: 5, to_end: false, frequency: 1_000, level: -18.02 },
+      { from: 6, to: 9, to_end: true, frequency: 440.1, level: -20 },
+    ];
+    const audio = [{ ...CHECKS.audio[0]!, ...QUIET_AUDIO, test_tones: { count: 2, list: tones, more: 0 } }];
+    const [, , , found] = lines({ ...CLEAN_CHECKS, audio, not_checked: [] });
+    assert.equal(
+      found,
+      'content 2 test tones in stream 1: 0.00 to 5.00 s (1000 Hz at -18.0 dBFS), ' +
+        '6.00 to 9.00 s (the end) (440.1 Hz at -20.0 dBFS)',
+    );
   });
 
   it('that looked for damage say what is broken, and which file it was', () => {

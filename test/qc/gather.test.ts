@@ -292,7 +292,7 @@ describe('content checks: the graph', () => {
 
   const scanned = (counted: Record<string, number>, fields?: Fields) => {
     const { single: sure = counted['tff']! + counted['bff']!, ...all } = counted;
-    const keys = [...Object.entries(all).map(([key, value]) => [`idet.multiple.${key}`, value])];
+    const keys = Object.entries(all).map(([key, value]) => [`idet.multiple.${key}`, value]);
     const singles = { 'idet.single.tff': Math.min(sure, all['tff']!), 'idet.single.bff': Math.min(sure, all['bff']!) };
     const text = block(0, 0, 0, { ...Object.fromEntries(keys), ...singles });
     return gathered([text], [{ ...stream(0, 'video'), ...(fields ? { fields } : {}) }]).video[0]!.scan;

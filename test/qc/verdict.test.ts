@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { QcReport } from '../../src/media/qc/schema.ts';
 import { LONGEST, optionsFor, verdictOf, type Longest } from '../../src/media/qc/verdict.ts';
 import { CHECKS, CLEAN_CHECKS } from '../console/sample_answers.ts';
-import { DAMAGE, FILE, QUIET, UNREAD, WHOLE } from './reports.ts';
+import { DAMAGE, FILE, NONE, QUIET, UNREAD, WHOLE } from './reports.ts';
 
 const clean: QcReport = { ...CLEAN_CHECKS, not_checked: [] };
 const [video] = clean.video;
@@ -33,6 +33,62 @@ describe('the verdict of content checks', () => {
       },
       'warn',
       ['freeze of 9.92 s from 0.08 s (the start) to the end in stream 0'],
+    ],
+    [
+      'what is no fault of itself, however long',
+      {
+        ...clean,
+        video: [
+          {
+            ...video!,
+            black: NONE,
+            test_bars: { count: 9, list: [{ from: 0, to: 60, to_end: false }], more: 8 },
+            letterbox: {
+              changes: true,
+              count: 1,
+              list: [{ from: 60, to: 90, to_end: true, left: 0, right: 0, top: 138, bottom: 139 }],
+              more: 0,
+            },
+          },
+        ],
+        audio: [
+          {
+            ...QUIET.audio[0]!,
+            test_tones: {
+              count: 1,
+              list: [{ from: 0, to: 60, to_end: false, frequency: 1000, level: -18 }],
+              more: 0,
+            },
+          },
+        ],
+      },
+      'warn',
+      [
+        'letterbox passage of 30.00 s from 60.00 s to the end in stream 0: 138 rows above, 139 below',
+        'test pattern of 60.00 s from 0.00 s (the start) in stream 0',
+        'test patterns in stream 0: 8 more than can be listed',
+        'test tone of 60.00 s from 0.00 s (the start) in stream 1: 1000 Hz at -18.0 dBFS',
+      ],
+    ],
+    [
+      'a letterbox that does not change',
+      {
+        ...clean,
+        video: [
+          {
+            ...video!,
+            black: NONE,
+            letterbox: {
+              changes: false,
+              count: 1,
+              list: [{ from: 0, to: 90, to_end: true, left: 0, right: 0, top: 138, bottom: 138 }],
+              more: 0,
+            },
+          },
+        ],
+      },
+      'pass',
+      [],
     ],
     [
       'tracks that do not fit',

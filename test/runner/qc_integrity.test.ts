@@ -67,6 +67,13 @@ describe('integrity in an agent', function () {
       integrity!.streams.map(({ not_checked: why }) => why),
       [undefined, 'it has no packets'],
     );
+    assert.deepEqual(
+      integrity!.streams.map(({ hash, no_hash: why }) => [hash === null, why]),
+      [
+        [false, undefined],
+        [true, 'nothing of it was decoded'],
+      ],
+    );
   });
 
   it('of a whole archive finds its checksums right', async () => {

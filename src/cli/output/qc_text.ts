@@ -24,9 +24,9 @@ const passageLines = (report: QcReport): string[] =>
   passagesIn(report).map(({ noun, stream, count, list }) => {
     const told = list.slice(0, MOST_TIMES).map(({ from, to, to_end: last, detail }) => {
       const times = `${from.toFixed(2)} to ${secondsWords(to)}${last ? ' (the end)' : ''}`;
-      return detail === undefined ? times : `${times}, ${detail}`;
+      return detail === undefined ? times : `${times} (${detail})`;
     });
-    return `${several(count, noun)} in stream ${stream}: ${told.join(told.some((one) => one.includes(',')) ? '; ' : ', ')}${told.length < count ? ' …' : ''}`;
+    return `${several(count, noun)} in stream ${stream}: ${told.join(', ')}${told.length < count ? ' …' : ''}`;
   });
 
 function waivedLines(waived: readonly QcWaived[]): string[] {

@@ -3,7 +3,7 @@ import { useState, useEffect, useRef } from 'preact/hooks';
 import type { QcReport, QcWaived, Pictures } from '../../api_types.ts';
 import { waivedWords } from '../../base/waived.ts';
 import { nearest, bytesIn, waveformPath } from '../../media/qc/drawn.ts';
-import { fileWords, LEVELS, passagesIn, placeOf, remarksIn, secondsWords } from '../../media/qc/words.ts';
+import { fileWords, LEVELS, passagesIn, remarksIn, secondsWords, waivableOf } from '../../media/qc/words.ts';
 import { call } from '../api/client.ts';
 import { AskFirst } from '../parts/dialog.tsx';
 import { several } from '../parts/figures.ts';
@@ -99,7 +99,7 @@ const findingsOf = (report: QcReport): Finding[] => [
   ]),
   ...remarksIn(report).map((remark): Finding => {
     const { noun, stream, text, range } = remark;
-    const check = placeOf(remark)?.check;
+    const check = waivableOf(remark)?.check;
     const event = range && { ...range, to_end: false };
     return { noun, stream, more: text, ...(check ? { check } : {}), ...(event ? { event } : {}) };
   }),

@@ -4,7 +4,7 @@ import type { Waived } from '../../base/schema_parts.ts';
 import { SHORTEST_S } from './limits.ts';
 import type { QcReport } from './schema.ts';
 import type { QcWaived } from './waived.ts';
-import { passagesIn, placeOf, remarksIn, remarkWords, secondsWords, type Check, type Waivable } from './words.ts';
+import { passagesIn, waivableOf, remarksIn, remarkWords, secondsWords, type Check, type Waivable } from './words.ts';
 
 /** Checks whose passages block where they are long. */
 export type Limited = Extract<Check, 'black' | 'freeze' | 'silence' | 'phase'>;
@@ -72,7 +72,7 @@ function findingsOf(report: QcReport, longest: Longest): Found[] {
     ...(cut === undefined ? [] : [blocking(`the checks ended at ${secondsWords(until ?? null)}: ${cut}`)]),
     ...passagesFound(report, longest),
     ...remarksIn(report).map((remark) => {
-      const place = placeOf(remark);
+      const place = waivableOf(remark);
       const found = (remark.blocks ? blocking : warning)(remarkWords(remark));
       return { ...found, ...(place ? { check: place.check, stream: place.stream } : {}), ...remark.range };
     }),

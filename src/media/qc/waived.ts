@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { getOrMake } from '../../base/get_or_make.ts';
 import { count, described, oneOf, WaivedSchema } from '../../base/schema_parts.ts';
 import type { QcReport } from './schema.ts';
-import { passagesIn, placeOf, remarksIn, WAIVABLE } from './words.ts';
+import { passagesIn, waivableOf, remarksIn, WAIVABLE } from './words.ts';
 
 const time = (description: string) => Type.Unsafe<number | null>({ type: ['number', 'null'], description });
 
@@ -29,7 +29,7 @@ const covers = ({ from, to }: QcWaiver, found: Finding): boolean =>
 
 const findingsOf = (report: QcReport): Finding[] => [
   ...passagesIn(report).flatMap(({ check, stream, list }) => list.map(({ from, to }) => ({ check, stream, from, to }))),
-  ...remarksIn(report).flatMap((remark) => placeOf(remark) ?? []),
+  ...remarksIn(report).flatMap((remark) => waivableOf(remark) ?? []),
 ];
 
 /** Passages that the report only counts are not among them: where they lie is not known. */

@@ -87,7 +87,7 @@ interface Remark {
 }
 
 /** Undefined: it cannot be waived, as it is of no stream, or it is not known where all of it lies. */
-export function placeOf({ noun, stream, range }: Remark): Place | undefined {
+export function waivableOf({ noun, stream, range }: Remark): Place | undefined {
   if (stream === undefined) return undefined;
   if (isUntimed(noun)) return { check: noun, stream, from: null, to: null };
   return range && { check: 'errors', stream, ...range };
