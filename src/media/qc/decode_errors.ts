@@ -43,7 +43,7 @@ interface Packet {
   isWrong: boolean;
 }
 
-/** As `[png @ 0x55d5c8a0] [IMGUTILS @ 0x7ffc8a0] `: each address is another one each time, and some builds have no 0x. */
+/** As `[png @ 0x55d5c8a0] [IMGUTILS @ 0x7ffc8a0] `: another address each time, in some builds without 0x. */
 const LOGGERS = /^(?:\[[^\]]* @ (?:0x)?[0-9a-f]+\]\s*)+/;
 export const withoutLoggers = (line: string): string => line.replace(LOGGERS, '').trim();
 

@@ -1,6 +1,6 @@
 /**
- * The filter graphs of the content checks: one decode of each stream. Pictures and sound have a graph each: one for both
- * would hold the pictures before the first sound, 0.9 GB of 1080p for 12 s. Their lines mix in one pipe.
+ * The filter graphs of the content checks: one decode of each stream. Pictures and sound have a graph each: one for
+ * both would hold the pictures before the first sound, 0.9 GB of 1080p for 12 s. Their lines mix in one pipe.
  */
 import { MOST_AUDIO } from './limits.ts';
 import type { Fields, NotChecked, QcReport } from './schema.ts';

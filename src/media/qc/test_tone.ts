@@ -22,7 +22,7 @@ interface Sine {
 }
 
 /** What a frame is, from the level and the steepness of its samples. */
-export function sineOf(values: Block['values'], rate: number): Sine | undefined {
+function sineOf(values: Block['values'], rate: number): Sine | undefined {
   const [top = Number.NaN, level = Number.NaN] = [values.get('sample_peak'), values.get('level')];
   const [mean = Number.NaN, steep = Number.NaN] = [values.get('mean_difference'), values.get('rms_difference')];
   const peak = level + CREST_DB;
