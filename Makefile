@@ -81,7 +81,7 @@ fuzz-api: $(MODULES) ## random requests to the whole interface (CASES, N, SEED, 
 	@$(SERVERS)
 	@nice -n 19 $(RUN) test/fuzz/api/run.ts
 
-fuzz-media: $(MODULES) ## damaged media through a runner (CASES, SEED); writes docs/reports/fuzzing.md
+fuzz-media: $(MODULES) ## damaged media through a runner (CASES, SEED, ONLY=qc); writes docs/reports/fuzzing.md
 	@$(RUN) test/fuzz/media/run.ts
 
 fuzz-hls: $(MODULES) ## mutated playlists through the HLS parser (ROUNDS, SEED)

@@ -17,7 +17,8 @@ import type { ParseOptions } from '../../src/source/protocols/protocol.ts';
 import { startProxy, type ProxyOptions } from '../../src/source/proxy.ts';
 import { startLauncher } from '../runner/built_launcher.ts';
 
-export type ToolName = 'ffprobe' | 'mediainfo';
+const NAMES = ['ffprobe', 'mediainfo', 'qc'] as const;
+export type ToolName = (typeof NAMES)[number];
 export type ToolEntry = Entry & { tool: ToolName };
 export interface Outcome {
   tool: ToolName;
@@ -37,6 +38,8 @@ export interface Answered {
 
 export interface RealRunner {
   entries: readonly ToolEntry[];
+  /** Of the launcher, whose children are the tools. */
+  pid: number;
   /** Several may run at once. */
   run(
     source: string,
@@ -55,7 +58,7 @@ export async function builtTools(
 ): Promise<{ entry: ToolEntry; archive: string }[]> {
   const all = await cachedTools();
   return all.flatMap(({ entry, image }) =>
-    (entry.tool === 'ffprobe' || entry.tool === 'mediainfo') && image !== undefined && which(entry as ToolEntry)
+    NAMES.some((name) => name === entry.tool) && image !== undefined && which(entry as ToolEntry)
       ? [{ entry: entry as ToolEntry, archive: image.archive }]
       : [],
   );
@@ -86,6 +89,7 @@ export async function startRealRunner(
   const settings = { toolsDir: directory, nodePath: process.execPath, outputBytes: 64 << 20, memoryBytes: 2 ** 30 };
   return {
     entries: built.map(({ entry }) => entry),
+    pid: launched.pid,
     async run(source, { timeoutMs = 60_000, of = () => true, options = {} } = {}) {
       const tools = built
         .filter(({ entry }) => of(entry))

@@ -5,15 +5,17 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
 import { sendFile, startOrigin } from '../../source/origin.ts';
-import { startRealRunner, type ToolEntry } from '../../streams/real_runner.ts';
+import { startRealRunner, type RealRunner, type ToolEntry } from '../../streams/real_runner.ts';
 import { mutations, seeded } from './mutate.ts';
 
-export const corpus = join(import.meta.dirname, '..', '..', '..', '..', 'shared', 'corpus', 'media');
+const beside = join(import.meta.dirname, '..', '..', '..', '..', 'shared', 'corpus');
+export const corpus = join(process.env['PROBEYARD_CORPUS'] ?? beside, 'media');
 const fixture = join(import.meta.dirname, '..', '..', 'fixtures', 'tiny.mp4');
 const largest = 3 << 20;
 /** A damaged file may keep a tool busy until this timeout. */
 const timeoutMs = 15_000;
 const checkEvery = 50;
+const ALL_CHECKS = { qc: { integrity: 'true', pictures: 'true' } };
 
 export interface Summary {
   seed: number;
@@ -21,6 +23,8 @@ export interface Summary {
   files: number;
   kinds: string[];
   byTool: Map<string, Map<string, number>>;
+  /** The most memory that one run of it had, in MB. */
+  memory: Map<string, number>;
   problems: string[];
   slowestMs: number;
 }
@@ -38,6 +42,8 @@ function samples(): string[] {
 /** The newest version of each tool and an old one, so that parsers nine years apart are tested. */
 const fuzzed = ({ tool, version, latest }: ToolEntry): boolean =>
   latest === true || (tool === 'ffprobe' ? version === '4.0' : version === '20.09');
+/** The checks decode, which the other tools hardly do; they need ffprobe. */
+export const decoding = ({ tool, latest }: ToolEntry): boolean => latest === true && tool !== 'mediainfo';
 
 export async function fuzzMedia({
   seed,
@@ -62,6 +68,7 @@ export async function fuzzMedia({
     files: new Set(files).size,
     kinds: [...new Set(files.map((file) => extname(file).slice(1).toLowerCase()))].sort(),
     byTool: new Map(),
+    memory: new Map(),
     problems: [],
     slowestMs: 0,
   };
@@ -69,6 +76,7 @@ export async function fuzzMedia({
     summary.problems.push(`thrown into the air: ${String(error)}`);
   };
   process.on('unhandledRejection', uncaught);
+  const watch = setInterval(() => watchMemory(runner, summary.memory), 50);
   const healthy = async (): Promise<void> => {
     body = readFileSync(fixture);
     const { tools } = await runner.run(`${origin.url}/tiny.mp4`);
@@ -87,7 +95,7 @@ export async function fuzzMedia({
       const what = `case ${summary.cases}, ${relative(corpus, file)}, ${kind}, ${body.length} bytes`;
       const begun = performance.now();
       const answered = await Promise.race([
-        runner.run(`${origin.url}/${summary.cases}${extname(file)}`, { timeoutMs }),
+        runner.run(`${origin.url}/${summary.cases}${extname(file)}`, { timeoutMs, options: ALL_CHECKS }),
         new Promise<undefined>((resolve) => {
           setTimeout(() => resolve(undefined), timeoutMs * 2).unref();
         }),
@@ -118,9 +126,35 @@ export async function fuzzMedia({
     await healthy();
     return summary;
   } finally {
+    clearInterval(watch);
     process.off('unhandledRejection', uncaught);
     await runner.close();
     await origin.close();
+  }
+}
+
+const procFile = (pid: number, name: string): string => {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  } catch {
+    // It ended meanwhile.
+    return '';
+  }
+};
+
+/** The kernel keeps the peak of a process while it runs. */
+function watchMemory({ pid, entries }: RealRunner, most: Map<string, number>): void {
+  const below = (parent: number): number[] =>
+    procFile(parent, `task/${parent}/children`)
+      .split(' ')
+      .filter(Boolean)
+      .flatMap((child) => [Number(child), ...below(Number(child))]);
+  for (const child of below(pid)) {
+    const command = procFile(child, 'cmdline');
+    const entry = entries.find(({ tool, version }) => command.includes(`/${tool}/${version}/`));
+    const kilobytes = Number(/^VmHWM:\s+(\d+) kB$/m.exec(procFile(child, 'status'))?.[1] ?? 0);
+    const name = entry && `${entry.tool} ${entry.version}`;
+    if (name) most.set(name, Math.max(most.get(name) ?? 0, Math.ceil(kilobytes / 1024)));
   }
 }
 
