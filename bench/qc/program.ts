@@ -16,9 +16,12 @@ import { keepsPictures, thresholdsOf } from '../../src/media/tools/qc_options.ts
 import { withoutResult, type AssignedTool } from '../../src/platform/bus/messages.ts';
 import { serveFile } from '../../test/node/origin.ts';
 
-/** A tool of an image, unpacked into a folder: of several versions the newest. */
-export async function toolIn(name: 'qc' | 'ffprobe', folder: string): Promise<AssignedTool> {
-  const found = (await cachedTools()).find(({ entry, image }) => entry.tool === name && image);
+/** A tool of an image, unpacked into a folder. */
+export async function toolIn(name: 'qc' | 'ffprobe', folder: string, wanted?: string): Promise<AssignedTool> {
+  const found = (await cachedTools()).find(
+    // The newest stands first.
+    ({ entry, image }) => entry.tool === name && image && (wanted === undefined || entry.version === wanted),
+  );
   if (!found?.image) throw new Error(`the image of ${name} is not built: make images`);
   const { entry, image } = found;
   mkdirSync(folder, { recursive: true });
