@@ -100,7 +100,7 @@ bench: $(MODULES) ## latency, throughput, memory against their ranges: measureme
 bench-hls: $(MODULES) ## the HLS validator beside others: hls.md
 	@$(RUN) bench/hls/run.ts
 
-bench-qc: $(MODULES) ## content checks beside two meters and dav1d, on made files: qc.md (PLACES, AV1_FILES, SOUNDS, FILMS)
+bench-qc: $(MODULES) ## content checks beside two meters and dav1d, on made files (PLACES, SOUNDS, FILMS): qc.md
 	@nice -n 19 $(RUN) bench/qc/run.ts
 
 bench-scale: $(MODULES) ## a queue of 50,000 jobs, and 5,000 runners on 1,000 simulated nodes (an hour, 8 GB)

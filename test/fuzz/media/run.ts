@@ -1,4 +1,7 @@
-/** `make fuzz-media` (CASES=, SEED=; ONLY=qc: content checks and the ffprobe that they need): the long form. Writes its summary into docs/reports/fuzzing.md. */
+/**
+ * `make fuzz-media` (CASES=, SEED=; ONLY=qc: content checks and the ffprobe that they need): the long form. Writes its
+ * summary into docs/reports/fuzzing.md.
+ */
 import { existsSync } from 'node:fs';
 import { corpus, decoding, fuzzMedia, type Summary } from './fuzz.ts';
 import { writeSummary } from '../summary.ts';
@@ -20,7 +23,8 @@ console.log(text);
 writeSummary(isDecoding ? 'fuzz-media-qc' : 'fuzz-media', text);
 process.exitCode = summary.problems.length === 0 ? 0 : 1;
 
-function render({ seed: used, cases: done, files, kinds, byTool, memory, problems, slowestMs }: Summary): string {
+function render(summary: Summary): string {
+  const { seed: used, cases: done, files, kinds, byTool, memory, problems, slowestMs } = summary;
   const outcomes = [...new Set([...byTool.values()].flatMap((counts) => [...counts.keys()]))].sort();
   return [
     isDecoding ? '## Broken media, decoded' : '## Broken media',
@@ -30,7 +34,7 @@ function render({ seed: used, cases: done, files, kinds, byTool, memory, problem
     'They are truncated, cut, doubled, spliced, their bits flipped, their lengths made ' +
       'huge or zero. Every 50 files a good one is read with the same runner.',
     '',
-    `| tool | ${outcomes.join(' | ')} | most memory, MB |`,
+    `| tool | ${outcomes.join(' | ')} | most memory, MB of 1024 |`,
     `|---|${outcomes.map(() => '---').join('|')}|---|`,
     ...[...byTool].map(
       ([name, counts]) =>
