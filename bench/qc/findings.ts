@@ -18,8 +18,8 @@ interface Film {
   clipped: boolean;
 }
 
-const FPS = 25;
-const CODECS = [
+export const FPS = 25;
+export const CODECS = [
   ['mp4', '-c:v libx264 -preset ultrafast -crf 23 -c:a aac'],
   ['mp4', '-c:v libx264 -preset veryfast -b:v 300k -c:a aac'],
   ['mkv', '-c:v libx265 -preset ultrafast -x265-params log-level=error -c:a flac'],
@@ -54,7 +54,7 @@ function filmOf(r: Random): Film {
   };
 }
 
-const during = ({ from, to }: Passage): string => `between(t,${from},${to - 0.001})`;
+export const during = ({ from, to }: Passage): string => `between(t,${from},${to - 0.001})`;
 
 function make(film: Film, file: string, options: string, source: string): void {
   const pictures = [

@@ -7,6 +7,7 @@ import { fetchMediaPrograms, withMediaPrograms } from '../../test/media_programs
 import { av1, AV1_HEAD } from './av1.ts';
 import { damage, DAMAGE_HEAD, type Programs } from './damage.ts';
 import { findings } from './findings.ts';
+import { interludes } from './interludes.ts';
 import { levels } from './levels.ts';
 import { pictures } from './pictures.ts';
 import { toolIn } from './program.ts';
@@ -68,6 +69,14 @@ const PARTS: readonly Part[] = [
     of: 'films',
     text: async ({ programs: { qc }, folder, count }) =>
       table(['check', ...FOUND, 'median s off', '99 of 100', 'most'], await findings(qc.command, folder, count)),
+  },
+  {
+    name: 'interludes',
+    variable: 'INTERLUDES',
+    usual: 100,
+    of: 'films',
+    text: async ({ programs: { qc }, folder, count }) =>
+      table(['check', ...FOUND, 'median off', '99 of 100', 'most'], await interludes(qc.command, folder, count)),
   },
   {
     name: 'pictures',
