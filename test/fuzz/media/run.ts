@@ -29,8 +29,9 @@ function render(summary: Summary): string {
   return [
     isDecoding ? '## Broken media, decoded' : '## Broken media',
     '',
-    `\`make fuzz-media${isDecoding ? ' ONLY=qc' : ''} SEED=${used} CASES=${done}\`: ${done} damaged files made of ${files} real ones ` +
-      `(${kinds.join(', ')}), each read by every tool below through the launcher and the source proxy.`,
+    `\`make fuzz-media${isDecoding ? ' ONLY=qc' : ''} SEED=${used} CASES=${done}\`: ${done} damaged files ` +
+      `made of ${files} real ones (${kinds.join(', ')}), ` +
+      'each read by every tool below through the launcher and the source proxy.',
     'They are truncated, cut, doubled, spliced, their bits flipped, their lengths made ' +
       'huge or zero. Every 50 files a good one is read with the same runner.',
     '',
