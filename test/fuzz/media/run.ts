@@ -23,8 +23,8 @@ console.log(text);
 writeSummary(isDecoding ? 'fuzz-media-qc' : 'fuzz-media', text);
 process.exitCode = summary.problems.length === 0 ? 0 : 1;
 
-function render(summary: Summary): string {
-  const { seed: used, cases: done, files, kinds, byTool, memory, problems, slowestMs } = summary;
+function render(found: Summary): string {
+  const { seed: used, cases: done, files, kinds, byTool, memory, problems, slowestMs } = found;
   const outcomes = [...new Set([...byTool.values()].flatMap((counts) => [...counts.keys()]))].sort();
   return [
     isDecoding ? '## Broken media, decoded' : '## Broken media',
