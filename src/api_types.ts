@@ -850,6 +850,23 @@ export interface QcBars {
   bottom: number;
 }
 
+export interface QcLetterbox {
+  from: number;
+  to: number;
+  to_end: boolean;
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+export interface QcLetterboxes {
+  changes: boolean;
+  count: number;
+  list: Array<QcLetterbox>;
+  more: number;
+}
+
 export interface QcVideo {
   stream: number;
   decoded: number | null;
@@ -859,6 +876,8 @@ export interface QcVideo {
   freeze: QcEvents;
   scan: QcScan;
   bars: QcBars | null;
+  letterbox: QcLetterboxes | null;
+  test_bars: QcEvents;
 }
 
 export interface QcLoudness {
@@ -874,6 +893,20 @@ export interface QcPhase {
   out_of_phase: QcEvents;
 }
 
+export interface QcTone {
+  from: number;
+  to: number;
+  to_end: boolean;
+  frequency: number;
+  level: number;
+}
+
+export interface QcTones {
+  count: number;
+  list: Array<QcTone>;
+  more: number;
+}
+
 export interface QcAudio {
   stream: number;
   decoded: number | null;
@@ -886,6 +919,7 @@ export interface QcAudio {
   clipping: boolean;
   dc_offset: number | null;
   phase: QcPhase | null;
+  test_tones: QcTones;
 }
 
 export interface QcApart {
@@ -908,6 +942,9 @@ export interface QcThresholds {
   silence_min: number;
   silence_noise: number;
   phase_min: number;
+  letterbox_min: number;
+  test_bars_min: number;
+  test_tone_min: number;
 }
 
 export interface QcNotChecked {
@@ -934,6 +971,7 @@ export interface QcIntegrityStream {
   packets: number;
   errors: QcErrors;
   hash: string | null;
+  no_hash?: string;
   not_checked?: string;
 }
 
@@ -987,11 +1025,16 @@ export interface QcWaived {
     | 'freeze'
     | 'silence'
     | 'phase'
+    | 'letterbox'
+    | 'test_bars'
+    | 'test_tone'
+    | 'errors'
     | 'clipping'
     | 'scan'
     | 'duration'
     | 'start'
-    | 'end';
+    | 'end'
+    | 'checksum';
   stream: number;
   from: number | null;
   to: number | null;
@@ -1576,11 +1619,16 @@ export interface Waiver {
     | 'freeze'
     | 'silence'
     | 'phase'
+    | 'letterbox'
+    | 'test_bars'
+    | 'test_tone'
+    | 'errors'
     | 'clipping'
     | 'scan'
     | 'duration'
     | 'start'
     | 'end'
+    | 'checksum'
     | null;
   stream: number | null;
   from: number | null;
@@ -2258,6 +2306,9 @@ export interface Calls {
         silence_min?: number;
         silence_noise?: number;
         phase_min?: number;
+        letterbox_min?: number;
+        test_bars_min?: number;
+        test_tone_min?: number;
         pictures?: boolean;
         private_pictures?: boolean;
         integrity?: boolean;
@@ -2332,6 +2383,9 @@ export interface Calls {
         silence_min?: number;
         silence_noise?: number;
         phase_min?: number;
+        letterbox_min?: number;
+        test_bars_min?: number;
+        test_tone_min?: number;
         pictures?: boolean;
         private_pictures?: boolean;
         integrity?: boolean;
@@ -2508,6 +2562,9 @@ export interface Calls {
           silence_min?: number;
           silence_noise?: number;
           phase_min?: number;
+          letterbox_min?: number;
+          test_bars_min?: number;
+          test_tone_min?: number;
           pictures?: boolean;
           private_pictures?: boolean;
           integrity?: boolean;
@@ -2763,11 +2820,16 @@ export interface Calls {
         | 'freeze'
         | 'silence'
         | 'phase'
+        | 'letterbox'
+        | 'test_bars'
+        | 'test_tone'
+        | 'errors'
         | 'clipping'
         | 'scan'
         | 'duration'
         | 'start'
         | 'end'
+        | 'checksum'
         | null;
       stream?: number | null;
       from?: number | null;
