@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { eventually, type Cluster } from '../cluster/fixture.ts';
 import { run } from '../node/command.ts';
 import { SECOND_NAME } from '../node/layout.ts';
-import { killSecond, linkSecond } from '../node/second_node.ts';
+import { killSecond, linkSecond } from '../node/joined_nodes.ts';
 import { replicasReady, type Injection } from './injections.ts';
 import { moment } from './load.ts';
 

@@ -4,7 +4,7 @@ import type { Built } from './build.ts';
 import { installChart } from './chart.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
 import { NODE, SECOND } from './layout.ts';
-import { wantsSecond } from './second_node.ts';
+import { wantsSecond } from './joined_nodes.ts';
 import { deliverImages, type BuiltImage } from './product_images.ts';
 
 /** Delivers the images and installs the chart. Returns whether anything was new on the node. */

@@ -11,7 +11,7 @@ import { POLICY_DAEMON } from './daemons.ts';
 import { ensureRule } from './iptables.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
 import { BRIDGE, NODE, NODE_NAME } from './layout.ts';
-import { wantsSecond } from './second_node.ts';
+import { wantsSecond } from './joined_nodes.ts';
 
 const QUEUE = '100';
 /** INPUT has what pods send to the node itself, the API server included. Services are resolved before both. */

@@ -20,7 +20,7 @@ import { firstPlace, secondPlace, type Place } from './place.ts';
 import { writeScratchImage } from './oci_archive.ts';
 import { say, timed } from '../../images/progress.ts';
 import { containerd } from './runtime.ts';
-import { ensureSecondNetwork, removeSecond } from './second_node.ts';
+import { ensureSecondNetwork, removeSecond } from './joined_nodes.ts';
 import type { Settings } from './settings.ts';
 import { Snapshot, takeSnapshot } from './snapshot.ts';
 import { readState } from './state_file.ts';

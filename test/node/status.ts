@@ -6,7 +6,7 @@ import { recordOf } from './daemon.ts';
 import { DAEMONS, POLICY_DAEMON } from './daemons.ts';
 import { NODE, SECOND } from './layout.ts';
 import { NODE_PARTS } from './parts.ts';
-import { wantsSecond } from './second_node.ts';
+import { wantsSecond } from './joined_nodes.ts';
 import { readRunning } from './processes.ts';
 
 /** `make status`: what runs, and the state that the cluster reports. */

@@ -16,7 +16,7 @@ import { listeners } from '../../node/sockets.ts';
 import { at, firstPlace, secondPlace } from '../../node/place.ts';
 import { wantsPolicies } from '../../node/network_policies.ts';
 import { NODE_PARTS } from '../../node/parts.ts';
-import { wantsSecond } from '../../node/second_node.ts';
+import { wantsSecond } from '../../node/joined_nodes.ts';
 import { nodeParts } from '../../node/versions.ts';
 import { addressIn, chooseSubnet } from '../../node/subnets.ts';
 
