@@ -9,7 +9,7 @@ help: ## this list
 	  /^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Use
-up: $(MODULES) ## start the local cluster (VALUES=file; NODES=2; NETWORK_POLICY=1; KUBERNETES=1.33; CLUSTER=kind)
+up: $(MODULES) ## start the local cluster (VALUES=file; NODES=3; NETWORK_POLICY=1; KUBERNETES=1.33; CLUSTER=kind)
 	@$(RUN) test/node/up.ts
 
 down: $(MODULES) ## end everything that `make up` started

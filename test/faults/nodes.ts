@@ -1,9 +1,9 @@
-/** Faults of the second node (`make up NODES=2`). The first one runs the control plane, and cannot be lost alone. */
+/** Faults of the second node (`make up NODES=2`, or 3). The first one runs the control plane, and cannot be lost alone. */
 import { fileURLToPath } from 'node:url';
 import { eventually, type Cluster } from '../cluster/fixture.ts';
 import { run } from '../node/command.ts';
-import { SECOND_NAME } from '../node/layout.ts';
-import { killSecond, linkSecond } from '../node/joined_nodes.ts';
+import { SECOND } from '../node/layout.ts';
+import { killNode, linkNode } from '../node/joined_nodes.ts';
 import { replicasReady, type Injection } from './injections.ts';
 import { moment } from './load.ts';
 
@@ -19,7 +19,7 @@ const isReady = async (c: Cluster, node: string): Promise<boolean> =>
 
 export async function hasSecondNode(c: Cluster): Promise<boolean> {
   const names = (await c.kubectl('get', 'nodes', '-o', 'jsonpath={.items[*].metadata.name}')).trim().split(/\s+/);
-  return names.includes(SECOND_NAME);
+  return names.includes(SECOND.name);
 }
 
 export function skipped(test: Mocha.Context): void {
@@ -36,7 +36,7 @@ async function isInUse(c: Cluster): Promise<boolean> {
     '-l',
     'app.kubernetes.io/name=probeyard',
     '--field-selector',
-    `spec.nodeName=${SECOND_NAME},status.phase=Running`,
+    `spec.nodeName=${SECOND.name},status.phase=Running`,
     '-o',
     'name',
   );
@@ -65,10 +65,10 @@ export async function useSecondNode(c: Cluster): Promise<void> {
 
 export const nodeDrained: Injection = async (c) => {
   try {
-    await patiently(c, 'drain', SECOND_NAME, '--ignore-daemonsets', '--delete-emptydir-data', '--timeout=240s');
+    await patiently(c, 'drain', SECOND.name, '--ignore-daemonsets', '--delete-emptydir-data', '--timeout=240s');
     await moment(2_000);
   } finally {
-    await c.kubectl('uncordon', SECOND_NAME);
+    await c.kubectl('uncordon', SECOND.name);
   }
   await replicasReady(c, 'api');
   await replicasReady(c, 'controller');
@@ -76,16 +76,16 @@ export const nodeDrained: Injection = async (c) => {
 
 /** Its processes end and it answers nobody, until Kubernetes has noticed. Then it starts again. */
 export const nodeLost: Injection = async (c) => {
-  await linkSecond(false);
-  await killSecond();
+  await linkNode(SECOND, false);
+  await killNode(SECOND);
   try {
-    await eventually('the node is not ready', 120, async () => !(await isReady(c, SECOND_NAME)));
+    await eventually('the node is not ready', 120, async () => !(await isReady(c, SECOND.name)));
     await moment(10_000);
   } finally {
-    await linkSecond(true);
-    await run(process.execPath, [UP, '--node-only'], { env: { NODES: '2' } });
+    await linkNode(SECOND, true);
+    await run(process.execPath, [UP, '--node-only'], { env: { NODES: '' } });
   }
-  await eventually('the node is ready', 120, () => isReady(c, SECOND_NAME));
+  await eventually('the node is ready', 120, () => isReady(c, SECOND.name));
   await replicasReady(c, 'api');
   await replicasReady(c, 'controller');
 };

@@ -74,7 +74,7 @@ export function dnsManifests(settings: Settings, image: string, upstream: readon
             serviceAccountName: 'coredns',
             priorityClassName: 'system-cluster-critical',
             dnsPolicy: 'Default',
-            // The second node may be drained or lost at any time.
+            // Further nodes may be drained or lost at any time.
             nodeSelector: { 'kubernetes.io/hostname': NODE_NAME },
             securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
             containers: [

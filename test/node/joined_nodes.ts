@@ -1,46 +1,57 @@
 /**
- * The second node of `make up NODES=2`: a kubelet, a containerd and a kube-proxy of its own, in a network namespace
- * that a link joins to the bridge of the first. Its pods' bridge is part of the same network, and its iptables are its
- * own, so it can be cut off or killed while the first goes on. Processes, mounts and volumes are below the folders and
- * the cgroup of the first, and end with it.
+ * The further nodes of `make up NODES=2` and 3: each is a kubelet, a containerd and a kube-proxy of its own, in a
+ * network namespace that a link joins to the bridge of the first. Its pods' bridge is part of the same network, and its
+ * iptables are its own, so it can be cut off or killed while the others go on. Processes, mounts and volumes are below
+ * the folders and the cgroup of the first, and end with it.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { attempt, run } from './command.ts';
 import { cgroupFolders, removeCgroup } from './cgroups.ts';
-import { BRIDGE, SECOND, UPLINK } from './layout.ts';
+import { ClusterError } from './cluster_error.ts';
+import { BRIDGE, JOINED, type Joined } from './layout.ts';
 import { hasLink } from './links.ts';
 import { unmountBelow } from './mounts.ts';
-import { removeUplink } from './network.ts';
+import { removeLink } from './network.ts';
 import type { Place } from './place.ts';
 import type { Settings } from './settings.ts';
 import { endProcesses } from './teardown.ts';
 
-/** Whether `make up` keeps a second node: as asked, else as before. */
-export function wantsSecond(asked = process.env['NODES']): boolean {
-  if (asked === undefined || asked === '') return existsSync(SECOND.stateDir);
-  if (asked !== '1' && asked !== '2') throw new Error(`NODES=${asked}: 1 or 2`);
-  return asked === '2';
+const MOST = 1 + JOINED.length;
+
+const isThere = ({ layout }: Joined): boolean => existsSync(layout.stateDir);
+
+/** How many nodes `make up` keeps: as asked, else as before. */
+export function wantedNodes(asked = process.env['NODES']): number {
+  if (asked === undefined || asked === '') return 1 + JOINED.filter(isThere).length;
+  const nodes = Number(asked);
+  if (!Number.isInteger(nodes) || nodes < 1 || nodes > MOST)
+    throw new ClusterError('NO_SUCH_CHOICE', `NODES=${asked}: 1 to ${MOST}`);
+  return nodes;
 }
+
+/** Those that are there and not wanted. */
+export const unwantedNodes = (nodes: number): Joined[] => JOINED.slice(nodes - 1).filter(isThere);
 
 const inNamespace = (netns: string, command: readonly string[]): string[] => [`--net=${netns}`, ...command];
 
 /** Makes the namespace, its link to the first node's bridge and the bridge of its pods. Repeating it is harmless. */
-export async function ensureSecondNetwork(place: Place, { podCidr, hostIp }: Settings): Promise<void> {
+export async function ensureJoinedNetwork(place: Place, { podCidr, hostIp }: Settings): Promise<void> {
   const netns = place.netns!;
+  const { uplink } = JOINED.find(({ name }) => name === place.name)!;
   const inside = (...command: string[]) => run('nsenter', inNamespace(netns, command));
-  await mkdir(SECOND.runDir, { recursive: true });
+  await mkdir(place.layout.runDir, { recursive: true });
   if (!(await isNamespace(netns))) {
     await writeFile(netns, '');
     // Held by the mount at this file, not by a process, and not known to `ip netns`.
     await run('unshare', [`--net=${netns}`, 'true']);
   }
   await inside('ip', 'link', 'set', 'lo', 'up');
-  if (!hasLink(UPLINK)) {
-    await run('ip', ['link', 'add', UPLINK, 'type', 'veth', 'peer', 'name', 'uplink']);
+  if (!hasLink(uplink)) {
+    await run('ip', ['link', 'add', uplink, 'type', 'veth', 'peer', 'name', 'uplink']);
     await run('ip', ['link', 'set', 'uplink', 'netns', netns]);
   }
-  await run('ip', ['link', 'set', UPLINK, 'master', BRIDGE, 'up']);
+  await run('ip', ['link', 'set', uplink, 'master', BRIDGE, 'up']);
   if ((await attempt('nsenter', inNamespace(netns, ['ip', 'link', 'show', BRIDGE]))).code !== 0)
     await inside('ip', 'link', 'add', BRIDGE, 'type', 'bridge');
   await inside('ip', 'link', 'set', 'uplink', 'master', BRIDGE, 'up');
@@ -55,21 +66,21 @@ const isNamespace = async (file: string): Promise<boolean> =>
   existsSync(file) && (await attempt('nsenter', [`--net=${file}`, 'true'])).code === 0;
 
 /** Everything on the node ends at once, as when its power fails. */
-export async function killSecond(): Promise<void> {
-  await endProcesses(SECOND);
+export async function killNode({ layout }: Joined): Promise<void> {
+  await endProcesses(layout);
 }
 
-/** Cuts the node off from the first, or connects it again. Its pods go on among themselves. */
-export async function linkSecond(up: boolean): Promise<void> {
-  await run('ip', ['link', 'set', UPLINK, up ? 'up' : 'down']);
+/** Cuts the node off from the others, or connects it again. Its pods go on among themselves. */
+export async function linkNode({ uplink }: Joined, up: boolean): Promise<void> {
+  await run('ip', ['link', 'set', uplink, up ? 'up' : 'down']);
 }
 
 /** Removes the node from the machine. Its Node is the caller's to delete. */
-export async function removeSecond(): Promise<void> {
-  if ((await cgroupFolders(SECOND.name)).length > 0) await endProcesses(SECOND);
-  await unmountBelow([SECOND.runDir, SECOND.stateDir]);
-  await removeUplink();
-  await removeCgroup(SECOND.name);
-  for (const folder of [SECOND.runDir, SECOND.stateDir, SECOND.logDir])
+export async function removeJoined({ layout, uplink }: Joined): Promise<void> {
+  if ((await cgroupFolders(layout.name)).length > 0) await endProcesses(layout);
+  await unmountBelow([layout.runDir, layout.stateDir]);
+  await removeLink(uplink);
+  await removeCgroup(layout.name);
+  for (const folder of [layout.runDir, layout.stateDir, layout.logDir])
     await rm(folder, { recursive: true, force: true });
 }

@@ -27,10 +27,7 @@ export interface Ports {
 }
 
 export const NODE_NAME = 'probeyard-node';
-export const SECOND_NAME = 'probeyard-node-2';
 export const BRIDGE = 'probeyard0';
-/** The second node's link to the bridge, on the machine's side. */
-export const UPLINK = 'probeyard2';
 /** The comment of every iptables rule except those of kube-proxy and the kubelet. */
 export const RULE_COMMENT = 'probeyard-node';
 
@@ -50,17 +47,33 @@ export const NODE: Layout = layout('probeyard-node', {
   proxyMetrics: 10249,
 });
 
+/** A node beside the first. */
+export interface Joined {
+  /** Name of the Node. */
+  name: string;
+  layout: Layout;
+  kubelet: `kubelet-${number}`;
+  /** Its link to the bridge, on the machine's side. */
+  uplink: string;
+}
+
+export const SECOND = joined(2, 'second');
+export const JOINED: readonly Joined[] = [SECOND, joined(3, 'third')];
+
 /**
- * The second node, below the folders and the cgroup of the first. Keys and kubeconfigs are with those of the first. Its
- * ports are in a network namespace of its own.
+ * Below the folders and the cgroup of the first node. Keys and kubeconfigs are with those of the first. The ports are in
+ * a network namespace of its own.
  */
-export const SECOND: Layout = {
-  ...NODE,
-  name: `${NODE.name}/second`,
-  stateDir: join(NODE.stateDir, 'second'),
-  runDir: join(NODE.runDir, 'second'),
-  logDir: join(NODE.logDir, 'second'),
-};
+function joined(number: number, ordinal: string): Joined {
+  const own = {
+    ...NODE,
+    name: `${NODE.name}/${ordinal}`,
+    stateDir: join(NODE.stateDir, ordinal),
+    runDir: join(NODE.runDir, ordinal),
+    logDir: join(NODE.logDir, ordinal),
+  };
+  return { name: `${NODE_NAME}-${number}`, layout: own, kubelet: `kubelet-${number}`, uplink: `probeyard${number}` };
+}
 
 /** The control plane with simulated nodes. It runs beside the node, so all of its paths and ports differ. */
 export const SIMULATED: Layout = layout('probeyard-simulated', {

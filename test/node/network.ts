@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { attempt, run } from './command.ts';
 import { ensureRule, savedRules } from './iptables.ts';
-import { BRIDGE, UPLINK } from './layout.ts';
+import { BRIDGE } from './layout.ts';
 import { hasLink } from './links.ts';
 import type { Settings } from './settings.ts';
 
@@ -55,13 +55,9 @@ export async function ensureNetwork(settings: Settings): Promise<void> {
   }
 }
 
-export async function removeBridge(): Promise<void> {
-  if (hasLink(BRIDGE)) await attempt('ip', ['link', 'delete', BRIDGE]);
-}
-
-/** Ends with the second node's network namespace, some time after its last process. */
-export async function removeUplink(): Promise<void> {
-  if (hasLink(UPLINK)) await attempt('ip', ['link', 'delete', UPLINK]);
+/** A node's uplink ends with its network namespace, too, some time after the last process. */
+export async function removeLink(name: string): Promise<void> {
+  if (hasLink(name)) await attempt('ip', ['link', 'delete', name]);
 }
 
 async function setSysctl(name: string, wanted: string): Promise<void> {

@@ -11,7 +11,7 @@ import { POLICY_DAEMON } from './daemons.ts';
 import { ensureRule } from './iptables.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
 import { BRIDGE, NODE, NODE_NAME } from './layout.ts';
-import { wantsSecond } from './joined_nodes.ts';
+import { wantedNodes } from './joined_nodes.ts';
 
 const QUEUE = '100';
 /** INPUT has what pods send to the node itself, the API server included. Services are resolved before both. */
@@ -22,8 +22,8 @@ export function wantsPolicies(env: NodeJS.ProcessEnv = process.env): boolean {
   const asked = env['NETWORK_POLICY'] ?? '';
   if (!['', '0', '1'].includes(asked))
     throw new ClusterError('NO_SUCH_CHOICE', `NETWORK_POLICY=${asked}: 1 enforces NetworkPolicies, 0 does not`);
-  if (asked === '1' && wantsSecond())
-    throw new ClusterError('ONE_NODE_ONLY', 'NETWORK_POLICY=1 needs NODES=1: it does not enforce on a second node');
+  if (asked === '1' && wantedNodes(env['NODES']) > 1)
+    throw new ClusterError('ONE_NODE_ONLY', 'NETWORK_POLICY=1 needs NODES=1: it does not enforce on a further node');
   return asked === '1';
 }
 

@@ -13,14 +13,14 @@ import type { Host } from './host.ts';
 import { importImages, type ImageArchive } from './images.ts';
 import { hostResolvConf, kubelet, kubeProxy, nameServers, nodeLeaves } from './kubelet.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
-import { NODE, SECOND, SECOND_NAME } from './layout.ts';
+import { NODE } from './layout.ts';
 import { ensureNetwork } from './network.ts';
 import { enforcePolicies } from './network_policies.ts';
-import { firstPlace, secondPlace, type Place } from './place.ts';
+import { placesOf, type Place } from './place.ts';
 import { writeScratchImage } from './oci_archive.ts';
 import { say, timed } from '../../images/progress.ts';
 import { containerd } from './runtime.ts';
-import { ensureSecondNetwork, removeSecond } from './joined_nodes.ts';
+import { ensureJoinedNetwork, removeJoined, unwantedNodes } from './joined_nodes.ts';
 import type { Settings } from './settings.ts';
 import { Snapshot, takeSnapshot } from './snapshot.ts';
 import { readState } from './state_file.ts';
@@ -34,8 +34,8 @@ export interface NodeOptions {
   host: Host;
   settings: Settings;
   audit: boolean;
-  /** Whether there is a second node. */
-  second: boolean;
+  /** How many nodes there are. */
+  nodes: number;
 }
 
 /** Starts every daemon that is not running or runs with another configuration. Returns the outcome of each. */
@@ -51,9 +51,9 @@ export async function startNode(options: NodeOptions): Promise<Map<string, Outco
     serviceAddress: settings.serviceAddress,
     audit: options.audit,
   };
-  const first = firstPlace(settings);
-  const second = options.second ? secondPlace(settings) : undefined;
-  await ensureIdentity(plane, nodeLeaves(second ? [first, second] : [first]));
+  const places = placesOf(settings, options.nodes);
+  const [first, ...further] = places;
+  await ensureIdentity(plane, nodeLeaves(places));
   const cgroups = await createCgroup(layout.name);
   await ensureNetwork(settings);
   const own = await ownImages(built);
@@ -87,21 +87,22 @@ export async function startNode(options: NodeOptions): Promise<Map<string, Outco
   await Promise.all([controlPlane(), runtimeWithImages(first, ensure)]);
   await Promise.all([ensure(kubelet(plane, settings, first)), ensure(kubeProxy(plane, settings, first))]);
   await nodeReady(built, first.name);
-  if (second) {
-    const secondCgroups = await createCgroup(second.layout.name);
-    const ensureSecond = async (daemon: Daemon): Promise<void> => {
-      const outcome = await ensureDaemon(second.layout, daemon, secondCgroups);
-      outcomes.set(`${daemon.name} of ${second.name}`, outcome);
-      if (outcome !== 'kept') say(`${daemon.name} of ${second.name} ${outcome}`);
+  for (const place of further) {
+    const ownCgroups = await createCgroup(place.layout.name);
+    const ensureThere = async (daemon: Daemon): Promise<void> => {
+      const outcome = await ensureDaemon(place.layout, daemon, ownCgroups);
+      outcomes.set(`${daemon.name} of ${place.name}`, outcome);
+      if (outcome !== 'kept') say(`${daemon.name} of ${place.name} ${outcome}`);
     };
-    await ensureSecondNetwork(second, settings);
-    await runtimeWithImages(second, ensureSecond);
-    await Promise.all([kubelet, kubeProxy].map((daemon) => ensureSecond(daemon(plane, settings, second))));
-    await nodeReady(built, second.name);
-  } else if (existsSync(SECOND.stateDir)) {
-    await removeSecond();
-    await kubectl(built, ['delete', 'node', SECOND_NAME, '--ignore-not-found']);
-    say(`${SECOND_NAME} removed`);
+    await ensureJoinedNetwork(place, settings);
+    await runtimeWithImages(place, ensureThere);
+    await Promise.all([kubelet, kubeProxy].map((daemon) => ensureThere(daemon(plane, settings, place))));
+    await nodeReady(built, place.name);
+  }
+  for (const node of unwantedNodes(options.nodes)) {
+    await removeJoined(node);
+    await kubectl(built, ['delete', 'node', node.name, '--ignore-not-found']);
+    say(`${node.name} removed`);
   }
   await ensureVolumes((args, input) => kubectl(built, args, input));
   await startDns(built, settings, own.coredns.name);

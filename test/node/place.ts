@@ -1,7 +1,7 @@
 /** The nodes of the local cluster: where the daemons of each run, and which addresses its pods get. */
 import { join } from 'node:path';
 import type { Daemon } from './daemon.ts';
-import { NODE, NODE_NAME, SECOND, SECOND_NAME, type Layout } from './layout.ts';
+import { JOINED, NODE, NODE_NAME, type Joined, type Layout } from './layout.ts';
 import type { Settings } from './settings.ts';
 import { addressIn, sizeOf } from './subnets.ts';
 
@@ -9,7 +9,7 @@ export interface Place {
   layout: Layout;
   /** Name of the Node, of its certificates' subject, and the end of their files' names. */
   name: string;
-  kubelet: 'kubelet' | 'kubelet-2';
+  kubelet: 'kubelet' | Joined['kubelet'];
   address: string;
   /** Address on which its daemons report their health. */
   healthAddress: string;
@@ -18,8 +18,16 @@ export interface Place {
   netns: string | undefined;
 }
 
-/** Both nodes are in one network, without routes between them: each has half of the addresses. */
-export function firstPlace({ podCidr, hostIp }: Settings): Place {
+/**
+ * All nodes are in one network, without routes between them: the first has half of the addresses, and each of the others
+ * a quarter.
+ */
+export const placesOf = (settings: Settings, nodes: number): [Place, ...Place[]] => [
+  firstPlace(settings),
+  ...JOINED.slice(0, nodes - 1).map((node, index) => joinedPlace(settings, node, index)),
+];
+
+function firstPlace({ podCidr, hostIp }: Settings): Place {
   return {
     layout: NODE,
     name: NODE_NAME,
@@ -31,17 +39,18 @@ export function firstPlace({ podCidr, hostIp }: Settings): Place {
   };
 }
 
-export function secondPlace({ podCidr }: Settings): Place {
-  const size = sizeOf(podCidr);
-  const address = addressIn(podCidr, size / 2 + 1);
+function joinedPlace({ podCidr }: Settings, { layout, name, kubelet }: Joined, index: number): Place {
+  const quarter = sizeOf(podCidr) / 4;
+  const start = (2 + index) * quarter;
+  const address = addressIn(podCidr, start + 1);
   return {
-    layout: SECOND,
-    name: SECOND_NAME,
-    kubelet: 'kubelet-2',
+    layout,
+    name,
+    kubelet,
     address,
     healthAddress: address,
-    pods: { first: addressIn(podCidr, size / 2 + 2), last: addressIn(podCidr, size - 2) },
-    netns: join(SECOND.runDir, 'netns'),
+    pods: { first: addressIn(podCidr, start + 2), last: addressIn(podCidr, start + quarter - 2) },
+    netns: join(layout.runDir, 'netns'),
   };
 }
 

@@ -54,7 +54,7 @@ export async function ensureSettings(layout: Layout, enforcesPolicies = wantsPol
     podCidr,
     serviceCidr,
     hostIp: addressIn(podCidr, 1),
-    // Beyond those of the first node's pods. There is no second node.
+    // Beyond those of the first node's pods. There is no other node.
     ...(enforcesPolicies && { apiIp: addressIn(podCidr, sizeOf(podCidr) / 2 + 1) }),
     serviceAddress: addressIn(serviceCidr, 1),
     dnsAddress: addressIn(serviceCidr, 10),

@@ -4,9 +4,9 @@ import { isBuilt } from './build.ts';
 import { cgroupProcesses } from './cgroups.ts';
 import { recordOf } from './daemon.ts';
 import { DAEMONS, POLICY_DAEMON } from './daemons.ts';
-import { NODE, SECOND } from './layout.ts';
+import { JOINED, NODE } from './layout.ts';
 import { NODE_PARTS } from './parts.ts';
-import { wantsSecond } from './joined_nodes.ts';
+import { wantedNodes } from './joined_nodes.ts';
 import { readRunning } from './processes.ts';
 
 /** `make status`: what runs, and the state that the cluster reports. */
@@ -19,10 +19,10 @@ async function status(): Promise<void> {
   }
   const enforcer = readRunning(recordOf(NODE, POLICY_DAEMON));
   if (enforcer !== undefined) console.log(`${POLICY_DAEMON.padEnd(24)} pid ${enforcer.pid}`);
-  if (wantsSecond()) {
+  for (const [index, { layout }] of JOINED.slice(0, wantedNodes() - 1).entries()) {
     for (const name of ['containerd', 'kubelet', 'kube-proxy']) {
-      const running = readRunning(recordOf(SECOND, name));
-      console.log(`${`${name} of node 2`.padEnd(24)} ${running === undefined ? '-' : `pid ${running.pid}`}`);
+      const running = readRunning(recordOf(layout, name));
+      console.log(`${`${name} of node ${index + 2}`.padEnd(24)} ${running === undefined ? '-' : `pid ${running.pid}`}`);
     }
   }
   if (missing === DAEMONS.length) {

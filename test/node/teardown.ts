@@ -4,14 +4,16 @@ import { cgroupFolders, cgroupProcesses, removeCgroup, restoreHandedDown } from 
 import { run } from './command.ts';
 import { until } from './deadline.ts';
 import { isOurRule, removeOurRules, savedRules } from './iptables.ts';
-import { BRIDGE, UPLINK, type Layout } from './layout.ts';
+import { BRIDGE, JOINED, type Layout } from './layout.ts';
 import { hasLink } from './links.ts';
 import { isBelow, readMountPoints, unmountBelow } from './mounts.ts';
-import { removeBridge, removeUplink, sysctlFile } from './network.ts';
+import { removeLink, sysctlFile } from './network.ts';
 import { codeOf } from './cluster_error.ts';
 import { say } from '../../images/progress.ts';
 import { differences, SIDE_FOLDERS, Snapshot, takeSnapshot, type Difference } from './snapshot.ts';
 import { readState } from './state_file.ts';
+
+const LINKS: readonly string[] = [BRIDGE, ...JOINED.map(({ uplink }) => uplink)];
 
 /** Whether the machine has anything of a cluster with this layout. */
 export async function anythingOf(layout: Layout): Promise<boolean> {
@@ -57,8 +59,7 @@ export async function removeNode(
   const before = await readState(Snapshot, snapshotFile);
   say(`ended ${await endProcesses(layout)} processes`);
   await unmountBelow([layout.runDir, layout.stateDir]);
-  await removeBridge();
-  await removeUplink();
+  for (const link of LINKS) await removeLink(link);
   await removeOurRules();
   await removeCgroup(layout.name);
   await removeSideFolders(before);
@@ -104,7 +105,7 @@ function notOurs(layout: Layout, { list }: Difference): (item: string) => boolea
 export function isOurs(layout: Layout, list: Difference['list'], item: string): boolean {
   switch (list) {
     case 'links':
-      return item === BRIDGE || item === UPLINK;
+      return LINKS.includes(item);
     case 'mounts':
       return isBelow(item, [layout.stateDir, layout.runDir]);
     case 'rules':

@@ -16,7 +16,7 @@ import { checkGo, ensurePackages } from './packages.ts';
 import { GO_NEEDED } from './parts.ts';
 import { buildImages, type BuiltImage, missingImages, laterTools } from './product_images.ts';
 import { expect, type Expected, logTo, say, seconds } from '../../images/progress.ts';
-import { wantsSecond } from './joined_nodes.ts';
+import { wantedNodes } from './joined_nodes.ts';
 import { ensureSettings, type Settings } from './settings.ts';
 import { buildNode, needsBundled, nodeParts } from './versions.ts';
 
@@ -56,7 +56,7 @@ export async function up(options: UpOptions = {}): Promise<void> {
         host,
         settings,
         audit: process.env['PROBEYARD_AUDIT'] === '1',
-        second: wantsSecond(),
+        nodes: wantedNodes(),
       });
       await writeAccess(built, settings.hostIp);
       return { built, outcomes };

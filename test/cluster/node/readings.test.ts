@@ -13,10 +13,10 @@ import { compareVersions } from '../../node/packages.ts';
 import { parseRecord, parseStat } from '../../node/processes.ts';
 import { differences, type Snapshot } from '../../node/snapshot.ts';
 import { listeners } from '../../node/sockets.ts';
-import { at, firstPlace, secondPlace } from '../../node/place.ts';
+import { at, placesOf } from '../../node/place.ts';
 import { wantsPolicies } from '../../node/network_policies.ts';
 import { NODE_PARTS } from '../../node/parts.ts';
-import { wantsSecond } from '../../node/joined_nodes.ts';
+import { wantedNodes } from '../../node/joined_nodes.ts';
 import { nodeParts } from '../../node/versions.ts';
 import { addressIn, chooseSubnet } from '../../node/subnets.ts';
 
@@ -113,50 +113,53 @@ describe('choice of addresses', () => {
     assert.equal(addressIn('192.168.192.0/20', 257), '192.168.193.1');
   });
 
-  for (const [podCidr, first, second] of [
+  for (const [podCidr, first, second, third] of [
     [
       '10.188.0.0/16',
       ['10.188.0.1', '10.188.0.2', '10.188.127.255'],
-      ['10.188.128.1', '10.188.128.2', '10.188.255.254'],
+      ['10.188.128.1', '10.188.128.2', '10.188.191.254'],
+      ['10.188.192.1', '10.188.192.2', '10.188.255.254'],
     ],
     [
       '192.168.192.0/20',
       ['192.168.192.1', '192.168.192.2', '192.168.199.255'],
-      ['192.168.200.1', '192.168.200.2', '192.168.207.254'],
+      ['192.168.200.1', '192.168.200.2', '192.168.203.254'],
+      ['192.168.204.1', '192.168.204.2', '192.168.207.254'],
     ],
   ] as const) {
-    it(`gives each node half of ${podCidr}`, () => {
+    it(`gives each node its part of ${podCidr}`, () => {
       const settings = { podCidr, hostIp: first[0], serviceCidr: '', serviceAddress: '', dnsAddress: '' };
-      const shown = [firstPlace, secondPlace].map((place) => {
-        const { address, pods } = place(settings);
-        return [address, pods.first, pods.last];
-      });
-      assert.deepEqual(shown, [first, second]);
+      const shown = placesOf(settings, 3).map(({ address, pods }) => [address, pods.first, pods.last]);
+      assert.deepEqual(shown, [first, second, third]);
     });
   }
 
   it('starts daemons of the second node in its network namespace', () => {
     const settings = { podCidr: '10.188.0.0/16', hostIp: '', serviceCidr: '', serviceAddress: '', dnsAddress: '' };
     const daemon = { name: 'x', program: '/bin/x', args: ['--a'], ready: async () => true, readyWithinMs: 1 };
-    assert.equal(at(firstPlace(settings), daemon), daemon);
-    const { program, args } = at(secondPlace(settings), daemon);
+    const [first, second] = placesOf(settings, 2);
+    assert.equal(at(first, daemon), daemon);
+    const { program, args } = at(second!, daemon);
     assert.deepEqual(
       [program, ...args],
       ['/usr/bin/nsenter', '--net=/run/probeyard-node/second/netns', '/bin/x', '--a'],
     );
   });
 
-  it('NODES is 1 or 2', () => {
-    assert.deepEqual([wantsSecond('1'), wantsSecond('2')], [false, true]);
-    assert.throws(() => wantsSecond('3'), /NODES=3: 1 or 2/);
+  it('NODES is 1 to 3', () => {
+    assert.deepEqual(['1', '2', '3'].map(wantedNodes), [1, 2, 3]);
+    for (const asked of ['0', '4', '1.5', 'two'])
+      assert.throws(() => wantedNodes(asked), new RegExp(`NODES=${asked}: 1 to 3`));
   });
 
   it('enforces NetworkPolicies on request', () => {
-    const wants = (asked?: string) => wantsPolicies(asked === undefined ? {} : { NETWORK_POLICY: asked });
+    const wants = (asked?: string) =>
+      wantsPolicies({ NODES: '1', ...(asked !== undefined && { NETWORK_POLICY: asked }) });
     assert.deepEqual([wants(), wants('0'), wants('1')], [false, false, true]);
     assert.throws(() => wants('yes'), /NETWORK_POLICY=yes: 1 enforces NetworkPolicies, 0 does not/);
-    assert.deepEqual(nodeParts({}), NODE_PARTS);
-    assert.deepEqual(nodeParts({ NETWORK_POLICY: '1' }), [...NODE_PARTS, 'network-policies']);
+    assert.throws(() => wantsPolicies({ NODES: '2', NETWORK_POLICY: '1' }), /needs NODES=1/);
+    assert.deepEqual(nodeParts({ NODES: '1' }), NODE_PARTS);
+    assert.deepEqual(nodeParts({ NODES: '1', NETWORK_POLICY: '1' }), [...NODE_PARTS, 'network-policies']);
   });
 });
 
