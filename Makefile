@@ -62,6 +62,10 @@ browser: $(MODULES) ## the pages in a real browser (Debian's chromium, fetched i
 matrix: $(MODULES) ## tests on each Kubernetes version, with a node of it; writes docs/compat.md (VERSIONS="1.33 1.35")
 	@$(RUN) test/matrix/run.ts
 
+gitops: $(MODULES) ## Argo CD's and Flux's libraries apply the running release, and find no difference
+	@$(RUN) test/node/build.ts gitops
+	@npm exec --no --silent -- mocha --exit test/cluster/gitops.test.ts
+
 vm: $(MODULES) ## `make up` and tests in an emulated machine with control groups v2 (an hour; MEMORY=9G, TESTS="test/…")
 	@$(RUN) images/build.ts > /dev/null
 	@$(RUN) test/vm/run.ts
@@ -167,6 +171,6 @@ $(MODULES): package-lock.json
 
 .PHONY: help up down status logs images test check test-unit test-cluster test-slow test-postgres browser screenshots \
 	matrix vm mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-qc bench-scale bench-store \
-	bench-upgrade bench-sizing faults \
+	bench-upgrade bench-sizing faults gitops \
 	alerts soak hostility sources peers compare report-data report-train report-tables generate format images-source \
 	release release-check release-install

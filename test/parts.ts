@@ -82,6 +82,7 @@ export const SLOW_ON_CLUSTER: Part = [
     'the release is upgraded, rolled back, and restored from a backup (175)',
     'test/cluster/{backup,helm,tenants}.test.ts',
   ],
+  ['two GitOps engines apply the release, where their libraries are built (60)', 'test/cluster/gitops.test.ts'],
   ['pools roll twice under load (82)', 'test/cluster/rolling.test.ts'],
   ['images that hang take a minute to be judged (65)', 'test/cluster/broken_tools.test.ts'],
   ['another node beside this one (119)', 'test/cluster/node/{lifecycle,simulated}.test.ts'],

@@ -6,6 +6,8 @@ export interface Part {
   /** The `--version` of its programs. The version itself is pinned in go.mod. */
   version: string;
   programs: readonly Program[];
+  /** The Go that it needs, where `make up` does with an older one. */
+  go?: string;
   tags?: string;
   ldflags?: string;
   cgo?: boolean;
@@ -111,6 +113,14 @@ export const PARTS = {
     version: '3.1.2',
     programs: [{ name: 'registry', source: 'github.com/distribution/distribution/v3/cmd/registry' }],
     coldSeconds: 60,
+  }),
+  // For `make gitops`: what Argo CD and Flux do with manifests.
+  gitops: part({
+    name: 'gitops',
+    version: '3.6.1',
+    programs: [{ name: 'gitops', source: '.' }],
+    go: '1.27.0',
+    coldSeconds: 300,
   }),
   // For `make matrix`, which runs the tests on other versions, too.
   'kubernetes-1.33': kubernetes('1.33.13', 'kubernetes-1.33'),
