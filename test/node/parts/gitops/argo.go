@@ -4,16 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/cache"
 	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/diff"
-	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/engine"
 	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/health"
 	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/sync"
+	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/sync/common"
 	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/utils/kube"
 	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/utils/tracing"
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,20 +57,43 @@ func isTracked(namespace string) func(*cache.Resource) bool {
 	return func(r *cache.Resource) bool { return r.Info == trackingOf(r.ResourceKey(), namespace) }
 }
 
-// As an Application with `prune: true` and `ServerSideApply=true`.
+// As an Application with `prune: true` and `ServerSideApply=true`. Each step looks at the cluster anew, as the
+// application controller does: the engine's own loop does not see hooks end.
 func argoSync(
 	ctx context.Context, _ client.Client, config *rest.Config, wanted []*unstructured.Unstructured, namespace string,
 ) ([]line, error) {
 	track(wanted, namespace)
-	gitops := engine.NewEngine(config, argoCache(config), engine.WithLogr(logr.Discard()))
-	stop, err := gitops.Run()
-	if err != nil {
+	known := argoCache(config)
+	if err := known.EnsureSynced(); err != nil {
 		return nil, err
 	}
-	defer stop()
-	results, err := gitops.Sync(ctx, wanted, isTracked(namespace), "now", namespace,
-		sync.WithPrune(true), sync.WithServerSideApply(true), sync.WithServerSideApplyManager(manager),
-		sync.WithLogr(logr.Discard()))
+	kubectl := &kube.KubectlCmd{Log: logr.Discard(), Tracer: tracing.NopTracer{}}
+	phase, message, began := common.OperationRunning, "", metav1.Now()
+	var results []common.ResourceSyncResult
+	for !phase.Completed() {
+		managed, err := known.GetManagedLiveObjs(wanted, isTracked(namespace))
+		if err != nil {
+			return nil, err
+		}
+		step, end, err := sync.NewSyncContext("now", sync.Reconcile(wanted, managed, namespace, known), config, config,
+			kubectl, namespace, sync.WithPrune(true), sync.WithServerSideApply(true),
+			sync.WithServerSideApplyManager(manager), sync.WithLogr(logr.Discard()),
+			sync.WithInitialState(phase, message, results, began))
+		if err != nil {
+			return nil, err
+		}
+		step.Sync(ctx)
+		phase, message, results = step.GetState()
+		end()
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%s: %s: %w", phase, message, ctx.Err())
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+	if phase != common.OperationSucceeded {
+		return nil, fmt.Errorf("%s: %s", phase, message)
+	}
 	var lines []line
 	for _, one := range results {
 		change := string(one.Status)
@@ -77,7 +102,7 @@ func argoSync(
 		}
 		lines = append(lines, line{Object: one.ResourceKey.String(), By: string(one.HookType), Change: change + ": " + one.Message})
 	}
-	return lines, err
+	return lines, nil
 }
 
 func argoDiff(
