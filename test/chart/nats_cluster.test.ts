@@ -34,7 +34,7 @@ describe('chart: NATS of three servers', function () {
     const objects = render(THREE);
     const { spec } = only(objects, 'StatefulSet', NAME);
     assert.deepEqual([spec.replicas, spec.serviceName, spec.podManagementPolicy], [3, NAME, 'Parallel']);
-    assert.equal(spec.template.spec.topologySpreadConstraints.length, 2);
+    assert.equal(spec.template.spec.topologySpreadConstraints.length, 1);
     assert.deepEqual(
       objects.filter(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === 'probeyard-nats'),
       [],

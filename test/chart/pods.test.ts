@@ -2,6 +2,15 @@ import assert from 'node:assert/strict';
 import { BACKUPS, EVERYTHING, OTHERS_CRDS, SAMPLES } from './everything.ts';
 import { container, containersOf, only, podsOf, render } from './render.ts';
 
+interface Apart {
+  topologyKey: string;
+  matchLabelKeys: string[];
+}
+interface Spread {
+  topologySpreadConstraints: Apart[];
+  affinity: { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: { podAffinityTerm: Apart }[] } };
+}
+
 describe('chart: pods', function () {
   this.timeout(60_000);
   const renderings = {
@@ -48,18 +57,34 @@ describe('chart: pods', function () {
   // The old pods count otherwise: with two nodes, both new ones go where fewer of the old ones are.
   it('new pods of a rollout are spread among themselves', () => {
     for (const owner of ['Deployment/probeyard-api', 'Deployment/probeyard-controller']) {
-      const { topologySpreadConstraints: spread } = pod(owner, {}).spec as unknown as {
-        topologySpreadConstraints: { topologyKey: string; matchLabelKeys: string[] }[];
-      };
+      const { topologySpreadConstraints: zones, affinity } = pod(owner, {}).spec as unknown as Spread;
+      const nodes = affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution;
+      // One constraint alone: with a second one, nodes without a zone would be in neither.
       assert.deepEqual(
-        spread.map(({ topologyKey, matchLabelKeys }) => [topologyKey, matchLabelKeys]),
+        [...zones, ...nodes.map(({ podAffinityTerm }) => podAffinityTerm)].map((one) => [
+          one.topologyKey,
+          one.matchLabelKeys,
+        ]),
         [
-          ['kubernetes.io/hostname', ['pod-template-hash']],
           ['topology.kubernetes.io/zone', ['pod-template-hash']],
+          ['kubernetes.io/hostname', ['pod-template-hash']],
         ],
         owner,
       );
     }
+  });
+
+  it('a given affinity is kept, and given constraints replace all of it', () => {
+    const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } };
+    const given = { affinity: { nodeAffinity } };
+    const { affinity } = pod('Deployment/probeyard-api', { api: given }).spec as unknown as Spread;
+    assert.deepEqual(Object.keys(affinity), ['nodeAffinity', 'podAntiAffinity']);
+    const topologySpreadConstraints = [{ maxSkew: 2, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' }];
+    const { spec } = pod('Deployment/probeyard-api', { api: { ...given, topologySpreadConstraints } });
+    assert.deepEqual(
+      [spec['affinity'], spec['topologySpreadConstraints']],
+      [given.affinity, topologySpreadConstraints],
+    );
   });
 
   for (const [title, values] of Object.entries(renderings)) {

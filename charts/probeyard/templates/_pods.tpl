@@ -90,7 +90,7 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .values.affinity }}
+{{- with .affinity | default .values.affinity }}
 affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -99,21 +99,27 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end -}}
 
+{{/* The same of a pod that has others beside it: where possible, they are on several nodes and in several zones. */}}
 {{- define "probeyard.spread" -}}
-topologySpreadConstraints:
 {{- if .values.topologySpreadConstraints }}
+{{- include "probeyard.scheduling" . }}
+topologySpreadConstraints:
   {{- toYaml .values.topologySpreadConstraints | nindent 2 }}
 {{- else }}
-{{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+{{- $labels := dict "matchLabels" (include "probeyard.selector" . | fromYaml) }}
+{{- /* Otherwise a rollout balances new pods against old ones, and both may end on one node. */}}
+{{- $others := dict "labelSelector" $labels "matchLabelKeys" (list "pod-template-hash") }}
+{{- /* Not a constraint beside that of zones: the scheduler ignores all of them where nodes have no zone. */}}
+{{- $term := merge (dict "topologyKey" "kubernetes.io/hostname") $others }}
+{{- $nodes := list (dict "weight" 100 "podAffinityTerm" $term) }}
+{{- $apart := dict "podAntiAffinity" (dict "preferredDuringSchedulingIgnoredDuringExecution" $nodes) }}
+{{- $affinity := merge (deepCopy (default (dict) .values.affinity)) $apart }}
+{{- include "probeyard.scheduling" (dict "root" .root "values" .values "affinity" $affinity) }}
+topologySpreadConstraints:
   - maxSkew: 1
-    topologyKey: {{ $key }}
+    topologyKey: topology.kubernetes.io/zone
     whenUnsatisfiable: ScheduleAnyway
-    labelSelector:
-      matchLabels:
-        {{- include "probeyard.selector" $ | nindent 8 }}
-    {{- /* Otherwise a rollout balances new pods against old ones, and both may end on one node. */}}
-    matchLabelKeys: [pod-template-hash]
-{{- end }}
+    {{- toYaml $others | nindent 4 }}
 {{- end }}
 {{- end -}}
 
