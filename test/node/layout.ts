@@ -61,8 +61,8 @@ export const SECOND = joined(2, 'second');
 export const JOINED: readonly Joined[] = [SECOND, joined(3, 'third')];
 
 /**
- * Below the folders and the cgroup of the first node. Keys and kubeconfigs are with those of the first. The ports are in
- * a network namespace of its own.
+ * Below the folders and the cgroup of the first node. Keys and kubeconfigs are with those of the first. The ports are
+ * in a network namespace of its own.
  */
 function joined(number: number, ordinal: string): Joined {
   const own = {

@@ -19,8 +19,8 @@ export interface Place {
 }
 
 /**
- * All nodes are in one network, without routes between them: the first has half of the addresses, and each of the others
- * a quarter.
+ * All nodes are in one network, without routes between them: the first has half of the addresses, and each of the
+ * others a quarter.
  */
 export const placesOf = (settings: Settings, nodes: number): [Place, ...Place[]] => [
   firstPlace(settings),

@@ -100,7 +100,8 @@ func argoSync(
 		if change == "" {
 			change = string(one.HookPhase)
 		}
-		lines = append(lines, line{Object: one.ResourceKey.String(), By: string(one.HookType), Change: change + ": " + one.Message})
+		change += ": " + one.Message
+		lines = append(lines, line{Object: one.ResourceKey.String(), By: string(one.HookType), Change: change})
 	}
 	return lines, nil
 }

@@ -38,7 +38,9 @@ type line struct {
 	Health string `json:"health,omitempty"`
 }
 
-type act func(ctx context.Context, c client.Client, config *rest.Config, wanted []*unstructured.Unstructured, namespace string) ([]line, error)
+type act func(
+	ctx context.Context, c client.Client, config *rest.Config, wanted []*unstructured.Unstructured, namespace string,
+) ([]line, error)
 
 var acts = map[string]act{"argo sync": argoSync, "argo diff": argoDiff, "flux sync": fluxSync, "flux diff": fluxDiff}
 
