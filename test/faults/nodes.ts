@@ -1,4 +1,4 @@
-/** Faults of the second node (`make up NODES=2` or 3). The first one runs the control plane, and cannot be lost alone. */
+/** Faults of the second node (`make up NODES=2` or 3). The first runs the control plane, and cannot be lost alone. */
 import { fileURLToPath } from 'node:url';
 import { eventually, type Cluster } from '../cluster/fixture.ts';
 import { run } from '../node/command.ts';
