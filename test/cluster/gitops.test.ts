@@ -27,6 +27,7 @@ describe('the release under GitOps', function () {
   this.timeout(300_000);
   let c: Cluster;
   let source: string;
+  let token: string;
   let program: string;
   let manifests: string;
 
@@ -37,6 +38,7 @@ describe('the release under GitOps', function () {
     }
     program = join((await buildParts(['gitops'])).get('gitops')!, 'gitops');
     c = await cluster();
+    ({ token } = await c.newToken());
     source = `${(await c.origin()).url}/tiny.mp4`;
     const helm = (args: string[], input = ''): Promise<string> =>
       run(join(localDir, 'bin', 'helm'), [...args, '--namespace', RELEASE, '--kubeconfig', c.kubeconfig], { input });
@@ -82,7 +84,7 @@ describe('the release under GitOps', function () {
     });
 
     it(`${engine}: what was removed or changed by hand comes back while requests go on`, async () => {
-      const load = steadyLoad(2, () => c.probe({ url: source }));
+      const load = steadyLoad(2, () => c.probe({ url: source }, { token }));
       const inNamespace = (...args: string[]): Promise<string> => c.kubectl('-n', NAMESPACE, ...args);
       let wrong: string[] = [];
       try {
