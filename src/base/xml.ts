@@ -132,10 +132,12 @@ export const escapeXml = (text: string): string => text.replaceAll(/[&<>"']/g, (
 export function unescapeXml(text: string): string {
   const bare = text.trim();
   if (bare.startsWith('<![CDATA[') && bare.endsWith(']]>')) return bare.slice(9, -3).trim();
-  return bare
-    .replace(/&(amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-f]{1,6});/gi, (_all, name: string) => entity(name))
-    .trim();
+  return unescapeText(bare).trim();
 }
+
+/** With its spaces: of a name that may begin or end with them. */
+export const unescapeText = (text: string): string =>
+  text.replace(/&(amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-f]{1,6});/gi, (_all, name: string) => entity(name));
 
 function entity(name: string): string {
   const code = name.startsWith('#x') || name.startsWith('#X') ? parseInt(name.slice(2), 16) : Number(name.slice(1));

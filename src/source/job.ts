@@ -4,7 +4,8 @@ import { setImmediate as otherWork } from 'node:timers/promises';
 import { PageCache } from './file/cache.ts';
 import { cut, isSourceError, type SourceError } from './error.ts';
 import { sourceClosed, unreadableScheme } from './failures.ts';
-import { type Access, accessOf } from './http/exchange.ts';
+import { type Access, accessOf, textOf } from './http/exchange.ts';
+import { type Listed, type Listing, listBucket } from './listing/listing.ts';
 import type { PageMemory } from './file/page_memory.ts';
 import { makeGuard, type Guard, type GuardOptions } from './address/guard.ts';
 import { JobRecord } from './job_record.ts';
@@ -73,6 +74,8 @@ interface Opened {
 
 const MOST_FILES = 1024;
 const LONGEST_TURN_MS = 5;
+/** Of a listing: 1,000 names of 1 kB, each character encoded, with what is said of them. */
+const MOST_PAGE_BYTES = 8 << 20;
 /** One request's source: what its tools may read, what was read, and the failures. */
 export class Job {
   /** Common prefix of the secrets of this job's tools. */
@@ -297,6 +300,17 @@ export class Job {
     } finally {
       reader.close();
     }
+  }
+
+  /** Lists its bucket, at the expense of a tool. Throws a SourceError. */
+  list(tool: string, listing: Listing, signal: AbortSignal): Promise<Listed> {
+    const access = this.#access;
+    const context = { pool: this.#pool(true), access, signal, count: this.meter(tool) };
+    return listBucket(this.source, listing, this.main, (url) => {
+      // Amazon may have named the region of the bucket meanwhile.
+      const target = { ...(access?.home ?? targetOf(url)), path: targetOf(url).path };
+      return textOf(context, target, MOST_PAGE_BYTES);
+    });
   }
 
   #identified(url: string, head: Head): Head {

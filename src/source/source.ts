@@ -1,4 +1,5 @@
 /** A source as plain data: the address is parsed once by the API or the controller, and everything else uses this. */
+import type { Listing } from './listing/listing.ts';
 import type { UploadPlace } from './upload/place.ts';
 import type { SourceHeader } from './headers.ts';
 
@@ -41,6 +42,8 @@ export interface Source {
   s3?: S3Object;
   /** For the host of `url` alone. */
   headers?: SourceHeader[];
+  /** What is wanted of its bucket: it is listed, and not read. */
+  listing?: Listing;
   /** A file that was sent with the request. */
   upload?: UploadPlace;
   class: SourceClass;

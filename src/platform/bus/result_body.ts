@@ -136,6 +136,8 @@ export const ResultBody = Type.Object({
   timeline: Type.Optional(TimelineResult),
   /** What content checks kept to be looked at: QcPictures (src/media/qc/pictures_schema.ts) as JSON. */
   pictures: Type.Optional(Type.Object({ output: Output })),
+  /** In place of results of tools: a Listed (src/source/listing/listing.ts) as JSON. */
+  listing: Type.Optional(Type.Object({ output: Output })),
   policy: Type.Optional(Verdict),
   ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
   /** Of a source that is one file (src/source/http/identity.ts); absent if its host does not tell which file it is. */

@@ -47,7 +47,11 @@ export interface Running {
 /** Code that few jobs need is imported on first use, because jobs wait for an agent to start. */
 export async function runJob(running: Running): Promise<RawBody> {
   const { assignment, source } = running;
-  const made = assignment.kind === 'compare' ? await compare(running) : await runAtOnce(running);
+  const made = assignment.source.listing
+    ? await (await import('./listing.ts')).listingOf(running, assignment.source.listing)
+    : assignment.kind === 'compare'
+      ? await compare(running)
+      : await runAtOnce(running);
   const { decisive: _, ...failure } = source.failure() ?? {};
   const identity = source.identity();
   return {

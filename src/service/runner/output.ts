@@ -19,12 +19,14 @@ export type RawToolResult = Raw<ToolResult> & {
 export type RawReport = Raw<ReportResult>;
 export type RawTimeline = Raw<TimelineResult>;
 /** `report` and `timeline` are derived from redacted outputs. */
-export type RawBody = Omit<ResultBody, 'tools' | 'report' | 'timeline' | 'pictures'> & {
+export type RawBody = Omit<ResultBody, 'tools' | 'report' | 'timeline' | 'pictures' | 'listing'> & {
   tools: RawToolResult[];
   report?: RawReport;
   timeline?: RawTimeline;
   /** QcPictures as JSON: nothing in it can be redacted. */
   pictures?: Buffer;
+  /** Listed as JSON. */
+  listing?: Buffer;
 };
 
 const PIECE = 1024 * 1024;
@@ -151,7 +153,7 @@ const withoutShape = ({ output: { from, to, escaped }, isJson }: FoundOutput): F
 });
 
 export async function packResult(
-  { tools, report, timeline, pictures, ...rest }: RawBody,
+  { tools, report, timeline, pictures, listing, ...rest }: RawBody,
   redact: SidedRedact,
   of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>,
 ): Promise<PackedResult> {
@@ -160,7 +162,7 @@ export async function packResult(
     const side = 'side' in result ? result.side : undefined;
     return output ? [{ output, asJson: format === 'json', redact: (text) => redact(text, side) }] : [];
   });
-  for (const output of [timeline?.output, pictures])
+  for (const output of [timeline?.output, pictures, listing])
     if (output) outgoing.push({ output, asJson: true, redact: (text) => text });
   const isShort = lengthOf(outgoing.map(({ output }) => output)) <= LONG;
   const written = (isShort ? await writeShort(outgoing) : null) ?? (await writeLong(outgoing));
@@ -179,6 +181,7 @@ export async function packResult(
     ...(report ? { report: described(report) } : {}),
     ...(timeline ? { timeline: { ...timeline, output: timeline.output && found.next().value!.output } } : {}),
     ...(pictures ? { pictures: { output: found.next().value!.output } } : {}),
+    ...(listing ? { listing: { output: found.next().value!.output } } : {}),
     ...rest,
   };
   return resultMessage(packBody(head, written), of);

@@ -16,6 +16,8 @@ import type { Job } from '../../source/job.ts';
 import { failureOf as failureIn } from '../../source/job_record.ts';
 import type { OriginUse } from '../../source/meter.ts';
 import type { Failure, SourceProxy } from '../../source/proxy.ts';
+import { answerTimeout } from '../../source/failures.ts';
+import type { Listed, Listing } from '../../source/listing/listing.ts';
 import type { Source } from '../../source/source.ts';
 
 export type OriginUses = Readonly<Record<string, OriginUse>>;
@@ -80,7 +82,18 @@ export class JobSource {
 
   /** Resolves, connects, and reads what every tool needs first. Never rejects: a failure recurs when the tool reads. */
   async prepare(): Promise<void> {
-    await this.#job?.prepare();
+    if (this.#job?.source.listing === undefined) await this.#job?.prepare();
+  }
+
+  /** Lists the bucket of a source that asks for it, at the expense of a tool. */
+  async list(tool: ToolName, listing: Listing, signal: AbortSignal): Promise<Listed | SourceFailure> {
+    const job = this.#job;
+    if (job === undefined) return this.unreadable!;
+    try {
+      return await job.list(tool, listing, signal);
+    } catch (error) {
+      return toldBy(job.failed(signal.aborted ? answerTimeout() : error, job.main, tool));
+    }
   }
 
   /** The kind of playlist by its first bytes; undefined if it is none. Never rejects. */

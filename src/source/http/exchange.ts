@@ -1,4 +1,5 @@
 /** A GET of an origin: redirects, and which of them gets the credentials of a source. */
+import { boundedText } from '../../base/bounded_text.ts';
 import type { OriginAnswer } from './answer.ts';
 import { SourceError } from '../error.ts';
 import { refusedStatus, stoppedSending, tooManyRedirects } from '../failures.ts';
@@ -97,6 +98,25 @@ export async function exchange(
   throw tooManyRedirects(MOST_REDIRECTS);
 }
 
+/** A short text, as a listing is one. */
+export async function textOf(context: Exchange, target: Target, most: number): Promise<string> {
+  const { response } = await exchange(context, target, {});
+  if (response.statusCode !== 200) {
+    drop(response);
+    throw refusedStatus(response.statusCode);
+  }
+  const stop = (): void => void response.destroy(stoppedSending());
+  context.signal.addEventListener('abort', stop, { once: true });
+  try {
+    const text = await boundedText(response as AsyncIterable<Buffer>, most);
+    if (text === undefined) throw new SourceError('too-large', `is larger than ${most} bytes`);
+    return text;
+  } finally {
+    context.signal.removeEventListener('abort', stop);
+    response.destroy();
+  }
+}
+
 const PLAIN = { 'user-agent': 'Probeyard', accept: '*/*', 'accept-encoding': 'identity' };
 
 async function send({ pool, signal, count }: Exchange, target: Target, headers: Record<string, string>) {
@@ -120,7 +140,7 @@ export function isSigned(access: Access, target: Target): boolean {
   // A server may resolve `..` only after it has read the bucket. A caller may name their own object as they like.
   if (target.path !== bucket.file && climbs(written)) return false;
   const path = decodeLoosely(written);
-  if (sameAuthority(home, target)) return bucket.path === undefined || path.startsWith(bucket.path);
+  if (sameAuthority(home, target)) return bucket.path === undefined || path.startsWith(bucket.path) || `${path}/` === bucket.path;
   // Amazon serves a bucket of another region under another name.
   const named = home.scheme === target.scheme && s3Host(home.host) !== undefined ? s3Host(target.host) : undefined;
   return (

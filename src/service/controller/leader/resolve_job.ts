@@ -6,6 +6,7 @@
  * secret of a credential is a mounted file: a rotated one is used at once. In its place, access is granted to the
  * controller's own identity.
  */
+import { isObject } from '../../../base/is_object.ts';
 import { MAX_QUEUE_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
 import type { NamespaceBinding } from '../../../base/config.ts';
 import { byNewest, nearestVersion, versionFor } from '../../../base/version_order.ts';
@@ -26,6 +27,7 @@ import { openSealed } from '../../../platform/seal/seal.ts';
 import { isAdmitted } from '../../../platform/kube/conditions.ts';
 import { displaySource } from '../../../source/address/redact.ts';
 import { groupOf } from '../../../source/protocols/table.ts';
+import type { Listing } from '../../../source/listing/listing.ts';
 import { holdsCredentials, type Source } from '../../../source/source.ts';
 import {
   Refusal,
@@ -442,10 +444,14 @@ export function readSealed(text: string, s3Hosts: readonly string[]): SealedSour
   } catch {
     throw notValid();
   }
-  const { address, headers, credential, upload, name } = value;
+  const { address, headers, credential, listing, upload, name } = value;
   if (isUploadPlace(upload) && typeof name === 'string') return uploadSource(name, upload);
   if (typeof address !== 'string') throw notValid();
-  const source = withHeaders(readAddress(address, s3Hosts), headers);
+  const source = {
+    ...withHeaders(readAddress(address, s3Hosts), headers),
+    // By the API alone, which has checked it.
+    ...(isObject(listing) ? { listing: listing as unknown as Listing } : {}),
+  };
   return typeof credential === 'string' ? { ...source, credential } : source;
 }
 
