@@ -15,17 +15,25 @@ import type { Unpacked } from '../../src/service/result/unpack.ts';
 
 type WithText<R> = Omit<R, 'output'> & { output: string | null };
 export type TextToolResult = WithText<ToolResult>;
-export type TextBody = Omit<ResultBody, 'tools' | 'report' | 'timeline' | 'pictures'> & {
+export type TextBody = Omit<ResultBody, 'tools' | 'report' | 'timeline' | 'pictures' | 'listing'> & {
   tools: TextToolResult[];
   report?: WithText<ReportResult>;
   timeline?: WithText<TimelineResult>;
   pictures?: { output: string };
+  listing?: { output: string };
 };
 
 /** As a runner sends it: what is not JSON is text. */
-export function inMemory({ tools, report, timeline, pictures, ...rest }: TextBody): Unpacked & { outputs: Buffer } {
+export function inMemory({
+  tools,
+  report,
+  timeline,
+  pictures,
+  listing,
+  ...rest
+}: TextBody): Unpacked & { outputs: Buffer } {
   const texts: Buffer[] = [];
-  const all = [...tools, report, timeline, pictures].map((result) => Buffer.from(result?.output ?? ''));
+  const all = [...tools, report, timeline, pictures, listing].map((result) => Buffer.from(result?.output ?? ''));
   const areLong = hasShapes(all.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   const described = <R extends { format?: 'json' | 'text'; output: string | null }>(result: R) => {
@@ -44,6 +52,7 @@ export function inMemory({ tools, report, timeline, pictures, ...rest }: TextBod
     ...(report ? { report: described(report) } : {}),
     ...(timeline ? { timeline: described(timeline) } : {}),
     ...(pictures ? { pictures: described(pictures) } : {}),
+    ...(listing ? { listing: described(listing) } : {}),
     ...rest,
   } as ResultBody;
   return { result, outputs: Buffer.concat(texts) };
@@ -71,12 +80,13 @@ export async function unpackText(packed: Buffer): Promise<TextBody> {
     ...result,
     output: output && outputs.toString('utf8', output.from, output.to),
   });
-  const { tools, report, timeline, pictures, ...rest } = head;
+  const { tools, report, timeline, pictures, listing, ...rest } = head;
   return {
     tools: tools.map(withText),
     ...(report ? { report: withText(report) } : {}),
     ...(timeline ? { timeline: withText(timeline) } : {}),
     ...(pictures ? { pictures: { output: withText(pictures).output ?? '' } } : {}),
+    ...(listing ? { listing: { output: withText(listing).output ?? '' } } : {}),
     ...rest,
   };
 }

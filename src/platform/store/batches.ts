@@ -12,6 +12,22 @@ export type BatchState = 'running' | 'paused' | 'stopped' | 'cancelling' | 'ende
 export type ItemState = 'waiting' | 'running' | 'success' | 'with-errors' | 'error' | 'skipped';
 export type ItemCounts = Record<ItemState, number>;
 
+/** Of a batch over a bucket. */
+export interface BatchListing {
+  /** What is listed: `s3://films/2026/`. */
+  url: string;
+  /** What is wanted of it, as runners take it. */
+  filter: object;
+  /** Where the next job goes on; null: at the beginning. */
+  cursor: string | null;
+  /** There is no more. */
+  listed: boolean;
+  found: number;
+  /** Of these: not wanted, and without an address that can be read. */
+  filtered: number;
+  leftOut: number;
+}
+
 /** What its creator decides. */
 export interface NewBatch {
   /** UUIDv7: its time is the creation time by the store's clock. */
@@ -37,6 +53,8 @@ export interface NewBatch {
   webhookUrl: string | null;
   /** Also each time that so many more of its items have ended. */
   webhookEvery: number | null;
+  /** Its only item is the listing. */
+  listing?: BatchListing | null;
 }
 
 export interface NewItem {
@@ -94,6 +112,7 @@ const STORED = {
   webhookUrl: column<string | null>('b.webhook_url'),
   webhookEvery: column<number | null>('b.webhook_every'),
   endedAt: column<Date | null>('b.ended_at'),
+  listing: column<BatchListing | null>('b.listing'),
 };
 // What runs is few rows; what waits is the rest. A counter of either would lock the batch for each request.
 const COUNTED = {
@@ -178,15 +197,19 @@ async function insertItems(queries: Queries, id: string, items: readonly NewItem
   }
 }
 
-async function full(queries: Queries, most: MostOfBatches, items: number): Promise<CreatedBatch | null> {
-  const held = await queries.one<{ batches: number; items: number }>({
+/** Of all unfinished batches of an account. */
+const unfinished = (queries: Queries, rootUserId: number): Promise<{ batches: number; items: number }> =>
+  queries.one({
     name: 'unfinished_batches',
     text: `select count(*) batches,
         coalesce(sum(b.items - b.success - b.with_errors - b.error - b.skipped), 0)::bigint items
       from batches b join users u on u.id = b.user_id
       where b.state <> 'ended' and coalesce(u.root_id, u.id) = $1`,
-    values: [most.rootUserId],
+    values: [rootUserId],
   });
+
+async function full(queries: Queries, most: MostOfBatches, items: number): Promise<CreatedBatch | null> {
+  const held = await unfinished(queries, most.rootUserId);
   if (held.batches >= most.batches) return { outcome: 'too-many-batches' };
   return held.items + items > most.items ? { outcome: 'too-many-items' } : null;
 }
@@ -200,6 +223,13 @@ export async function foreseenBatch(
   return (await ofKey(database, tokenId, idempotency)) ?? full(database, most, 1);
 }
 
+const lockAccount = (queries: Queries, rootUserId: number): Promise<unknown> =>
+  queries.rows({
+    name: 'lock_batches',
+    text: `select pg_advisory_xact_lock(hashtext('probeyard.batches'), hashint8($1))`,
+    values: [rootUserId],
+  });
+
 /** The batch with all of its items, or nothing. A key is remembered for a day, as those of requests are. */
 export function createBatch(
   database: Database,
@@ -209,11 +239,7 @@ export function createBatch(
 ): Promise<CreatedBatch> {
   return database.transaction('create batch', async (queries) => {
     // Of ten at once exactly those are created that still fit.
-    await queries.rows({
-      name: 'lock_batches',
-      text: `select pg_advisory_xact_lock(hashtext('probeyard.batches'), hashint8($1))`,
-      values: [most.rootUserId],
-    });
+    await lockAccount(queries, most.rootUserId);
     // The answer was lost.
     const same = await queries.first<Row>({ name: 'read_batch', text: `${READ} where b.id = $1`, values: [batch.id] });
     if (same) return { outcome: 'created', batch: shown(same) };
@@ -223,8 +249,8 @@ export function createBatch(
       name: 'insert_batch',
       text: `with b as (insert into batches (id, created_at, token_id, user_id, name, template, sealed_key, items,
           concurrency, rate, per_host, tries, max_requests, max_bytes, deadline_at, idempotency_key, body_sha256,
-          webhook_url, webhook_every)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) returning *)
+          webhook_url, webhook_every, listing)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) returning *)
         select ${listed(COLUMNS)} from b`,
       values: [
         batch.id,
@@ -246,10 +272,64 @@ export function createBatch(
         idempotency?.bodySha256 ?? null,
         batch.webhookUrl,
         batch.webhookEvery,
+        jsonb(batch.listing ?? null),
       ],
     });
     await insertItems(queries, batch.id, items);
     return { outcome: 'created', batch: shown(row) };
+  });
+}
+
+export interface AppendedPage {
+  batch: string;
+  /** Of the listing that found them. */
+  requestId: string;
+  ioBytes: number;
+  /** Numbered from the number of items that the batch has. */
+  items: readonly NewItem[];
+  had: number;
+  /** With these. */
+  listing: BatchListing;
+  most: Omit<MostOfBatches, 'batches'>;
+}
+
+/**
+ * What a listing found, and that the listing waits to go on or has succeeded: all of it, or nothing. `gone`: another
+ * one was faster, or the batch does not go on.
+ */
+export function appendPage(
+  database: Database,
+  { batch, requestId, ioBytes, items, had, listing, most }: AppendedPage,
+): Promise<'appended' | 'gone' | 'too-many-items'> {
+  return database.transaction('append to batch', async (queries) => {
+    await lockAccount(queries, most.rootUserId);
+    const open = await queries.hasRow({
+      name: 'lock_listed_batch',
+      text: `select id from batches where id = $1 and items = $2 and state in ('running', 'paused', 'stopped')
+        for no key update`,
+      values: [batch, had],
+    });
+    if (!open) return 'gone';
+    const held = await unfinished(queries, most.rootUserId);
+    if (held.items + items.length > most.items) return 'too-many-items';
+    const isOwn = await queries.hasRow({
+      name: 'end_listing',
+      text: `update batch_items set io_bytes = coalesce(io_bytes, 0) + $4, tries = case when $5 then tries else 0 end,
+          state = case when $5 then 'success' else 'waiting' end, sealed = case when $5 then null else sealed end,
+          ended_at = case when $5 then now() end, status = case when $5 then 200 end,
+          reason = case when $5 then 'Completed' end, code = null
+        where batch_id = $1 and created_at = $2 and n = 0 and state = 'running' and request_id = $3 returning n`,
+      values: [batch, timeOf(batch), requestId, bigint(ioBytes), listing.listed],
+    });
+    if (!isOwn) return 'gone';
+    await insertItems(queries, batch, items);
+    await queries.rows({
+      name: 'grow_batch',
+      text: `update batches set items = items + $2, requests = requests + 1, io_bytes = io_bytes + $3, listing = $4,
+          success = success + $5 where id = $1`,
+      values: [batch, items.length, bigint(ioBytes), jsonb(listing), listing.listed ? 1 : 0],
+    });
+    return 'appended';
   });
 }
 
@@ -384,6 +464,16 @@ export async function drivenBatches(database: Database): Promise<Driven[]> {
       order by b.id limit ${MOST_DRIVEN}`,
   });
   return rows.map(shown);
+}
+
+/** Whatever its state. */
+export async function drivenBatch(database: Database, id: string): Promise<Driven | null> {
+  const row = await database.first<RecordOf<typeof DRIVEN>>({
+    name: 'driven_batch',
+    text: `select ${listed(DRIVEN)} from batches b where b.id = $1`,
+    values: [id],
+  });
+  return row && shown(row);
 }
 
 /** Skips items of a cancelled batch that wait. Returns their number; 0: there are none. */

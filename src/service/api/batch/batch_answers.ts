@@ -31,7 +31,7 @@ const BATCH = {
     Type.String({
       description:
         'Of a stopped batch: RequestBudget, ByteBudget, QuotaExceeded, TokenInactive, ToolUnavailable, ' +
-        'PolicyUnavailable, AddressesLost or InvalidRequest. Of one that is being cancelled or has ended: Completed, ' +
+        'PolicyUnavailable, AddressesLost, TooManyItems or InvalidRequest. Of one that is being cancelled or has ended: Completed, ' +
         'Cancelled or DeadlineExceeded.',
     }),
   ),
@@ -41,6 +41,20 @@ const BATCH = {
   ended_at: orNull(time()),
   items: whole('Number of items.'),
   counts: Counts,
+  bucket: orNull(
+    closed(
+      {
+        url: Type.String(),
+        listed: Type.Boolean({
+          description: 'All of it. False when the batch has ended: the error of item 0 says why.',
+        }),
+        found: whole('Objects so far.'),
+        filtered: whole('Of these, not wanted.'),
+        left_out: whole('Of these, with a name that no address can have.'),
+      },
+      { description: 'Of a batch over a bucket, whose item 0 is the listing. Null: its items were sent.' },
+    ),
+  ),
   requests: whole('Ended requests, repeated ones included.'),
   io_bytes: whole('Bytes that they read from origins.'),
   concurrency: whole('Jobs at once, each an item or a chunk of small files.'),

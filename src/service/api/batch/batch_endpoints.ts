@@ -18,6 +18,7 @@ import { idempotencyKey } from '../probe/probe_request.ts';
 import { BatchAnswerSchema, BatchListSchema, type BatchRowSchema } from './batch_answers.ts';
 import { BatchSchema, type Head, MOST_BATCHES, MOST_ITEMS, MOST_WAITING, ResumeSchema } from './batch_fields.ts';
 import { batchRequest, type BatchRequest, type KeptTemplate, makeSlices, type ReadItem } from './batch_request.ts';
+import { shownListing } from './bucket.ts';
 import { newBatchKey, sealItem } from './item_seal.ts';
 import { type BatchEvent, move, textOfStop } from './states.ts';
 
@@ -36,6 +37,7 @@ const rowOf = (batch: Batch): Static<typeof BatchRowSchema> => ({
   ended_at: timeOrNull(batch.endedAt),
   items: batch.items,
   counts: batch.counts,
+  bucket: batch.listing && shownListing(batch.listing),
   requests: batch.requests,
   io_bytes: batch.ioBytes,
   concurrency: batch.concurrency,
@@ -137,7 +139,7 @@ type Conditions = Parameters<Store['createBatch']>[2];
 async function createOf(
   deps: Deps,
   ctx: Context,
-  { head, template, readItems }: BatchRequest,
+  { head, template, listing, readItems }: BatchRequest,
   conditions: Conditions,
 ): Promise<{ created: CreatedBatch; leftOut: number }> {
   const { store, accounts } = deps;
@@ -151,6 +153,7 @@ async function createOf(
     userId: token.userId,
     name: head.name,
     template,
+    listing,
     sealedKey: await accounts.box.seal(batchKey.toString('base64'), 'batch', id),
     ...limitsOf(head, token),
     perHost: head.per_host,

@@ -4,7 +4,16 @@
  */
 import Type, { type Static } from 'typebox';
 import { DESCRIBED_AS } from '../http/input/read_fields.ts';
-import { choice, closed, milliseconds, nonEmpty, optionalText, optionalWhole, UUID } from '../http/request_fields.ts';
+import {
+  choice,
+  closed,
+  milliseconds,
+  nonEmpty,
+  optionalText,
+  optionalWhole,
+  PLAIN,
+  UUID,
+} from '../http/request_fields.ts';
 import { PolicyNameField } from '../policies/asked_policy.ts';
 import { ProbeFileSchema } from '../probe/file_request.ts';
 import { MAX_ADDRESS } from '../probe/request_source.ts';
@@ -13,7 +22,7 @@ import { MAX_ADDRESS } from '../probe/request_source.ts';
 export const MOST_ITEMS = 10_000;
 /** Of an account, over all its batches that have not ended. */
 export const MOST_BATCHES = 20;
-export const MOST_WAITING = 100_000;
+export const MOST_WAITING = 1_000_000;
 
 /** What a batch asks of one host at a time, and all batches of an account together. */
 export const PER_HOST = { most: 8, byDefault: 4 } as const;
@@ -54,9 +63,39 @@ export type Template = Static<typeof TemplateSchema>;
 
 export const ItemSchema = closed({
   url: nonEmpty(MAX_ADDRESS, 'The source, as in `/v1/probe/file`. It is stored encrypted until the item has ended.'),
-  ref: optionalText(200, "The caller's own name of the item. It is returned, and not interpreted."),
+  ref: optionalText(1_024, "The caller's own name of the item. It is returned, and not interpreted."),
 });
 export type SentItem = Static<typeof ItemSchema>;
+
+const TIME = String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$`;
+const patterns = (description: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN }), { maxItems: 10, default: [], description });
+const bytes = (description: string) => optionalWhole(0, Number.MAX_SAFE_INTEGER, description);
+
+export const BucketSchema = closed(
+  {
+    url: nonEmpty(
+      MAX_ADDRESS,
+      '`s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or `az://ACCOUNT/CONTAINER/PREFIX`: whatever begins so. The prefix ' +
+        'may be empty. It is read with `credential` of the template, or as a public bucket.',
+    ),
+    include: patterns(
+      'Patterns, one of which an object must fit; none: all fit. `*` is for any characters, `/` included. Compared is ' +
+        'the name after the last `/` of the prefix.',
+    ),
+    exclude: patterns('Patterns that no object may fit.'),
+    min_bytes: bytes('Smaller objects are not wanted.'),
+    max_bytes: bytes('Larger objects are not wanted.'),
+    modified_after: optionalText(40, 'Objects from this time on, as RFC 3339 has it.', TIME),
+    modified_before: optionalText(40, 'Objects before this time.', TIME),
+  },
+  {
+    description:
+      'In place of `items`: objects of a bucket, which jobs list while items run already. The listing is item 0, and ' +
+      'other items have the name of the object as their `ref`.',
+  },
+);
+export type Bucket = Static<typeof BucketSchema>;
 
 const BUDGET = {
   max_requests: optionalWhole(1, 1_000_000_000, 'Stop after this many requests, repeated ones included.'),
@@ -117,6 +156,7 @@ export const HeadSchema = closed({
       },
     ),
   ),
+  bucket: Type.Optional(BucketSchema),
   webhook_url: optionalText(8192, 'The batch is sent to this address when it has ended.'),
   webhook_every: optionalWhole(
     LEAST_EVERY,
@@ -149,7 +189,7 @@ export const BatchSchema = closed({
         minItems: 1,
         maxItems: MOST_ITEMS,
         description:
-          'The sources: an address, or an object with an address. Required, unless `items_url` or `from` is sent.',
+          'The sources: an address, or an object with an address. Required, unless `items_url`, `from` or `bucket` is sent.',
       },
     ),
   ),

@@ -19,7 +19,7 @@ import { type Asker, type Context, tokenOf } from '../http/request_context.ts';
 import { askedPolicy } from '../policies/asked_policy.ts';
 import { type ProbeFile, selectTools, takeIgnored } from '../probe/file_request.ts';
 import { readSources, readWebhookUrl, sourceRules } from '../probe/probe_request.ts';
-import type { ItemState } from '../../../platform/store/batches.ts';
+import type { BatchListing, ItemState } from '../../../platform/store/batches.ts';
 import {
   type Head,
   HeadSchema,
@@ -29,6 +29,7 @@ import {
   type Template,
   TemplateSchema,
 } from './batch_fields.ts';
+import { listedAddress, newListing } from './bucket.ts';
 import { itemPages } from './item_pages.ts';
 import { linesAt } from './list_at_address.ts';
 
@@ -54,7 +55,9 @@ export interface BatchRequest {
   template: KeptTemplate;
   /** Fields that were accepted without effect. */
   ignored: string[];
-  /** Of the body, or from where it says: an address or another batch. */
+  /** Of a batch over a bucket. */
+  listing: BatchListing | null;
+  /** Of the body, or from where it says: an address, another batch or a bucket. */
   readItems(): Promise<BatchItems>;
 }
 
@@ -188,7 +191,7 @@ function hostOf(source: Source): bigint {
 
 type Rules = Parameters<typeof readSources>[1];
 
-function itemIn(sent: Sent, rules: Rules, credential: string | undefined): ReadItem {
+export function itemIn(sent: Sent, rules: Rules, credential: string | undefined): ReadItem {
   if ('wrong' in sent) throw new ApiError('invalid-field', { text: sent.wrong });
   const value = typeof sent.value === 'string' ? { url: sent.value } : sent.value;
   if (!isObject(value)) throw new ApiError('invalid-field', { text: 'must be an address, or an object with a url' });
@@ -272,10 +275,13 @@ async function* itemsFrom(
     throw new ApiError('not-found', { text: 'from.batch: there is no such batch', field: 'from.batch' });
   let [kept, lost] = [0, 0];
   for await (const page of itemPages(deps, batch.id))
-    for (const { display, plain, ref, state } of page) {
+    for (const { n, display, plain, ref, state } of page) {
+      // A listing.
+      if (n === 0 && batch.listing !== null) continue;
       if (only === 'failed' && !FAILED.includes(state)) continue;
       if (plain && display !== '') {
         kept += 1;
+        if (kept > MOST_ITEMS) throw invalid('from', `has more than ${MOST_ITEMS} such items; list them by yourself`);
         yield { value: { url: display, ref } };
       } else {
         lost += 1;
@@ -294,20 +300,32 @@ async function* itemsAt(deps: Deps, ctx: Context, address: string): AsyncGenerat
 function itemsOf(
   deps: Deps,
   ctx: Context,
-  { from, items_url: address }: Head,
+  { from, items_url: address, bucket }: Head,
   { sent, onLeftOut }: { sent: SentBatch['items']; onLeftOut: () => void },
 ) {
   const given = [
     sent,
     address === null ? undefined : itemsAt(deps, ctx, address),
     from && itemsFrom(deps, ctx, from, onLeftOut),
+    bucket && [],
   ].filter((items) => items !== undefined);
   const [items] = given;
   if (items === undefined) throw invalid('items', 'is required');
   if (given.length > 1) throw new ApiError('invalid-field', { text: ONE_OF_THEM, field: 'items' });
   return items;
 }
-const ONE_OF_THEM = 'items, items_url and from: only one of them is accepted';
+const ONE_OF_THEM = 'items, items_url, from and bucket: only one of them is accepted';
+
+function listingItem(deps: Deps, by: Asker, { url }: NonNullable<Head['bucket']>, credential: string | null): ReadItem {
+  const address = listedAddress(url);
+  const rules = sourceRules(deps.settings, tokenOf(by));
+  try {
+    // Not for another batch, as the address of an item.
+    return { ...itemIn({ value: address }, rules, credential ?? undefined), plain: false };
+  } catch (error) {
+    throw within('bucket', error);
+  }
+}
 
 export async function batchRequest(deps: Deps, ctx: Context, body: TextBody): Promise<BatchRequest> {
   const sent = body.mediaType === LINES ? inLines(body.text) : inJson(body.value);
@@ -318,6 +336,12 @@ export async function batchRequest(deps: Deps, ctx: Context, body: TextBody): Pr
   const { template, ignored } = await templateIn(deps, ctx, head.probe);
   let leftOut = 0;
   const given = itemsOf(deps, ctx, head, { sent: sent.items, onLeftOut: () => (leftOut += 1) });
-  const readItems = async () => ({ items: await itemsIn(deps, ctx, given, template.fields.credential), leftOut });
-  return { head, template, ignored, readItems };
+  const { credential } = template.fields;
+  const { bucket } = head;
+  if (bucket !== undefined) {
+    const items = [listingItem(deps, ctx, bucket, credential)];
+    return { head, template, ignored, listing: newListing(bucket), readItems: async () => ({ items, leftOut }) };
+  }
+  const readItems = async () => ({ items: await itemsIn(deps, ctx, given, credential), leftOut });
+  return { head, template, ignored, listing: null, readItems };
 }

@@ -9,12 +9,13 @@ import { Rest } from '../../../base/rest.ts';
 import { pause } from '../../../base/retry.ts';
 import { Tally } from '../../../base/tally.ts';
 import type { Claimed, EndedItem, RunningItem, Settled } from '../../../platform/store/batch_items.ts';
-import type { Batch, Driven } from '../../../platform/store/batches.ts';
+import type { Driven } from '../../../platform/store/batches.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import { chunkOf } from '../../../platform/store/uuid.ts';
 import type { Deps } from '../deps.ts';
 import { cancelOpen, deleteJob } from '../probe/job.ts';
 import { PER_HOST } from './batch_fields.ts';
+import { type Appended, appendListed, isListing } from './bucket.ts';
 import type { KeptTemplate } from './batch_request.ts';
 import { Chunks } from './chunks.ts';
 import { verdictOf } from './retry.ts';
@@ -113,6 +114,14 @@ export function whyStopped(
   if (maxRequests !== null && requests >= maxRequests) return 'RequestBudget';
   return maxBytes !== null && ioBytes >= maxBytes ? 'ByteBudget' : null;
 }
+
+/** How a listing ended whose objects are not taken into the batch. */
+const PAGE_ENDS = {
+  lost: { state: 'error', status: 500, reason: 'InternalError', code: null },
+  endless: { state: 'error', status: 200, reason: 'ToolFailed', code: 'limit' },
+  'too-many-items': {},
+} as const satisfies Partial<Record<Appended, Partial<EndedItem>>>;
+const NOT_YET = { to: 'waiting', afterMs: 0, isTry: false } as const;
 
 /** It may be about to be created. */
 const CANCEL_RETRIES = { first: 200, longest: 1_000, attempts: 3, evenIfGone: true };
@@ -247,8 +256,8 @@ export class BatchDriver {
     for (;;) {
       const ended = await store.endedItems(SETTLED_AT_ONCE);
       if (ended.length === 0) return total;
-      const { settled, stops } = await this.#judged(ended);
-      const count = await store.settleItems(settled);
+      const { settled, stops, appended } = await this.#judged(ended);
+      const count = appended + (await store.settleItems(settled));
       for (const { batch, state, next, requestId } of settled) {
         this.#chunks.ended(jobOf(requestId));
         metrics.batchItems(next.to === 'end' ? state : 'again', 1);
@@ -260,18 +269,52 @@ export class BatchDriver {
     }
   }
 
-  async #judged(ended: readonly EndedItem[]): Promise<{ settled: Settled[]; stops: Map<string, StopReason> }> {
-    const batches = new Map<string, Batch | null>();
-    for (const { batch } of ended) if (!batches.has(batch)) batches.set(batch, await this.#deps.store.readBatch(batch));
+  async #judged(
+    ended: readonly EndedItem[],
+  ): Promise<{ settled: Settled[]; stops: Map<string, StopReason>; appended: number }> {
+    const batches = new Map<string, Driven | null>();
+    for (const { batch } of ended)
+      if (!batches.has(batch)) batches.set(batch, await this.#deps.store.drivenBatch(batch));
     const stops = new Map<string, StopReason>();
-    const settled = ended.map((end): Settled => {
-      const batch = batches.get(end.batch);
+    const settled: Settled[] = [];
+    let appended = 0;
+    for (const one of ended) {
+      const batch = batches.get(one.batch);
       const goesOn = batch !== null && batch !== undefined && batch.state !== 'cancelling' && batch.state !== 'ended';
+      const page =
+        goesOn && isListing(batch, one.n) && one.state !== 'error' ? await this.#append(one, batch) : undefined;
+      if (page === 'appended') appended += 1;
+      if (page === 'appended' || page === 'gone') continue;
+      const end = page === undefined ? one : { ...one, ...PAGE_ENDS[page] };
       const { stop, ...next } = { stop: undefined, ...verdictOf(end, { tries: batch?.tries ?? 1, goesOn }) };
       if (stop) stops.set(end.batch, stop);
-      return { ...end, next };
-    });
-    return { settled, stops };
+      settled.push(page === 'too-many-items' ? { ...end, next: NOT_YET } : { ...end, next });
+      if (page === 'too-many-items') stops.set(end.batch, 'TooManyItems');
+    }
+    return { settled, stops, appended };
+  }
+
+  /** Of a listing that succeeded. `gone`: it is to be left as it is, for this round. */
+  async #append(end: EndedItem, batch: Driven): Promise<Appended> {
+    const { store, accounts, log } = this.#deps;
+    const token = (await store.tokenLimits([batch.tokenId])).get(batch.tokenId);
+    if (batch.sealedKey === null || !token) return 'lost';
+    try {
+      const key = Buffer.from(await accounts.box.open(batch.sealedKey, 'batch', batch.id), 'base64');
+      const appended = await appendListed(this.#deps, end, {
+        batch: { ...batch, listing: batch.listing! },
+        token,
+        key,
+      });
+      if (appended === 'appended') {
+        this.#chunks.ended(jobOf(end.requestId));
+        this.#turns.awaken(batch.id);
+      }
+      return appended;
+    } catch (error) {
+      log.warn({ err: error, batch: batch.id }, 'cannot take what was listed into its batch, will retry');
+      return 'gone';
+    }
   }
 
   async #stop(id: string, reason: StopReason): Promise<void> {
@@ -396,15 +439,21 @@ export class BatchDriver {
     const { full, left } = hostRoom(atHosts, { id, account, perHost }, PER_HOST.most);
     const from = this.#after.get(id) ?? null;
     const opening = [...this.#opening.values()].filter((one) => one.batch === id).length;
-    const { items, after } = await this.#deps.store.claimItems({
+    const { items: claimed, after } = await this.#deps.store.claimItems({
       batch: id,
       full,
       after: from,
       limit: sizes.reduce((sum, size) => sum + size, opening),
     });
     this.#after.set(id, after);
-    const free = items.filter(({ n }) => !this.#opening.has(keyOf({ batch: id, n })));
-    const jobs = sharedOut(free, sizes, left);
+    const free = claimed.filter(({ n }) => !this.#opening.has(keyOf({ batch: id, n })));
+    // A listing is a job of its own.
+    const listing = free.filter(({ n }) => isListing(batch, n));
+    const items = free.filter(({ n }) => !isListing(batch, n));
+    const jobs = [
+      ...sharedOut(listing, sizes.slice(0, 1), left),
+      ...sharedOut(items, sizes.slice(listing.length), (host) => left(host) - listing.length),
+    ];
     for (const chunk of jobs) this.#submit(epoch, { batch, token, contender }, chunk);
     if (jobs.length > 0) return;
     // From the first host again, or with those after the last one.

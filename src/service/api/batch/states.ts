@@ -20,6 +20,7 @@ export const STOPS = {
   RequestBudget: 'max_requests is used up; resume with a larger one, or with null for none',
   ByteBudget: 'max_bytes is used up; resume with a larger one, or with null for none',
   QuotaExceeded: 'a monthly quota is used up; resume when there is room again',
+  TooManyItems: 'the account has as many items that have not ended as it may; resume when some have ended',
   TokenInactive: 'its token or account is not active, or the token may not probe; resume when it is and may',
   ToolUnavailable: 'a version of a tool that it names is no longer available; resume when it is, or create it anew',
   PolicyUnavailable: 'the revision of its policy is no longer on record; create it anew',

@@ -16,6 +16,7 @@ import { openInput, openRequest, probeJob } from '../probe/open_request.ts';
 import { MOST_SECRET_BYTES, type ProbeRequest, readSources, sourceRules } from '../probe/probe_request.ts';
 import { fromCache } from '../probe/run_request.ts';
 import { fieldsOf, type KeptTemplate } from './batch_request.ts';
+import { listingRequest } from './bucket.ts';
 import { openItem } from './item_seal.ts';
 import type { StopReason } from './states.ts';
 
@@ -89,8 +90,13 @@ const askerOf = ({ token }: Of): Asker => ({
   state: { token, rate: { limit: 0, remaining: 0, resetMs: 0 } },
 });
 
-async function requestOf(deps: Deps, of: Of, address: string): Promise<ProbeRequest> {
+async function requestOf(deps: Deps, of: Of, address: string, n?: number): Promise<ProbeRequest> {
   const { fields, policyRevision } = of.batch.template as KeptTemplate;
+  const { listing } = of.batch;
+  if (n === 0 && listing) {
+    const request = await fileRequest(deps, askerOf(of), fieldsOf({ ...fields, policy: null }, address));
+    return { ...listingRequest(request, listing, { address, credential: fields.credential }), background: true };
+  }
   const request = await fileRequest(deps, askerOf(of), fieldsOf(fields, address), policyRevision);
   return { ...request, background: true };
 }
@@ -115,7 +121,7 @@ async function begin(deps: Deps, given: ToSubmit, onOpened: OnOpened): Promise<v
   deps.queueRoom.check(token.rootUserId);
   deps.objectRoom.check();
   const addressOf = await openerOf(deps, given);
-  const request = await requestOf(deps, given, addressOf(given.item));
+  const request = await requestOf(deps, given, addressOf(given.item), given.item.n);
   const named = { ...store.newRequest(), waiter: settings.replica, idempotency: null };
   const opened = await openRequest(deps, askerOf(given), request, named, opener(deps, given));
   deps.queueRoom.opened(token.rootUserId);
