@@ -75,9 +75,32 @@ const byLine = (message: string, items: readonly ListedItem[]): string =>
     return found ? `line ${found.line}` : whole;
   });
 
-/** In place of a list that is sent: the sources of an earlier batch, or the address of a list. */
-function elsewhere({ text, has }: Given, path: string | undefined): Pick<Head, 'from' | 'items_url'> {
+const BUCKET = /^(?:s3|gs|az):\/\//i;
+const SIZE_OPTIONS = { 'min-size': 'min_bytes', 'max-size': 'max_bytes' } as const;
+const TIME_OPTIONS = { 'modified-after': 'modified_after', 'modified-before': 'modified_before' } as const;
+const OF_BUCKET = ['include', 'exclude', ...Object.keys(SIZE_OPTIONS), ...Object.keys(TIME_OPTIONS)];
+
+function bucketOf({ text, texts }: Given, url: string): Pick<Head, 'bucket'> {
+  const given = <const F extends string>(
+    options: Readonly<Record<string, F>>,
+    read: (o: string, t: string) => unknown,
+  ) =>
+    Object.entries(options).flatMap(([option, field]) => {
+      const value = text(option);
+      return value === undefined ? [] : [[field, read(option, value)] as const];
+    });
+  const bounds = [...given(SIZE_OPTIONS, bytesIn), ...given(TIME_OPTIONS, (_, value) => value)];
+  const bucket = { url, include: [...texts('include')], exclude: [...texts('exclude')], ...Object.fromEntries(bounds) };
+  return { bucket: bucket as NonNullable<Head['bucket']> };
+}
+
+/** In place of a list that is sent: the sources of an earlier batch, the address of a list, or a bucket. */
+function elsewhere(given: Given, path: string | undefined): Pick<Head, 'from' | 'items_url' | 'bucket'> {
+  const { text, has } = given;
   const batch = text('from');
+  if (path !== undefined && BUCKET.test(path) && batch === undefined) return bucketOf(given, path);
+  const alone = OF_BUCKET.find(has);
+  if (alone !== undefined) throw usage(`--${alone}: has an effect with a bucket alone`, 's3://BUCKET/PREFIX is one');
   if (batch === undefined && has('all')) throw usage('--all: has an effect with --from alone');
   if (batch === undefined) return path !== undefined && /^https?:\/\//i.test(path) ? { items_url: path } : {};
   if (path !== undefined) throw usage('batch create: a list or --from, not both');
@@ -88,7 +111,7 @@ async function create(invocation: Invocation, path: string | undefined): Promise
   const { format, terminal } = invocation;
   const other = elsewhere(invocation, path);
   const head = { ...(await headOf(invocation)), ...other };
-  const items = other.from || other.items_url ? [] : await readList(path ?? '-');
+  const items = other.from || other.items_url || other.bucket ? [] : await readList(path ?? '-');
   const text = [head, ...items.map(({ item }) => item)].map((line) => `${JSON.stringify(line)}\n`).join('');
   const headers = { 'Content-Type': 'application/x-ndjson', [IDEMPOTENCY_KEY]: newName() };
   const api = await invocation.api();
@@ -99,7 +122,7 @@ async function create(invocation: Invocation, path: string | undefined): Promise
   });
   if (format !== 'table') await writeValue(invocation, made);
   else {
-    terminal.note(`batch ${made.id}: ${several(made.items, 'source')}`);
+    terminal.note(`batch ${made.id}: ${made.bucket ? 'the bucket is being listed' : several(made.items, 'source')}`);
     if (made.left_out !== undefined)
       terminal.note(`${several(made.left_out, 'source')} left out: the address is not known any more`);
     await terminal.data(`${made.id}\n`);
@@ -113,8 +136,23 @@ type Progress = Pick<Batch, 'state' | 'items' | 'counts' | 'estimated_end_at'>;
 const endedOf = ({ items, counts }: Pick<Row, 'items' | 'counts'>): number => items - counts.waiting - counts.running;
 const failedOf = ({ counts }: Pick<Row, 'counts'>): number => counts.error + counts['with-errors'];
 
+const bucketText = ({ listed, found, filtered, left_out: left }: NonNullable<Batch['bucket']>): string =>
+  `${listed ? 'listed' : 'not all listed'}: ${found} found, ${filtered} not wanted, ${left} left out`;
+
 function statusText({ terminal }: Invocation, batch: Batch): string {
-  const { name, state, reason, text, counts, items, requests, io_bytes: read, per_minute: speed, errors } = batch;
+  const {
+    name,
+    state,
+    reason,
+    text,
+    counts,
+    items,
+    requests,
+    io_bytes: read,
+    per_minute: speed,
+    errors,
+    bucket,
+  } = batch;
   const facts: [string, string | null][] = [
     ['name', name],
     ['state', [state, reason ?? []].flat().join(', ')],
@@ -124,6 +162,7 @@ function statusText({ terminal }: Invocation, batch: Batch): string {
       `  ${one}`,
       count ? String(count) : null,
     ]),
+    ['bucket', bucket && bucketText(bucket)],
     ['requests', `${requests}, ${bytes(read)} read`],
     ['speed', speed === null ? null : `${Math.round(speed * 10) / 10} a minute`],
     ['ended', batch.ended_at],

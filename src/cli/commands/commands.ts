@@ -271,7 +271,7 @@ export const COMMANDS: readonly Command[] = [
       {
         name: 'ID|LIST',
         isFile: true,
-        help: 'of create a list, by default stdin, or the https address of one; else the id of a batch',
+        help: 'of create a list, by default stdin, the https address of one, or a bucket; else the id of a batch',
         optional: true,
       },
       { name: 'ID', help: 'of diff the id of the later batch', optional: true },
@@ -292,6 +292,12 @@ export const COMMANDS: readonly Command[] = [
       { name: 'deadline', value: 'TIME', help: 'create: sources that wait then are skipped: 12h; default: 7d' },
       { name: 'from', value: 'ID', help: 'create: in place of a list, what failed or was skipped in this batch' },
       { name: 'all', help: 'create: all sources of the batch of --from' },
+      { name: 'include', value: 'PATTERN', many: true, help: 'create: of a bucket only what fits one: *.mp4' },
+      { name: 'exclude', value: 'PATTERN', many: true, help: 'create: of a bucket nothing that fits one' },
+      { name: 'min-size', value: 'SIZE', help: 'create: of a bucket nothing smaller' },
+      { name: 'max-size', value: 'SIZE', help: 'create: of a bucket nothing larger' },
+      { name: 'modified-after', value: 'WHEN', help: 'create: of a bucket nothing older: 2026-01-31T00:00:00Z' },
+      { name: 'modified-before', value: 'WHEN', help: 'create: of a bucket nothing newer' },
       { name: 'max-requests', value: 'COUNT', help: 'create, resume: stop after so many requests' },
       { name: 'max-bytes', value: 'SIZE', help: 'create, resume: stop after so many bytes of origins: 500GB' },
       { name: 'state', value: 'STATE', ...oneOf(Object.keys(ITEM_STATES), 'items: only those in this state: ') },
@@ -307,6 +313,10 @@ export const COMMANDS: readonly Command[] = [
       {
         does: 'content checks of an archive, two at once, for at most 2 TB',
         line: 'probeyard batch create archive.csv --only qc --timeout 10m --concurrency 2 --max-bytes 2TB',
+      },
+      {
+        does: 'all films of a bucket, with a credential of the operator',
+        line: "probeyard batch create s3://films/2026/ --include '*.mp4' --set credential=films",
       },
       {
         does: 'what failed, for a spreadsheet',

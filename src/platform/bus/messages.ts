@@ -15,7 +15,7 @@ import type { RunnerPhase } from './runner_phase.ts';
  * Protocol of orders and heartbeats. A runner of another protocol gets no jobs: it finishes its current one and is
  * replaced.
  */
-export const RUNNER_PROTOCOL = 1;
+export const RUNNER_PROTOCOL = 2;
 /**
  * Protocol of results. It is separate because during an upgrade collectors of either version record results of the
  * other.

@@ -222,7 +222,7 @@ describe('batch over a bucket', function () {
     [
       'a container without a name',
       { bucket: { url: 'az://account/' } },
-      /^bucket\.url: url must name an account, a container/,
+      /^bucket\.url must name an account, a container/,
     ],
     [
       'a prefix that climbs',
