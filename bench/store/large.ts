@@ -4,7 +4,7 @@
  * the figures and the plan of each kind of query. Takes ten minutes on a machine at rest, and 18 GB of disk while it
  * runs. `--url` measures an existing database.
  */
-import { statfsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -56,6 +56,9 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 /** Also written before the plans, which take a while. */
 function written(lines: readonly string[]): void {
   const text = lines.join('\n\n');
+  const before = options.write && existsSync(options.write) ? readFileSync(options.write, 'utf8') : '';
+  // The part of batch.ts.
+  const [batch = ''] = /\n## A batch of a million items\n[^]*$/.exec(before) ?? [];
   if (options.write)
     writeFileSync(
       options.write,
@@ -63,7 +66,7 @@ function written(lines: readonly string[]): void {
         `${users.toLocaleString('en')} users; ${new Date().toISOString().slice(0, 10)}. Made by ` +
         `\`make bench-store\`. Postgres has 256 MB of shared buffers and its default of everything ` +
         `else; the rest of the files' cache is the system's. Users are of very different size: the ` +
-        `largest has a tenth of all requests, the smallest 0.03 %.\n\n${WHY}\n\n${text}\n`,
+        `largest has a tenth of all requests, the smallest 0.03 %.\n\n${WHY}\n\n${text}\n${batch}`,
     );
 }
 

@@ -251,7 +251,9 @@ export function refuseItem(
           from live where i.batch_id = live.id and i.created_at = live.created_at and i.n = $2
             and i.state = 'waiting' and i.tries = $3 - 1
           returning i.batch_id)
-      update batches b set error = b.error + 1 from refused where b.id = refused.batch_id returning b.id`,
+      update batches b set error = b.error + 1,
+          codes = add_counts(b.codes, jsonb_build_object(coalesce($6, $5), 1), 1)
+        from refused where b.id = refused.batch_id returning b.id`,
     values: [batch, n, attempt, smallint(status), reason, code],
   });
 }

@@ -354,11 +354,9 @@ export async function listBatches(
 export function batchErrors(database: Database, id: string): Promise<{ code: string; count: number }[]> {
   return database.rows({
     name: 'batch_errors',
-    text: `select coalesce(code, reason) code, count(*) from batch_items
-      where batch_id = $1 and created_at = $2 and state in ('error', 'with-errors')
-        and coalesce(code, reason) is not null
-      group by 1 order by 2 desc, 1 limit ${MOST_CODES}`,
-    values: [id, timeOf(id)],
+    text: `select c.key code, c.value::bigint count from batches b, jsonb_each_text(b.codes) c
+      where b.id = $1 order by 2 desc, 1 limit ${MOST_CODES}`,
+    values: [id],
   });
 }
 
