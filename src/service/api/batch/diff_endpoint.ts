@@ -300,6 +300,8 @@ async function compareFields(
 
 const compareAlone = makeOneAtATime('comparison of batches', DEADLINE_MS / 1000);
 
+/** Items of either batch: all of them are held. */
+const MOST_COMPARED = 100_000;
 /** Of an item, as the memory budget counts: with its pair, it takes up to a kilobyte. */
 const ITEM_BYTES = 170;
 
@@ -313,6 +315,9 @@ async function diff(deps: Deps, ctx: Context): Promise<void> {
   if (against.toLowerCase() === uuidOf(ctx)) throw invalid('against', 'must be another batch');
   await takeRequestRate(deps, ctx);
   const [a, b] = [await ownBatch(deps, ctx, against.toLowerCase()), await ownBatch(deps, ctx)];
+  const larger = Math.max(a.items, b.items);
+  if (larger > MOST_COMPARED)
+    throw invalid('against', `one of the batches has ${larger} items; at most ${MOST_COMPARED} can be compared`);
   const account = tokenOf(ctx).rootUserId;
   const signal = untilClosed(ctx);
   const inflatedBytes = (a.items + b.items) * ITEM_BYTES;
