@@ -201,7 +201,8 @@ export const createBatch = endpoint(
       `Up to ${MOST_ITEMS} addresses, each an ordinary request by the same template: in the log, in the usage, and ` +
       'to be read back by its id. As JSON of at most 1 MB, or as `application/x-ndjson` of at most 4 MB: the first ' +
       'line has the fields without `items`, and each other line is an item. All items are created or none; the error ' +
-      'names the first wrong ones. Temporary failures are tried again with growing pauses. With `Idempotency-Key` ' +
+      'names the first wrong ones. With `bucket` in place of items, jobs list the objects of a bucket in the ' +
+      'background: as many as the account may have. Temporary failures are tried again with growing pauses. With `Idempotency-Key` ' +
       'the same body is answered with the first batch. An account has at most ' +
       `${MOST_BATCHES} batches that have not ended, with ${MOST_WAITING} items.`,
     rate: 'request',
@@ -229,6 +230,10 @@ export const createBatch = endpoint(
       again: {
         summary: 'What failed in an earlier batch',
         value: { from: { batch: '01937c5e-8a00-7000-8000-000000000001' } },
+      },
+      bucket: {
+        summary: 'What lies in a bucket',
+        value: { probe: { credential: 'films' }, bucket: { url: 's3://films/2026/', include: ['*.mp4'] } },
       },
     },
     also: [404, 409],

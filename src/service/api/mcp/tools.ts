@@ -423,7 +423,8 @@ const createBatch = tool({
   title: 'Probe many files',
   description:
     'Analyzes a list of sources by one template, in the background, with retries: for more than a few files. Answers ' +
-    'at once with a batch_id for read_batch. All items are accepted or none. Longer lists: POST /v1/batch.',
+    'at once with a batch_id for read_batch. All items are accepted or none. Longer lists, and whole buckets: ' +
+    'POST /v1/batch.',
   fields: {
     items: Type.Array(Url, { minItems: 1, maxItems: MOST_ITEMS, description: 'The sources.' }),
     name: Type.Optional(Type.String({ maxLength: 200, description: 'A name for people.' })),
