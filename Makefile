@@ -114,6 +114,7 @@ bench-scale: $(MODULES) ## a queue of 50,000 jobs, and 5,000 runners on 1,000 si
 
 bench-store: $(MODULES) ## log and statistics over ten million requests: queries.md (10 minutes at rest, 18 GB of disk)
 	@nice -n 19 $(RUN) bench/store/large.ts
+	@nice -n 19 $(RUN) bench/store/batch.ts
 
 bench-upgrade: $(MODULES) ## migrations on 20 million rows under load (ROWS; some minutes, 10 GB of disk)
 	@nice -n 19 $(RUN) bench/store/upgrade.ts $(if $(ROWS),--rows $(ROWS))

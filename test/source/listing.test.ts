@@ -35,7 +35,7 @@ const s3 = (names: readonly string[], more = false, encoded = false): string =>
   '<CommonPrefixes><Prefix>x/</Prefix></CommonPrefixes></ListBucketResult>';
 
 const azure = (names: readonly string[], marker = ''): string =>
-  `\ufeff<?xml version="1.0" encoding="utf-8"?><EnumerationResults ServiceEndpoint="https://a/" ContainerName="c"><Blobs>` +
+  `\ufeff<?xml version="1.0" encoding="utf-8"?><EnumerationResults ContainerName="c"><Blobs>` +
   names
     .map(
       (name) =>

@@ -42,11 +42,19 @@ export function packBody(head: ResultBody, outputs?: { packed: readonly Buffer[]
 }
 
 /** The outputs that a head names, in the order in which they stand behind it. */
-export const outputsOf = ({ tools, report, timeline, pictures, listing }: ResultBody): { output: Output; isJson: boolean }[] => [
+export const outputsOf = ({
+  tools,
+  report,
+  timeline,
+  pictures,
+  listing,
+}: ResultBody): { output: Output; isJson: boolean }[] => [
   ...[...tools, ...(report ? [report] : [])].flatMap(({ output, format }) =>
     output ? [{ output, isJson: format === 'json' }] : [],
   ),
-  ...[timeline?.output, pictures?.output, listing?.output].flatMap((output) => (output ? [{ output, isJson: true }] : [])),
+  ...[timeline?.output, pictures?.output, listing?.output].flatMap((output) =>
+    output ? [{ output, isJson: true }] : [],
+  ),
 ];
 
 export interface PackedResult {

@@ -140,7 +140,8 @@ export function isSigned(access: Access, target: Target): boolean {
   // A server may resolve `..` only after it has read the bucket. A caller may name their own object as they like.
   if (target.path !== bucket.file && climbs(written)) return false;
   const path = decodeLoosely(written);
-  if (sameAuthority(home, target)) return bucket.path === undefined || path.startsWith(bucket.path) || `${path}/` === bucket.path;
+  if (sameAuthority(home, target))
+    return bucket.path === undefined || path.startsWith(bucket.path) || `${path}/` === bucket.path;
   // Amazon serves a bucket of another region under another name.
   const named = home.scheme === target.scheme && s3Host(home.host) !== undefined ? s3Host(target.host) : undefined;
   return (

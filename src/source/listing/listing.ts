@@ -130,7 +130,7 @@ const STORES: Readonly<Record<StoreKind, Store>> = { s3: S3, gs: S3, az: AZURE }
 export const LISTED_SCHEMES = Object.keys(STORES) as StoreKind[];
 
 /** Of a source whose address ends with ANYTHING. `main`: the web address that it is read from. */
-export function placeOfListing(source: Source, main: string): { base: string; query: string; prefix: string } {
+function placeOfListing(source: Source, main: string): { base: string; query: string; prefix: string } {
   const [address] = cutAt(source.url, '?');
   const [web, query = ''] = cutAt(main, '?');
   const path = address.replace(source.scheme === 'az' ? /^\w+:\/\/[^/]+\/[^/]+\// : /^\w+:\/\/[^/]+\//, '');
@@ -156,7 +156,9 @@ export async function listBucket(
   const listed: Listed = { names: [], found: 0, filtered: 0, unreadable: 0, next: listing.cursor };
   let bytes = 0;
   for (let pages = 0; pages * PAGE < MOST_FOUND; pages++) {
-    const asked = Object.entries(store.query(prefix, listed.next)).map(([name, value]) => `${name}=${encodeStrictly(value)}`);
+    const asked = Object.entries(store.query(prefix, listed.next)).map(
+      ([name, value]) => `${name}=${encodeStrictly(value)}`,
+    );
     const page = store.read(await get(`${base}?${[...asked, ...(query === '' ? [] : [query])].join('&')}`));
     if (page === undefined) throw noListing('it is no XML of one, or ends early');
     if (page.objects.some(({ name }) => !name.startsWith(prefix))) throw noListing('its names are of another place');

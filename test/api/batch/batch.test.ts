@@ -87,7 +87,11 @@ describe('batch', function () {
     const other = await batches.account('from');
     for (const [fields, error, token] of [
       [{ from: { batch: id } }, /^from: leaves no items: 3 of them had an address with a credential/, api.token],
-      [{ from: { batch: id }, items: ['https://a.test/'] }, /^items, items_url, from and bucket: only one of them/, api.token],
+      [
+        { from: { batch: id }, items: ['https://a.test/'] },
+        /^items, items_url, from and bucket: only one of them/,
+        api.token,
+      ],
       [{ from: { batch: id, only: 'changed' } }, /^from\.only: /, api.token],
       [{ from: { batch: 'x' } }, /^from\.batch: /, api.token],
       [{ from: { batch: id, only: 'all' } }, /^from\.batch: there is no such batch$/, other.token],

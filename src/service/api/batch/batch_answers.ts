@@ -31,7 +31,8 @@ const BATCH = {
     Type.String({
       description:
         'Of a stopped batch: RequestBudget, ByteBudget, QuotaExceeded, TokenInactive, ToolUnavailable, ' +
-        'PolicyUnavailable, AddressesLost, TooManyItems or InvalidRequest. Of one that is being cancelled or has ended: Completed, ' +
+        'PolicyUnavailable, AddressesLost, TooManyItems or InvalidRequest. Of one that is being ' +
+        'cancelled or has ended: Completed, ' +
         'Cancelled or DeadlineExceeded.',
     }),
   ),

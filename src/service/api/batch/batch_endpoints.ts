@@ -202,7 +202,8 @@ export const createBatch = endpoint(
       'to be read back by its id. As JSON of at most 1 MB, or as `application/x-ndjson` of at most 4 MB: the first ' +
       'line has the fields without `items`, and each other line is an item. All items are created or none; the error ' +
       'names the first wrong ones. With `bucket` in place of items, jobs list the objects of a bucket in the ' +
-      'background: as many as the account may have. Temporary failures are tried again with growing pauses. With `Idempotency-Key` ' +
+      'background: as many as the account may have. Temporary failures are tried again with ' +
+      'growing pauses. With `Idempotency-Key` ' +
       'the same body is answered with the first batch. An account has at most ' +
       `${MOST_BATCHES} batches that have not ended, with ${MOST_WAITING} items.`,
     rate: 'request',

@@ -72,7 +72,7 @@ const patterns = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN }), { maxItems: 10, default: [], description });
 const bytes = (description: string) => optionalWhole(0, Number.MAX_SAFE_INTEGER, description);
 
-export const BucketSchema = closed(
+const BucketSchema = closed(
   {
     url: nonEmpty(
       MAX_ADDRESS,
@@ -80,8 +80,8 @@ export const BucketSchema = closed(
         'may be empty. It is read with `credential` of the template, or as a public bucket.',
     ),
     include: patterns(
-      'Patterns, one of which an object must fit; none: all fit. `*` is for any characters, `/` included. Compared is ' +
-        'the name after the last `/` of the prefix.',
+      'Patterns, one of which an object must fit; none: all fit. `*` is for any characters, `/` included. ' +
+        'Compared is the name after the last `/` of the prefix.',
     ),
     exclude: patterns('Patterns that no object may fit.'),
     min_bytes: bytes('Smaller objects are not wanted.'),
@@ -189,7 +189,8 @@ export const BatchSchema = closed({
         minItems: 1,
         maxItems: MOST_ITEMS,
         description:
-          'The sources: an address, or an object with an address. Required, unless `items_url`, `from` or `bucket` is sent.',
+          'The sources: an address, or an object with an address. Required, unless `items_url`, ' +
+          '`from` or `bucket` is sent.',
       },
     ),
   ),
