@@ -1320,6 +1320,13 @@ export interface Batch {
   ended_at: string | null;
   items: number;
   counts: BatchCounts;
+  bucket: {
+    url: string;
+    listed: boolean;
+    found: number;
+    filtered: number;
+    left_out: number;
+  } | null;
   requests: number;
   io_bytes: number;
   concurrency: number;
@@ -1351,6 +1358,13 @@ export interface BatchRow {
   ended_at: string | null;
   items: number;
   counts: BatchCounts;
+  bucket: {
+    url: string;
+    listed: boolean;
+    found: number;
+    filtered: number;
+    left_out: number;
+  } | null;
   requests: number;
   io_bytes: number;
   concurrency: number;
@@ -2583,6 +2597,15 @@ export interface Calls {
       from?: {
         batch: string;
         only?: 'failed' | 'all';
+      };
+      bucket?: {
+        url: string;
+        include?: Array<string>;
+        exclude?: Array<string>;
+        min_bytes?: number | null;
+        max_bytes?: number | null;
+        modified_after?: string | null;
+        modified_before?: string | null;
       };
       webhook_url?: string | null;
       webhook_every?: number | null;
