@@ -10,7 +10,7 @@ import { startCaches } from '../../src/service/controller/caches.ts';
 import { collect, collectorRoom } from '../../src/service/controller/collect/collect.ts';
 import { floods } from '../../src/service/controller/floods.ts';
 import { controllerMetrics } from '../../src/service/controller/metrics.ts';
-import { ServedNamespaces } from '../../src/service/controller/served_namespaces.ts';
+import { ServedNamespaces } from '../../src/platform/kube/served_namespaces.ts';
 import { startTerm, type RunningTerm, type TermDeps } from '../../src/service/controller/term.ts';
 import type { KubeClient } from '../../src/platform/kube/client.ts';
 import type { Store } from '../../src/platform/store/store.ts';

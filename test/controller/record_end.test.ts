@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Bus } from '../../src/platform/bus/connect.ts';
 import { endRequest } from '../../src/service/controller/leader/ends.ts';
 import { policyDocuments } from '../../src/service/controller/leader/policies.ts';
-import { ServedNamespaces } from '../../src/service/controller/served_namespaces.ts';
+import { ServedNamespaces } from '../../src/platform/kube/served_namespaces.ts';
 import { takeIn } from '../../src/service/controller/leader/resolve_job.ts';
 import { Refusal } from '../../src/service/controller/leader/job.ts';
 import { recordEnd } from '../../src/service/controller/collect/record_end.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWK } from 'jose';
 import { takeIn, type IntakeState } from '../../src/service/controller/leader/resolve_job.ts';
 import { policyDocuments } from '../../src/service/controller/leader/policies.ts';
-import { ServedNamespaces } from '../../src/service/controller/served_namespaces.ts';
+import { ServedNamespaces } from '../../src/platform/kube/served_namespaces.ts';
 import { Refusal, type Job } from '../../src/service/controller/leader/job.ts';
 import { SECRETS } from '../../src/platform/kube/client.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { EVENTS, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
 import { conditionOf } from '../../src/platform/kube/conditions.ts';
 import type { ProbeJob, ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
-import { nameOf, ServedNamespaces } from '../../src/service/controller/served_namespaces.ts';
+import { nameOf, ServedNamespaces } from '../../src/platform/kube/served_namespaces.ts';
 import { until } from '../until.ts';
 import { startCluster, stateOf, type Cluster } from './cluster_parts.ts';
 

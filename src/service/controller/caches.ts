@@ -7,7 +7,7 @@ import { keptJob, slimPod } from '../../platform/kube/slim.ts';
 import { idOf } from './leader/job.ts';
 import type { ControllerDeps } from './clients.ts';
 import { lifeOfPod } from './pools/pod.ts';
-import { ServedNamespaces } from './served_namespaces.ts';
+import { ServedNamespaces } from '../../platform/kube/served_namespaces.ts';
 import type { RunningTerm } from './term.ts';
 
 interface CachesDeps extends Pick<ControllerDeps, 'kube' | 'config' | 'log' | 'metrics'> {

@@ -16,7 +16,7 @@ import { connect } from './clients.ts';
 import { collect, collectorRoom, type CollectDeps } from './collect/collect.ts';
 import { floods } from './floods.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
-import { ServedNamespaces } from './served_namespaces.ts';
+import { ServedNamespaces } from '../../platform/kube/served_namespaces.ts';
 import { serveMetrics } from '../../platform/metrics/gate.ts';
 import type { RunningTerm } from './term.ts';
 import { makeTracer } from '../../platform/tracing/tracer.ts';

@@ -33,7 +33,7 @@ import { requestOf, submittedAtOf } from '../leader/job.ts';
 import { mergedTools } from '../leader/job_status.ts';
 import { policyStatus } from '../leader/policies.ts';
 import type { ControllerDeps } from '../clients.ts';
-import { nameOf, type JobKey, type ServedNamespaces } from '../served_namespaces.ts';
+import { nameOf, type JobKey, type ServedNamespaces } from '../../../platform/kube/served_namespaces.ts';
 import { readResult } from './read_result.ts';
 import { recordEnd, type Recorded } from './record_end.ts';
 

@@ -14,7 +14,7 @@ import type { ControllerDeps } from '../clients.ts';
 import { sendCancel, type Said } from '../pools/send_order.ts';
 import { attemptEnded, returnItemsOf, returnRest } from './chunk.ts';
 import { deadlineMs } from '../retry_policy.ts';
-import type { JobKey } from '../served_namespaces.ts';
+import type { JobKey } from '../../../platform/kube/served_namespaces.ts';
 import {
   beganAt,
   idOf,

@@ -12,7 +12,7 @@ import type { Source } from '../../../source/source.ts';
 import { ENDPOINT_TOOLS, TOOL_TABLE, type EndpointTool } from '../../../media/tools/table.ts';
 import type { LossCause } from '../metrics.ts';
 import type { Said } from '../pools/send_order.ts';
-import type { JobKey } from '../served_namespaces.ts';
+import type { JobKey } from '../../../platform/kube/served_namespaces.ts';
 import type { JobEnd } from './job_status.ts';
 import type { Entry, SlotLimits } from './ledger.ts';
 

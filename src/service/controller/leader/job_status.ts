@@ -11,7 +11,7 @@ import type { ToolName } from '../../../media/tools/table.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
 import { Fifo } from '../../../base/fifo.ts';
 import { getOrMake } from '../../../base/get_or_make.ts';
-import { nameOf, type JobKey } from '../served_namespaces.ts';
+import { nameOf, type JobKey } from '../../../platform/kube/served_namespaces.ts';
 
 const changeOf =
   <R extends string>(type: string) =>

@@ -13,7 +13,7 @@
 import { Fifo } from '../../../base/fifo.ts';
 import { getOrMake } from '../../../base/get_or_make.ts';
 import { Tally } from '../../../base/tally.ts';
-import type { JobKey } from '../served_namespaces.ts';
+import type { JobKey } from '../../../platform/kube/served_namespaces.ts';
 
 export interface Entry {
   key: JobKey;

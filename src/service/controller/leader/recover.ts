@@ -7,7 +7,7 @@ import { PROBE_JOBS, isKubeError, type KubeClient, type Page } from '../../../pl
 import { isOurs, type ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { pause, retry } from '../../../base/retry.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
-import type { ServedNamespaces } from '../served_namespaces.ts';
+import type { ServedNamespaces } from '../../../platform/kube/served_namespaces.ts';
 import { recordedEnd } from './ends.ts';
 import { seen, take } from './intake.ts';
 import { submittedAtOf } from './job.ts';

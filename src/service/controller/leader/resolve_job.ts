@@ -44,7 +44,7 @@ import {
 import { policyOf, type PolicyDocuments } from './policies.ts';
 import { tenantOf } from '../pools/share.ts';
 import type { AvailableTool, Pools } from '../pools/pools.ts';
-import type { ServedNamespaces } from '../served_namespaces.ts';
+import type { ServedNamespaces } from '../../../platform/kube/served_namespaces.ts';
 import type { IntakeSettings, LeaderDeps } from './term_state.ts';
 import type { TokenRecords } from './token_records.ts';
 import { parseSource } from '../../../source/address/parse.ts';

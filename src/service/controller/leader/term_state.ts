@@ -15,7 +15,7 @@ import { makeTurns, type Turns } from '../../../base/turns.ts';
 import type { ControllerDeps } from '../clients.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Runners } from '../pools/runners.ts';
-import { ServedNamespaces, type JobKey } from '../served_namespaces.ts';
+import { ServedNamespaces, type JobKey } from '../../../platform/kube/served_namespaces.ts';
 import { hadCredentials, tenantOf } from '../pools/share.ts';
 import type { Recent } from '../snapshot/recent.ts';
 import { waitingMarks, whyWaiting, type WaitingMarks } from './waiting.ts';

@@ -8,7 +8,7 @@ import type { Ledger } from './ledger.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import { stamp } from '../../../platform/kube/conditions.ts';
 import type { WaitingCause } from '../../../platform/kube/probe_job.ts';
-import { nameOf } from '../served_namespaces.ts';
+import { nameOf } from '../../../platform/kube/served_namespaces.ts';
 import { waitingStatus, writeStatus, type WriteTurns } from './job_status.ts';
 
 export function explain(

@@ -3,9 +3,9 @@
  * `tenants.namespaces` binds to an account.
  */
 import type { Config, NamespaceBinding } from '../../base/config.ts';
-import { keyOf } from '../../platform/kube/kinds.ts';
-import type { ProbeJob } from '../../platform/kube/probe_job.ts';
-import { slimJob } from '../../platform/kube/slim.ts';
+import { keyOf } from './kinds.ts';
+import type { ProbeJob } from './probe_job.ts';
+import { slimJob } from './slim.ts';
 
 /**
  * Names a ProbeJob in the leader, in orders, heartbeats and results: its name in the namespace of the release, and
