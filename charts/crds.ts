@@ -1,10 +1,13 @@
 /** CustomResourceDefinitions, generated from the descriptions in src/kube. */
+import type { TObject } from 'typebox';
 import { stringify } from 'yaml';
+import { PROBE_BATCH } from '../src/platform/kube/probe_batch.ts';
 import { PROBE_JOB } from '../src/platform/kube/probe_job.ts';
 import { PROBE_POLICY } from '../src/platform/kube/probe_policy.ts';
 import { PROBE_POOL } from '../src/platform/kube/probe_pool.ts';
 import { PROBE_TOOL } from '../src/platform/kube/probe_tool.ts';
 import { GROUP, VERSION, type Definition } from '../src/platform/kube/resource.ts';
+import { batchBody } from './batch_body.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -36,6 +39,12 @@ function structural(schema: unknown): Json {
   if (out['type'] === 'integer') out['format'] = 'int64';
   return out;
 }
+
+/** The platform does not know the fields of the API. */
+const specOf = (definition: Definition): unknown =>
+  definition === PROBE_BATCH
+    ? { ...definition.spec, properties: { ...(definition.spec as TObject).properties, request: batchBody() } }
+    : definition.spec;
 
 export function customResourceDefinition(definition: Definition): Record<string, Json> {
   return {
@@ -74,7 +83,7 @@ export function customResourceDefinition(definition: Definition): Record<string,
                 apiVersion: { type: 'string', description: 'Group and version of the kind.' },
                 kind: { type: 'string', description: 'The kind of the object.' },
                 metadata: { type: 'object' },
-                spec: { ...(structural(definition.spec) as object), description: 'What is wanted.' },
+                spec: { ...(structural(specOf(definition)) as object), description: 'What is wanted.' },
                 status: { ...(structural(definition.status) as object), description: 'What is.' },
               },
               ...(definition.validations
@@ -90,7 +99,7 @@ export function customResourceDefinition(definition: Definition): Record<string,
 
 const HEAD = '# Made from src/platform/kube/probe_*.ts by `make generate`: change it there.\n';
 
-export const DEFINITIONS: readonly Definition[] = [PROBE_JOB, PROBE_TOOL, PROBE_POOL, PROBE_POLICY];
+export const DEFINITIONS: readonly Definition[] = [PROBE_JOB, PROBE_BATCH, PROBE_TOOL, PROBE_POOL, PROBE_POLICY];
 
 const crdYaml = (definition: Definition): string =>
   HEAD + stringify(customResourceDefinition(definition), { lineWidth: 0 });

@@ -1,9 +1,5 @@
 /** docs/operating/custom-resources.md: every field of the custom resources, from their definitions. */
-import { customResourceDefinition } from '../../charts/crds.ts';
-import { PROBE_JOB } from '../../src/platform/kube/probe_job.ts';
-import { PROBE_POLICY } from '../../src/platform/kube/probe_policy.ts';
-import { PROBE_POOL } from '../../src/platform/kube/probe_pool.ts';
-import { PROBE_TOOL } from '../../src/platform/kube/probe_tool.ts';
+import { customResourceDefinition, DEFINITIONS } from '../../charts/crds.ts';
 import { API_VERSION, type Definition } from '../../src/platform/kube/resource.ts';
 
 interface Schema {
@@ -98,8 +94,8 @@ export const customResourcesPage = (): string =>
   [
     '# Custom resources',
     '',
-    `Each field of the four kinds of ${code(API_VERSION)}, as the API server validates it.`,
+    `Each field of the kinds of ${code(API_VERSION)}, as the API server validates it.`,
     '`kubectl explain` shows the same.',
     '',
-    ...[PROBE_JOB, PROBE_TOOL, PROBE_POOL, PROBE_POLICY].flatMap(sectionOf),
+    ...DEFINITIONS.flatMap(sectionOf),
   ].join('\n');

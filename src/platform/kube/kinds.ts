@@ -10,6 +10,7 @@ import type {
   V1ServiceAccount,
 } from '@kubernetes/client-node';
 import { GROUP, VERSION, type Meta } from './resource.ts';
+import type { ProbeBatch } from './probe_batch.ts';
 import type { ProbeJob } from './probe_job.ts';
 import type { ProbePolicy } from './probe_policy.ts';
 import type { ProbePool } from './probe_pool.ts';
@@ -66,6 +67,7 @@ const core = servedBy('', 'v1');
 const own = servedBy(GROUP, VERSION);
 
 export const PROBE_JOBS: ResourceType<ProbeJob> = { ...own<ProbeJob>('probejobs', 'ProbeJob'), statusInObject: true };
+export const PROBE_BATCHES = own<ProbeBatch>('probebatches', 'ProbeBatch');
 export const PROBE_TOOLS = own<ProbeTool>('probetools', 'ProbeTool');
 export const PROBE_POLICIES = own<ProbePolicy>('probepolicies', 'ProbePolicy');
 export const PROBE_POOLS = own<ProbePool>('probepools', 'ProbePool');

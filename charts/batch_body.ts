@@ -1,0 +1,78 @@
+/** The body of `POST /v1/batch` as a CustomResourceDefinition can say it: from the schema that reads such a body. */
+import { BatchSchema, ItemSchema } from '../src/service/api/batch/batch_fields.ts';
+import { LOWERED_TO } from '../src/service/api/http/input/read_fields.ts';
+
+interface Field {
+  type?: string | string[];
+  description?: string;
+  default?: unknown;
+  enum?: unknown[];
+  pattern?: string;
+  required?: string[];
+  properties?: Record<string, Field>;
+  items?: Field;
+  [keyword: string]: unknown;
+}
+
+/** Value checks that mean the same to the API server. What it cannot say, the API checks when it reads the request. */
+const KEPT = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'not'];
+
+/** As Go's regular expressions have it, which know neither lone surrogates nor assertions, and repeat 1,000 times. */
+function patternOf(pattern: string | undefined): { pattern?: string } {
+  if (pattern === undefined || pattern.includes('(?!') || pattern.includes('}){')) return {};
+  return { pattern: pattern.replaceAll('\\ud800-\\udfff', '').replaceAll(/\\u00([0-9a-f]{2})/g, '\\x$1') };
+}
+
+function described({ description = '', default: fallback, [LOWERED_TO]: lowered }: Field): { description: string } {
+  const said = [
+    description,
+    ...(lowered === undefined ? [] : [`Larger values are lowered to ${String(lowered)}.`]),
+    ...(fallback === undefined || fallback === null || typeof fallback === 'object'
+      ? []
+      : [`Default: ${JSON.stringify(fallback)}.`]),
+  ];
+  return { description: said.filter((text) => text !== '').join(' ') };
+}
+
+/** Without defaults, which the API adds: an object shows what was written. */
+function fieldOf(field: Field): object {
+  const { type, properties, items, enum: values, required = [] } = field;
+  const [only] = [type].flat().filter((name) => name !== 'null');
+  const needed = required.filter((name) => !('default' in (properties?.[name] ?? {})));
+  return {
+    type: only,
+    ...described(field),
+    ...Object.fromEntries(KEPT.filter((name) => name in field).map((name) => [name, field[name]])),
+    ...patternOf(field.pattern),
+    ...(values ? { enum: values.filter((value) => value !== null) } : {}),
+    ...(needed.length > 0 ? { required: needed } : {}),
+    ...(properties ? { properties: fieldsOf(properties) } : {}),
+    ...(items ? { items: fieldOf(items), 'x-kubernetes-list-type': 'atomic' } : {}),
+  };
+}
+
+const fieldsOf = (fields: Record<string, Field>): Record<string, object> =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, fieldOf(field)]));
+
+/** Whoever may read the object reads its addresses: as those of a ProbeJob they have no user info, query or fragment. */
+const open = (field: Field): Field => ({
+  ...field,
+  pattern: '^[A-Za-z0-9+.-]+://[^/?#@]*(/[^?#]*)?$',
+  description: `${field.description ?? ''} Here without user info, query and fragment.`,
+});
+
+export function batchBody(): object {
+  const { items, items_url: list, webhook_url: webhook, ...fields } = BatchSchema.properties as Record<string, Field>;
+  const { url, ...ofItem } = ItemSchema.properties as Record<string, Field>;
+  const item: Field = { type: 'object', required: ['url'], properties: { url: open(url!), ...ofItem } };
+  return fieldOf({
+    type: 'object',
+    description: 'The body of POST /v1/batch: the template, the sources and the bounds of the batch.',
+    properties: {
+      ...fields,
+      items: { ...items, type: 'array', items: item, description: `${items!.description ?? ''} As objects here.` },
+      items_url: open(list!),
+      webhook_url: open(webhook!),
+    },
+  });
+}
