@@ -337,6 +337,12 @@ export async function readBatch(database: Database, id: string): Promise<Batch |
   return shownOrNull(await database.first<Row>({ name: 'read_batch', text: `${READ} where b.id = $1`, values: [id] }));
 }
 
+/** By id. */
+export async function readBatches(database: Database, ids: readonly string[]): Promise<Map<string, Batch>> {
+  const rows = await database.rows<Row>({ name: 'read_batches', text: `${READ} where b.id = any($1)`, values: [ids] });
+  return new Map(rows.map((row) => [row.id, shown(row)]));
+}
+
 /** The newest first. `before`: the last batch of the page before. */
 export async function listBatches(
   database: Database,

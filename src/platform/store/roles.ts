@@ -57,6 +57,8 @@ export const RIGHTS: Record<Part, Rights> = {
       batches: WRITE,
       batch_items: WRITE,
       batch_driver: ['select', 'update'],
+      // update: a call that finds its row.
+      batch_objects: ALL,
       waivers: ALL,
     },
     hidden: {},

@@ -8,6 +8,7 @@ import * as audit from './audit.ts';
 import { backupState } from './backups.ts';
 import * as batches from './batches.ts';
 import * as batchItems from './batch_items.ts';
+import * as batchObjects from './batch_objects.ts';
 import * as cachedResults from './cached_results.ts';
 import * as charges from './chargeback.ts';
 import * as chunks from './chunks.ts';
@@ -53,6 +54,7 @@ const CALLS = {
   ...audit,
   ...batches,
   ...batchItems,
+  ...batchObjects,
   ...cachedResults,
   ...charges,
   ...chunks,
