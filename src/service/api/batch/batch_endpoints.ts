@@ -1,7 +1,16 @@
 /** Batches: create one, list and read them, pause, resume and cancel one. */
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
-import type { Batch, BatchState, Budget, CreatedBatch, NewBatch, NewItem } from '../../../platform/store/batches.ts';
+import type {
+  Batch,
+  BatchState,
+  Budget,
+  CreatedBatch,
+  MostOfBatches,
+  NewBatch,
+  NewItem,
+} from '../../../platform/store/batches.ts';
+import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import type { DueWebhook } from '../../../platform/store/webhooks.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
@@ -11,10 +20,11 @@ import { ApiError, invalid, notFound } from '../errors.ts';
 import { type Described, endpoint } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy, type TextBody } from '../http/read_input.ts';
-import { type Context, nameIgnored, tokenOf, uuidOf } from '../http/request_context.ts';
+import { type Asker, type Context, nameIgnored, tokenOf, uuidOf } from '../http/request_context.ts';
 import { closed, orNull, UUID } from '../http/request_fields.ts';
 import { LOWERED_TO } from '../http/input/read_fields.ts';
 import { idempotencyKey } from '../probe/probe_request.ts';
+import { untilClosed } from '../probe/stored_result.ts';
 import { BatchAnswerSchema, BatchListSchema, type BatchRowSchema } from './batch_answers.ts';
 import { BatchSchema, type Head, MOST_BATCHES, MOST_ITEMS, MOST_WAITING, ResumeSchema } from './batch_fields.ts';
 import { batchRequest, type BatchRequest, type KeptTemplate, makeSlices, type ReadItem } from './batch_request.ts';
@@ -107,7 +117,7 @@ const DEFAULT_AT_ONCE = 4;
 const atLeastOne = (value: number): number => Math.max(1, Math.floor(value));
 
 /** Within what the token may do, and by default at most half of it: a batch is not to shut its owner out. */
-function limitsOf({ concurrency, rate }: Head, token: ReturnType<typeof tokenOf>) {
+export function limitsOf({ concurrency, rate }: Pick<Head, 'concurrency' | 'rate'>, token: ReturnType<typeof tokenOf>) {
   const { concurrency: slots, accountRequestsPerMinute: perMinute } = token.limits;
   return {
     concurrency: atLeastOne(Math.min(concurrency ?? Math.min(DEFAULT_AT_ONCE, slots / 2), slots)),
@@ -117,12 +127,12 @@ function limitsOf({ concurrency, rate }: Head, token: ReturnType<typeof tokenOf>
 
 async function sealed(
   deps: Deps,
-  ctx: Context,
+  by: Asker,
   items: readonly ReadItem[],
   batch: string,
 ): Promise<{ key: Buffer; items: NewItem[] }> {
   const key = newBatchKey();
-  const slices = makeSlices(deps.paceOf(tokenOf(ctx).rootUserId));
+  const slices = makeSlices(deps.paceOf(tokenOf(by).rootUserId));
   const rows: NewItem[] = [];
   for (const [n, { address, ...item }] of items.entries()) {
     rows.push({ n, ...item, sealed: sealItem(address, { batch, n }, key) });
@@ -132,21 +142,30 @@ async function sealed(
   return { key, items: rows };
 }
 
+export const mostOf = ({ rootUserId }: Pick<TokenRecord, 'rootUserId'>): MostOfBatches => ({
+  rootUserId,
+  batches: MOST_BATCHES,
+  items: MOST_WAITING,
+});
+
 const OUTCOMES = { 'too-many-batches': 'too-many-batches', 'too-many-items': 'too-many-items' } as const;
 
 type Conditions = Parameters<Store['createBatch']>[2];
 
-async function createOf(
+/** `given`: with the id of an earlier call that created the batch, it is that batch. */
+export async function createOf(
   deps: Deps,
-  ctx: Context,
+  by: Asker,
   { head, template, listing, readItems }: BatchRequest,
   conditions: Conditions,
+  given?: string,
 ): Promise<{ created: CreatedBatch; leftOut: number }> {
   const { store, accounts } = deps;
-  const token = tokenOf(ctx);
+  const token = tokenOf(by);
   const { items: read, leftOut } = await readItems();
-  const { id, submittedAt } = store.newRequest();
-  const { key: batchKey, items } = await sealed(deps, ctx, read, id);
+  const { id: fresh, submittedAt } = store.newRequest();
+  const id = given ?? fresh;
+  const { key: batchKey, items } = await sealed(deps, by, read, id);
   const batch: NewBatch = {
     id,
     tokenId: token.id,
@@ -172,9 +191,9 @@ async function create(deps: Deps, ctx: Context): Promise<void> {
   const body = ctx.state.checked as TextBody;
   const key = idempotencyKey(ctx);
   await takeRequestRate(deps, ctx);
-  const request = await batchRequest(deps, ctx, body);
+  const request = await batchRequest(deps, ctx, body, untilClosed(ctx));
   const conditions: Conditions = {
-    most: { rootUserId: token.rootUserId, batches: MOST_BATCHES, items: MOST_WAITING },
+    most: mostOf(token),
     idempotency: key === null ? null : { key, bodySha256: createHash('sha256').update(body.text).digest() },
   };
   // When a call is repeated, the list may not be at its address any more.

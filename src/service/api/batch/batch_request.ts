@@ -15,7 +15,7 @@ import { ApiError, invalid, unreadable } from '../errors.ts';
 import { JsonRefused, parseJson } from '../http/input/bounded_json.ts';
 import { makeReader, shown } from '../http/input/read_fields.ts';
 import type { TextBody } from '../http/read_input.ts';
-import { type Asker, type Context, tokenOf } from '../http/request_context.ts';
+import { type Asker, tokenOf } from '../http/request_context.ts';
 import { askedPolicy } from '../policies/asked_policy.ts';
 import { type ProbeFile, selectTools, takeIgnored } from '../probe/file_request.ts';
 import { readSources, readWebhookUrl, sourceRules } from '../probe/probe_request.ts';
@@ -293,20 +293,20 @@ async function* itemsFrom(
 }
 const UNKNOWN = 'had an address with a credential or a query, or were erased';
 
-async function* itemsAt(deps: Deps, ctx: Context, address: string): AsyncGenerator<Sent> {
-  yield* itemLines(await linesAt(deps, ctx, address));
+async function* itemsAt(deps: Deps, by: Asker, address: string, gone: AbortSignal): AsyncGenerator<Sent> {
+  yield* itemLines(await linesAt(deps, by, address, gone));
 }
 
 function itemsOf(
   deps: Deps,
-  ctx: Context,
+  by: Asker,
   { from, items_url: address, bucket }: Head,
-  { sent, onLeftOut }: { sent: SentBatch['items']; onLeftOut: () => void },
+  { sent, gone, onLeftOut }: { sent: SentBatch['items']; gone: AbortSignal; onLeftOut: () => void },
 ) {
   const given = [
     sent,
-    address === null ? undefined : itemsAt(deps, ctx, address),
-    from && itemsFrom(deps, ctx, from, onLeftOut),
+    address === null ? undefined : itemsAt(deps, by, address, gone),
+    from && itemsFrom(deps, by, from, onLeftOut),
     bucket && [],
   ].filter((items) => items !== undefined);
   const [items] = given;
@@ -327,21 +327,22 @@ function listingItem(deps: Deps, by: Asker, { url }: NonNullable<Head['bucket']>
   }
 }
 
-export async function batchRequest(deps: Deps, ctx: Context, body: TextBody): Promise<BatchRequest> {
+/** `gone`: whoever sent it does not wait any more. */
+export async function batchRequest(deps: Deps, by: Asker, body: TextBody, gone: AbortSignal): Promise<BatchRequest> {
   const sent = body.mediaType === LINES ? inLines(body.text) : inJson(body.value);
   const head = readHead({ form: 'json', value: sent.head });
-  readWebhookUrl(ctx.method, head.webhook_url, deps.settings);
+  readWebhookUrl(by.method, head.webhook_url, deps.settings);
   if (head.webhook_every !== null && head.webhook_url === null)
     throw invalid('webhook_every', 'has an effect with webhook_url alone');
-  const { template, ignored } = await templateIn(deps, ctx, head.probe);
+  const { template, ignored } = await templateIn(deps, by, head.probe);
   let leftOut = 0;
-  const given = itemsOf(deps, ctx, head, { sent: sent.items, onLeftOut: () => (leftOut += 1) });
+  const given = itemsOf(deps, by, head, { sent: sent.items, gone, onLeftOut: () => (leftOut += 1) });
   const { credential } = template.fields;
   const { bucket } = head;
   if (bucket !== undefined) {
-    const items = [listingItem(deps, ctx, bucket, credential)];
+    const items = [listingItem(deps, by, bucket, credential)];
     return { head, template, ignored, listing: newListing(bucket), readItems: async () => ({ items, leftOut }) };
   }
-  const readItems = async () => ({ items: await itemsIn(deps, ctx, given, credential), leftOut });
+  const readItems = async () => ({ items: await itemsIn(deps, by, given, credential), leftOut });
   return { head, template, ignored, listing: null, readItems };
 }

@@ -100,7 +100,7 @@ export function contenderOf(batch: Driven, token: TokenRecord, runs: Tally<strin
   };
 }
 
-const mayProbe = (token: TokenRecord, now: number): boolean =>
+export const mayProbe = (token: TokenRecord, now: number): boolean =>
   token.userStatus === 'active' &&
   token.permissions.includes('write:media') &&
   (token.expiresAt === null || token.expiresAt.getTime() > now);
@@ -164,7 +164,7 @@ export class BatchDriver {
   /** `ready`: the tool versions are known. */
   constructor(deps: Deps, ready: Promise<unknown>) {
     this.#deps = deps;
-    deps.metrics.watchDriver(() => this.#epoch !== null);
+    deps.metrics.watchDriver(() => this.leads);
     this.#running = this.#start(ready);
     this.#listener = deps.store.listenBatches(() => this.#rest.end());
   }
@@ -174,6 +174,11 @@ export class BatchDriver {
     this.#stopping.abort(new Error('this replica is shutting down'));
     await this.#running;
     await Promise.allSettled([...this.#inHand, this.#leave(), this.#listener.stop()]);
+  }
+
+  /** As far as it knows. */
+  get leads(): boolean {
+    return this.#epoch !== null;
   }
 
   async #start(ready: Promise<unknown>): Promise<void> {

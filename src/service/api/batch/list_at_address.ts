@@ -2,10 +2,9 @@
 import { isSourceError } from '../../../source/error.ts';
 import type { Deps } from '../deps.ts';
 import { type ApiError, invalid } from '../errors.ts';
-import { type Asker, type Context, tokenOf } from '../http/request_context.ts';
+import { type Asker, tokenOf } from '../http/request_context.ts';
 import { sourceRules } from '../probe/probe_request.ts';
 import { readSource } from '../probe/request_source.ts';
-import { untilClosed } from '../probe/stored_result.ts';
 import { MOST_ITEMS } from './batch_fields.ts';
 import { makeOneAtATime } from './one_at_a_time.ts';
 
@@ -36,14 +35,14 @@ const readAlone = makeOneAtATime('list being read', LIST_MS / 1000);
 /** Its items, each as a line of JSON. One more than a batch may have says that there are more. */
 export async function linesAt(
   deps: Fetching & Pick<Deps, 'memory' | 'work'>,
-  ctx: Context,
+  by: Asker,
   address: string,
+  gone: AbortSignal,
 ): Promise<string[]> {
-  const account = tokenOf(ctx).rootUserId;
-  const signal = untilClosed(ctx);
+  const account = tokenOf(by).rootUserId;
   // As much as a long result is charged with.
-  return readAlone(deps, { inflatedBytes: null, account, signal }, async () => {
-    const text = await fetched(deps, ctx, address, signal);
+  return readAlone(deps, { inflatedBytes: null, account, signal: gone }, async () => {
+    const text = await fetched(deps, by, address, gone);
     const read = await deps.work.run('readList', { text, most: MOST_ITEMS + 1 }, { account, what: FIELD });
     if ('refused' in read) throw refused(read.refused);
     return read.lines;
