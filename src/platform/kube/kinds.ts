@@ -54,7 +54,7 @@ export interface ResourceType<T extends KubeObject = KubeObject> {
   readonly object?: T;
 }
 
-const servedBy =
+export const servedBy =
   (group: string, version: string) =>
   <T extends KubeObject>(plural: string, kind: string, namespaced = true): ResourceType<T> => ({
     group,

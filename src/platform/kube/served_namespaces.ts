@@ -2,7 +2,7 @@
  * The namespaces whose ProbeJobs this release runs: its own, and those of tenants, each of which the chart's value
  * `tenants.namespaces` binds to an account.
  */
-import type { Config, NamespaceBinding } from '../../base/config.ts';
+import type { NamespaceBinding } from '../../base/config.ts';
 import { keyOf } from './kinds.ts';
 import type { ProbeJob } from './probe_job.ts';
 import { slimJob } from './slim.ts';
@@ -24,7 +24,7 @@ export class ServedNamespaces {
   readonly #home: string;
   readonly #bindings: ReadonlyMap<string, NamespaceBinding>;
 
-  constructor({ namespace, tenantNamespaces }: Pick<Config<'controller'>, 'namespace' | 'tenantNamespaces'>) {
+  constructor({ namespace, tenantNamespaces }: { namespace: string; tenantNamespaces: readonly NamespaceBinding[] }) {
     this.#home = namespace;
     this.#bindings = new Map(tenantNamespaces.map((binding) => [binding.name, binding]));
   }
