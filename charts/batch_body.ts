@@ -62,8 +62,13 @@ const open = (field: Field): Field => ({
 });
 
 export function batchBody(): object {
-  const { items, items_url: list, webhook_url: webhook, ...fields } = BatchSchema.properties as Record<string, Field>;
-  const { url, ...ofItem } = ItemSchema.properties as Record<string, Field>;
+  const {
+    items,
+    items_url: list,
+    webhook_url: webhook,
+    ...fields
+  } = BatchSchema.properties as unknown as Record<string, Field>;
+  const { url, ...ofItem } = ItemSchema.properties as unknown as Record<string, Field>;
   const item: Field = { type: 'object', required: ['url'], properties: { url: open(url!), ...ofItem } };
   return fieldOf({
     type: 'object',

@@ -224,6 +224,8 @@ const origins = {
   minBytesPerMinute: integer('PY_MIN_BYTES_PER_MINUTE', 0, 1_000_000_000, 16_384),
 };
 /** Maximum number of finished ProbeJobs. */
+/** Namespaces of tenants, each bound to an account. */
+const tenantNamespaces = json('PY_TENANT_NAMESPACES', 'a list of {name, account, token}', areBindings, []);
 const finishedMax = integer('PY_FINISHED_MAX', 0, 100_000, 5_000);
 /** Default limits of users. */
 const limits = {
@@ -278,6 +280,9 @@ const api = {
   /** Open connections of callers. */
   maxConnections: integer('PY_MAX_CONNECTIONS', 10, 1_000_000, 4_000),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
+  tenantNamespaces,
+  /** Whether ProbeBatches may be in queues of Kueue, which has to be installed. */
+  kueue: flag('PY_KUEUE', false),
   finishedMax,
   /** Whether results may answer later requests: hosts are then asked from here whether a file has changed. */
   cacheEnabled: flag('PY_CACHE', true),
@@ -370,8 +375,7 @@ const controller = {
   keepAuditDays: integer('PY_KEEP_AUDIT_DAYS', 1, 36_500, 400),
   keepMinuteDays: integer('PY_KEEP_MINUTE_DAYS', 31, 36_500, 400),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
-  /** Namespaces of tenants, each bound to an account. */
-  tenantNamespaces: json('PY_TENANT_NAMESPACES', 'a list of {name, account, token}', areBindings, []),
+  tenantNamespaces,
   byHandPerMinute: integer('PY_BY_HAND_PER_MINUTE', 1, 10_000_000, 600),
 };
 

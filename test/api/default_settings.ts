@@ -14,4 +14,6 @@ export const DEFAULTS = {
   mcpAnswerMs: 45_000,
   cacheSeenMs: 5_000,
   graceMs: 60_000,
+  tenantNamespaces: [],
+  kueue: false,
 };

@@ -41,6 +41,8 @@ type OfApi = Pick<
   | 'finishedMax'
   | 'cacheEnabled'
   | 'memoryBudgetBytes'
+  | 'tenantNamespaces'
+  | 'kueue'
 >;
 
 export interface Settings extends OfApi {

@@ -21,6 +21,7 @@ import type { SourceException } from '../../base/source_settings.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
 import { batchBody } from './batch/batch_endpoints.ts';
+import { BatchObjects } from './batch/batch_objects.ts';
 import { BatchDriver } from './batch/driver.ts';
 import { LIST_MS } from './batch/list_at_address.ts';
 import { newestSnapshot } from './cluster/cluster_endpoint.ts';
@@ -205,6 +206,7 @@ export function wire({
     objectRoom: makeObjectRoom({ kube, log, namespace: settings.namespace }, usualObjects(settings)),
   };
   const driver = new BatchDriver(deps, tools.synced);
+  const objects = new BatchObjects(deps, kube, driver);
   return {
     deps,
     checks: readyChecks({ store, bus, kube, settings }, tools, deps.drain),
@@ -214,6 +216,7 @@ export function wire({
       work.close();
       overload.stop();
       told.stop();
+      await objects.stop();
       await driver.stop();
       await Promise.allSettled([handOver.stop(), delivery.stop(), tools.stop(), listener.stop(), accounts.stop()]);
       await tracer?.stop();
