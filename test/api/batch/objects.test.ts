@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { PROBE_BATCHES, PROBE_JOBS } from '../../../src/platform/kube/client.ts';
+import { conditionOf } from '../../../src/platform/kube/conditions.ts';
+import type { ProbeBatch, ProbeBatchSpec } from '../../../src/platform/kube/probe_batch.ts';
+import { BatchObjects } from '../../../src/service/api/batch/batch_objects.ts';
+import { until } from '../../until.ts';
+import { startApi, type ApiFixture } from '../fixture.ts';
+import { batchesOf, ONLY, requestsOf } from './fixture.ts';
+
+describe('ProbeBatches', function () {
+  this.timeout(120_000);
+  let api: ApiFixture;
+  let batches: ReturnType<typeof batchesOf>;
+  let made = 0;
+
+  before(async () => {
+    api = await startApi();
+    batches = batchesOf(api);
+    await api.stored.sql('update tokens set is_default = false');
+    await api.stored.sql('update tokens set is_default = true where id = $1', [api.tokenId]);
+  });
+  after(() => api.stop());
+
+  const addresses = (host: string, count: number): { url: string }[] =>
+    Array.from({ length: count }, (_, n) => ({ url: `https://${host}/${n}.mp4` }));
+
+  async function create(request: object, spec: Partial<ProbeBatchSpec> = {}, namespace = api.namespace) {
+    const name = `pb-${++made}`;
+    await api.kube.create(PROBE_BATCHES, {
+      metadata: { name, namespace },
+      spec: { ...spec, request: { probe: ONLY, ...request } },
+    });
+    return name;
+  }
+  const read = (name: string, namespace = api.namespace): Promise<ProbeBatch> =>
+    api.kube.get(PROBE_BATCHES, name, { namespace });
+  const patch = (name: string, spec: object): Promise<unknown> =>
+    api.kube.mergePatch(PROBE_BATCHES, name, { spec }, { namespace: api.namespace });
+  async function untilState(name: string, state: string, namespace = api.namespace): Promise<ProbeBatch> {
+    let object = await read(name, namespace);
+    await until(
+      `the object is ${state}`,
+      async () => (object = await read(name, namespace)).status?.state === state,
+      30_000,
+    ).catch((error: unknown) => {
+      throw new Error(`${String(error)}: ${JSON.stringify(object.status)}`);
+    });
+    return object;
+  }
+  const rows = (name: string) =>
+    api.stored.sql<{ id: string; state: string; reason: string | null }>(
+      `select b.id, b.state, b.reason from batches b join batch_objects o on o.batch_id = b.id where o.name = $1`,
+      [name],
+    );
+  const succeeded = ({ status }: ProbeBatch) => conditionOf(status, 'Succeeded');
+  const endAll = (id: string, host: string) => batches.run(id, host, (job) => batches.success(job.metadata.name));
+
+  it('created: the batch runs, and the status follows it to its end', async () => {
+    const name = await create({ name: 'library', items: addresses('created.example', 2) });
+    const running = await untilState(name, 'Running');
+    assert.deepEqual(
+      [running.status?.total, running.status?.done, running.status?.observedGeneration],
+      [2, 0, running.metadata.generation],
+    );
+    assert.equal(succeeded(running)?.status, 'Unknown');
+    await endAll(running.status!.id!, 'created.example');
+    const { status } = await untilState(name, 'Completed');
+    assert.deepEqual([status?.done, status?.failed, status?.progress], [2, 0, 100]);
+    assert.equal(conditionOf(status, 'Succeeded')?.status, 'True');
+    assert.ok(status?.completedAt);
+    assert.equal((await batches.read(status.id!)).state, 'ended');
+  });
+
+  it('suspended: created so, it has no batch; later, its batch is paused, and goes on', async () => {
+    const name = await create({ items: addresses('suspended.example', 1) }, { suspend: true });
+    await untilState(name, 'Suspended');
+    assert.deepEqual(await rows(name), []);
+    await patch(name, { suspend: false });
+    const { status } = await untilState(name, 'Running');
+    await patch(name, { suspend: true });
+    const suspended = await untilState(name, 'Suspended');
+    assert.equal(conditionOf(suspended.status, 'Suspended')?.status, 'True');
+    assert.equal((await rows(name))[0]?.state, 'paused');
+    await patch(name, { suspend: false });
+    await untilState(name, 'Running');
+    await endAll(status!.id!, 'suspended.example');
+    await untilState(name, 'Completed');
+  });
+
+  it('stopped by a budget: it goes on when it was suspended meanwhile', async () => {
+    const name = await create({ items: addresses('budget.example', 2), max_requests: 1, concurrency: 1 });
+    const { status } = await untilState(name, 'Running');
+    await until('a job', async () => (await batches.jobs('budget.example')).length === 1);
+    for (const job of await batches.jobs('budget.example')) for (const id of requestsOf(job)) await batches.success(id);
+    const stopped = await untilState(name, 'Stopped');
+    assert.equal(succeeded(stopped)?.reason, 'RequestBudget');
+    assert.match(succeeded(stopped)!.message, /max_requests is used up/);
+    await api.stored.sql('update batches set max_requests = null where id = $1', [status!.id]);
+    await patch(name, { suspend: true });
+    await until('it is seen', async () => conditionOf((await read(name)).status, 'Suspended')?.status === 'True');
+    await patch(name, { suspend: false });
+    await untilState(name, 'Running');
+    await endAll(status!.id!, 'budget.example');
+  });
+
+  it('deleted: its batch is cancelled, also if it goes while no replica runs', async () => {
+    const name = await create({ items: addresses('deleted.example', 3) });
+    await untilState(name, 'Running');
+    await api.kube.delete(PROBE_BATCHES, name, { namespace: api.namespace });
+    await until('the batch is cancelled', async () => (await rows(name)).length === 0);
+    const [batch] = (
+      await batches.call('').then((answer) => answer.json() as Promise<{ batches: { reason: string }[] }>)
+    ).batches;
+    assert.equal(batch?.reason, 'Cancelled');
+    const unseen = { uid: 'f0f7f4e8-0000-4000-8000-000000000001', namespace: api.namespace, name: 'unseen' };
+    const left = await batches.create({ items: ['https://unseen.example/a.mp4'] });
+    await api.stored.store.batchIdOf(unseen, left.id);
+    const again = new BatchObjects(api.wired.deps, api.kube, { leads: true });
+    await until(
+      'the batch is cancelled',
+      async () => (await api.stored.store.readBatch(left.id))?.reason === 'Cancelled',
+    );
+    await again.stop();
+  });
+
+  it('invalid request: the condition says why, and it is not tried again', async () => {
+    const name = await create({ items: addresses('invalid.example', 1), probe: { ffprobe: { version: '99' } } });
+    const object = await untilState(name, 'Refused');
+    assert.equal(succeeded(object)?.reason, 'InvalidRequest');
+    assert.match(succeeded(object)!.message, /^spec\.request: probe\.ffprobe\.version: /);
+    await patch(name, { suspend: true });
+    await patch(name, { suspend: false });
+    await until('it is seen', async () => (await read(name)).status?.observedGeneration === 3);
+    assert.equal((await read(name)).status?.state, 'Refused');
+    assert.deepEqual(await rows(name), []);
+  });
+
+  it('as many batches as an account may have: it waits for room', async () => {
+    await api.stored.sql(
+      `insert into batches (id, created_at, token_id, user_id, template, items, concurrency, rate, per_host, tries, state)
+        select gen_random_uuid(), now(), $1, $2, '{"fields": {}}', 1, 1, 1, 1, 1, 'paused' from generate_series(1, 20)`,
+      [api.tokenId, api.userId],
+    );
+    const name = await create({ items: addresses('full.example', 1) });
+    await until('it says so', async () => succeeded(await read(name))?.reason === 'TooManyBatches');
+    await api.stored.sql(`delete from batches where concurrency = 1 and rate = 1 and per_host = 1 and tries = 1`);
+    await untilState(name, 'Running');
+  });
+
+  it('killed between the creation and the status, and two replicas: there is one batch', async () => {
+    const other = new BatchObjects(api.wired.deps, api.kube, { leads: true });
+    const names = await Promise.all(
+      Array.from({ length: 4 }, (_, n) => create({ items: addresses(`twice-${n}.example`, 1) })),
+    );
+    for (const name of names) await untilState(name, 'Running');
+    for (const name of names) assert.equal((await rows(name)).length, 1);
+    await other.stop();
+    const { status, metadata } = await read(names[0]!);
+    await api.kube.mergePatchStatus(
+      PROBE_BATCHES,
+      metadata.name,
+      { state: 'Waiting', conditions: [], id: null, observedGeneration: null },
+      { namespace: api.namespace },
+    );
+    assert.equal((await untilState(names[0]!, 'Running')).status?.id, status?.id);
+    const [{ count }] = (await api.stored.sql<{ count: string }>(
+      `select count(*) from batches b join batch_items i on i.batch_id = b.id where i.display like '%twice-%'`,
+    )) as [{ count: string }];
+    assert.equal(Number(count), 4);
+  });
+
+  it('a status that others write is corrected, and cannot be given at the creation', async () => {
+    const name = await create({ items: addresses('forged.example', 1) });
+    const { status } = await untilState(name, 'Running');
+    const forged = { state: 'Completed', id: 'f0f7f4e8-0000-4000-8000-000000000009', done: 7 };
+    await api.kube.mergePatchStatus(PROBE_BATCHES, name, forged, { namespace: api.namespace });
+    const after = await untilState(name, 'Running');
+    assert.deepEqual([after.status?.id, after.status?.done], [status?.id, 0]);
+  });
+
+  it('ttlSecondsAfterFinished: the object goes, and the batch stays in the record', async () => {
+    const name = await create({ items: addresses('ttl.example', 1) }, { ttlSecondsAfterFinished: 0 });
+    const { status } = await untilState(name, 'Running');
+    await endAll(status!.id!, 'ttl.example');
+    await until('it is deleted', async () => {
+      const { items } = await api.kube.list(PROBE_BATCHES, { namespace: api.namespace });
+      return !items.some(({ metadata }) => metadata.name === name);
+    });
+    assert.equal((await batches.read(status!.id!)).reason, 'Completed');
+  });
+
+  it('managedBy of another controller: it is left alone', async () => {
+    const name = await create({ items: addresses('managed.example', 1) }, { managedBy: 'kueue.x-k8s.io/multikueue' });
+    const later = await create({ items: addresses('later.example', 1) });
+    await untilState(later, 'Running');
+    assert.equal((await read(name)).status?.state, 'Waiting');
+    assert.deepEqual(await rows(name), []);
+    assert.deepEqual(
+      (await api.kube.list(PROBE_JOBS, { namespace: api.namespace })).items.filter(({ spec }) =>
+        spec.source.display?.includes('managed.example'),
+      ),
+      [],
+    );
+  });
+});
