@@ -1,6 +1,13 @@
 /** The chart's admission policies on a real API server: what people who use kubectl may write. */
 import assert from 'node:assert/strict';
-import { isKubeError, makeClient, PROBE_JOBS, PROBE_TOOLS, type KubeClient } from '../../src/platform/kube/client.ts';
+import {
+  isKubeError,
+  makeClient,
+  PROBE_BATCHES,
+  PROBE_JOBS,
+  PROBE_TOOLS,
+  type KubeClient,
+} from '../../src/platform/kube/client.ts';
 import type { ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
 import type { ProbeToolSpec } from '../../src/platform/kube/probe_tool.ts';
 import { testApiServer } from '../kube/apiserver.ts';
@@ -37,7 +44,7 @@ describe('admission policies', function () {
     for (const object of render(values, { namespace, release: namespace })) {
       const plural = { ValidatingAdmissionPolicy: 'policies', ValidatingAdmissionPolicyBinding: 'policybindings' };
       const kind = plural[object.kind as keyof typeof plural];
-      if (kind === undefined || !/-(jobs|tools)$/.test(object.metadata.name)) continue;
+      if (kind === undefined || !/-(jobs|tools|batches)$/.test(object.metadata.name)) continue;
       const path = `/apis/admissionregistration.k8s.io/v1/validatingadmission${kind}`;
       await kube.request({ method: 'POST', path, body: object });
     }
@@ -84,6 +91,22 @@ describe('admission policies', function () {
     assert.match((await write('ours')) ?? '', /only the controllers of Probeyard/);
     assert.match((await write('named')) ?? '', /only the controllers of Probeyard/);
     assert.equal(await write('theirs'), undefined);
+  });
+
+  it('a batch names its own creator, or none', async () => {
+    const create = (name: string, createdBy?: string) =>
+      refusal(
+        kube.create(PROBE_BATCHES, {
+          metadata: { name },
+          spec: {
+            request: { items: [{ url: 'https://media.example.org/a.mp4' }] },
+            ...(createdBy ? { createdBy } : {}),
+          },
+        }),
+      );
+    assert.match((await create('theirs', 'alice')) ?? '', /spec\.createdBy: must be your user name, "admin"/);
+    assert.equal(await create('own', 'admin'), undefined);
+    assert.equal(await create('nameless'), undefined);
   });
 
   it('a suspended job may be resumed', async () => {

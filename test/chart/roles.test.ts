@@ -66,8 +66,17 @@ function callsOf(role: string): Set<string> {
   return calls;
 }
 
+const BATCHES = ['probebatches.probeyard.dev: get list watch delete', 'probebatches/status.probeyard.dev: patch'];
+const SUBMITTER = [
+  'probejobs.probeyard.dev: create get list watch delete',
+  'probebatches.probeyard.dev: create get list watch update patch delete',
+];
 const EXPECTED = {
-  'Role/probeyard-api': ['probejobs.probeyard.dev: create get list delete', 'probetools.probeyard.dev: get list watch'],
+  'Role/probeyard-api': [
+    'probejobs.probeyard.dev: create get list delete',
+    'probetools.probeyard.dev: get list watch',
+    ...BATCHES,
+  ],
   'Role/probeyard-controller': [
     'probejobs.probeyard.dev: get list watch create patch deletecollection',
     'probetools.probeyard.dev: get list watch create patch delete',
@@ -107,19 +116,23 @@ const EXPECTED = {
     'probepools/scale.probeyard.dev: get create update patch delete',
     'probepolicies.probeyard.dev: get create update patch delete',
   ],
-  'Role/probeyard-submitter': ['probejobs.probeyard.dev: create get list watch delete'],
-  'Role/probeyard-served': ['probejobs', 'probetools', 'probepools', 'probepolicies'].map(
+  'Role/probeyard-submitter': SUBMITTER,
+  'Role/probeyard-served': ['probejobs', 'probebatches', 'probetools', 'probepools', 'probepolicies'].map(
     (resource) => `${resource}.probeyard.dev: serve`,
   ),
 };
 const AGGREGATED = {
   'ClusterRole/probeyard-view': [
     'probejobs.probeyard.dev: get list watch',
+    'probebatches.probeyard.dev: get list watch',
     'probetools.probeyard.dev: get list watch',
     'probepools.probeyard.dev: get list watch',
     'probepolicies.probeyard.dev: get list watch',
   ],
-  'ClusterRole/probeyard-edit': ['probejobs.probeyard.dev: create delete'],
+  'ClusterRole/probeyard-edit': [
+    'probejobs.probeyard.dev: create delete',
+    'probebatches.probeyard.dev: create update patch delete',
+  ],
 };
 const TENANTS = { tenants: { namespaces: [{ name: 'team-a', account: 7 }] } };
 const WITH_TENANTS = {
@@ -127,8 +140,9 @@ const WITH_TENANTS = {
     'probejobs.probeyard.dev: get list watch patch deletecollection',
     'events: create patch',
   ],
-  'ClusterRole/probeyard-submitter': ['probejobs.probeyard.dev: create get list watch delete'],
-  'ClusterRole/probeyard-served': ['probejobs.probeyard.dev: serve'],
+  'ClusterRole/probeyard-tenant-batches': BATCHES,
+  'ClusterRole/probeyard-submitter': SUBMITTER,
+  'ClusterRole/probeyard-served': ['probejobs.probeyard.dev: serve', 'probebatches.probeyard.dev: serve'],
 };
 
 describe('chart: roles', function () {
@@ -140,16 +154,36 @@ describe('chart: roles', function () {
     assert.deepEqual(rolesOf(render(TENANTS)), { ...EXPECTED, ...WITH_TENANTS });
   });
 
+  it('let the API make the Workloads of Kueue only where ProbeBatches may be in its queues', () => {
+    const workloads = [
+      'workloads.kueue.x-k8s.io: create list watch patch delete',
+      'workloads/status.kueue.x-k8s.io: patch',
+    ];
+    assert.deepEqual(rolesOf(render({ batches: { kueue: true }, ...TENANTS })), {
+      ...EXPECTED,
+      ...WITH_TENANTS,
+      'Role/probeyard-api': [...EXPECTED['Role/probeyard-api'], ...workloads, 'probepools.probeyard.dev: list'],
+      'ClusterRole/probeyard-tenant-batches': [...BATCHES, ...workloads],
+      'ClusterRole/probeyard-kueue': ['workloadpriorityclasses.kueue.x-k8s.io: get'],
+    });
+  });
+
   for (const role of ['api', 'controller', 'setup'] as const) {
     it(`grant every call in the sources of the ${role}`, () => {
       const calls = callsOf(role);
       assert.ok(calls.size >= 3, [...calls].join(', '));
       const allowed = new Set(
-        [`Role/probeyard-${role}`, `probeyard-runners/Role/probeyard-${role}`].flatMap((name) =>
-          (rolesOf(render({ jobs: { secretRefs: { enabled: true } } }))[name] ?? []).flatMap((line) => {
-            const [resource, verbs] = line.split(': ') as [string, string];
-            return verbs.split(' ').map((verb) => `${verb} ${resource.split(/[. ]/)[0]}`);
-          }),
+        [
+          `Role/probeyard-${role}`,
+          `probeyard-runners/Role/probeyard-${role}`,
+          ...(role === 'api' ? ['ClusterRole/probeyard-kueue'] : []),
+        ].flatMap((name) =>
+          (rolesOf(render({ jobs: { secretRefs: { enabled: true } }, batches: { kueue: true } }))[name] ?? []).flatMap(
+            (line) => {
+              const [resource, verbs] = line.split(': ') as [string, string];
+              return verbs.split(' ').map((verb) => `${verb} ${resource.split(/[. ]/)[0]}`);
+            },
+          ),
         ),
       );
       assert.deepEqual(

@@ -32,11 +32,12 @@ describe('chart: namespaces of tenants', function () {
     assert.deepEqual(servedBy(TENANTS), [all, all, all]);
   });
 
-  it('the controller knows the bindings', () => {
-    const env = environmentOf(container(render(TENANTS), 'controller'));
-    assert.deepEqual(loadConfig('controller', env).tenantNamespaces, TENANTS.tenants.namespaces);
-    assert.equal(environmentOf(container(render(), 'controller'))['PY_TENANT_NAMESPACES'], undefined);
-  });
+  for (const role of ['api', 'controller'] as const)
+    it(`the ${role} knows the bindings`, () => {
+      const env = environmentOf(container(render(TENANTS), role));
+      assert.deepEqual(loadConfig(role, env).tenantNamespaces, TENANTS.tenants.namespaces);
+      assert.equal(environmentOf(container(render(), role))['PY_TENANT_NAMESPACES'], undefined);
+    });
 
   it('no object stands in such a namespace, which may not exist yet', () => {
     const places = new Set(render(TENANTS).map(({ metadata }) => metadata.namespace));
