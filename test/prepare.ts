@@ -23,7 +23,7 @@ async function fetchPrograms(): Promise<void> {
   await fetchMediaPrograms().catch(without('ffmpeg and mediainfo'));
 }
 
-const PARTS: readonly PartName[] = [...NODE_PARTS, 'nats-server', 'versitygw', 'mediamtx'];
+const PARTS: readonly PartName[] = [...NODE_PARTS, 'nats-server', 'versitygw', 'mediamtx', 'kueue'];
 
 await ensurePackages();
 await checkGo(GO_NEEDED);

@@ -1,0 +1,69 @@
+// Kueue's own controllers and scheduler, without its integrations and webhooks, which need certificates in the cluster.
+package main
+
+import (
+	"os"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	config "sigs.k8s.io/kueue/apis/config/v1beta2"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	qcache "sigs.k8s.io/kueue/pkg/cache/queue"
+	schdcache "sigs.k8s.io/kueue/pkg/cache/scheduler"
+	"sigs.k8s.io/kueue/pkg/constants"
+	"sigs.k8s.io/kueue/pkg/controller/core"
+	"sigs.k8s.io/kueue/pkg/controller/core/indexer"
+	"sigs.k8s.io/kueue/pkg/scheduler"
+	"sigs.k8s.io/kueue/pkg/scheduler/preemption/expectations"
+)
+
+func main() {
+	ctrl.SetLogger(zap.New())
+	if err := run(); err != nil {
+		ctrl.Log.Error(err, "Kueue ended")
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(kueue.AddToScheme(scheme))
+	utilruntime.Must(config.AddToScheme(scheme))
+	ctx := ctrl.SetupSignalHandler()
+	mgr, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{
+		Scheme:  scheme,
+		Metrics: metricsserver.Options{BindAddress: "0"},
+	})
+	if err != nil {
+		return err
+	}
+	if err := indexer.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	settings := &config.Configuration{}
+	scheme.Default(settings)
+	preemptions := expectations.New()
+	cache := schdcache.New(mgr.GetClient())
+	requeuer := qcache.NewRequeuer()
+	if err := mgr.Add(requeuer); err != nil {
+		return err
+	}
+	queues := qcache.NewManager(mgr.GetClient(), cache, requeuer, qcache.WithPreemptionExpectations(preemptions))
+	if _, err := core.SetupControllers(mgr, queues, cache, settings, nil, preemptions, nil); err != nil {
+		return err
+	}
+	go queues.CleanUpOnContext(ctx)
+	go cache.CleanUpOnContext(ctx)
+	events := mgr.GetEventRecorderFor(constants.AdmissionName)
+	if err := mgr.Add(scheduler.New(queues, cache, mgr.GetClient(), events,
+		scheduler.WithPreemptionExpectations(preemptions))); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
