@@ -72,6 +72,8 @@ export const SECTIONS: readonly Section[] = [
     'guides/hand-on.md': 'Hand a result on as one HTML file that prints, or by a link that ends and needs no account.',
     'guides/errors.md': 'Which statuses to retry, a client that retries without running twice, and all limits.',
     'guides/ci.md': 'Judge media in GitHub Actions, GitLab and Jenkins, with JUnit and SARIF reports.',
+    'guides/batch-objects.md':
+      'Batches as objects of Kubernetes: kubectl, queues of Kueue, Argo Workflows and Airflow.',
     'guides/clients.md': 'Generate a typed client from OpenAPI for TypeScript, Python and other languages.',
     'guides/symptoms.md': 'What to look at when a call is refused, slow or wrong: 400, 401, 403, 404, 429, webhooks.',
   }),
