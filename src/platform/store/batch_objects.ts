@@ -48,11 +48,12 @@ export async function batchesOfObjects(
   );
 }
 
-/** Those that are not among these, some of them. */
+/** Those that are not among these, the oldest first. */
 export function objectsBeside(database: Database, uids: readonly string[], limit: number): Promise<LostObject[]> {
   return database.rows({
     name: 'objects_beside',
-    text: `select uid, namespace, name, batch_id batch from batch_objects where uid <> all($1) limit $2`,
+    text: `select uid, namespace, name, batch_id batch from batch_objects where uid <> all($1)
+      order by batch_id limit $2`,
     values: [uids, limit],
   });
 }

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
-import { PROBE_BATCHES, PROBE_JOBS } from '../../../src/platform/kube/client.ts';
+import { randomUUID } from 'node:crypto';
+import { NAMESPACES, PROBE_BATCHES, PROBE_JOBS } from '../../../src/platform/kube/client.ts';
 import { conditionOf } from '../../../src/platform/kube/conditions.ts';
 import type { ProbeBatch, ProbeBatchSpec } from '../../../src/platform/kube/probe_batch.ts';
 import { BatchObjects } from '../../../src/service/api/batch/batch_objects.ts';
 import { until } from '../../until.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
 import { batchesOf, ONLY, requestsOf } from './fixture.ts';
+
+/** Bound to an account that is made afterwards. */
+const TENANT = `team-${randomUUID().slice(0, 8)}`;
+const ACCOUNT = 777_001;
 
 describe('ProbeBatches', function () {
   this.timeout(120_000);
@@ -14,12 +19,28 @@ describe('ProbeBatches', function () {
   let made = 0;
 
   before(async () => {
-    api = await startApi();
+    api = await startApi({ tenantNamespaces: [{ name: TENANT, account: ACCOUNT }] });
     batches = batchesOf(api);
     await api.stored.sql('update tokens set is_default = false');
     await api.stored.sql('update tokens set is_default = true where id = $1', [api.tokenId]);
   });
   after(() => api.stop());
+  // What is left would take the room of the account.
+  afterEach(async () => {
+    const { items } = await api.kube.list(PROBE_BATCHES, { namespace: api.namespace });
+    for (const { metadata } of items) await api.kube.delete(PROBE_BATCHES, metadata.name, { namespace: api.namespace });
+    await until(
+      'their batches have ended',
+      async () => {
+        const [left] = await api.stored.sql<{ count: string }>(
+          `select (select count(*) from batch_objects o join batches b on b.id = o.batch_id)
+            + (select count(*) from batches where state <> 'ended') count`,
+        );
+        return Number(left!.count) === 0;
+      },
+      30_000,
+    );
+  });
 
   const addresses = (host: string, count: number): { url: string }[] =>
     Array.from({ length: count }, (_, n) => ({ url: `https://${host}/${n}.mp4` }));
@@ -115,12 +136,21 @@ describe('ProbeBatches', function () {
     const unseen = { uid: 'f0f7f4e8-0000-4000-8000-000000000001', namespace: api.namespace, name: 'unseen' };
     const left = await batches.create({ items: ['https://unseen.example/a.mp4'] });
     await api.stored.store.batchIdOf(unseen, left.id);
+    // As one that is being created when its object goes.
+    const young = { ...unseen, uid: 'f0f7f4e8-0000-4000-8000-000000000002' };
+    const { id } = api.stored.store.newRequest();
+    await api.stored.store.batchIdOf(young, id);
     const again = new BatchObjects(api.wired.deps, api.kube, { leads: true });
     await until(
       'the batch is cancelled',
       async () => (await api.stored.store.readBatch(left.id))?.reason === 'Cancelled',
     );
+    await until('its row is gone', async () => {
+      const kept = await api.stored.store.objectsBeside([], 100);
+      return !kept.some(({ uid }) => uid === unseen.uid);
+    });
     await again.stop();
+    assert.equal(await api.stored.store.batchIdOf(young, left.id), id);
   });
 
   it('invalid request: the condition says why, and it is not tried again', async () => {
@@ -187,6 +217,36 @@ describe('ProbeBatches', function () {
       return !items.some(({ metadata }) => metadata.name === name);
     });
     assert.equal((await batches.read(status!.id!)).reason, 'Completed');
+  });
+
+  it('with the label of a queue, where Kueue is not enabled: it stays suspended', async () => {
+    const name = 'queued';
+    await api.kube.create(PROBE_BATCHES, {
+      metadata: { name, namespace: api.namespace, labels: { 'kueue.x-k8s.io/queue-name': 'media' } },
+      spec: { request: { probe: ONLY, items: addresses('queued.example', 1) } },
+    });
+    assert.equal(succeeded(await untilState(name, 'Suspended'))?.reason, 'KueueDisabled');
+  });
+
+  it('in the namespace of a tenant: it is of its account, and is cancelled if that is another one', async () => {
+    await api.kube.create(NAMESPACES, { metadata: { name: TENANT } });
+    const name = await create({ items: addresses('tenant.example', 1) }, { createdBy: 'alice' }, TENANT);
+    await until('it waits for a token', async () => succeeded(await read(name, TENANT))?.reason === 'TokenInactive');
+    const { id: token } = await api.newToken();
+    await api.stored.sql(
+      `insert into users (id, email, status, role, permissions, requests_per_minute) overriding system value
+        values ($1, 'tenant@batch.test', 'active', 'user', array['read:media', 'write:media'], 1000000)`,
+      [ACCOUNT],
+    );
+    await api.stored.sql('update tokens set user_id = $2 where id = $1', [token, ACCOUNT]);
+    const { status } = await untilState(name, 'Running', TENANT);
+    assert.equal((await api.stored.store.readBatch(status!.id!))?.userId, ACCOUNT);
+    const settings = { ...api.wired.deps.settings, tenantNamespaces: [{ name: TENANT, account: api.userId }] };
+    const rebound = new BatchObjects({ ...api.wired.deps, settings }, api.kube, { leads: true });
+    await until('it is cancelled', async () => (await rows(name))[0]?.reason === 'Cancelled');
+    await rebound.stop();
+    assert.equal((await rows(name)).length, 1);
+    await api.kube.delete(PROBE_BATCHES, name, { namespace: TENANT });
   });
 
   it('managedBy of another controller: it is left alone', async () => {

@@ -15,6 +15,7 @@ import { MULTIKUEUE } from '../../../platform/kube/workload.ts';
 import type { LostObject } from '../../../platform/store/batch_objects.ts';
 import type { Batch } from '../../../platform/store/batches.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
+import { timeOf } from '../../../platform/store/uuid.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import type { Asker } from '../http/request_context.ts';
@@ -38,6 +39,8 @@ const WRITES_OF_A_ROUND = 200;
 const MOST_CREATING = 4;
 const CREATE_MS = 60_000;
 const AFTER_FAILURE_MS = 10_000;
+/** No creation takes longer. */
+const UNCREATED_MS = 900_000;
 /** They may have a megabyte each. */
 const PAGE = 20;
 
@@ -110,8 +113,8 @@ export class BatchObjects {
   async #turn(): Promise<void> {
     if (!this.#driver.leads || this.#deps.drain.started) return this.#unwatch();
     this.#watched ??= this.#watch();
-    if (this.#watched.hasSynced() && this.#queues.begin())
-      await this.#round(this.#watched.list().filter((one) => this.#served.serves(one)));
+    this.#queues.begin();
+    if (this.#watched.hasSynced()) await this.#round(this.#watched.list().filter((one) => this.#served.serves(one)));
   }
 
   #watch(): Reflector<ProbeBatch> {
@@ -188,6 +191,7 @@ export class BatchObjects {
   }
 
   async #follow(object: ProbeBatch, found: { batch: Batch; account: number | null } | undefined): Promise<void> {
+    if (!this.#queues.knows(object)) return;
     const held = this.#heldBy(object);
     await this.#queue(object, found?.batch);
     if (!found) return this.#begin(object, held);
@@ -227,7 +231,8 @@ export class BatchObjects {
     if (this.#creating.has(namespace) || this.#creating.size >= MOST_CREATING) return;
     const work = this.#create(object)
       .then((standing) => {
-        if (standing) this.#outcomes.set(uid, { standing, until: performance.now() + ROUND_MS });
+        const until = standing?.state === 'Refused' ? Infinity : performance.now() + ROUND_MS;
+        if (standing) this.#outcomes.set(uid, { standing, until });
       })
       .catch((error: unknown) => {
         this.#deps.log.warn({ err: error, object: keyOf(object) }, 'cannot create the batch of a ProbeBatch');
@@ -249,7 +254,7 @@ export class BatchObjects {
     const conditions = { most: mostOf(token), idempotency: null };
     if (await store.foreseenBatch(token.id, conditions)) return TOO_MANY;
     const { name } = object.metadata;
-    const whole = await this.#kube.get(PROBE_BATCHES, name, { namespace: namespaceOf(object) }).catch(gone);
+    const whole = await this.#kube.get(PROBE_BATCHES, name, { namespace: namespaceOf(object) }).catch(ifThere);
     if (!whole || uidOf(whole) !== uidOf(object) || whole.spec.suspend) return null;
     const { allowed } = await store.takeRate('token', token.id, token.limits.requestsPerMinute);
     if (!allowed) return RATE_LIMITED;
@@ -335,13 +340,19 @@ export class BatchObjects {
     const { store, log } = this.#deps;
     // Another replica may have seen a newer object.
     const served = this.#served.serves({ metadata: { name, namespace } });
-    const there = served ? await this.#kube.get(PROBE_BATCHES, name, { namespace }).catch(gone) : undefined;
+    const there = served ? await this.#kube.get(PROBE_BATCHES, name, { namespace }).catch(ifThere) : undefined;
     if (there?.metadata.uid === uid) return;
     const batch = await store.readBatch(id);
     if (batch && (await this.#move(batch, 'cancel')))
       log.info({ batch: id, object: `${namespace}/${name}` }, 'cancelled the batch of a ProbeBatch that is gone');
-    const now = batch && (await store.readBatch(id));
-    if (!now || now.state === 'cancelling' || now.state === 'ended') await store.forgetObject(uid);
+    const left = await store.readBatch(id);
+    // Of a creation that is under way there is no batch yet.
+    const isDone = left ? left.state === 'cancelling' || left.state === 'ended' : this.#isOld(id);
+    if (isDone) await store.forgetObject(uid);
+  }
+
+  #isOld(id: string): boolean {
+    return this.#deps.store.clock.now() - (timeOf(id)?.getTime() ?? 0) > UNCREATED_MS;
   }
 }
 
@@ -370,6 +381,6 @@ function overAs({ status }: ProbeBatch): Standing {
   return { state: status?.state ?? 'Refused', reason, message };
 }
 
-function gone(error: unknown): undefined {
+function ifThere(error: unknown): undefined {
   if (!isKubeError(error, 'not-found')) throw error;
 }

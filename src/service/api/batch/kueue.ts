@@ -70,10 +70,9 @@ export class Queues {
     this.#onChange = onChange;
   }
 
-  /** Returns whether the Workloads are known. */
-  begin(): boolean {
-    if (!this.#settings.kueue) return true;
-    this.#watched ??= startReflector({
+  begin(): void {
+    if (!this.#settings.kueue || this.#watched) return;
+    this.#watched = startReflector({
       client: this.#kube,
       type: WORKLOADS,
       namespace: this.#settings.watched,
@@ -81,13 +80,17 @@ export class Queues {
       handlers: { add: this.#onChange, update: this.#onChange, delete: this.#onChange },
       hooks: { failed: (error) => this.#log.warn({ err: error }, 'cannot watch Workloads of Kueue') },
     });
-    return this.#watched.hasSynced();
+    this.#watched.synced.then(this.#onChange, () => {});
+  }
+
+  /** Until then nothing is said of it: a batch that was admitted is not to be paused. */
+  knows(object: ProbeBatch): boolean {
+    return !this.#settings.kueue || labelOf(object, 'queue') === undefined || this.#watched?.hasSynced() === true;
   }
 
   async end(): Promise<void> {
     const watched = this.#watched;
     this.#watched = undefined;
-    watched?.synced.catch(() => {});
     await watched?.stop();
   }
 

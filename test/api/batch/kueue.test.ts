@@ -1,0 +1,184 @@
+/** ProbeBatches in queues of a real Kueue: its controllers and its scheduler, with one runner as quota. */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { CRDS, PROBE_BATCHES, type KubeObject, type ResourceType } from '../../../src/platform/kube/client.ts';
+import { conditionOf, isTrue } from '../../../src/platform/kube/conditions.ts';
+import { servedBy } from '../../../src/platform/kube/kinds.ts';
+import { KUEUE_LABEL, WORKLOAD_PRIORITY_CLASSES, WORKLOADS } from '../../../src/platform/kube/workload.ts';
+import { testApiServer } from '../../kube/apiserver.ts';
+import { buildParts, goEnv } from '../../node/build.ts';
+import { run } from '../../node/command.ts';
+import { until } from '../../until.ts';
+import { startApi, type ApiFixture } from '../fixture.ts';
+import { batchesOf, ONLY, requestsOf } from './fixture.ts';
+
+const kueue = servedBy('kueue.x-k8s.io', 'v1beta2');
+const FLAVORS = kueue('resourceflavors', 'ResourceFlavor', false);
+const CLUSTER_QUEUES = kueue('clusterqueues', 'ClusterQueue', false);
+const LOCAL_QUEUES = kueue('localqueues', 'LocalQueue');
+const PART = join(import.meta.dirname, '../../node/parts/kueue');
+const QUEUE = 'media';
+
+async function crds(): Promise<KubeObject[]> {
+  await run('go', ['mod', 'download', 'sigs.k8s.io/kueue'], { cwd: PART, env: goEnv, timeoutMs: 600_000 });
+  const module = await run('go', ['list', '-m', '-f', '{{.Dir}}', 'sigs.k8s.io/kueue'], { cwd: PART, env: goEnv });
+  const folder = join(module.trim(), 'config/components/crd/bases');
+  return readdirSync(folder).map((file) => parse(readFileSync(join(folder, file), 'utf8')) as KubeObject);
+}
+
+describe('ProbeBatches in queues of Kueue', function () {
+  this.timeout(180_000);
+  let api: ApiFixture;
+  let batches: ReturnType<typeof batchesOf>;
+  let manager: ChildProcess;
+  let said = '';
+
+  before(async function () {
+    this.timeout(1_800_000);
+    const program = join((await buildParts(['kueue'])).get('kueue')!, 'kueue');
+    api = await startApi({ kueue: true });
+    batches = batchesOf(api);
+    await api.stored.sql('update tokens set is_default = false');
+    await api.stored.sql('update tokens set is_default = true where id = $1', [api.tokenId]);
+    for (const crd of await crds()) await api.kube.apply(CRDS, crd, { fieldManager: 'test', force: true });
+    await until('the kinds of Kueue are served', () =>
+      api.kube.list(WORKLOADS, { namespace: api.namespace }).then(
+        () => true,
+        () => false,
+      ),
+    );
+    const { kubeconfig } = await testApiServer({ own: true });
+    manager = spawn(program, [], { env: { KUBECONFIG: kubeconfig }, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const output of [manager.stdout, manager.stderr])
+      output?.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-8_000)));
+    await makeQueue();
+  });
+  after(async () => {
+    manager.kill('SIGKILL');
+    if (manager.exitCode === null && manager.signalCode === null) await once(manager, 'exit');
+    await api.stop();
+  });
+
+  /** Of one pod. The names are of the whole cluster. */
+  async function makeQueue(): Promise<void> {
+    const name = api.namespace;
+    const make = (type: ResourceType, metadata: KubeObject['metadata'], more: object) =>
+      api.kube.create(type, { metadata, ...more });
+    await make(FLAVORS, { name }, { spec: {} });
+    const quotas = { cpu: '1', memory: '1Gi', pods: '1' };
+    const resources = Object.entries(quotas).map(([one, nominalQuota]) => ({ name: one, nominalQuota }));
+    await make(
+      CLUSTER_QUEUES,
+      { name },
+      {
+        spec: {
+          namespaceSelector: {},
+          preemption: { withinClusterQueue: 'LowerPriority' },
+          resourceGroups: [{ coveredResources: Object.keys(quotas), flavors: [{ name, resources }] }],
+        },
+      },
+    );
+    await make(LOCAL_QUEUES, { name: QUEUE, namespace: name }, { spec: { clusterQueue: name } });
+    for (const [priority, value] of [
+      ['low', 1],
+      ['high', 100],
+    ] as const)
+      await make(WORKLOAD_PRIORITY_CLASSES, { name: `${name}-${priority}` }, { value });
+  }
+
+  async function create(name: string, items: number, priority = 'low'): Promise<void> {
+    await api.kube.create(PROBE_BATCHES, {
+      metadata: {
+        name,
+        namespace: api.namespace,
+        labels: { [KUEUE_LABEL.queue]: QUEUE, [KUEUE_LABEL.priority]: `${api.namespace}-${priority}` },
+      },
+      spec: {
+        request: {
+          probe: ONLY,
+          concurrency: 1,
+          items: Array.from({ length: items }, (_, n) => ({ url: `https://${name}.example/${n}.mp4` })),
+        },
+      },
+    });
+  }
+  const read = (name: string) => api.kube.get(PROBE_BATCHES, name, { namespace: api.namespace });
+  async function untilState(name: string, state: string, reason?: string): Promise<void> {
+    let status: object | undefined;
+    await until(
+      `${name} is ${state}`,
+      async () => {
+        const object = await read(name);
+        status = object.status;
+        const is = conditionOf(object.status, state === 'Suspended' ? 'Suspended' : 'Succeeded');
+        return object.status?.state === state && (reason === undefined || is?.reason === reason);
+      },
+      40_000,
+    ).catch((error: unknown) => {
+      throw new Error(`${String(error)}: ${JSON.stringify(status)}\n${said}`);
+    });
+  }
+  async function workloadOf(name: string) {
+    const { items } = await api.kube.list(WORKLOADS, { namespace: api.namespace });
+    return items.find(({ metadata }) => metadata.name.startsWith(`probebatch-${name}-`));
+  }
+  async function endJobs(name: string): Promise<void> {
+    await until('a job', async () => (await batches.jobs(`${name}.example`)).length > 0);
+    for (const job of await batches.jobs(`${name}.example`))
+      for (const id of requestsOf(job)) await batches.success(id);
+  }
+  const endAll = async (name: string) =>
+    batches.run((await read(name)).status!.id!, `${name}.example`, (job) => batches.success(job.metadata.name));
+
+  it('a quota for one: the second waits, and starts when the first has ended', async () => {
+    await create('first', 1);
+    await untilState('first', 'Running');
+    await create('second', 2);
+    await untilState('second', 'Suspended', 'Queued');
+    assert.equal((await read('second')).status?.id, undefined);
+    await endAll('first');
+    await untilState('first', 'Completed');
+    await until('Kueue is told', async () => isTrue((await workloadOf('first'))?.status, 'Finished'));
+    await untilState('second', 'Running');
+  });
+
+  it('preempted: it is paused, gives its quota back when nothing runs, and goes on afterwards', async () => {
+    await until('a job', async () => (await batches.jobs('second.example')).length === 1);
+    await create('urgent', 1, 'high');
+    await untilState('second', 'Suspended', 'Preempted');
+    assert.equal((await read('urgent')).status?.state, 'Suspended');
+    await endJobs('second');
+    await untilState('urgent', 'Running');
+    await until('the item that ran is counted', async () => (await read('second')).status?.done === 1);
+    await endAll('urgent');
+    await untilState('second', 'Running');
+  });
+
+  it('deactivated, and suspended by its owner: it is paused without a quota, and goes on', async () => {
+    await endAll('second');
+    await create('third', 3);
+    await untilState('third', 'Running');
+    const { metadata } = (await workloadOf('third'))!;
+    const activate = (active: boolean) =>
+      api.kube.mergePatch(WORKLOADS, metadata.name, { spec: { active } }, { namespace: api.namespace });
+    const suspend = (isSuspended: boolean) =>
+      api.kube.mergePatch(PROBE_BATCHES, 'third', { spec: { suspend: isSuspended } }, { namespace: api.namespace });
+    await activate(false);
+    await untilState('third', 'Suspended');
+    await endJobs('third');
+    await until('its quota is free', async () => !isTrue((await workloadOf('third'))?.status, 'QuotaReserved'));
+    await activate(true);
+    await untilState('third', 'Running');
+    await suspend(true);
+    await untilState('third', 'Suspended', 'Suspended');
+    await until('its quota is free', async () => (await workloadOf('third')) === undefined);
+    await suspend(false);
+    await untilState('third', 'Running');
+    await endAll('third');
+    await untilState('third', 'Completed');
+  });
+});
