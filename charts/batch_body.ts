@@ -34,6 +34,9 @@ function described({ description = '', default: fallback, [LOWERED_TO]: lowered 
   return { description: said.filter((text) => text !== '').join(' ') };
 }
 
+/** Of a text that is bounded otherwise: the API server has to know what its checks may cost. */
+const MOST = 8_192;
+
 /** Without defaults, which the API adds: an object shows what was written. */
 function fieldOf(field: Field): object {
   const { type, properties, items, enum: values, required = [] } = field;
@@ -44,6 +47,7 @@ function fieldOf(field: Field): object {
     ...described(field),
     ...Object.fromEntries(KEPT.filter((name) => name in field).map((name) => [name, field[name]])),
     ...patternOf(field.pattern),
+    ...(only === 'string' && !values && field['maxLength'] === undefined ? { maxLength: MOST } : {}),
     ...(values ? { enum: values.filter((value) => value !== null) } : {}),
     ...(needed.length > 0 ? { required: needed } : {}),
     ...(properties ? { properties: fieldsOf(properties) } : {}),

@@ -3,6 +3,7 @@ import { customResourceDefinition } from '../../charts/crds.ts';
 import {
   isKubeError,
   makeClient,
+  PROBE_BATCHES,
   PROBE_JOBS,
   PROBE_POLICIES,
   PROBE_POOLS,
@@ -50,6 +51,11 @@ const tool = (changes: Json = {}): Json => ({
   ...changes,
 });
 const pool = (changes: Json = {}): Json => ({ serves: { kinds: ['file', 'c2pa'] }, ...changes });
+
+const batch = (request: Json = {}, changes: Json = {}): Json => ({
+  request: { items: [{ url: 'https://media.example.org/a.mp4' }], ...request },
+  ...changes,
+});
 
 const expression = { key: 'example.com/gpu', operator: 'NotIn', values: ['a100'] };
 const podTerm = { labelSelector: { matchLabels: { app: 'cache' } }, namespaces: ['media'], topologyKey: 'zone' };
@@ -212,6 +218,14 @@ const bad: [ResourceType, string, Json, RegExp][] = [
   [PROBE_JOBS, 'a policy with a path as its name', job({ policy: { name: 'other/web-mp4' } }), /policy\.name/],
   [PROBE_JOBS, 'an invalid digest', job({ policy: { digest: 'xyz' } }), /policy\.digest/],
   [PROBE_JOBS, 'revision 0 of a policy', job({ policy: { name: 'shared/a', revision: 0 } }), /policy\.revision/],
+  [PROBE_BATCHES, 'no request', { suspend: true }, /request/],
+  [PROBE_BATCHES, 'an address alone', batch({ items: ['https://media.example.org/a.mp4'] }), /items\[0\]/],
+  ...['https://me:secret@a.example/b', 'https://a.example/b?key=1', 'https://a.example/b#c', 'a.mp4'].map(
+    (url) => [PROBE_BATCHES, `the address ${url}`, batch({ items: [{ url }] }), /items\[0\]\.url/] as const,
+  ),
+  [PROBE_BATCHES, 'a list with a signature', batch({ items_url: 'https://a.example/l?sig=1' }), /items_url/],
+  [PROBE_BATCHES, 'an unknown tool', batch({ probe: { only: 'exiftool' } }), /probe\.only/],
+  [PROBE_BATCHES, 'no tries', batch({ tries: 0 }), /tries/],
   [PROBE_POLICIES, 'no rules', policy({ rules: [] }), /at least 1 item/],
   [
     PROBE_POLICIES,
@@ -313,7 +327,9 @@ describe('custom resource definitions', function () {
       if (node['type'] === 'array' && node['maxItems'] === undefined) unbounded.push(path);
       if (node['additionalProperties'] !== undefined && node['maxProperties'] === undefined) unbounded.push(path);
       for (const [name, child] of Object.entries((node['properties'] ?? {}) as Record<string, Json>)) {
-        if (!/^[A-Z{`].{5,}[.`]$/s.test(String(child['description']))) undescribed.push(`${path}.${name}`);
+        // Those of the request are the API's.
+        const sentence = path.startsWith('ProbeBatch.spec.request') ? /^.{6,}[.`]$/s : /^[A-Z{`].{5,}[.`]$/s;
+        if (!sentence.test(String(child['description']))) undescribed.push(`${path}.${name}`);
         walk(child, `${path}.${name}`);
       }
       for (const part of ['items', 'additionalProperties'])
@@ -360,6 +376,36 @@ describe('custom resource definitions', function () {
         assert.match(error.message, pattern);
       });
     }
+  });
+
+  it('show a ProbeBatch in a table that has no empty cell before anybody looked at it', async () => {
+    const made = await create(PROBE_BATCHES, batch({}, { suspend: true }));
+    const path = `/apis/probeyard.dev/v1alpha1/namespaces/${client.namespace}/probebatches/${made.metadata.name}`;
+    const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+    const { rows } = await client.request<{ rows: { cells: unknown[] }[] }>({ method: 'GET', path, accept });
+    const [name, state, done, failed, total, age] = rows[0]!.cells;
+    assert.deepEqual([name, state, done, failed, total], [made.metadata.name, 'Waiting', 0, 0, 0]);
+    assert.ok(age);
+  });
+
+  it('describe the request of a ProbeBatch to kubectl explain', async () => {
+    const { components } = await client.request<{
+      components: { schemas: Record<string, { properties: Record<string, { properties: Record<string, Json> }> }> };
+    }>({ method: 'GET', path: '/openapi/v3/apis/probeyard.dev/v1alpha1' });
+    const { request } = components.schemas['dev.probeyard.v1alpha1.ProbeBatch']!.properties['spec']!.properties;
+    const fields = request!['properties'] as Record<string, { description: string; default?: unknown }>;
+    for (const name of ['probe', 'items', 'items_url', 'concurrency', 'deadline'])
+      assert.match(fields[name]!.description, /\w{3}/, name);
+    assert.match(fields['per_host']!.description, /Default: 4\.$/);
+    assert.equal(fields['per_host']!.default, undefined);
+  });
+
+  it('keep the request of a ProbeBatch as it is, and let it be suspended', async () => {
+    const { metadata } = await create(PROBE_BATCHES, batch());
+    for (const spec of [{ request: { name: 'other' } }, { request: { items: [] } }, { createdBy: 'alice' }])
+      await assert.rejects(client.mergePatch(PROBE_BATCHES, metadata.name, { spec }), { code: 'invalid' });
+    const changed = { suspend: true, ttlSecondsAfterFinished: 60 };
+    await client.mergePatch(PROBE_BATCHES, metadata.name, { spec: changed });
   });
 
   it('fill in defaults', async () => {

@@ -80,7 +80,7 @@ const ProbeBatchStatus = Type.Object(
     state: oneOf(STATES, 'Where it stands. Refused: its request is not accepted, and the message says why.', {
       default: 'Waiting',
     }),
-    total: count('Items.', { default: 0 }),
+    total: count('Items of the batch.', { default: 0 }),
     done: count('Items that ended, whatever became of them.', { default: 0 }),
     failed: count('Of them: those that ended with an error, or with errors of some of their tools.', { default: 0 }),
     conditions,
