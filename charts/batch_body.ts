@@ -58,7 +58,7 @@ function fieldOf(field: Field): object {
 const fieldsOf = (fields: Record<string, Field>): Record<string, object> =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, fieldOf(field)]));
 
-/** Whoever may read the object reads its addresses: as those of a ProbeJob they have no user info, query or fragment. */
+/** Whoever may read the object reads its addresses: as in a ProbeJob they have no user info, query or fragment. */
 const open = (field: Field): Field => ({
   ...field,
   pattern: '^[A-Za-z0-9+.-]+://[^/?#@]*(/[^?#]*)?$',

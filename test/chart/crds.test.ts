@@ -221,7 +221,12 @@ const bad: [ResourceType, string, Json, RegExp][] = [
   [PROBE_BATCHES, 'no request', { suspend: true }, /request/],
   [PROBE_BATCHES, 'an address alone', batch({ items: ['https://media.example.org/a.mp4'] }), /items\[0\]/],
   ...['https://me:secret@a.example/b', 'https://a.example/b?key=1', 'https://a.example/b#c', 'a.mp4'].map(
-    (url) => [PROBE_BATCHES, `the address ${url}`, batch({ items: [{ url }] }), /items\[0\]\.url/] as const,
+    (url): [ResourceType, string, Json, RegExp] => [
+      PROBE_BATCHES,
+      `the address ${url}`,
+      batch({ items: [{ url }] }),
+      /items\[0\]\.url/,
+    ],
   ),
   [PROBE_BATCHES, 'a list with a signature', batch({ items_url: 'https://a.example/l?sig=1' }), /items_url/],
   [PROBE_BATCHES, 'an unknown tool', batch({ probe: { only: 'exiftool' } }), /probe\.only/],

@@ -106,6 +106,18 @@ function originsOf(
 const fetchOf = ({ denyCidrs }: Settings, { webhooks = {}, accounts }: Pick<Connections, 'webhooks' | 'accounts'>) =>
   issuerFetch({ ...webhooks, denyCidrs, allow: accounts.issuers.map(placeOfIssuer) });
 
+/** Those of callers and those of objects. */
+function driveBatches(deps: Deps, kube: KubeClient, ready: Promise<unknown>) {
+  const driver = new BatchDriver(deps, ready);
+  const objects = new BatchObjects(deps, kube, driver);
+  return {
+    async stop(): Promise<void> {
+      await objects.stop();
+      await driver.stop();
+    },
+  };
+}
+
 export type Wired = ReturnType<typeof wire>;
 
 export function wire({
@@ -205,8 +217,7 @@ export function wire({
     queueRoom: makeQueueRoom({ store, log }, settings.maxQueued),
     objectRoom: makeObjectRoom({ kube, log, namespace: settings.namespace }, usualObjects(settings)),
   };
-  const driver = new BatchDriver(deps, tools.synced);
-  const objects = new BatchObjects(deps, kube, driver);
+  const batches = driveBatches(deps, kube, tools.synced);
   return {
     deps,
     checks: readyChecks({ store, bus, kube, settings }, tools, deps.drain),
@@ -216,8 +227,7 @@ export function wire({
       work.close();
       overload.stop();
       told.stop();
-      await objects.stop();
-      await driver.stop();
+      await batches.stop();
       await Promise.allSettled([handOver.stop(), delivery.stop(), tools.stop(), listener.stop(), accounts.stop()]);
       await tracer?.stop();
     },

@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { CRDS, PROBE_BATCHES, type KubeObject, type ResourceType } from '../../../src/platform/kube/client.ts';
 import { conditionOf, isTrue } from '../../../src/platform/kube/conditions.ts';
 import { servedBy } from '../../../src/platform/kube/kinds.ts';
-import { KUEUE_LABEL, WORKLOAD_PRIORITY_CLASSES, WORKLOADS } from '../../../src/platform/kube/workload.ts';
+import { KUEUE_LABEL, MULTIKUEUE, WORKLOAD_PRIORITY_CLASSES, WORKLOADS } from '../../../src/platform/kube/workload.ts';
 import { testApiServer } from '../../kube/apiserver.ts';
 import { buildParts, goEnv } from '../../node/build.ts';
 import { run } from '../../node/command.ts';
@@ -90,14 +90,20 @@ describe('ProbeBatches in queues of Kueue', function () {
       await make(WORKLOAD_PRIORITY_CLASSES, { name: `${name}-${priority}` }, { value });
   }
 
-  async function create(name: string, items: number, priority = 'low'): Promise<void> {
+  async function create(
+    name: string,
+    items: number,
+    priority = 'low',
+    { labels = {}, managedBy }: { labels?: Record<string, string>; managedBy?: string } = {},
+  ): Promise<void> {
     await api.kube.create(PROBE_BATCHES, {
       metadata: {
         name,
         namespace: api.namespace,
-        labels: { [KUEUE_LABEL.queue]: QUEUE, [KUEUE_LABEL.priority]: `${api.namespace}-${priority}` },
+        labels: { [KUEUE_LABEL.queue]: QUEUE, [KUEUE_LABEL.priority]: `${api.namespace}-${priority}`, ...labels },
       },
       spec: {
+        ...(managedBy === undefined ? {} : { managedBy }),
         request: {
           probe: ONLY,
           concurrency: 1,
@@ -180,5 +186,31 @@ describe('ProbeBatches in queues of Kueue', function () {
     await untilState('third', 'Running');
     await endAll('third');
     await untilState('third', 'Completed');
+  });
+
+  it('sent by MultiKueue: it takes the Workload that came with it; managed by it: it has no batch here', async () => {
+    const { namespace } = api;
+    const container = { name: 'agent', resources: { requests: { cpu: '10m' } } };
+    const template = { spec: { restartPolicy: 'Never', containers: [container] } };
+    await api.kube.create(WORKLOADS, {
+      metadata: { name: 'sent', namespace, labels: { 'app.kubernetes.io/managed-by': 'probeyard' } },
+      spec: { queueName: QUEUE, podSets: [{ name: 'runners', count: 1, template }] },
+    });
+    await create('prebuilt', 1, 'low', { labels: { [KUEUE_LABEL.prebuilt]: 'sent' } });
+    await untilState('prebuilt', 'Running');
+    await create('elsewhere', 1, 'low', { managedBy: MULTIKUEUE });
+    await until('it has a Workload', async () => (await workloadOf('elsewhere')) !== undefined);
+    await endAll('prebuilt');
+    await untilState('prebuilt', 'Completed');
+    await until('Kueue is told', async () =>
+      isTrue((await api.kube.get(WORKLOADS, 'sent', { namespace })).status, 'Finished'),
+    );
+    assert.equal(
+      (await api.kube.get(WORKLOADS, 'sent', { namespace })).metadata.ownerReferences?.[0]?.name,
+      'prebuilt',
+    );
+    await until('it is admitted', async () => isTrue((await workloadOf('elsewhere'))?.status, 'Admitted'));
+    assert.equal((await read('elsewhere')).status?.observedGeneration, undefined);
+    assert.deepEqual(await batches.jobs('elsewhere.example'), []);
   });
 });

@@ -32,6 +32,11 @@ describe('ProbeBatches', function () {
     await until(
       'their batches have ended',
       async () => {
+        const running = await api.stored.sql<{ request_id: string }>(
+          `select request_id from batch_items where state = 'running'`,
+        );
+        for (const { request_id: id } of running)
+          await batches.failure(id, { status: 499, reason: 'Cancelled', error: 'the request was cancelled' });
         const [left] = await api.stored.sql<{ count: string }>(
           `select (select count(*) from batch_objects o join batches b on b.id = o.batch_id)
             + (select count(*) from batches where state <> 'ended') count`,
@@ -167,7 +172,8 @@ describe('ProbeBatches', function () {
 
   it('as many batches as an account may have: it waits for room', async () => {
     await api.stored.sql(
-      `insert into batches (id, created_at, token_id, user_id, template, items, concurrency, rate, per_host, tries, state)
+      `insert into batches
+          (id, created_at, token_id, user_id, template, items, concurrency, rate, per_host, tries, state)
         select gen_random_uuid(), now(), $1, $2, '{"fields": {}}', 1, 1, 1, 1, 1, 'paused' from generate_series(1, 20)`,
       [api.tokenId, api.userId],
     );
@@ -251,8 +257,14 @@ describe('ProbeBatches', function () {
 
   it('managedBy of another controller: it is left alone', async () => {
     const name = await create({ items: addresses('managed.example', 1) }, { managedBy: 'kueue.x-k8s.io/multikueue' });
+    const running = await create({ items: addresses('running.example', 1) });
+    await untilState(running, 'Running');
+    await until('its item runs', async () => (await read(running)).status?.running === 1);
+    const { resourceVersion } = (await read(running)).metadata;
     const later = await create({ items: addresses('later.example', 1) });
     await untilState(later, 'Running');
+    // Nothing changed: nothing is written.
+    assert.equal((await read(running)).metadata.resourceVersion, resourceVersion);
     assert.equal((await read(name)).status?.state, 'Waiting');
     assert.deepEqual(await rows(name), []);
     assert.deepEqual(
