@@ -165,6 +165,7 @@ describe('chart: GitOps', function () {
     it(`the quota of ProbeJobs: ${what}`, () => {
       const objects = render({ jobs: { ...jobs, quota: { enabled: true, ...('quota' in jobs ? jobs.quota : {}) } } });
       assert.deepEqual(only(objects, 'ResourceQuota', 'probeyard-jobs')['spec'].hard, {
+        'count/probebatches.probeyard.dev': '500',
         'count/probejobs.probeyard.dev': most,
       });
     });
