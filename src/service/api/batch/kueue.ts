@@ -95,7 +95,9 @@ export class Queues {
   }
 
   #of(object: ProbeBatch): Workload | undefined {
-    return this.#watched?.get(`${object.metadata.namespace}/${workloadNameOf(object)}`);
+    const workload = this.#watched?.get(`${object.metadata.namespace}/${workloadNameOf(object)}`);
+    // By its label an object could name the Workload of another one, and run on its quota.
+    return workload && isAnothers(workload, object) ? undefined : workload;
   }
 
   /** Why it may not run now. */
@@ -105,7 +107,7 @@ export class Queues {
     if (!this.#settings.kueue)
       return held('KueueDisabled', 'this installation has batches.kueue=false: see its operator');
     const { spec, status, metadata } = this.#of(object) ?? {};
-    if (!spec || metadata?.deletionTimestamp) {
+    if (!spec || !metadata?.ownerReferences || metadata.deletionTimestamp) {
       const priority = labelOf(object, 'priority');
       const needs = priority === undefined ? '' : `; its WorkloadPriorityClass ${priority} has to exist`;
       return held('Queued', `it has no Workload yet${needs}`);
@@ -227,6 +229,9 @@ export class Queues {
     await this.#kube.mergePatchStatus(WORKLOADS, workload.metadata.name, { conditions, ...more }, at(workload));
   }
 }
+
+const isAnothers = ({ metadata }: Workload, object: ProbeBatch): boolean =>
+  metadata.ownerReferences?.some(({ uid }) => uid !== object.metadata.uid) ?? false;
 
 const at = ({ metadata: { namespace, resourceVersion } }: Workload) => ({ namespace, resourceVersion });
 
