@@ -23,11 +23,15 @@ const LOCAL_QUEUES = kueue('localqueues', 'LocalQueue');
 const PART = join(import.meta.dirname, '../../node/parts/kueue');
 const QUEUE = 'media';
 
-async function crds(): Promise<KubeObject[]> {
+interface Crd extends KubeObject {
+  spec: { group: string; names: { plural: string }; versions: { name: string; storage: boolean }[] };
+}
+
+async function crds(): Promise<Crd[]> {
   await run('go', ['mod', 'download', 'sigs.k8s.io/kueue'], { cwd: PART, env: goEnv, timeoutMs: 600_000 });
   const module = await run('go', ['list', '-m', '-f', '{{.Dir}}', 'sigs.k8s.io/kueue'], { cwd: PART, env: goEnv });
   const folder = join(module.trim(), 'config/components/crd/bases');
-  return readdirSync(folder).map((file) => parse(readFileSync(join(folder, file), 'utf8')) as KubeObject);
+  return readdirSync(folder).map((file) => parse(readFileSync(join(folder, file), 'utf8')) as Crd);
 }
 
 describe('ProbeBatches in queues of Kueue', function () {
@@ -44,13 +48,19 @@ describe('ProbeBatches in queues of Kueue', function () {
     batches = batchesOf(api);
     await api.stored.sql('update tokens set is_default = false');
     await api.stored.sql('update tokens set is_default = true where id = $1', [api.tokenId]);
-    for (const crd of await crds()) await api.kube.apply(CRDS, crd, { fieldManager: 'test', force: true });
-    await until('the kinds of Kueue are served', () =>
-      api.kube.list(WORKLOADS, { namespace: api.namespace }).then(
-        () => true,
-        () => false,
-      ),
-    );
+    const kinds = await crds();
+    for (const crd of kinds) await api.kube.apply(CRDS, crd, { fieldManager: 'test', force: true });
+    // Kueue ends if one of them is not served when it starts.
+    for (const { spec } of kinds) {
+      const { name } = spec.versions.find(({ storage }) => storage)!;
+      const path = `/apis/${spec.group}/${name}/${spec.names.plural}`;
+      await until(`${spec.names.plural} are served`, () =>
+        api.kube.request({ method: 'GET', path }).then(
+          () => true,
+          () => false,
+        ),
+      );
+    }
     const { kubeconfig } = await testApiServer({ own: true });
     manager = spawn(program, [], { env: { KUBECONFIG: kubeconfig }, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const output of [manager.stdout, manager.stderr])
@@ -198,6 +208,8 @@ describe('ProbeBatches in queues of Kueue', function () {
     });
     await create('prebuilt', 1, 'low', { labels: { [KUEUE_LABEL.prebuilt]: 'sent' } });
     await untilState('prebuilt', 'Running');
+    await create('thief', 1, 'low', { labels: { [KUEUE_LABEL.prebuilt]: 'sent' } });
+    await untilState('thief', 'Suspended', 'Queued');
     await create('elsewhere', 1, 'low', { managedBy: MULTIKUEUE });
     await until('it has a Workload', async () => (await workloadOf('elsewhere')) !== undefined);
     await endAll('prebuilt');
@@ -212,5 +224,6 @@ describe('ProbeBatches in queues of Kueue', function () {
     await until('it is admitted', async () => isTrue((await workloadOf('elsewhere'))?.status, 'Admitted'));
     assert.equal((await read('elsewhere')).status?.observedGeneration, undefined);
     assert.deepEqual(await batches.jobs('elsewhere.example'), []);
+    assert.equal((await read('thief')).status?.id, undefined);
   });
 });
