@@ -57,7 +57,7 @@ function progress(batch: Batch, now: number): Partial<ProbeBatchStatus> {
     total,
     done,
     failed: failedOf(counts),
-    progress: Math.floor((100 * done) / total),
+    progress: Math.floor((100 * done) / Math.max(1, total)),
     running,
     skipped,
     perMinute: progressOf(batch, now).perMinute ?? 0,
