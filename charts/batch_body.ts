@@ -70,6 +70,7 @@ export function batchBody(): object {
     items,
     items_url: list,
     webhook_url: webhook,
+    bucket,
     ...fields
   } = BatchSchema.properties as unknown as Record<string, Field>;
   const { url, ...ofItem } = ItemSchema.properties as unknown as Record<string, Field>;
@@ -81,6 +82,7 @@ export function batchBody(): object {
       ...fields,
       items: { ...items, type: 'array', items: item, description: `${items!.description ?? ''} As objects here.` },
       items_url: open(list!),
+      bucket: { ...bucket, properties: { ...bucket!.properties, url: open(bucket!.properties!['url']!) } },
       webhook_url: open(webhook!),
     },
   });
