@@ -66,6 +66,11 @@ gitops: $(MODULES) ## Argo CD's and Flux's libraries apply the running release, 
 	@$(RUN) test/node/build.ts gitops
 	@npm exec --no --silent -- mocha --exit test/cluster/gitops.test.ts
 
+kueue: $(MODULES) ## ProbeBatches in queues of Kueue: its controllers and scheduler beside an API server
+	@$(SERVERS)
+	@$(RUN) test/node/build.ts kueue
+	@npm exec --no --silent -- mocha --exit test/api/batch/kueue.test.ts
+
 vm: $(MODULES) ## `make up` and tests in an emulated machine with control groups v2 (an hour; MEMORY=9G, TESTS="test/…")
 	@$(RUN) images/build.ts > /dev/null
 	@$(RUN) test/vm/run.ts
@@ -172,6 +177,6 @@ $(MODULES): package-lock.json
 
 .PHONY: help up down status logs images test check test-unit test-cluster test-slow test-postgres browser screenshots \
 	matrix vm mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-qc bench-scale bench-store \
-	bench-upgrade bench-sizing faults gitops \
+	bench-upgrade bench-sizing faults gitops kueue \
 	alerts soak hostility sources peers compare report-data report-train report-tables generate format images-source \
 	release release-check release-install

@@ -42,6 +42,7 @@ const EVERYWHERE: readonly Allowed[] = [
     'another fault stands for it, or it takes minutes: LONG=1 and `make faults` run it',
   ),
   { pattern: /^test\/cluster\/gitops\.test\.ts: /, reason: 'libraries of Argo CD and Flux: make gitops builds them' },
+  { pattern: /^test\/api\/batch\/kueue\.test\.ts: /, reason: 'controllers of Kueue: make kueue builds them' },
   fault('nats_server_lost', 'needs three NATS servers: make up VALUES=test/faults/nats_of_three.yaml'),
   fault('node_drained|node_lost', 'needs two nodes: make up NODES=2'),
   {

@@ -23,7 +23,7 @@ async function fetchPrograms(): Promise<void> {
   await fetchMediaPrograms().catch(without('ffmpeg and mediainfo'));
 }
 
-const PARTS: readonly PartName[] = [...NODE_PARTS, 'nats-server', 'versitygw', 'mediamtx', 'kueue'];
+const PARTS: readonly PartName[] = [...NODE_PARTS, 'nats-server', 'versitygw', 'mediamtx'];
 
 await ensurePackages();
 await checkGo(GO_NEEDED);

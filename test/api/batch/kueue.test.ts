@@ -10,7 +10,7 @@ import { conditionOf, isTrue } from '../../../src/platform/kube/conditions.ts';
 import { servedBy } from '../../../src/platform/kube/kinds.ts';
 import { KUEUE_LABEL, MULTIKUEUE, WORKLOAD_PRIORITY_CLASSES, WORKLOADS } from '../../../src/platform/kube/workload.ts';
 import { testApiServer } from '../../kube/apiserver.ts';
-import { buildParts, goEnv } from '../../node/build.ts';
+import { buildParts, goEnv, isBuilt } from '../../node/build.ts';
 import { run } from '../../node/command.ts';
 import { until } from '../../until.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
@@ -38,11 +38,14 @@ describe('ProbeBatches in queues of Kueue', function () {
   this.timeout(180_000);
   let api: ApiFixture;
   let batches: ReturnType<typeof batchesOf>;
-  let manager: ChildProcess;
+  let manager: ChildProcess | undefined;
   let said = '';
 
   before(async function () {
-    this.timeout(1_800_000);
+    if (!(await isBuilt(['kueue']))) {
+      console.log('      skipped: `make kueue` builds the controllers of Kueue that it needs');
+      return this.skip();
+    }
     const program = join((await buildParts(['kueue'])).get('kueue')!, 'kueue');
     api = await startApi({ kueue: true });
     batches = batchesOf(api);
@@ -68,9 +71,9 @@ describe('ProbeBatches in queues of Kueue', function () {
     await makeQueue();
   });
   after(async () => {
-    manager.kill('SIGKILL');
-    if (manager.exitCode === null && manager.signalCode === null) await once(manager, 'exit');
-    await api.stop();
+    manager?.kill('SIGKILL');
+    if (manager?.exitCode === null && manager.signalCode === null) await once(manager, 'exit');
+    await api?.stop();
   });
 
   /** Of one pod. The names are of the whole cluster. */
