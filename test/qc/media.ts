@@ -140,6 +140,10 @@ export const madeAvi = (frames: number, luminance: (frame: number, x: number, y:
     }),
   });
 
+/** A raw picture (I420) of an even size, all white. */
+export const whiteAvi = (width: number, height: number): Buffer =>
+  picturesAvi({ codec: 'I420', width, height, data: [Buffer.alloc((width * height * 3) / 2, 235)] });
+
 /** Of EBU colour bars at 75 %: white, yellow, cyan, green, magenta, red, blue, black, as Y, U and V. */
 const EBU_BARS = [
   [180, 128, 128],

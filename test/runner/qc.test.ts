@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AssignedTool, type Cancel, SUBJECT, withoutResult } from '../../src/platform/bus/messages.ts';
 import { streamsIn } from '../../src/service/runner/qc.ts';
-import { barsAvi, blackAvi, madeAvi, toneWav, tracksAvi } from '../qc/media.ts';
+import { barsAvi, blackAvi, madeAvi, toneWav, tracksAvi, whiteAvi } from '../qc/media.ts';
 import { until } from '../until.ts';
 import { processesWith } from './found.ts';
 import { picturesOf, QcRig, resultIn, told } from './qc_rig.ts';
@@ -286,6 +286,16 @@ describe('content checks in an agent', function () {
         [false, 'failed', 'Picture size 16384x16384 is invalid (exit code 69)', null],
       );
     });
+
+    for (const [width, height] of [
+      [2, 2],
+      [16_384, 2],
+      [2, 16_384],
+    ] as const)
+      it(`of pictures of ${width}x${height} are made`, async () => {
+        const { bars, scan } = (await rig.check(whiteAvi(width, height))).video[0]!;
+        assert.deepEqual([bars, scan.looks], [{ left: 0, right: 0, top: 0, bottom: 0 }, null]);
+      });
 
     it('of the largest picture that is decoded stay within the memory of a tool', async () => {
       const { video } = await rig.check(blackAvi(16_000), { pictures: 'true' });

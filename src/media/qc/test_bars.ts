@@ -24,7 +24,11 @@ const MOST_UNEVEN = 16;
 
 export const TEST_BARS_CHAIN = [
   `select='isnan(prev_selected_t)+gte(abs(t-prev_selected_t),${STEP_S})'`,
-  `crop=w='max(2,iw/160)':h=ih/4:x='iw*(${FIRST}+${NEXT}*mod(n,${ANGLES.length}))-ow/2':y=ih*0.15`,
+  // Without `exact` nothing is left of fewer than eight rows, and all checks of the pictures fail.
+  [
+    `crop=w='min(iw,max(2,iw/160))':h='max(1,ih/4)'`,
+    `x='iw*(${FIRST}+${NEXT}*mod(n,${ANGLES.length}))-ow/2':y=ih*0.15:exact=1`,
+  ].join(':'),
   // Without it a format that cannot be cropped would become this one as a whole picture.
   'scale',
   'format=yuv444p',
