@@ -134,6 +134,21 @@ describe('content checks: the report', () => {
     assert.deepEqual(black, { count: 1, list: [{ from: 3, to: 5, to_end: false }], more: 0 });
   });
 
+  it('ends what is open where filters begin anew, which print no end of it', () => {
+    const { black, freeze } = picture(
+      block(0, 0, 0, { black_start: 0, 'freezedetect.freeze_start': 0 }) +
+        block(0, 75, 3, { 'signalstats.UAVG': 128 }) +
+        block(0, 0, 3.04, { 'signalstats.UAVG': 128 }) +
+        block(0, 76, 3.04) +
+        block(0, 0, 3.08, { black_start: 3.08 }) +
+        block(0, 100, 9),
+    );
+    const first = { from: 0, to: 3.08, to_end: false };
+    assert.deepEqual([black.count, black.list[0], freeze.list], [2, first, [first]]);
+    const { silence } = sound(block(0, 0, 0, { silence_start: 0 }) + block(0, 0, 4) + block(0, 50, 9));
+    assert.deepEqual(silence.list, [{ from: 0, to: 4, to_end: false }]);
+  });
+
   it('says that it was cut, and until when', () => {
     const { until, cut, video } = gathered([BLACK_WITH_TONE], [stream(0, 'video', 60), stream(1, 'audio')], 'too slow');
     assert.deepEqual([until, cut, video[0]?.duration_differs], [5, 'too slow', false]);

@@ -130,10 +130,12 @@ function videoFacts({ index, declared, size, fields }: QcStream, thresholds: Thr
   const freeze = plainPassages(thresholds.freeze_min);
   return {
     covered,
-    take(values: Values, time: number | null): void {
+    take({ values, time, isFirst }: Block): void {
       testBars.take(values, time);
       // Of the chain that sees every picture.
-      if (size && !values.has('mean_u') && !values.has('progressive')) {
+      const isEvery = !values.has('mean_u') && !values.has('progressive');
+      if (isEvery && isFirst) for (const one of [black, freeze]) one.take(undefined, time ?? covered.end);
+      if (size && isEvery) {
         const edges = edgesOf(values, size);
         if (edges) bars = bars ? narrower(bars, edges) : edges;
         letterbox!.take(edges, time);
@@ -176,7 +178,8 @@ class Phase {
     this.#opposite = plainPassages(shortest);
   }
 
-  take(values: Values): void {
+  take(values: Values, endsAt: number | undefined): void {
+    this.#opposite.take(undefined, endsAt);
     this.#opposite.take(values.get('out_of_phase_start'), values.get('out_of_phase_end'));
     const phase = values.get('phase');
     if (phase === undefined || !((values.get('momentary') ?? NOTHING_LUFS) > HEARD_LUFS)) return;
@@ -234,9 +237,11 @@ function audioFacts({ index, declared, channels, rate }: QcStream, thresholds: T
   let shortTermMax: number | undefined;
   return {
     covered,
-    take(values: Values, time: number | null): void {
+    take({ values, time, isFirst }: Block): void {
+      const endsAt = isFirst ? (time ?? covered.end) : undefined;
+      silence.take(undefined, endsAt);
       silence.take(values.get('silence_start'), values.get('silence_end'));
-      phase?.take(values);
+      phase?.take(values, endsAt);
       tone.take(values, time, rate);
       const peak = values.get('sample_peak');
       if (time !== null && peak !== undefined) waveform.take(time, peak);
@@ -281,12 +286,13 @@ export function qcGatherer({ checked, left }: Pick<Graph, 'checked' | 'left'>, t
   const video = of('video', (stream) => videoFacts(stream, thresholds));
   const audio = of('audio', (stream) => audioFacts(stream, thresholds));
   let frames = 0;
-  const reader = blockReader(checked, ({ stream, time, values }) => {
+  const reader = blockReader(checked, (block) => {
+    const { stream, time } = block;
     const facts = video.get(stream) ?? audio.get(stream);
     if (!facts) return;
     frames += 1;
     if (time !== null) facts.covered.take(time);
-    facts.take(values, time);
+    facts.take(block);
   });
   const until = (): number | null => {
     const ends = [...video.values(), ...audio.values()].flatMap(({ covered: { end } }) =>

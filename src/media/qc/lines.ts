@@ -9,6 +9,8 @@ export interface Block {
   stream: number;
   /** In seconds; null: not known. */
   time: number | null;
+  /** It is the first of its chain, again after each change of size or format: filters have begun anew. */
+  isFirst: boolean;
   /** Minus infinity is a value: the level of silence. */
   values: ReadonlyMap<Key, number>;
 }
@@ -52,7 +54,7 @@ const SOUND_KEYS = {
 } as const;
 const KEYS = { ...PICTURE_KEYS, ...SOUND_KEYS };
 const TRUE_PEAK = /^lavfi\.r128\.true_peaks_ch\d{1,2}$/;
-const HEADER = /^frame:\d{1,12} +pts:(\S{1,24}) +pts_time:(\S{1,24})$/;
+const HEADER = /^frame:(\d{1,12}) +pts:(\S{1,24}) +pts_time:(\S{1,24})$/;
 const PAIR = /^([\w.:-]{1,100})=(.*)$/;
 /** What streamhash prints at the end of each output, of its only stream. */
 const HASH = /^0,[av],MD5=([0-9a-f]{32})$/;
@@ -68,8 +70,7 @@ const keyOf = (name: string): Key | undefined =>
   Object.hasOwn(KEYS, name) ? KEYS[name as keyof typeof KEYS] : TRUE_PEAK.test(name) ? 'true_peak' : undefined;
 
 type Kind = QcStream['type'];
-interface Begun {
-  time: number | null;
+interface Begun extends Omit<Block, 'stream'> {
   values: Map<Key, number>;
 }
 
@@ -81,15 +82,18 @@ const isOfSound = (ticks: number, time: number): boolean | undefined =>
 export function blockReader(checked: readonly QcStream[], onBlock: (block: Block) => void) {
   let [rest, skipping, unread] = ['', false, 0];
   const kinds = new Map(checked.map(({ index, type }) => [index, type]));
-  const begun = new Map<Kind, Begun>([...kinds.values()].map((kind) => [kind, { time: null, values: new Map() }]));
+  const begun = new Map<Kind, Begun>(
+    [...kinds.values()].map((kind) => [kind, { time: null, isFirst: false, values: new Map() }]),
+  );
   const hashes = new Map<number, string>();
 
-  const begin = (ticks: number | undefined, time: number | undefined): void => {
+  const begin = (isFirst: boolean, ticks: number | undefined, time: number | undefined): void => {
     const isKnown = time !== undefined && Number.isFinite(time);
     const ofSound = isKnown ? isOfSound(ticks ?? Number.NaN, time) : undefined;
     for (const [kind, block] of begun) {
       const isIts = begun.size === 1 || ofSound === (kind === 'audio');
       if (isIts) block.values = new Map();
+      if (isIts || (ofSound === undefined && block.time === null)) block.isFirst = isFirst;
       // Zero is often the first time; a later one counts as that of the frame before.
       if (isIts || !isKnown || (ofSound === undefined && block.time === null)) block.time = isKnown ? time : null;
     }
@@ -98,12 +102,12 @@ export function blockReader(checked: readonly QcStream[], onBlock: (block: Block
     const stream = INDEX.test(index) ? Number(index) : Number.NaN;
     const kind = kinds.get(stream);
     const block = kind && begun.get(kind);
-    if (block) onBlock({ stream, time: block.time, values: block.values });
+    if (block) onBlock({ stream, time: block.time, isFirst: block.isFirst, values: block.values });
     for (const one of block ? [block] : begun.values()) one.values = new Map();
   };
   const take = (line: string): void => {
     const header = HEADER.exec(line);
-    if (header) return begin(numberIn(header[1]!), numberIn(header[2]!));
+    if (header) return begin(Number(header[1]) === 0, numberIn(header[2]!), numberIn(header[3]!));
     const [, hash] = HASH.exec(line) ?? [];
     const [, name, text] = PAIR.exec(line) ?? [];
     if (hash !== undefined && hashes.size <= MOST_AUDIO) hashes.set(hashes.size, hash);
