@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { Ajv } from 'ajv';
 import { qcGatherer } from '../../src/media/qc/gather.ts';
 import { graphOf, type QcStream } from '../../src/media/qc/graph.ts';
-import { MOST_AUDIO, MOST_EVENTS } from '../../src/media/qc/limits.ts';
+import { LONGEST_MESSAGE, MOST_AUDIO, MOST_ERRORS, MOST_EVENTS, MOST_REPORT_BYTES } from '../../src/media/qc/limits.ts';
 import { type Fields, QcReportSchema, type QcReport } from '../../src/media/qc/schema.ts';
 import { BLACK_WITH_TONE, block, frameLine } from './printed.ts';
 import { NONE, THRESHOLDS } from './reports.ts';
@@ -262,6 +262,42 @@ describe('content checks: the report', () => {
     const { count, list, more } = report.video[0]!.black;
     assert.deepEqual([count, list.length, more], [500_000, MOST_EVENTS, 500_000 - MOST_EVENTS]);
     assert.ok(JSON.stringify(report).length < 100_000);
+  });
+
+  it('stays below its longest with as many findings of each check as are listed', () => {
+    const lit = (top: number) => ({ 'bbox.x1': 0, 'bbox.x2': 1919, 'bbox.y1': top, 'bbox.y2': 1079 - top });
+    // A sine of 1 kHz.
+    const [level, steep] = [-23.0103, 0.009252];
+    const levels = { Peak_level: -20, RMS_level: level, Mean_difference: 0.9003 * steep, RMS_difference: steep };
+    const tone = Object.entries(levels).map(([key, value]) => [`astats.Overall.${key}`, value.toFixed(6)]);
+    const tracks = Array.from({ length: MOST_AUDIO }, (_, at) => at + 1);
+    const piece = (at: number): string => {
+      const [from, to] = [1e6 + 0.123456 + at * 10, 1e6 + 4.123457 + at * 10];
+      const starts = { silence_start: from, 'aphasemeter.out_phase_start': from, ...Object.fromEntries(tone) };
+      const ends = { silence_end: to, 'aphasemeter.out_phase_end': to };
+      const pictures = [
+        block(0, 1, from, { black_start: from, 'freezedetect.freeze_start': from, ...lit(140) }),
+        block(0, 2, to, { black_end: to, 'freezedetect.freeze_end': to, ...lit(140) }),
+        block(0, 3, to + 1, lit(0)) + block(0, 4, to + 2, lit(0)),
+      ];
+      return [
+        ...pictures,
+        ...tracks.flatMap((track) => block(track, 1, from, starts) + block(track, 2, to, ends)),
+      ].join('');
+    };
+    const sounds = tracks.map((track) => ({ ...stream(track, 'audio'), channels: 2, rate: 48_000 }));
+    const film = [{ ...stream(0, 'video'), size: [1920, 1080, 8] as const }, ...sounds];
+    const report = gathered([...Array.from({ length: MOST_EVENTS + 1 }, (_, at) => piece(at))], film);
+    const [video, sound] = [report.video[0]!, report.audio[0]!];
+    const found = [video.black, video.freeze, video.letterbox!, sound.silence, sound.phase!.out_of_phase];
+    const counted = [...found, sound.test_tones].map(({ list }) => list.length);
+    assert.deepEqual(
+      counted,
+      counted.map(() => MOST_EVENTS),
+    );
+    const error = JSON.stringify({ at: 1e8 + 0.123456, byte: 1e14, what: '"'.repeat(LONGEST_MESSAGE) });
+    const others = (1 + MOST_AUDIO) * MOST_ERRORS * error.length + JSON.stringify(video.black.list).length;
+    assert.ok(JSON.stringify(report).length + others < MOST_REPORT_BYTES);
   });
 });
 

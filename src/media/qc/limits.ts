@@ -1,5 +1,5 @@
-/** Bounds of content checks, whatever the source is: they keep the report below 1 MB, and pictures below 200 kB. */
-export const MOST_REPORT_BYTES = 1_000_000;
+/** Bounds of content checks, whatever the source is: they keep the report below 2 MB, and pictures below 200 kB. */
+export const MOST_REPORT_BYTES = 2_000_000;
 export const MOST_AUDIO = 8;
 /** Findings of one check in one stream that are listed. Further ones are counted. */
 export const MOST_EVENTS = 500;
