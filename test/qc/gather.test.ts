@@ -147,6 +147,9 @@ describe('content checks: the report', () => {
     assert.deepEqual([black.count, black.list[0], freeze.list], [2, first, [first]]);
     const { silence } = sound(block(0, 0, 0, { silence_start: 0 }) + block(0, 0, 4) + block(0, 50, 9));
     assert.deepEqual(silence.list, [{ from: 0, to: 4, to_end: false }]);
+    const peaks = (value: number) => ({ 'r128.I': -20, 'r128.true_peaks_ch0': value });
+    const { loudness } = sound(block(0, 0, 0, peaks(1)) + block(0, 0, 4, peaks(0.1)));
+    assert.equal(loudness.true_peak, 0);
   });
 
   it('says that it was cut, and until when', () => {
@@ -287,10 +290,13 @@ describe('content checks: the report', () => {
     };
     const sounds = tracks.map((track) => ({ ...stream(track, 'audio'), channels: 2, rate: 48_000 }));
     const film = [{ ...stream(0, 'video'), size: [1920, 1080, 8] as const }, ...sounds];
-    const report = gathered([...Array.from({ length: MOST_EVENTS + 1 }, (_, at) => piece(at))], film);
-    const [video, sound] = [report.video[0]!, report.audio[0]!];
-    const found = [video.black, video.freeze, video.letterbox!, sound.silence, sound.phase!.out_of_phase];
-    const counted = [...found, sound.test_tones].map(({ list }) => list.length);
+    const report = gathered(
+      Array.from({ length: MOST_EVENTS + 1 }, (_, at) => piece(at)),
+      film,
+    );
+    const [video, audio] = [report.video[0]!, report.audio[0]!];
+    const found = [video.black, video.freeze, video.letterbox!, audio.silence, audio.phase!.out_of_phase];
+    const counted = [...found, audio.test_tones].map(({ list }) => list.length);
     assert.deepEqual(
       counted,
       counted.map(() => MOST_EVENTS),

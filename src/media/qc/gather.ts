@@ -245,8 +245,11 @@ function audioFacts({ index, declared, channels, rate }: QcStream, thresholds: T
       tone.take(values, time, rate);
       const peak = values.get('sample_peak');
       if (time !== null && peak !== undefined) waveform.take(time, peak);
-      const loudest = Math.max(peak ?? Number.NEGATIVE_INFINITY, latest.get('sample_peak') ?? Number.NEGATIVE_INFINITY);
-      for (const [key, value] of values) latest.set(key, key === 'sample_peak' ? loudest : value);
+      for (const [key, value] of values) {
+        // The meter may begin anew.
+        const before = key === 'sample_peak' || key === 'true_peak' ? latest.get(key) : undefined;
+        latest.set(key, Math.max(value, before ?? value));
+      }
       const short = values.get('short_term');
       if (short !== undefined && covered.since >= SHORT_TERM_S - 0.05)
         shortTermMax = Math.max(shortTermMax ?? short, short);
