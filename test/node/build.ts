@@ -171,8 +171,7 @@ if (import.meta.main) {
         'NO_SUCH_PART',
         `there is no part ${unknown.join(', ')}: there are ${Object.keys(PARTS).join(', ')}`,
       );
-    const newest = (wanted as PartName[]).flatMap((name) => (PARTS[name] as Part).go ?? []).at(-1);
-    await checkGo(newest ?? GO_NEEDED);
+    await checkGo(GO_NEEDED);
     await buildParts(wanted as PartName[]);
   } catch (error) {
     console.error(`build: ${explain(error)}`);

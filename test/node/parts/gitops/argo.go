@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/cache"
-	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/diff"
-	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/health"
-	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/sync"
-	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/sync/common"
-	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/utils/kube"
-	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/utils/tracing"
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/cache"
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/diff"
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/health"
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/sync"
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/sync/common"
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/utils/kube"
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/utils/tracing"
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,7 +82,7 @@ func argoSync(
 		if err != nil {
 			return nil, err
 		}
-		step.Sync(ctx)
+		step.Sync()
 		phase, message, results = step.GetState()
 		end()
 		select {
@@ -107,7 +107,7 @@ func argoSync(
 }
 
 func argoDiff(
-	ctx context.Context, _ client.Client, config *rest.Config, wanted []*unstructured.Unstructured, namespace string,
+	_ context.Context, _ client.Client, config *rest.Config, wanted []*unstructured.Unstructured, namespace string,
 ) ([]line, error) {
 	track(wanted, namespace)
 	known := argoCache(config)
@@ -133,7 +133,7 @@ func argoDiff(
 			diff.WithServerSideDryRunner(diff.NewK8sServerSideDryRunner(applier)),
 		},
 	} {
-		found, err := diff.DiffArray(ctx, both.Target, both.Live,
+		found, err := diff.DiffArray(both.Target, both.Live,
 			append(more, diff.WithNormalizer(withoutStatus{}), diff.WithLogr(logr.Discard()))...)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", by, err)
