@@ -51,10 +51,14 @@ describe('decode errors', () => {
     assert.deepEqual(listed(text, { whole: false }), []);
   });
 
-  it('are also those of interlaced HEVC, of which each field is a picture', () => {
-    const text = packet(0, 0, 1) + packet(0, 1, 2, '___') + packet(0, 2, 3, '___') + frame(0, 1) + frame(0, 3);
-    assert.deepEqual(listed(text, { stream: { ...VIDEO, codec: 'hevc', interlaced: true } }), [[1, 2, 'not decoded']]);
-  });
+  for (const [what, stream] of [
+    ['interlaced HEVC, of which each field is a picture', { ...VIDEO, codec: 'hevc', interlaced: true }],
+    ['AV1, whose hidden pictures are in the packet of a shown one', { ...VIDEO, codec: 'av1' }],
+  ] as const)
+    it(`are also those of ${what}`, () => {
+      const text = packet(0, 0, 1) + packet(0, 1, 2, '___') + packet(0, 2, 3, '___') + frame(0, 1) + frame(0, 3);
+      assert.deepEqual(listed(text, { stream }), [[1, 2, 'not decoded']]);
+    });
 
   it('are packets that the container marks', () => {
     assert.deepEqual(listed(packet(0, 3, 4, 'K_C') + frame(0, 4)), [[3, 4, 'the container marks it as corrupt']]);

@@ -19,7 +19,7 @@ export const ERROR_OPTIONS: Readonly<Record<string, string>> = {
  * or hold several frames and none.
  */
 const ONE_FOR_ONE =
-  /^(?:aac|e?ac3|alac|flac|mp[123]|opus|vorbis|wavpack|pcm_\w+|h264|hevc|mpeg[12]video|ffv1|ffvhuff|huffyuv|mjpeg|prores|dnxhd|jpeg2000|v210|rawvideo|dvvideo|utvideo)$/;
+  /^(?:aac|e?ac3|alac|flac|mp[123]|opus|vorbis|wavpack|pcm_\w+|h264|hevc|av1|mpeg[12]video|ffv1|ffvhuff|huffyuv|mjpeg|prores|dnxhd|jpeg2000|v210|rawvideo|dvvideo|utvideo)$/;
 /** Two fields, each a packet of its own, become one frame. Of HEVC each becomes a frame. */
 const BY_FIELD = 'h264';
 
