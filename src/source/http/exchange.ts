@@ -25,6 +25,8 @@ export interface Access {
   own?: { headers: Readonly<Record<string, string>>; to: Target };
   basic?: string;
   keys?: S3Keys;
+  /** Its bucket itself is signed for, too: it is listed. */
+  lists?: boolean;
   /** Headers in place of a signature. */
   bearer?: Readonly<Record<string, string>>;
   /* the only one that keys and token are used for */ bucket?: Bucket;
@@ -140,8 +142,10 @@ export function isSigned(access: Access, target: Target): boolean {
   // A server may resolve `..` only after it has read the bucket. A caller may name their own object as they like.
   if (target.path !== bucket.file && climbs(written)) return false;
   const path = decodeLoosely(written);
-  if (sameAuthority(home, target))
-    return bucket.path === undefined || path.startsWith(bucket.path) || `${path}/` === bucket.path;
+  if (sameAuthority(home, target)) {
+    if (bucket.path === undefined || path.startsWith(bucket.path)) return true;
+    return access.lists === true && `${path}/` === bucket.path;
+  }
   // Amazon serves a bucket of another region under another name.
   const named = home.scheme === target.scheme && s3Host(home.host) !== undefined ? s3Host(target.host) : undefined;
   return (
@@ -226,10 +230,11 @@ const bearerOf = ({ scheme }: Source, token: string): Record<string, string> => 
 export function accessOf(source: Source, url: string, settings: S3Settings): Access | undefined {
   if (!isWeb(url)) return undefined;
   const home = targetOf(url);
-  const { s3, headers, credentials } = source;
+  const { s3, headers, credentials, listing } = source;
   const access: Access = {
     home,
     region: s3?.region ?? settings.region ?? 'us-east-1',
+    lists: listing !== undefined,
     ...(headers && { own: { headers: Object.fromEntries(headers), to: home } }),
   };
   if (s3?.bearer !== undefined)
