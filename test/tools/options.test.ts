@@ -63,6 +63,10 @@ const SPECIAL: Record<string, (value: unknown) => string[]> = {
   'qc.silence_min': (value) => (value === 2 ? [] : [`silencedetect=n=-60dB:d=${String(value)}`]),
   'qc.silence_noise': (value) => (value === -60 ? [] : [`silencedetect=n=${String(value)}dB:d=2`]),
   'qc.phase_min': (value) => (value === 2 ? [] : [`aphasemeter=video=0:phasing=1:duration=${String(value)}`]),
+  // Measured by us, from what the filters print.
+  'qc.letterbox_min': () => [],
+  'qc.test_bars_min': () => [],
+  'qc.test_tone_min': () => [],
   // An output of each stream, so that none waits for another.
   'qc.integrity': (value) => {
     const hashed = ['-f', 'streamhash', '-hash', 'md5', 'pipe:1'];
@@ -71,12 +75,8 @@ const SPECIAL: Record<string, (value: unknown) => string[]> = {
   },
   'qc.sha256': () => [],
   'qc.md5': () => [],
-  // The sample has sound alone.
-  'qc.pictures': (value) => {
-    const measured = (what: string, more = '') =>
-      `astats=metadata=1${more}:measure_perchannel=none:measure_overall=${what}`;
-    return value === true ? [`${measured('Peak_level', ':reset=1')},${measured('Flat_factor+DC_offset')}`] : [];
-  },
+  // The sample has sound alone, whose levels are measured anyway.
+  'qc.pictures': () => [],
   'qc.private_pictures': () => [],
   'msv.parse_playlist_only': (value) => (value === true ? [] : ['--measure']),
   'msv.measure_all_segments': (value) => (value === true ? ['--measure-all'] : []),

@@ -87,10 +87,10 @@ describe('batch: a list at an address', function () {
     assert.deepEqual([again.status, ((await again.json()) as BatchAnswer).id], [201, id]);
     const other = await errorOf(await batches.post({ ...fields, name: 'x' }, key));
     assert.deepEqual(other, [400, 'Idempotency-Key: was used with another body']);
-    await api.stored.sql('update batches set items = items + 100000 where id = $1', [id]);
+    await api.stored.sql('update batches set items = items + 1000000 where id = $1', [id]);
     const [status, text] = await errorOf(await batches.post(fields));
     assert.deepEqual([status, /limit of items of batches/.test(text)], [409, true], text);
-    await api.stored.sql('update batches set items = items - 100000 where id = $1', [id]);
+    await api.stored.sql('update batches set items = items - 1000000 where id = $1', [id]);
     assert.equal(origin.requests.filter(({ path }) => path === '/once.txt').length, 1);
     await batches.act(id, 'cancel');
   });
