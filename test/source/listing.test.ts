@@ -206,6 +206,8 @@ describe('a listing', () => {
     ['has an empty page that is not the last', () => ofS3(() => s3([], true)), /says that there is more/],
     ['lists another place', () => ofS3(() => s3(['b/1'])), /names are of another place/],
     ['lists more than was asked for', () => ofS3(() => s3(numbered(0, 1_001))), /more names than were asked for/],
+    ['has an endless name', () => ofS3(() => s3([`a b/${'x'.repeat(4_093)}`])), /has more than 4096 characters/],
+    ['has an endless marker', () => ofAzure(() => azure([], 'm'.repeat(4_097))), /has more than 4096 characters/],
     ['answers with an error as 200', () => ofS3(() => '<Error/>'), /it is no XML of one/],
     ['repeats its marker', () => ofAzure(() => azure(['dir/1'], 'm')), /each page names itself/],
     ['has empty pages without an end', () => ofAzure((_, at) => azure([], `m${at}`)), /says that there is more/],

@@ -44,6 +44,8 @@ const MOST_FOUND = 20_000;
 const MOST_NAMES = 4_000;
 const MOST_NAME_BYTES = 512 * 1024;
 const PAGE = 1_000;
+/** Characters of a name or a marker: it is kept in the record, and goes into a job. No store has names of 2,000. */
+export const MOST_CURSOR = 4_096;
 
 const noListing = (why: string) => unreachable('protocol', `the host does not answer with a listing: ${why}`);
 
@@ -163,6 +165,8 @@ export async function listBucket(
     if (page === undefined) throw noListing('it is no XML of one, or ends early');
     if (page.objects.some(({ name }) => !name.startsWith(prefix))) throw noListing('its names are of another place');
     if (page.objects.length + page.unreadable > PAGE) throw noListing('a page has more names than were asked for');
+    if ([page.marker, ...page.objects.map(({ name }) => name)].some(({ length }) => length > MOST_CURSOR))
+      throw noListing(`a name or marker has more than ${MOST_CURSOR} characters`);
     listed.next = store.after(page, listed.next);
     const wanted = page.objects.filter((object) => isWanted(object, listing, from));
     for (const { name } of wanted) listed.names.push(name);

@@ -11,6 +11,7 @@ interface BucketBatch extends BatchAnswer {
   bucket: { url: string; listed: boolean; found: number; filtered: number; left_out: number } | null;
 }
 
+const NOTHING: Listed = { names: [], found: 0, filtered: 0, unreadable: 0, next: null };
 const KEEPER = { ...ONLY, credential: 'films' };
 
 describe('batch over a bucket', function () {
@@ -52,25 +53,13 @@ describe('batch over a bucket', function () {
     });
     return listings;
   }
-  const endListing = (name: string, page: Partial<Listed>) =>
+  const endWith = (name: string, output: string) =>
     api.end(name, {
-      result: {
-        tools: [],
-        skipped: ['ffprobe'],
-        ioUsage: 5,
-        listing: {
-          output: JSON.stringify({
-            names: [],
-            found: page.names?.length ?? 0,
-            filtered: 0,
-            unreadable: 0,
-            next: null,
-            ...page,
-          }),
-        },
-      },
+      result: { tools: [], skipped: ['ffprobe'], ioUsage: 5, listing: { output } },
       asked: [{ name: 'ffprobe' }],
     });
+  const endListing = (name: string, page: Partial<Listed>) =>
+    endWith(name, JSON.stringify({ ...NOTHING, found: page.names?.length ?? 0, ...page }));
   const fails = (name: string, status: number) =>
     api.end(name, {
       result: {
@@ -176,6 +165,19 @@ describe('batch over a bucket', function () {
       [null, 'a.mp4', 'b.mp4', 'c.mp4'],
     );
   });
+
+  for (const [what, output] of [
+    ['null', 'null'],
+    ['no JSON', '{'],
+    ['more names than a runner sends', JSON.stringify({ ...NOTHING, names: Array(5_001).fill('a') })],
+    ['a longer cursor than a store has', JSON.stringify({ ...NOTHING, next: 'a'.repeat(4_097) })],
+  ] as const)
+    it(`ends with an error whose runner sends ${what}`, async () => {
+      const { id } = await created('s3://untrue/', {}, { tries: 1 });
+      await batches.run(id, 'untrue', ({ metadata: { name } }) => endWith(name, output));
+      const end = await read(id);
+      assert.deepEqual([end.items, end.errors], [1, [{ code: 'InternalError', count: 1 }]]);
+    });
 
   it('is cancelled while it lists', async () => {
     const { id } = await created('s3://cancelled/');

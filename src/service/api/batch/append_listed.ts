@@ -1,9 +1,11 @@
 /** What a listing found becomes items of its batch. */
+import { isObject } from '../../../base/is_object.ts';
 import type { EndedItem } from '../../../platform/store/batch_items.ts';
 import type { Batch, BatchListing, NewItem } from '../../../platform/store/batches.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import { climbs, encodeKey } from '../../../source/address/s3.ts';
-import type { Listed } from '../../../source/listing/listing.ts';
+import { type Listed, MOST_CURSOR } from '../../../source/listing/listing.ts';
+import { UnreadableResult } from '../../result/inflate.ts';
 import { openResult, unpackResult } from '../../result/unpack.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
@@ -13,8 +15,9 @@ import { MOST_WAITING } from './batch_fields.ts';
 import { itemIn, type KeptTemplate, makeSlices } from './batch_request.ts';
 import { sealItem } from './item_seal.ts';
 
-/** Of a result. A runner is not trusted; one of ours sends a page more than half a megabyte. */
+/** Of a result. A runner is not trusted; one of ours sends a page more than half a megabyte, or 4,000 names. */
 const MOST_BYTES = 4 * 1024 * 1024;
+const MOST_NAMES = 5_000;
 
 async function listedBy(deps: Deps, end: EndedItem, account: number): Promise<Listed | null> {
   const opened = await openResult(
@@ -29,6 +32,10 @@ async function listedBy(deps: Deps, end: EndedItem, account: number): Promise<Li
     if (!listing || listing.output.to - listing.output.from > MOST_BYTES) return null;
     const [text] = await outputTexts(unpacked, opened.packed, [listing.output]);
     return listedIn(JSON.parse(text!));
+  } catch (error) {
+    // It will not be another one the next time.
+    if (error instanceof SyntaxError || error instanceof UnreadableResult) return null;
+    throw error;
   } finally {
     opened.place.release();
   }
@@ -37,13 +44,15 @@ async function listedBy(deps: Deps, end: EndedItem, account: number): Promise<Li
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
 function listedIn(value: unknown): Listed | null {
+  if (!isObject(value)) return null;
   const { names, found, filtered, unreadable, next } = value as Partial<Listed>;
   const isListed =
     Array.isArray(names) &&
+    names.length <= MOST_NAMES &&
     names.every((name) => typeof name === 'string') &&
     [found, filtered, unreadable].every(isCount) &&
-    (next === null || typeof next === 'string');
-  return isListed ? (value as Listed) : null;
+    (next === null || (typeof next === 'string' && next.length <= MOST_CURSOR));
+  return isListed ? (value as unknown as Listed) : null;
 }
 
 interface Found {
