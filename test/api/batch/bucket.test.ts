@@ -1,5 +1,6 @@
 /** Batches over a bucket: what a listing finds becomes items, once, whatever comes between. */
 import assert from 'node:assert/strict';
+import pg from 'pg';
 import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
 import { openSealed } from '../../../src/platform/seal/seal.ts';
 import type { Listed, Listing } from '../../../src/source/listing/listing.ts';
@@ -178,6 +179,46 @@ describe('batch over a bucket', function () {
       const end = await read(id);
       assert.deepEqual([end.items, end.errors], [1, [{ code: 'InternalError', count: 1 }]]);
     });
+
+  it('takes in a page while the batches of other accounts go on', async () => {
+    const other = await batches.account('beside');
+    const { id } = await created('s3://slow/');
+    const client = new pg.Client({ connectionString: api.stored.server.url });
+    await client.connect();
+    const waits = async () => {
+      const { rows } = await client.query(
+        `select pid from pg_stat_activity where wait_event = 'advisory' and datname = current_database()`,
+      );
+      return rows.map(({ pid }) => pid as number);
+    };
+    try {
+      await client.query('begin');
+      await client.query(`select pg_advisory_xact_lock(hashtext('probeyard.batches'), hashint8($1))`, [api.userId]);
+      await until('it lists', async () => (await batches.jobs('slow')).length === 1);
+      await endListing((await batches.jobs('slow'))[0]!.metadata.name, { names: ['a.mp4'] });
+      await until('the page waits', async () => (await waits()).length === 1);
+      const before = await waits();
+      const beside = await batches.create({ items: ['https://beside.test/a.mp4'] }, other.token);
+      await batches.run(beside.id, 'beside.test', ({ metadata: { name } }) => batches.success(name));
+      assert.deepEqual(await waits(), before);
+    } finally {
+      await client.query('rollback');
+      await client.end();
+    }
+    await run(id, 'slow', () => ({}));
+    assert.equal((await read(id)).items, 2);
+  });
+
+  it('stops, and keeps its place, when its token is revoked while it lists', async () => {
+    const { token, tokenId } = await batches.account('revoked');
+    const { id } = await batches.create({ probe: ONLY, bucket: { url: 's3://revoked/' }, tries: 1 }, token);
+    await until('it lists', async () => (await batches.jobs('revoked')).length === 1);
+    await api.stored.sql('update tokens set revoked_at = now() where id = $1', [tokenId]);
+    await endListing((await batches.jobs('revoked'))[0]!.metadata.name, { names: ['a.mp4'] });
+    await until('it stopped', async () => (await api.stored.store.readBatch(id))?.reason === 'TokenInactive');
+    const { counts } = (await api.stored.store.readBatch(id))!;
+    assert.deepEqual([counts.waiting, counts.error], [1, 0]);
+  });
 
   it('is cancelled while it lists', async () => {
     const { id } = await created('s3://cancelled/');

@@ -52,6 +52,12 @@ interface Ready {
   contender: Contender;
 }
 
+interface Judged {
+  settled: Settled[];
+  /** Of batches. */
+  stops: Map<string, StopReason>;
+}
+
 /** An item that is being opened: the record may not show it yet. */
 interface Opening extends AtHost {
   n: number;
@@ -116,12 +122,16 @@ export function whyStopped(
   return maxBytes !== null && ioBytes >= maxBytes ? 'ByteBudget' : null;
 }
 
-/** How a listing ended whose objects are not taken into the batch. */
-const PAGE_ENDS = {
+/** How a listing ended whose objects are not taken into the batch. `stop`: it waits for its batch to go on. */
+const PAGE_ENDS: Record<
+  Exclude<Appended, 'appended' | 'gone'> | 'revoked',
+  Partial<EndedItem> & { stop?: StopReason }
+> = {
   lost: { state: 'error', status: 500, reason: 'InternalError', code: null },
   endless: { state: 'error', status: 200, reason: 'ToolFailed', code: 'limit' },
-  'too-many-items': {},
-} as const satisfies Partial<Record<Appended, Partial<EndedItem>>>;
+  'too-many-items': { stop: 'TooManyItems' },
+  revoked: { stop: 'TokenInactive' },
+};
 const NOT_YET = { to: 'waiting', afterMs: 0, isTry: false } as const;
 
 /** It may be about to be created. */
@@ -150,6 +160,8 @@ export class BatchDriver {
   readonly #opened = new Set<string>();
   /** Of each batch: the host that the next claim begins after. */
   readonly #after = new Map<string, bigint | null>();
+  /** Accounts of which a page that was listed is being taken into its batch. */
+  readonly #taking = new Set<number>();
   /** Jobs that are being cancelled, or were: the ends of their requests come. */
   readonly #cancelled = new Set<string>();
   readonly #inHand = new Set<Promise<void>>();
@@ -257,70 +269,85 @@ export class BatchDriver {
 
   /** Returns how many items it settled. */
   async #settle(): Promise<number> {
-    const { store, metrics } = this.#deps;
+    const { store } = this.#deps;
     let total = 0;
     for (;;) {
       const ended = await store.endedItems(SETTLED_AT_ONCE);
       if (ended.length === 0) return total;
-      const { settled, stops, appended } = await this.#judged(ended);
-      const count = appended + (await store.settleItems(settled));
-      for (const { batch, state, next, requestId } of settled) {
-        this.#chunks.ended(jobOf(requestId));
-        metrics.batchItems(next.to === 'end' ? state : 'again', 1);
-        this.#turns.awaken(batch);
-      }
-      for (const [id, reason] of stops) await this.#stop(id, reason);
+      const count = await this.#record(await this.#judged(ended));
       total += count;
       if (count === 0 || ended.length < SETTLED_AT_ONCE) return total;
     }
   }
 
-  async #judged(
-    ended: readonly EndedItem[],
-  ): Promise<{ settled: Settled[]; stops: Map<string, StopReason>; appended: number }> {
+  /** Returns how many items it settled. */
+  async #record({ settled, stops }: Judged): Promise<number> {
+    const { store, metrics } = this.#deps;
+    const count = await store.settleItems(settled);
+    for (const { batch, state, next, requestId } of settled) {
+      this.#chunks.ended(jobOf(requestId));
+      metrics.batchItems(next.to === 'end' ? state : 'again', 1);
+      this.#turns.awaken(batch);
+    }
+    for (const [id, reason] of stops) await this.#stop(id, reason);
+    return count;
+  }
+
+  async #judged(ended: readonly EndedItem[]): Promise<Judged> {
     const batches = new Map<string, Driven | null>();
     for (const { batch } of ended)
       if (!batches.has(batch)) batches.set(batch, await this.#deps.store.drivenBatch(batch));
-    const stops = new Map<string, StopReason>();
-    const settled: Settled[] = [];
-    let appended = 0;
-    for (const one of ended) {
-      const batch = batches.get(one.batch);
+    const judged: Judged = { settled: [], stops: new Map() };
+    for (const end of ended) {
+      const batch = batches.get(end.batch);
       const goesOn = batch !== null && batch !== undefined && batch.state !== 'cancelling' && batch.state !== 'ended';
-      const page =
-        goesOn && isListing(batch, one.n) && one.state !== 'error' ? await this.#append(one, batch) : undefined;
-      if (page === 'appended') appended += 1;
-      if (page === 'appended' || page === 'gone') continue;
-      const end = page === undefined ? one : { ...one, ...PAGE_ENDS[page] };
+      if (goesOn && isListing(batch, end.n) && end.state !== 'error') {
+        this.#takePage(end, batch);
+        continue;
+      }
       const { stop, ...next } = { stop: undefined, ...verdictOf(end, { tries: batch?.tries ?? 1, goesOn }) };
-      if (stop) stops.set(end.batch, stop);
-      settled.push(page === 'too-many-items' ? { ...end, next: NOT_YET } : { ...end, next });
-      if (page === 'too-many-items') stops.set(end.batch, 'TooManyItems');
+      if (stop) judged.stops.set(end.batch, stop);
+      judged.settled.push({ ...end, next });
     }
-    return { settled, stops, appended };
+    return judged;
+  }
+
+  /** Beside the rounds, as it goes at the pace of its account, which other accounts do not wait for. */
+  #takePage(end: EndedItem, batch: Driven): void {
+    const account = batch.rootUserId ?? batch.userId;
+    if (this.#taking.has(account)) return;
+    this.#taking.add(account);
+    this.#keep(
+      this.#append(end, batch)
+        .then(async (page) => {
+          if (page === 'appended' || page === 'gone') return;
+          const { stop, ...change } = PAGE_ENDS[page];
+          const failed = { ...end, ...change };
+          const next = stop ? NOT_YET : verdictOf(failed, { tries: batch.tries, goesOn: true });
+          await this.#record({ settled: [{ ...failed, next }], stops: new Map(stop && [[batch.id, stop]]) });
+        })
+        .catch(async (error: unknown) => {
+          const named = { err: error, batch: batch.id };
+          this.#deps.log.warn(named, 'cannot take what was listed into its batch, will retry');
+          await pause(AFTER_FAILURE_MS, this.#stopping.signal);
+        })
+        .finally(() => this.#taking.delete(account)),
+    );
   }
 
   /** Of a listing that succeeded. `gone`: it is to be left as it is, for this round. */
-  async #append(end: EndedItem, batch: Driven): Promise<Appended> {
-    const { store, accounts, log } = this.#deps;
+  async #append(end: EndedItem, batch: Driven): Promise<keyof typeof PAGE_ENDS | 'appended' | 'gone'> {
+    const { store, accounts } = this.#deps;
     const token = (await store.tokenLimits([batch.tokenId])).get(batch.tokenId);
-    if (batch.sealedKey === null || !token) return 'lost';
-    try {
-      const key = Buffer.from(await accounts.box.open(batch.sealedKey, 'batch', batch.id), 'base64');
-      const appended = await appendListed(this.#deps, end, {
-        batch: { ...batch, listing: batch.listing! },
-        token,
-        key,
-      });
-      if (appended === 'appended') {
-        this.#chunks.ended(jobOf(end.requestId));
-        this.#turns.awaken(batch.id);
-      }
-      return appended;
-    } catch (error) {
-      log.warn({ err: error, batch: batch.id }, 'cannot take what was listed into its batch, will retry');
-      return 'gone';
+    if (batch.sealedKey === null || !token) return 'revoked';
+    const key = Buffer.from(await accounts.box.open(batch.sealedKey, 'batch', batch.id), 'base64');
+    const listed = { ...batch, listing: batch.listing! };
+    const appended = await appendListed(this.#deps, end, { batch: listed, token, key });
+    if (appended === 'appended') {
+      this.#chunks.ended(jobOf(end.requestId));
+      this.#turns.awaken(batch.id);
     }
+    return appended;
   }
 
   async #stop(id: string, reason: StopReason): Promise<void> {
