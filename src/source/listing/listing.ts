@@ -44,8 +44,8 @@ const MOST_FOUND = 20_000;
 const MOST_NAMES = 4_000;
 const MOST_NAME_BYTES = 512 * 1024;
 const PAGE = 1_000;
-/** Characters of a name or a marker: it is kept in the record, and goes into a job. No store has names of 2,000. */
-export const MOST_CURSOR = 4_096;
+/** Of a name or a marker, which the record keeps and a job has. A marker may have 1,024 characters as base64. */
+export const MOST_CURSOR = 6_144;
 
 const noListing = (why: string) => unreachable('protocol', `the host does not answer with a listing: ${why}`);
 

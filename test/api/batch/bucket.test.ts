@@ -13,6 +13,7 @@ interface BucketBatch extends BatchAnswer {
 }
 
 const NOTHING: Listed = { names: [], found: 0, filtered: 0, unreadable: 0, next: null };
+const LONG = Array.from({ length: 10 }, () => '画'.repeat(200));
 const KEEPER = { ...ONLY, credential: 'films' };
 
 describe('batch over a bucket', function () {
@@ -171,7 +172,7 @@ describe('batch over a bucket', function () {
     ['null', 'null'],
     ['no JSON', '{'],
     ['more names than a runner sends', JSON.stringify({ ...NOTHING, names: Array(5_001).fill('a') })],
-    ['a longer cursor than a store has', JSON.stringify({ ...NOTHING, next: 'a'.repeat(4_097) })],
+    ['a longer cursor than a store has', JSON.stringify({ ...NOTHING, next: 'a'.repeat(6_145) })],
   ] as const)
     it(`ends with an error whose runner sends ${what}`, async () => {
       const { id } = await created('s3://untrue/', {}, { tries: 1 });
@@ -274,6 +275,11 @@ describe('batch over a bucket', function () {
     ],
     ['a time that is none', { bucket: { url: 's3://films/', modified_after: 'yesterday' } }, /^bucket\.modified_after/],
     ['items, too', { bucket: { url: 's3://films/' }, items: ['https://a.test/'] }, /only one of them is accepted/],
+    [
+      'more than a job can have',
+      { bucket: { url: 's3://films/', include: LONG, exclude: LONG } },
+      /^bucket: must have at most 10832 bytes/,
+    ],
     [
       'too many patterns',
       { bucket: { url: 's3://films/', include: Array.from({ length: 11 }, () => '*') } },

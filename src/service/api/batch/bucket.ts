@@ -5,9 +5,9 @@
  */
 import { hideQuery } from '../../../base/hide_query.ts';
 import type { Batch, BatchListing } from '../../../platform/store/batches.ts';
-import { ANYTHING, type Filter, LISTED_SCHEMES, type Listing } from '../../../source/listing/listing.ts';
+import { ANYTHING, type Filter, LISTED_SCHEMES, type Listing, MOST_CURSOR } from '../../../source/listing/listing.ts';
 import { invalid } from '../errors.ts';
-import type { ProbeRequest } from '../probe/probe_request.ts';
+import { MOST_SECRET_BYTES, type ProbeRequest } from '../probe/probe_request.ts';
 import type { Bucket } from './batch_fields.ts';
 
 const FORM = new RegExp(`^(?:${LISTED_SCHEMES.join('|')})://`);
@@ -31,6 +31,9 @@ const timeOf = (field: string, text: string | null): number | null => {
   return time;
 };
 
+/** In UTF-8, of what a job of the listing has beside its cursor. */
+const MOST_BYTES = MOST_SECRET_BYTES - MOST_CURSOR - 1_024;
+
 export function newListing(bucket: Bucket): BatchListing {
   const filter: Filter = {
     include: bucket.include,
@@ -40,6 +43,8 @@ export function newListing(bucket: Bucket): BatchListing {
     modifiedAfter: timeOf('modified_after', bucket.modified_after),
     modifiedBefore: timeOf('modified_before', bucket.modified_before),
   };
+  if (Buffer.byteLength(JSON.stringify([bucket.url, filter])) > MOST_BYTES)
+    throw invalid('bucket', `must have at most ${MOST_BYTES} bytes in UTF-8: send fewer or shorter patterns`);
   return { url: bucket.url, filter, cursor: null, listed: false, found: 0, filtered: 0, leftOut: 0 };
 }
 
