@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isFinished } from '../../src/platform/kube/conditions.ts';
 import type { Pod } from '../../src/platform/kube/kinds.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
-import { keptJob, slimJob, slimPod } from '../../src/platform/kube/slim.ts';
+import { keptJob, slimBatch, slimJob, slimPod } from '../../src/platform/kube/slim.ts';
 
 const job = (status?: 'True' | 'False' | 'Unknown'): ProbeJob => ({
   apiVersion: 'probeyard.dev/v1alpha1',
@@ -86,6 +86,30 @@ describe('what a cache keeps', () => {
       metadata: { name: 'p' },
       spec: { nodeName: 'n', containers: [] },
       status: { phase: 'Running' },
+    });
+  });
+
+  it('of a ProbeBatch, keeps nothing that its creator can make large', () => {
+    const large = 'x'.repeat(60);
+    const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`a.example/${n}`, large]));
+    const queue = { 'kueue.x-k8s.io/queue-name': 'media' };
+    const named = { apiVersion: 'probeyard.dev/v1alpha1', kind: 'ProbeBatch' };
+    const slim = slimBatch({
+      ...named,
+      metadata: {
+        name: 'b',
+        namespace: 'n',
+        uid: 'u',
+        resourceVersion: '7',
+        labels: { ...many, ...queue },
+        annotations: many,
+      },
+      spec: { createdBy: large, suspend: true, request: { concurrency: 2, items: [{ url: large }] } },
+    });
+    assert.deepEqual(slim, {
+      ...named,
+      metadata: { name: 'b', namespace: 'n', uid: 'u', resourceVersion: '7', labels: queue },
+      spec: { suspend: true, request: { concurrency: 2 } },
     });
   });
 });

@@ -4,7 +4,9 @@
  */
 import { isFinished } from './conditions.ts';
 import type { KubeObject, Pod } from './kinds.ts';
+import type { ProbeBatch } from './probe_batch.ts';
 import type { ProbeJob } from './probe_job.ts';
+import { KUEUE_LABEL } from './workload.ts';
 
 export function withoutManagedFields<T extends KubeObject>(object: T): T {
   delete (object.metadata as { managedFields?: unknown }).managedFields;
@@ -39,6 +41,27 @@ export function keptJob({ apiVersion, kind, metadata, spec, status }: ProbeJob):
       ...clean({ token, submittedAt, policy, items, managedBy, other: other && { sealed: '' } }),
     },
     ...clean({ status }),
+  };
+}
+
+const QUEUE_LABELS: ReadonlySet<string> = new Set(Object.values(KUEUE_LABEL));
+
+/** Its creator decides about a megabyte of it: of the request, what its quota is asked for, and no labels of others. */
+export function slimBatch({ apiVersion, kind, metadata, spec, status }: ProbeBatch): ProbeBatch {
+  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = metadata;
+  const labels = Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([label]) => QUEUE_LABELS.has(label)));
+  const { concurrency } = spec.request as { concurrency?: number };
+  const { suspend, managedBy, ttlSecondsAfterFinished } = spec;
+  return {
+    apiVersion,
+    kind,
+    ...clean({ status }),
+    metadata: {
+      name,
+      labels,
+      ...clean({ namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp }),
+    },
+    spec: { request: clean({ concurrency }), ...clean({ suspend, managedBy, ttlSecondsAfterFinished }) },
   };
 }
 

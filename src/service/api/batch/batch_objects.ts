@@ -11,6 +11,7 @@ import { keyOf } from '../../../platform/kube/kinds.ts';
 import { isOurs, isOver, managerOf, type ProbeBatch } from '../../../platform/kube/probe_batch.ts';
 import { startReflector, type Reflector } from '../../../platform/kube/reflector.ts';
 import { ServedNamespaces } from '../../../platform/kube/served_namespaces.ts';
+import { slimBatch } from '../../../platform/kube/slim.ts';
 import { MULTIKUEUE } from '../../../platform/kube/workload.ts';
 import type { LostObject } from '../../../platform/store/batch_objects.ts';
 import type { Batch } from '../../../platform/store/batches.ts';
@@ -50,13 +51,6 @@ const suspended = (reason: string, message: string): Standing => ({ state: 'Susp
 
 const uidOf = ({ metadata }: ProbeBatch): string => metadata.uid!;
 const namespaceOf = ({ metadata }: ProbeBatch): string => metadata.namespace!;
-
-/** Of the request only what its quota is asked for. */
-function slim({ metadata, spec, ...object }: ProbeBatch): ProbeBatch {
-  const { managedFields: _, annotations: _annotations, ...rest } = metadata as typeof metadata & { managedFields?: [] };
-  const { concurrency } = spec.request as { concurrency?: number };
-  return { ...object, metadata: rest, spec: { ...spec, request: concurrency === undefined ? {} : { concurrency } } };
-}
 
 /** The oldest first. */
 const byAge = (a: ProbeBatch, b: ProbeBatch): number =>
@@ -131,7 +125,7 @@ export class BatchObjects {
       type: PROBE_BATCHES,
       namespace: this.#served.watched,
       only: (object) => this.#served.serves(object),
-      transform: slim,
+      transform: slimBatch,
       pageSize: PAGE,
       handlers: { add: changed, update: changed, delete: gone },
       hooks: { failed: (error) => this.#deps.log.warn({ err: error }, 'cannot watch ProbeBatches') },
