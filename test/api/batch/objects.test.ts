@@ -158,6 +158,17 @@ describe('ProbeBatches', function () {
     assert.equal(await api.stored.store.batchIdOf(young, left.id), id);
   });
 
+  it('deleted, and kept by a finalizer: its batch is cancelled at once', async () => {
+    const name = await create({ items: addresses('kept.example', 1) });
+    await untilState(name, 'Running');
+    const keep = (finalizers: string[]) =>
+      api.kube.mergePatch(PROBE_BATCHES, name, { metadata: { finalizers } }, { namespace: api.namespace });
+    await keep(['example.com/keep']);
+    await api.kube.delete(PROBE_BATCHES, name, { namespace: api.namespace });
+    await untilState(name, 'Cancelling');
+    await keep([]);
+  });
+
   it('invalid request: the condition says why, and it is not tried again', async () => {
     const name = await create({ items: addresses('invalid.example', 1), probe: { ffprobe: { version: '99' } } });
     const object = await untilState(name, 'Refused');

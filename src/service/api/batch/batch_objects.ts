@@ -52,6 +52,9 @@ const suspended = (reason: string, message: string): Standing => ({ state: 'Susp
 const uidOf = ({ metadata }: ProbeBatch): string => metadata.uid!;
 const namespaceOf = ({ metadata }: ProbeBatch): string => metadata.namespace!;
 
+/** Its deletion was asked for, and waits for a finalizer. */
+const isGoing = ({ metadata }: ProbeBatch): boolean => metadata.deletionTimestamp !== undefined;
+
 /** The oldest first. */
 const byAge = (a: ProbeBatch, b: ProbeBatch): number =>
   (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '') ||
@@ -174,7 +177,7 @@ export class BatchObjects {
     const { suspend = false, request } = object.spec;
     const { concurrency = null } = request as { concurrency?: number };
     return this.#queues.follow(object, {
-      isSuspended: suspend,
+      isSuspended: suspend || isGoing(object),
       running: batch?.counts.running ?? 0,
       over: overOf(object, batch),
       count: async () => {
@@ -202,6 +205,7 @@ export class BatchObjects {
   /** The object says whether the batch runs, whatever was done to the batch. What stopped by itself needs a change. */
   #moved(object: ProbeBatch, batch: Batch, held: Standing | null): Promise<Batch | null> {
     const { state } = batch;
+    if (isGoing(object)) return this.#move(batch, 'cancel');
     if (held) return state === 'running' ? this.#move(batch, 'pause') : Promise.resolve(null);
     const isResumed = state === 'paused' || (state === 'stopped' && isTrue(object.status, 'Suspended'));
     return isResumed ? this.#move(batch, 'resume') : Promise.resolve(null);
@@ -219,6 +223,7 @@ export class BatchObjects {
     // Its batch is not in the record any more, or was never created.
     if (isOver(object)) return this.#write(object, overAs(object), { batch: undefined, held });
     if (held) return this.#write(object, held, { batch: undefined, held });
+    if (isGoing(object)) return;
     if (known && performance.now() < known.until)
       return this.#write(object, known.standing, { batch: undefined, held });
     const namespace = namespaceOf(object);
@@ -309,14 +314,18 @@ export class BatchObjects {
   #isOverdue(object: ProbeBatch): boolean {
     const { spec, status } = object;
     const { ttlSecondsAfterFinished: ttl } = spec;
-    if (ttl === undefined || !isOurs(object) || !isOver(object) || status?.completedAt === undefined) return false;
+    if (isGoing(object) || ttl === undefined || !isOurs(object) || !isOver(object) || status?.completedAt === undefined)
+      return false;
     return this.#deps.store.clock.now() >= Date.parse(status.completedAt) + ttl * 1_000;
   }
 
   async #delete(object: ProbeBatch): Promise<void> {
+    if (this.#writes >= WRITES_OF_A_ROUND) return;
+    this.#writes += 1;
     const { name, uid } = object.metadata;
     await this.#kube.delete(PROBE_BATCHES, name, { namespace: namespaceOf(object), uid }).catch((error: unknown) => {
-      if (!isKubeError(error, 'not-found')) throw error;
+      // There is a new one of its name.
+      if (!isKubeError(error, 'not-found') && !isKubeError(error, 'conflict')) throw error;
     });
   }
 
