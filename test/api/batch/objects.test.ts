@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { NAMESPACES, PROBE_BATCHES, PROBE_JOBS } from '../../../src/platform/kube/client.ts';
 import { conditionOf } from '../../../src/platform/kube/conditions.ts';
 import type { ProbeBatch, ProbeBatchSpec } from '../../../src/platform/kube/probe_batch.ts';
 import { BatchObjects } from '../../../src/service/api/batch/batch_objects.ts';
+import { uuidv7 } from '../../../src/platform/store/uuid.ts';
+import { startOrigin, type Origin } from '../../source/origin.ts';
 import { until } from '../../until.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
 import { batchesOf, ONLY, requestsOf } from './fixture.ts';
@@ -14,17 +17,27 @@ const ACCOUNT = 777_001;
 
 describe('ProbeBatches', function () {
   this.timeout(120_000);
+  /** Answers of a host of lists. */
+  const held: ServerResponse[] = [];
+  let origin: Origin;
   let api: ApiFixture;
   let batches: ReturnType<typeof batchesOf>;
   let made = 0;
 
   before(async () => {
-    api = await startApi({ tenantNamespaces: [{ name: TENANT, account: ACCOUNT }] });
+    origin = await startOrigin((_request, response) => void held.push(response));
+    api = await startApi({
+      tenantNamespaces: [{ name: TENANT, account: ACCOUNT }],
+      allowSources: [{ cidr: '127.0.0.1/32', port: origin.port }],
+    });
     batches = batchesOf(api);
     await api.stored.sql('update tokens set is_default = false');
     await api.stored.sql('update tokens set is_default = true where id = $1', [api.tokenId]);
   });
-  after(() => api.stop());
+  after(async () => {
+    await api.stop();
+    await origin.close();
+  });
   // What is left would take the room of the account.
   afterEach(async () => {
     const { items } = await api.kube.list(PROBE_BATCHES, { namespace: api.namespace });
@@ -167,6 +180,20 @@ describe('ProbeBatches', function () {
     await api.kube.delete(PROBE_BATCHES, name, { namespace: api.namespace });
     await untilState(name, 'Cancelling');
     await keep([]);
+  });
+
+  it('deleted during a later try of its creation: its batch is cancelled', async () => {
+    const name = await create({ items_url: `${origin.url}/list.txt` }, { suspend: true });
+    const uid = (await read(name)).metadata.uid!;
+    const id = uuidv7(api.stored.store.clock.now() - 3_600_000);
+    await api.stored.store.batchIdOf({ uid, namespace: api.namespace, name }, id);
+    await patch(name, { suspend: false });
+    await until('its list is read', () => held.length === 1);
+    await api.kube.delete(PROBE_BATCHES, name, { namespace: api.namespace });
+    // A later object is seen: so is that this one is gone.
+    await untilState(await create({ items: addresses('after.example', 1) }, { suspend: true }), 'Suspended');
+    held[0]!.end('https://late.example/a.mp4\n');
+    await until('it is cancelled', async () => (await api.stored.store.readBatch(id))?.reason === 'Cancelled');
   });
 
   it('invalid request: the condition says why, and it is not tried again', async () => {

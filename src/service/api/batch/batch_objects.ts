@@ -40,7 +40,7 @@ const WRITES_OF_A_ROUND = 200;
 const MOST_CREATING = 4;
 const CREATE_MS = 60_000;
 const AFTER_FAILURE_MS = 10_000;
-/** No creation takes longer. */
+/** No creation by another replica takes longer. */
 const UNCREATED_MS = 900_000;
 /** They may have a megabyte each. */
 const PAGE = 20;
@@ -240,6 +240,8 @@ export class BatchObjects {
       })
       .finally(() => {
         this.#creating.delete(namespace);
+        // It may have gone meanwhile.
+        this.#lookedAt = -Infinity;
         this.#rest.end();
       });
     this.#creating.set(namespace, work);
@@ -349,8 +351,9 @@ export class BatchObjects {
     if (batch && (await this.#move(batch, 'cancel')))
       log.info({ batch: id, object: `${namespace}/${name}` }, 'cancelled the batch of a ProbeBatch that is gone');
     const left = await store.readBatch(id);
-    // Of a creation that is under way there is no batch yet.
-    const isDone = left ? left.state === 'cancelling' || left.state === 'ended' : this.#isOld(id);
+    // Of a creation that is under way there is no batch yet. A later try has the id of the first.
+    const isUncreated = !this.#creating.has(namespace) && this.#isOld(id);
+    const isDone = left ? left.state === 'cancelling' || left.state === 'ended' : isUncreated;
     if (isDone) await store.forgetObject(uid);
   }
 
