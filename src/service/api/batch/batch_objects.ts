@@ -119,6 +119,7 @@ export class BatchObjects {
     const gone = (object: ProbeBatch): void => {
       this.#outcomes.delete(uidOf(object));
       this.#writtenAt.delete(uidOf(object));
+      this.#queues.forget(object);
       this.#lookedAt = -Infinity;
       this.#rest.end();
     };

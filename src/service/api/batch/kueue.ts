@@ -14,6 +14,9 @@ import { LABEL } from '../../../platform/kube/resource.ts';
 import { KUEUE_LABEL, WORKLOAD_PRIORITY_CLASSES, WORKLOADS, type Workload } from '../../../platform/kube/workload.ts';
 import type { Standing } from './object_status.ts';
 
+/** Of one object: many whose Workload is refused cost neither rounds nor lines of the log. */
+const AFTER_FAILURE_MS = 30_000;
+const MOST_WHY = 1_000;
 const MADE_BY = 'probeyard';
 /** Of a name, which Kueue's labels repeat. */
 const MOST_NAME = 220;
@@ -62,6 +65,8 @@ export class Queues {
   readonly #log: Logger;
   readonly #onChange: () => void;
   #watched: Reflector<Workload> | undefined;
+  /** By uid: what failed, and until when it is not tried again with these labels. `why`: for its owner. */
+  readonly #failed = new Map<string, { labels: string; until: number; why: string }>();
 
   constructor(kube: KubeClient, settings: Settings, log: Logger, onChange: () => void) {
     this.#kube = kube;
@@ -91,7 +96,13 @@ export class Queues {
   async end(): Promise<void> {
     const watched = this.#watched;
     this.#watched = undefined;
+    this.#failed.clear();
     await watched?.stop();
+  }
+
+  /** The object is gone. */
+  forget({ metadata: { uid } }: ProbeBatch): void {
+    this.#failed.delete(uid!);
   }
 
   #of(object: ProbeBatch): Workload | undefined {
@@ -108,6 +119,8 @@ export class Queues {
       return held('KueueDisabled', 'this installation has batches.kueue=false: see its operator');
     const { spec, status, metadata } = this.#of(object) ?? {};
     if (!spec || !metadata?.ownerReferences || metadata.deletionTimestamp) {
+      const why = this.#failed.get(object.metadata.uid!)?.why;
+      if (why) return held('WorkloadRefused', why);
       const priority = labelOf(object, 'priority');
       const needs = priority === undefined ? '' : `; its WorkloadPriorityClass ${priority} has to exist`;
       return held('Queued', `it has no Workload yet${needs}`);
@@ -129,11 +142,21 @@ export class Queues {
   /** One step: the watch shows what became of it, and the next round goes on. */
   async follow(object: ProbeBatch, work: Work): Promise<void> {
     if (!this.#settings.kueue || labelOf(object, 'queue') === undefined) return;
-    await this.#step(object, this.#of(object), work).catch((error: unknown) => {
-      if (isKubeError(error, 'conflict') || isKubeError(error, 'already-exists') || isKubeError(error, 'not-found'))
-        return;
+    const uid = object.metadata.uid!;
+    const labels = JSON.stringify(object.metadata.labels);
+    const failed = this.#failed.get(uid);
+    if (failed?.labels === labels && performance.now() < failed.until) return;
+    try {
+      await this.#step(object, this.#of(object), work);
+      this.#failed.delete(uid);
+    } catch (error) {
+      if (isKubeError(error, 'conflict', 'already-exists')) return;
+      const why = isKubeError(error, 'invalid') ? error.message.slice(0, MOST_WHY) : '';
+      this.#failed.set(uid, { labels, until: performance.now() + AFTER_FAILURE_MS, why });
+      // Those are for its owner, who reads them in its status.
+      if (isKubeError(error, 'invalid', 'not-found')) return;
       this.#log.warn({ err: error, object: object.metadata.name }, 'cannot follow a Workload of Kueue');
-    });
+    }
   }
 
   async #step(object: ProbeBatch, workload: Workload | undefined, work: Work): Promise<void> {

@@ -1,0 +1,96 @@
+/** Workloads that an API server refuses. What Kueue does with those that it accepts: kueue.test.ts. */
+import assert from 'node:assert/strict';
+import pino from 'pino';
+import { CRDS, type KubeObject, type ResourceType } from '../../../src/platform/kube/client.ts';
+import type { ProbeBatch } from '../../../src/platform/kube/probe_batch.ts';
+import { KUEUE_LABEL, WORKLOAD_PRIORITY_CLASSES, WORKLOADS } from '../../../src/platform/kube/workload.ts';
+import { Queues } from '../../../src/service/api/batch/kueue.ts';
+import { testApiServer, type TestApiServer } from '../../kube/apiserver.ts';
+import { until } from '../../until.ts';
+
+type Kind = Pick<ResourceType, 'plural' | 'kind' | 'group' | 'version'>;
+
+const crd = ({ plural, kind, group, version }: Kind, scope: string, fields: object): KubeObject =>
+  ({
+    metadata: {
+      name: `${plural}.${group}`,
+      annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
+    },
+    spec: {
+      group,
+      scope,
+      names: { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List` },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: 'object', ...fields, 'x-kubernetes-preserve-unknown-fields': true } },
+        },
+      ],
+    },
+  }) as KubeObject;
+
+const QUEUE_NAME = { type: 'string', maxLength: 5 };
+const SPEC = { type: 'object', properties: { queueName: QUEUE_NAME }, 'x-kubernetes-preserve-unknown-fields': true };
+
+describe('Workloads that are refused', function () {
+  this.timeout(60_000);
+  let server: TestApiServer;
+  let queues: Queues;
+  let namespace: string;
+  before(async () => {
+    server = await testApiServer({ alone: true });
+    namespace = await server.namespace();
+    const kinds = [
+      crd(WORKLOADS, 'Namespaced', { properties: { spec: SPEC } }),
+      crd(WORKLOAD_PRIORITY_CLASSES, 'Cluster', {}),
+    ];
+    for (const kind of kinds) await server.client.apply(CRDS, kind, { fieldManager: 'test', force: true });
+    queues = new Queues(
+      server.client,
+      { kueue: true, namespace, watched: namespace },
+      pino({ level: 'silent' }),
+      () => {},
+    );
+    queues.begin();
+  });
+  after(async () => {
+    await queues.end();
+    await server.stop();
+  });
+
+  const objectOf = (name: string, labels: Partial<Record<keyof typeof KUEUE_LABEL, string>>): ProbeBatch => ({
+    apiVersion: 'probeyard.dev/v1alpha1',
+    kind: 'ProbeBatch',
+    metadata: {
+      name,
+      namespace,
+      uid: `${name}00000`,
+      labels: Object.fromEntries(
+        Object.entries(labels).map(([label, value]) => [KUEUE_LABEL[label as 'queue'], value]),
+      ),
+    },
+    spec: { request: {} },
+  });
+  const follow = (object: ProbeBatch) =>
+    queues.follow(object, { isSuspended: false, running: 0, over: null, count: () => Promise.resolve(1) });
+  const made = async (): Promise<number> => (await server.client.list(WORKLOADS, { namespace })).items.length;
+
+  it('by what its labels say: it says why, and is not tried again at once, but with other labels', async () => {
+    await until('Workloads are watched', () => queues.knows(objectOf('a', { queue: 'media' })), 40_000);
+    const long = objectOf('long', { queue: 'too-long' });
+    await follow(long);
+    assert.equal(queues.heldBy(long)?.reason, 'WorkloadRefused');
+    assert.match(queues.heldBy(long)!.message, /queueName/);
+    const urgent = objectOf('urgent', { queue: 'media', priority: 'high' });
+    await follow(urgent);
+    assert.match(queues.heldBy(urgent)!.message, /its WorkloadPriorityClass high has to exist/);
+    await server.client.create(WORKLOAD_PRIORITY_CLASSES, { metadata: { name: 'high' }, value: 1 });
+    await follow(urgent);
+    assert.equal(await made(), 0);
+    await follow(objectOf('long', { queue: 'media' }));
+    await follow({ ...urgent, metadata: { ...urgent.metadata, labels: { ...urgent.metadata.labels, a: 'b' } } });
+    assert.equal(await made(), 2);
+  });
+});
