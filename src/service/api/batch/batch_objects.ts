@@ -21,7 +21,7 @@ import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import type { Asker } from '../http/request_context.ts';
 import { createOf, limitsOf, mostOf } from './batch_endpoints.ts';
-import { batchRequest } from './batch_request.ts';
+import { batchRequest, makeSlices } from './batch_request.ts';
 import { type BatchDriver, mayProbe } from './driver.ts';
 import { Queues, type Work } from './kueue.ts';
 import { isSame, type Standing, standingOf, statusOf } from './object_status.ts';
@@ -56,9 +56,9 @@ const namespaceOf = ({ metadata }: ProbeBatch): string => metadata.namespace!;
 const isGoing = ({ metadata }: ProbeBatch): boolean => metadata.deletionTimestamp !== undefined;
 
 /** The oldest first. */
-const byAge = (a: ProbeBatch, b: ProbeBatch): number =>
-  (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '') ||
-  a.metadata.name.localeCompare(b.metadata.name);
+const byAge = (a: ProbeBatch, b: ProbeBatch): number => (ageOf(a) < ageOf(b) ? -1 : 1);
+const ageOf = ({ metadata: { creationTimestamp = '', name, namespace } }: ProbeBatch): string =>
+  `${creationTimestamp} ${name} ${namespace}`;
 
 export class BatchObjects {
   readonly #deps: Deps;
@@ -152,7 +152,12 @@ export class BatchObjects {
     const live = new Set(open.map(uidOf));
     const followed = [...open, ...objects.filter((one) => !live.has(uidOf(one)) && batches.has(uidOf(one)))];
     this.#writes = 0;
-    for (const object of followed) await this.#follow(object, batches.get(uidOf(object)));
+    const slices = makeSlices(() => undefined);
+    for (const object of followed) {
+      await this.#follow(object, batches.get(uidOf(object)));
+      // Thousands that wait hold nobody else up.
+      await slices.next();
+    }
     for (const object of objects) {
       // Their batch and their status are made in another cluster.
       if (managerOf(object) === MULTIKUEUE && !isOver(object)) await this.#queue(object, undefined);
