@@ -1,7 +1,7 @@
 /** Pods of a pool in the cluster: their owner, their eviction, the walls around them. */
 import assert from 'node:assert/strict';
 import { SUBJECT, type Lease, RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
-import { CONFIG_MAPS, EVENTS, PROBE_POOLS, type Pod } from '../../src/platform/kube/client.ts';
+import { CONFIG_MAPS, EVENTS, PROBE_POOLS, type KubeClient, type Pod } from '../../src/platform/kube/client.ts';
 import { heartbeatOf, initialState } from '../../src/service/runner/orders.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
@@ -41,6 +41,28 @@ describe('pods of a pool', function () {
     assert.deepEqual(pod?.metadata.ownerReferences, [
       { apiVersion: 'v1', kind: 'ConfigMap', name: 'probeyard-runners', uid: metadata.uid, controller: true },
     ]);
+  });
+
+  it('a runner that reports to a new leader before it knows its pools is kept', async () => {
+    const { controller, submit, ended, runners, kube, pods } = await start({ pools: { short: { minReady: 0 } } });
+    const first = await controller();
+    const { id } = await submit();
+    await ended(id);
+    const used = await until('it waits for another job', () =>
+      runners.all().find(({ state }) => state.tenant !== undefined && state.task === undefined),
+    );
+    await first.stop();
+    const mergePatchStatus: KubeClient['mergePatchStatus'] = async (type, name, change, options) => {
+      // The first thing that a term writes, before it plans.
+      if (type.kind === PROBE_POOLS.kind && 'epoch' in change) await used.beat();
+      return kube.mergePatchStatus(type, name, change, options);
+    };
+    await controller({ epoch: 2, writes: { ...kube, mergePatchStatus } });
+    assert.equal(used.state.epoch, 2);
+    const { id: next } = await submit();
+    await ended(next);
+    assert.equal(cluster.job(next)?.status?.runner?.uid, used.uid);
+    assert.ok((await pods()).some(({ metadata }) => metadata.name === used.pod && !metadata.deletionTimestamp));
   });
 
   it('an eviction through the API runs the job again on another runner', async () => {

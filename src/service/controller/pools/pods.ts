@@ -79,6 +79,8 @@ export function endStranded(pools: PoolsState): void {
  */
 export function replaceWorn(pools: PoolsState, state: PoolState, runner: Runner): void {
   const { tenant, task, deleting, renewing } = runner;
+  // A new leader hears runners before it knows what they should be made of.
+  if (!pools.started) return;
   if (tenant === undefined || task || deleting || renewing || !pools.deps.stillLeading()) return;
   const present = presentOf(state);
   const worn = whyWorn(present, runner);
