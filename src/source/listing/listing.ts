@@ -8,7 +8,7 @@ import { decodeLoosely, encodeStrictly } from '../address/s3.ts';
 import { cutAt } from '../address/text.ts';
 import { unreachable } from '../error.ts';
 import type { Source } from '../source.ts';
-import { azurePage, type ListedObject, type Page, s3Page } from './page.ts';
+import { azurePage, type ListedObject, type Page, PAGE_OBJECTS, s3Page } from './page.ts';
 
 /** What is wanted of a bucket. */
 export interface Filter {
@@ -43,7 +43,6 @@ export const ANYTHING = '...';
 const MOST_FOUND = 20_000;
 const MOST_NAMES = 4_000;
 const MOST_NAME_BYTES = 512 * 1024;
-const PAGE = 1_000;
 /** Of a name or a marker, which the record keeps and a job has. A marker may have 1,024 characters as base64. */
 export const MOST_CURSOR = 6_144;
 
@@ -95,7 +94,7 @@ const S3: Store = {
   query: (prefix, cursor) => ({
     'list-type': '2',
     'encoding-type': 'url',
-    'max-keys': String(PAGE),
+    'max-keys': String(PAGE_OBJECTS),
     prefix,
     ...(cursor === null ? {} : { 'start-after': cursor }),
   }),
@@ -116,7 +115,7 @@ const AZURE: Store = {
   query: (prefix, cursor) => ({
     restype: 'container',
     comp: 'list',
-    maxresults: String(PAGE),
+    maxresults: String(PAGE_OBJECTS),
     prefix,
     ...(cursor === null ? {} : { marker: cursor }),
   }),
@@ -157,14 +156,15 @@ export async function listBucket(
   const from = prefix.lastIndexOf('/') + 1;
   const listed: Listed = { names: [], found: 0, filtered: 0, unreadable: 0, next: listing.cursor };
   let bytes = 0;
-  for (let pages = 0; pages * PAGE < MOST_FOUND; pages++) {
+  for (let pages = 0; pages * PAGE_OBJECTS < MOST_FOUND; pages++) {
     const asked = Object.entries(store.query(prefix, listed.next)).map(
       ([name, value]) => `${name}=${encodeStrictly(value)}`,
     );
     const page = store.read(await get(`${base}?${[...asked, ...(query === '' ? [] : [query])].join('&')}`));
     if (page === undefined) throw noListing('it is no XML of one, or ends early');
     if (page.objects.some(({ name }) => !name.startsWith(prefix))) throw noListing('its names are of another place');
-    if (page.objects.length + page.unreadable > PAGE) throw noListing('a page has more names than were asked for');
+    if (page.objects.length + page.unreadable > PAGE_OBJECTS)
+      throw noListing('a page has more names than were asked for');
     if ([page.marker, ...page.objects.map(({ name }) => name)].some(({ length }) => length > MOST_CURSOR))
       throw noListing(`a name or marker has more than ${MOST_CURSOR} characters`);
     listed.next = store.after(page, listed.next);

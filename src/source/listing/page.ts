@@ -43,6 +43,9 @@ const AZURE: Form = {
   modified: 'Last-Modified',
 };
 
+/** How many a page is asked for. */
+export const PAGE_OBJECTS = 1_000;
+
 interface Read {
   objects: Map<string, string>[];
   /** Texts outside of objects. */
@@ -63,7 +66,10 @@ function elementsOf(xml: string, { root, object, name: nameElement }: Form): Rea
     }
     if (kind === 'open') {
       text = { name, from: to, isEncoded: name === nameElement && attributes().some((one) => one.name === 'Encoded') };
-      if (name === object) read.objects.push((inObject = new Map()));
+      if (name !== object) continue;
+      // One more than were asked for, which is refused: the rest of such a page costs nothing.
+      if (read.objects.length > PAGE_OBJECTS) return read;
+      read.objects.push((inObject = new Map()));
       continue;
     }
     if (kind === 'empty') continue;
