@@ -315,6 +315,8 @@ export class BatchObjects {
         // It has changed, which the watch shows, or is gone.
         this.#writtenAt.delete(uid);
         if (isKubeError(error, 'conflict') || isKubeError(error, 'not-found')) return;
+        // A server that refuses one, or is away, takes no other of this round.
+        this.#writes = WRITES_OF_A_ROUND;
         this.#deps.log.warn({ err: error, object: keyOf(object) }, 'cannot write the status of a ProbeBatch');
       });
   }
