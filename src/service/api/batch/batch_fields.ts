@@ -29,7 +29,7 @@ export const PER_HOST = { most: 8, byDefault: 4 } as const;
 const MOST_TRIES = 5;
 const DEFAULT_TRIES = 3;
 const MOST_AT_ONCE = 100;
-/** So a batch has at most a hundred webhooks. */
+/** So a batch of a list has at most a hundred webhooks. */
 const LEAST_EVERY = 100;
 
 const DAY_MS = 86_400_000;
