@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { gateway } from './api/gateway.ts';
 import { batch } from './cluster/batch.ts';
 import { before } from './cluster/before.ts';
+import { besideChecks } from './cluster/beside.ts';
 import { cold } from './cluster/cold.ts';
 import { compared } from './compare/cluster.ts';
 import { consoleAnswer } from './console/answer.ts';
@@ -43,6 +44,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   installed,
   throughput,
   batch,
+  besideChecks,
   tenants,
   failovers,
   memory,
