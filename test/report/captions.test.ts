@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { captionGatherer } from '../../src/media/report/captions.ts';
 import { random } from '../../bench/report/random.ts';
+import { heldBytes } from '../held.ts';
 
 type Construct = [type: number, first: number, second: number];
 
@@ -143,12 +144,12 @@ describe('captions in packets', () => {
 
   it('a packet without an end is held in part', () => {
     const line = `00000000: ${'0102 '.repeat(8)} ................\n`;
-    const before = process.memoryUsage().arrayBuffers;
+    const before = heldBytes('arrayBuffers');
     const gatherer = captionGatherer();
     gatherer.push(Buffer.from('[PACKET]\npts_time=1\n'));
     for (let times = 0; times < 200; times++) gatherer.push(Buffer.from(line.repeat(5_000)));
     gatherer.push(Buffer.from('x'.repeat(1_000_000)));
-    assert.ok(process.memoryUsage().arrayBuffers - before < 16_000_000);
+    assert.ok(heldBytes('arrayBuffers') - before < 16_000_000);
     assert.deepEqual(gatherer.told().captions, []);
   });
 });

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { copyIn, copyOut } from '../../src/platform/store/copy.ts';
 import { type PostgresServer, startPostgres } from '../servers.ts';
 import { until } from '../until.ts';
+import { heldBytes } from '../held.ts';
 
 const MB = 1_048_576;
 
@@ -39,14 +40,14 @@ describe('store: COPY', function () {
 
   it('a reader that does not read makes the server wait, and holds little', async () => {
     const backend = await pid(client);
-    const before = process.memoryUsage().arrayBuffers;
+    const before = heldBytes('arrayBuffers');
     const rows = copyOut(client, `copy (select repeat('x', 1000) from generate_series(1, 200000)) to stdout`);
     let bytes = (await rows.next()).value!.length as number;
     await until('the server waits for its client', async () => {
       const { rows: found } = await other.query('select wait_event from pg_stat_activity where pid = $1', [backend]);
       return (found[0] as { wait_event: string }).wait_event === 'ClientWrite';
     });
-    assert.ok(process.memoryUsage().arrayBuffers - before < 16 * MB);
+    assert.ok(heldBytes('arrayBuffers') - before < 16 * MB);
     for await (const part of rows) bytes += part.length;
     assert.equal(bytes, 200_000 * 1_001);
     await works();

@@ -3,6 +3,7 @@ import { Ajv } from 'ajv';
 import { timelineGatherer } from '../../src/media/timeline/gather.ts';
 import { MOST_COLUMNS, MOST_KEYS, MOST_MARKS, MOST_STREAMS } from '../../src/media/timeline/limits.ts';
 import { TimelineSchema, type StreamTimeline, type Timeline } from '../../src/media/timeline/schema.ts';
+import { heldBytes } from '../held.ts';
 
 const valid = new Ajv({ strict: false }).compile<Timeline>(TimelineSchema);
 const time = (seconds: number | null): string => (seconds === null ? 'N/A' : seconds.toFixed(6));
@@ -230,7 +231,7 @@ describe('a timeline', () => {
 
   it('is bounded, whatever is in the source', () => {
     const gatherer = timelineGatherer();
-    const before = process.memoryUsage().heapUsed;
+    const before = heldBytes();
     // 100 streams with more columns, key frames, gaps and jumps than a timeline holds.
     for (let round = 0; round < 3_000; round++) {
       const lines: string[] = [];
@@ -248,7 +249,7 @@ describe('a timeline', () => {
     const [first] = told.streams;
     assert.ok(first!.keys.count === 3_000 && first!.keys.times.length < MOST_KEYS && first!.keys.times.length > 0);
     assert.ok(first!.gaps.count > MOST_MARKS && first!.gaps.list.length > 0 && first!.gaps.list.length < MOST_MARKS);
-    assert.ok(process.memoryUsage().heapUsed - before < 200_000_000);
+    assert.ok(heldBytes() - before < 200_000_000);
   }).timeout(60_000);
 });
 
