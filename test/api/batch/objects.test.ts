@@ -208,6 +208,18 @@ describe('ProbeBatches', function () {
     assert.deepEqual(await rows(name), []);
   });
 
+  it('a list that cannot be read is waited for: its host may be away', async () => {
+    const before = held.length;
+    const name = await create({ items_url: `${origin.url}/away.txt` });
+    await until('its list is asked for', () => held.length > before);
+    held.at(-1)!.writeHead(503).end();
+    await until('it says so', async () => succeeded(await read(name))?.reason === 'ListUnreadable');
+    const object = await read(name);
+    assert.equal(object.status?.state, 'Waiting');
+    assert.match(succeeded(object)!.message, /^spec\.request: items_url: .*; it is tried again$/);
+    assert.deepEqual(await rows(name), []);
+  });
+
   it('as many batches as an account may have: it waits for room', async () => {
     await api.stored.sql(
       `insert into batches

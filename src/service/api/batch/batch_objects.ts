@@ -24,6 +24,7 @@ import { createOf, limitsOf, mostOf } from './batch_endpoints.ts';
 import { batchRequest, makeSlices } from './batch_request.ts';
 import { type BatchDriver, mayProbe } from './driver.ts';
 import { Queues, type Work } from './kueue.ts';
+import { isUnread } from './list_at_address.ts';
 import { isSame, type Standing, standingOf, statusOf } from './object_status.ts';
 import { type BatchEvent, move } from './states.ts';
 
@@ -236,8 +237,7 @@ export class BatchObjects {
     if (this.#creating.has(namespace) || this.#creating.size >= MOST_CREATING) return;
     const work = this.#create(object)
       .then((standing) => {
-        const until = standing?.state === 'Refused' ? Infinity : performance.now() + ROUND_MS;
-        if (standing) this.#outcomes.set(uid, { standing, until });
+        if (standing) this.#outcomes.set(uid, { standing, until: performance.now() + pauseAfter(standing) });
       })
       .catch((error: unknown) => {
         this.#deps.log.warn({ err: error, object: keyOf(object) }, 'cannot create the batch of a ProbeBatch');
@@ -290,6 +290,7 @@ export class BatchObjects {
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500) throw error;
       if (error.status === 429) return waiting('RateLimited', error.message);
+      if (isUnread(error)) return waiting(UNREAD, `spec.request: ${error.message}; it is tried again`);
       return refused('InvalidRequest', `spec.request: ${error.message}`);
     }
   }
@@ -368,6 +369,14 @@ export class BatchObjects {
   #isOld(id: string): boolean {
     return this.#deps.store.clock.now() - (timeOf(id)?.getTime() ?? 0) > UNCREATED_MS;
   }
+}
+
+const UNREAD = 'ListUnreadable';
+const UNREAD_MS = 60_000;
+
+function pauseAfter({ state, reason }: Standing): number {
+  if (state === 'Refused') return Infinity;
+  return reason === UNREAD ? UNREAD_MS : ROUND_MS;
 }
 
 const NO_TOKEN = waiting(

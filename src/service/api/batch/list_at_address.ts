@@ -1,7 +1,7 @@
 /** A list of sources at a web address. It is read when the batch is created, and the address is not kept. */
 import { isSourceError } from '../../../source/error.ts';
 import type { Deps } from '../deps.ts';
-import { type ApiError, invalid } from '../errors.ts';
+import { ApiError, invalid } from '../errors.ts';
 import { type Asker, tokenOf } from '../http/request_context.ts';
 import { sourceRules } from '../probe/probe_request.ts';
 import { readSource } from '../probe/request_source.ts';
@@ -13,6 +13,10 @@ export const LIST_MS = 20_000;
 const FIELD = 'items_url';
 
 const refused = (text: string): ApiError => invalid(FIELD, text);
+/** With a cause: another time it may be read. */
+const unread = (text: string, cause: unknown): ApiError =>
+  new ApiError('invalid-field', { text: `${FIELD}: ${text}`, field: FIELD, cause });
+export const isUnread = ({ field, cause }: ApiError): boolean => field === FIELD && cause !== undefined;
 
 type Fetching = Pick<Deps, 'settings' | 'fetchSource'>;
 
@@ -25,8 +29,8 @@ async function fetched(deps: Fetching, by: Asker, address: string, gone: AbortSi
     return (await deps.fetchSource(source, token.allow, { most: MOST_LIST_BYTES, signal })).toString('utf8');
   } catch (error) {
     gone.throwIfAborted();
-    if (signal.aborted) throw refused(`could not be read within ${LIST_MS / 1000} s`);
-    throw isSourceError(error) ? refused(error.message) : error;
+    if (signal.aborted) throw unread(`could not be read within ${LIST_MS / 1000} s`, error);
+    throw isSourceError(error) ? unread(error.message, error) : error;
   }
 }
 
