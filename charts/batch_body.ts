@@ -23,7 +23,7 @@ function patternOf(pattern: string | undefined): { pattern?: string } {
   return { pattern: pattern.replaceAll('\\ud800-\\udfff', '').replaceAll(/\\u00([0-9a-f]{2})/g, '\\x$1') };
 }
 
-function described({ description = '', default: fallback, [LOWERED_TO]: lowered }: Field): { description: string } {
+function described({ description = '', default: fallback, [LOWERED_TO]: lowered }: Field): { description?: string } {
   const said = [
     description,
     ...(lowered === undefined ? [] : [`Larger values are lowered to ${String(lowered)}.`]),
@@ -31,7 +31,9 @@ function described({ description = '', default: fallback, [LOWERED_TO]: lowered 
       ? []
       : [`Default: ${JSON.stringify(fallback)}.`]),
   ];
-  return { description: said.filter((text) => text !== '').join(' ') };
+  const text = said.filter((one) => one !== '').join(' ');
+  // The API server drops an empty one, and a GitOps engine would see a difference.
+  return text === '' ? {} : { description: text };
 }
 
 /** Of a text that is bounded otherwise: the API server has to know what its checks may cost. */

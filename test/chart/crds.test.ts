@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { customResourceDefinition } from '../../charts/crds.ts';
 import {
+  CRDS,
   isKubeError,
   makeClient,
   PROBE_BATCHES,
@@ -322,6 +323,13 @@ describe('custom resource definitions', function () {
     client = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('crds') });
   });
   after(() => client.close());
+
+  for (const definition of DEFINITIONS)
+    it(`${definition.kind} is kept as it is written: a GitOps engine finds no difference`, async () => {
+      const written = customResourceDefinition(definition) as unknown as KubeObject & { spec: { versions: unknown } };
+      const { spec } = (await client.get(CRDS, written.metadata.name)) as typeof written;
+      assert.deepEqual(spec.versions, written.spec.versions);
+    });
 
   it('bound every string, list and map, so that validation has a bounded cost, and describe every field', () => {
     const unbounded: string[] = [];
