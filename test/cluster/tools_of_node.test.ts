@@ -5,10 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { leaderPod, pidsOf } from '../faults/load.ts';
 import { cluster, eventually, type Cluster } from './fixture.ts';
 
-/** A path that only these tests ask for: no other ffprobe of this machine is counted. */
+/** In a pod: no other ffprobe of this machine is counted. */
 const isTool = (pid: string): boolean => {
+  const read = (file: string): string => readFileSync(`/proc/${pid}/${file}`, 'latin1');
   try {
-    return /\/ffprobe\0/.test(readFileSync(`/proc/${pid}/cmdline`, 'latin1'));
+    return /\/ffprobe\0/.test(read('cmdline')) && read('cgroup').includes('kubepods');
   } catch {
     return false;
   }
