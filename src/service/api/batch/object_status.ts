@@ -7,6 +7,7 @@ import {
   type ProbeBatchStatus,
 } from '../../../platform/kube/probe_batch.ts';
 import type { Batch, BatchState } from '../../../platform/store/batches.ts';
+import { canonical } from '../probe/cache_key.ts';
 import { progressOf } from './batch_endpoints.ts';
 import { textOfStop } from './states.ts';
 
@@ -107,14 +108,8 @@ export function isSame(status: ProbeBatchStatus | undefined, next: object): bool
   return comparable(status ?? {}) === comparable(next);
 }
 
+/** The API server gives members back in an order of its own. */
 const comparable = (status: object): string =>
-  JSON.stringify(
-    Object.entries(status)
-      .filter(([name, value]) => value !== null && name !== 'perMinute')
-      .toSorted(([a], [b]) => a.localeCompare(b))
-      .map(([name, value]) => [name, name === 'conditions' ? ordered(value as object[]) : value]),
+  canonical(
+    Object.fromEntries(Object.entries(status).filter(([name, value]) => value !== null && name !== 'perMinute')),
   );
-
-/** The API server gives members of an object back in the order of their names. */
-const ordered = (conditions: object[]): unknown =>
-  conditions.map((one) => Object.entries(one).toSorted(([a], [b]) => a.localeCompare(b)));
