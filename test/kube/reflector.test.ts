@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { within } from '../../src/base/retry.ts';
 import {
   CONFIG_MAPS,
   isKubeError,
@@ -316,6 +317,14 @@ describe('reflector', function () {
     await caughtUp(cache, await put('b'));
     assert.equal(cache.size, (await direct.list(CONFIG_MAPS)).items.length);
     assert.ok(failures.some((error) => (error as Error).message === 'mine'));
+  });
+
+  it('opens no watch when it is stopped during a list', async () => {
+    await put('a');
+    let stopped: Promise<void> | undefined;
+    const cache = reflect({ handlers: { add: () => (stopped = cache.stop()) } });
+    await until('it is stopped', () => stopped !== undefined, 20_000);
+    assert.equal(await within(10_000, stopped!.then(() => 'stopped')), 'stopped');
   });
 
   it('when stopped: its watch ends, and so does a wait for its first list', async () => {

@@ -224,7 +224,7 @@ class RunningReflector<T extends KubeObject> extends ObjectStore<T> {
     }
     // Requested during the LIST, when there was no watch to end.
     if (this.#relisters.length > 0) this.#relistReason = 'asked';
-    else await this.#follow();
+    else if (!this.#stopping.signal.aborted) await this.#follow();
   }
 
   /** How long to wait before the next turn; 0: not at all. */
