@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
-import { NAMESPACE, type Cluster } from '../cluster/fixture.ts';
+import { eventually, NAMESPACE, type Cluster } from '../cluster/fixture.ts';
 
 const ROLES = ['api', 'controller', 'runner'] as const;
 type Role = (typeof ROLES)[number];
@@ -139,6 +139,16 @@ export interface Held {
   watches: Record<string, number>;
 }
 export const held = async (c: Cluster): Promise<Held> => ({ links: await links(c), watches: await watches(c) });
+
+/**
+ * What a cluster at rest holds. After a replica was killed, nobody drives the batches, or watches their objects, until
+ * its lease is over; the garbage collector of the cluster watches them, too.
+ */
+export const heldAtRest = (c: Cluster): Promise<Held> =>
+  eventually('a replica watches ProbeBatches', 60, async () => {
+    const all = await held(c);
+    return (all.watches['probebatches'] ?? 0) >= 2 && all;
+  });
 
 /**
  * A pool of ten, with idle connections closed after a minute, and two listeners, for changed tokens and in the API for

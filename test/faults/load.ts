@@ -9,7 +9,7 @@ import { LEASES, PODS, PROBE_JOBS, isKubeError } from '../../src/platform/kube/c
 import { startReflector } from '../../src/platform/kube/reflector.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { NAMESPACE, RUNNERS, eventually, stateOf, type Cluster } from '../cluster/fixture.ts';
-import { assertHeldAsBefore, held } from './links.ts';
+import { assertHeldAsBefore, held, heldAtRest } from './links.ts';
 import { inFull } from '../long.ts';
 import { memory } from './memory.ts';
 import { writeDown } from './note.ts';
@@ -83,7 +83,7 @@ export async function underLoad(
 ): Promise<Reckoning> {
   const plan = { ...PLAN, ...changes };
   const memoryBefore = memory('Rss');
-  const heldBefore = await held(c);
+  const heldBefore = await heldAtRest(c);
   const paceBefore = inFull() ? await paceOf(c) : undefined;
   const tokens = await Promise.all(Array.from({ length: plan.tokens }, () => c.newToken(plan.limit)));
   const ids = new Set(tokens.map(({ id }) => id));
