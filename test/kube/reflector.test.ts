@@ -324,7 +324,13 @@ describe('reflector', function () {
     let stopped: Promise<void> | undefined;
     const cache = reflect({ handlers: { add: () => (stopped = cache.stop()) } });
     await until('it is stopped', () => stopped !== undefined, 20_000);
-    assert.equal(await within(10_000, stopped!.then(() => 'stopped')), 'stopped');
+    assert.equal(
+      await within(
+        10_000,
+        stopped!.then(() => 'stopped'),
+      ),
+      'stopped',
+    );
   });
 
   it('when stopped: its watch ends, and so does a wait for its first list', async () => {
