@@ -317,7 +317,8 @@ export async function startCluster({
           kind,
           display: 'https://media.example.org/a.mp4',
           scheme: 'https',
-          request: {},
+          // As the API does: an end that is read from the record has its verdict, too.
+          request: spec.policy ? { policy: spec.policy } : {},
           tools: toolsAsked,
           queueTimeoutMs,
           timeoutMs,

@@ -115,6 +115,8 @@ describe('policies in the controller', function () {
       await cluster.servers.stored.store.keepPolicyDocument(account(), { digest, document }, MOST);
       return digest;
     };
+    const recorded = async ({ name }: ProbeJob['metadata']) =>
+      (await cluster.servers.stored.store.endsFor([name]))[0]?.policyOutcome;
     const submit = async (policy: PolicyRequest): Promise<ProbeJob> => {
       const { id } = await cluster.submit({ spec: { policy } });
       return finished(id);
@@ -164,20 +166,19 @@ describe('policies in the controller', function () {
       const digest = await kept(rule('mp4'));
       says = () => undefined;
       await cluster.controller();
-      assert.deepEqual((await submit({ name: 'web', revision: 3, digest })).status?.policy, {
-        name: 'web',
-        revision: 3,
-        outcome: 'unknown',
-      });
+      const { status, metadata } = await submit({ name: 'web', revision: 3, digest });
+      assert.deepEqual(status?.policy, { name: 'web', revision: 3, outcome: 'unknown' });
+      assert.equal(await recorded(metadata), 'unknown');
     });
 
     it('a result with a verdict for another policy than the runner got is refused', async () => {
       const digest = await kept(rule('mp4'));
       says = () => failing({ name: 'other', revision: 3 });
       await cluster.controller();
-      const { status } = await submit({ name: 'web', revision: 3, digest });
+      const { status, metadata } = await submit({ name: 'web', revision: 3, digest });
       assert.match(status?.summary ?? '', /the runner sent an unreadable result/, JSON.stringify(status));
       assert.equal(status?.policy?.outcome, 'unknown');
+      assert.equal(await recorded(metadata), 'unknown');
     });
 
     it('is refused if it is not in the record, or belongs to another account', async () => {
