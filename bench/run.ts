@@ -7,7 +7,7 @@ import { cpus, loadavg, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gateway } from './api/gateway.ts';
-import { batch } from './cluster/batch.ts';
+import { batch, besideBatch } from './cluster/batch.ts';
 import { before } from './cluster/before.ts';
 import { besideChecks } from './cluster/beside.ts';
 import { cold } from './cluster/cold.ts';
@@ -44,6 +44,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   installed,
   throughput,
   batch,
+  besideBatch,
   besideChecks,
   tenants,
   failovers,

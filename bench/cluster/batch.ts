@@ -1,13 +1,17 @@
-/** A batch of 2,000 items beside as many single requests: the rate of each, and the CPU of the platform per request. */
+/**
+ * A batch of 2,000 items beside as many single requests: the rate of each, and the CPU of the platform per request; and
+ * what a probe takes beside a batch.
+ */
 import { batchEnded, createdBatch } from '../../test/cluster/batches.ts';
 import { leaderPod } from '../../test/faults/load.ts';
 import { one, type Measurement } from '../measurement.ts';
+import { summary } from '../statistics.ts';
 import { openCallers } from './callers.ts';
 import type { PartCost } from './capacity.ts';
 import { cpuByLabel, cpuUsed } from './cpu.ts';
 import { ready, withPool } from './pool.ts';
 import { atRest } from './rest.ts';
-import { withCluster } from './rig.ts';
+import { expectOk, paced, withCluster } from './rig.ts';
 import { cpuLine, PODS } from './throughput.ts';
 import { manyTokens } from './tokens.ts';
 
@@ -15,6 +19,7 @@ const ITEMS = 2_000;
 /** What one host of a batch may have, and an account of all its batches. */
 const AT_ONCE = 8;
 const LONGEST_S = 1_800;
+const MANY = 8_000;
 
 export const batch: Measurement = {
   name: 'batch',
@@ -85,5 +90,53 @@ export const batch: Measurement = {
       } finally {
         await revoke();
       }
+    }),
+};
+
+const PROBES = 200;
+const WARM_UP = 20;
+const TURNS = 2;
+
+/** Batches by their own defaults, on the pool as the chart makes it. */
+export const besideBatch: Measurement = {
+  name: 'beside-batch',
+  title: 'probes of one account, one at a time, while the batch of another one runs',
+  measure: (report) =>
+    withCluster(async (c) => {
+      const origin = await c.origin();
+      const url = `${origin.url}/tiny.mp4`;
+      const { tokens, revoke } = await manyTokens(c, 2);
+      const [caller, owner] = [tokens[0]!, tokens[1]!];
+      const probes = (): Promise<number[]> =>
+        paced(PROBES, WARM_UP, async () => expectOk(await c.probe({ url, only: 'ffprobe' }, { token: caller })).ms);
+      const [alone, beside]: [number[], number[]] = [[], []];
+      try {
+        for (let turn = 0; turn < TURNS; turn++) {
+          await atRest(report);
+          alone.push(...(await probes()));
+          const items = Array.from({ length: MANY }, () => url);
+          const { id } = await createdBatch(c, owner, { probe: { only: 'ffprobe' }, items, rate: 1_000_000 });
+          beside.push(...(await probes()));
+          const { status, json } = await c.probe({}, { token: owner, path: `/v1/batch/${id}/cancel` });
+          if (status !== 200) throw new Error(`the batch could not be cancelled: ${status}`);
+          const { counts } = json as unknown as { counts: Record<string, number> };
+          report(`${counts['success']} items of the batch have ended meanwhile`);
+          if (counts['waiting'] === 0) throw new Error('the batch ended before the probes did');
+          await batchEnded(c, owner, id, LONGEST_S);
+        }
+      } finally {
+        await revoke();
+      }
+      const [before, during] = [summary(alone), summary(beside)];
+      return [
+        {
+          name: 'beside-batch',
+          what: 'a probe beside the batch of another account; ratio of the 99th percentiles',
+          unit: 'ms',
+          values: during,
+          against: { what: `without the batch, p99 ${before.p99.toFixed(0)}`, values: before },
+          ratio: during.p99 / before.p99,
+        },
+      ];
     }),
 };

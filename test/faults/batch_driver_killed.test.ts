@@ -1,18 +1,29 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Batch } from '../../src/api_types.ts';
 import { batchEnded, createdBatch, recorded } from '../cluster/batches.ts';
-import type { Cluster } from '../cluster/fixture.ts';
+import { eventually, type Cluster } from '../cluster/fixture.ts';
 import { inFull } from '../long.ts';
 import { serveContent } from '../node/origin.ts';
 import { noted } from '../waits.ts';
-import { apiReplicasKilled, leaderKilled, natsWiped, postgresReplaced } from './injections.ts';
+import { apiReplicasKilled, leaderKilled, natsWiped, postgresReplaced, type Injection } from './injections.ts';
 import { settled } from './load.ts';
 import { wholeCluster } from './whole.ts';
 
 /** Fewer items in the tests of every change. */
 const ITEMS = inFull() ? 20_000 : 800;
+const ROUNDS = inFull() ? 4 : 1;
+/** Of each file, so that the batch is not over before the faults are. */
+const DELAY_MS = inFull() ? 250 : 500;
 const FILE = readFileSync(join(import.meta.dirname, '..', 'fixtures', 'tiny.mp4'));
+
+const FAULTS: readonly (readonly [string, Injection])[] = [
+  ['the API replicas are killed', apiReplicasKilled],
+  ['the leader is killed', leaderKilled],
+  ['NATS is wiped', natsWiped],
+  ['Postgres is replaced', postgresReplaced],
+];
 
 describe('API replicas, leader, NATS and Postgres are killed in turn while a batch runs', function () {
   this.timeout(inFull() ? 7_200_000 : 600_000);
@@ -24,7 +35,7 @@ describe('API replicas, leader, NATS and Postgres are killed in turn while a bat
 
   it('each item has one end, and usage counts every request once', async () => {
     const origin = await c.origin((request, response) => {
-      setTimeout(() => serveContent(FILE, request, response), 500);
+      setTimeout(() => serveContent(FILE, request, response), DELAY_MS);
     });
     const { id: tokenId, token } = await c.newToken(10);
     const { id } = await createdBatch(c, token, {
@@ -34,13 +45,14 @@ describe('API replicas, leader, NATS and Postgres are killed in turn while a bat
       tries: 5,
       items: Array.from({ length: ITEMS }, (_, n) => `${origin.url}/${n}.mp4`),
     });
-    for (const [what, fault] of [
-      ['the API replicas are killed', apiReplicasKilled],
-      ['the leader is killed', leaderKilled],
-      ['NATS is wiped', (cluster: Cluster) => natsWiped(cluster)],
-      ['Postgres is replaced', (cluster: Cluster) => postgresReplaced(cluster)],
-    ] as const)
-      await noted(what, () => fault(c));
+    for (let round = 1; round <= ROUNDS; round++) {
+      for (const [what, fault] of FAULTS) await noted(what, () => fault(c));
+      const { waiting } = await eventually('the batch is read', 60, async () => {
+        const { status, json } = await c.get(`/v1/batch/${id}`, token);
+        return status === 200 && (json as unknown as Batch).counts;
+      });
+      console.log(`      after round ${round} of faults ${waiting} items wait`);
+    }
     const { counts, requests, reason } = await noted('the batch ends', () =>
       batchEnded(c, token, id, inFull() ? 6_000 : 400),
     );
