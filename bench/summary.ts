@@ -65,6 +65,25 @@ function conditionsOf(section: string): string {
 
 const HEAD = ['section', 'what', 'measured', 'spread', 'compared with', 'aim', 'reached', 'when'];
 
+const inRows = (head: readonly string[], rows: readonly (readonly string[])[]): string[] =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+
+type Named = Aim & { name: string; when: string };
+
+/** On one screen: a line for each section, with what it misses. */
+const shortRows = (all: readonly Named[]): string[][] =>
+  [...Map.groupBy(all, ({ name }) => name)].map(([name, aims]) => {
+    const missed = aims.filter(({ isReached }) => !isReached);
+    const [first] = missed;
+    const more = missed.length > 1 ? `; and ${missed.length - 1} more` : '';
+    return [
+      name,
+      `${aims.length - missed.length} of ${aims.length}`,
+      first ? `${first.what}: ${first.measured} (aim ${first.aim})${more}` : '',
+      aims[0]!.when,
+    ];
+  });
+
 /** `sections`: the text of each, from its `## name: title`. Those without aims are left out. */
 export function summaryOf(sections: readonly string[]): string {
   const all = sections.flatMap((section) => {
@@ -88,9 +107,13 @@ export function summaryOf(sections: readonly string[]): string {
     '',
     `${reached} of ${all.length} are reached. A ratio has the figure that it is compared with beside it, ` +
       'from the same run.',
-    'Below, each section has all of its figures, and says how busy the machine was.',
+    'Below are each aim, and then the sections with all of their figures, which say how busy the machine was.',
     '',
-    ...[HEAD, HEAD.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`),
+    ...inRows(['section', 'reached', 'missed', 'when'], shortRows(all)),
+    '',
+    '### Each aim',
+    '',
+    ...inRows(HEAD, rows),
     '',
   ].join('\n');
 }

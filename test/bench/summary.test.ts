@@ -26,6 +26,13 @@ describe('bench: the summary of aims', () => {
     ]).split('\n');
     assert.match(lines[2] ?? '', /^2 of 4 are reached\./);
     assert.deepEqual(lines.slice(7), [
+      '| warm | 1 of 2 | whole: 2.44 ×, p99 113 (aim ≤ 2.0 × bare) | 2026-11-24, load 2.5 |',
+      '| far | 1 of 2 | a.mxf: 0.52 × (aim ≤ 0.4 ×) |  |',
+      '',
+      '### Each aim',
+      '',
+      '| section | what | measured | spread | compared with | aim | reached | when |',
+      '| --- | --- | --- | --- | --- | --- | --- | --- |',
       '| warm | whole | 2.44 ×, p99 113 | 22 to 120 | bare: 12.2 | ≤ 2.0 × bare | **no** | 2026-11-24, load 2.5 |',
       '| warm | added | 10.1 ms, p99 20 | 9.0 to 21 |  | ≤ 15 ms | yes | 2026-11-24, load 2.5 |',
       '| far | a.mxf | 0.52 × |  |  | ≤ 0.4 × | **no** |  |',
