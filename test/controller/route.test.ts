@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { API_VERSION } from '../../src/platform/kube/resource.ts';
 import type { ProbePool, ProbePoolSpec } from '../../src/platform/kube/probe_pool.ts';
-import { inOrder, routeOf, servedKinds, shadowsOf, type Routed } from '../../src/service/controller/pools/route.ts';
+import { inOrder, routeOf, servedKinds, shadowsOf, type Routed } from '../../src/platform/kube/route.ts';
 import type { ToolName } from '../../src/media/tools/table.ts';
 import { reserveOf, shareOf } from '../../src/service/controller/pools/share.ts';
 

@@ -9,6 +9,7 @@ import type { WaitingCause } from '../../../platform/kube/probe_job.ts';
 import type { ProbePool, ProbePoolSpec, ReuseScope, Wall } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
 import { type Condition, LABEL } from '../../../platform/kube/resource.ts';
+import { type Routed, routeOf, servedKinds, shadowsOf } from '../../../platform/kube/route.ts';
 import { overridden, overriddenCondition } from '../catalog/apply.ts';
 import { afterFailedStart, afterQuickStart, bootPatienceMs, NO_FAILED_STARTS } from '../retry_policy.ts';
 import type { PoolFacts } from '../snapshot/build.ts';
@@ -26,7 +27,6 @@ import {
   noUserNamespace,
   replaceWorn,
 } from './pods.ts';
-import { type Routed, routeOf, servedKinds, shadowsOf } from './route.ts';
 import { type Runner, runnerState, startedWithinMs, workOf } from './runners.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
 import { HOLD_BACK_MS, now, type PoolsDeps, PoolsState, PoolState } from './state.ts';

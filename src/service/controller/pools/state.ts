@@ -4,6 +4,7 @@ import type { EventRecorder } from '../../../platform/kube/events.ts';
 import type { Pod } from '../../../platform/kube/kinds.ts';
 import type { ProbePool, ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
+import { inOrder } from '../../../platform/kube/route.ts';
 import { PULL_REASONS } from '../catalog/verdict.ts';
 import type { ControllerDeps } from '../clients.ts';
 import { NO_FAILED_STARTS } from '../retry_policy.ts';
@@ -11,7 +12,6 @@ import type { Recent } from '../snapshot/recent.ts';
 import { evictions } from './evictions.ts';
 import type { Waiting } from './plan.ts';
 import type { OwnerReference, PodTool } from './pod.ts';
-import { inOrder } from './route.ts';
 import type { LostTask, Runner, Runners } from './runners.ts';
 
 export interface PoolsDeps extends Omit<ControllerDeps, 'store'> {

@@ -2,9 +2,9 @@
  * Which pool runs a job: the first, by priority and then by name, that serves it. Another leader decides the same,
  * because nothing else counts. Pure.
  */
-import { qc } from '../../../media/tools/qc.ts';
-import type { Kind } from '../../../platform/kube/probe_job.ts';
-import type { ProbePool, ProbePoolSpec, ServedKind } from '../../../platform/kube/probe_pool.ts';
+import { qc } from '../../media/tools/qc.ts';
+import type { Kind } from './probe_job.ts';
+import type { ProbePool, ProbePoolSpec, ServedKind } from './probe_pool.ts';
 
 /** What a pool is chosen by. */
 export interface Routed {
