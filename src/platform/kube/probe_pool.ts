@@ -292,6 +292,13 @@ const ProbePoolSpec = Type.Object(
 );
 export type ProbePoolSpec = Static<typeof ProbePoolSpec>;
 
+/** Where the pool says nothing, or there is none. */
+export const requestsOf = (spec: Pick<ProbePoolSpec, 'resources'> | undefined, container: 'agent' | 'tools') => ({
+  cpu: '10m',
+  memory: '64Mi',
+  ...spec?.resources?.[container]?.requests,
+});
+
 const ProbePoolStatus = Type.Object({
   conditions,
   observedGeneration,

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import pino from 'pino';
 import { CRDS, type KubeObject, type ResourceType } from '../../../src/platform/kube/client.ts';
 import type { ProbeBatch } from '../../../src/platform/kube/probe_batch.ts';
+import type { ProbePool, ProbePoolSpec } from '../../../src/platform/kube/probe_pool.ts';
 import { KUEUE_LABEL, WORKLOAD_PRIORITY_CLASSES, WORKLOADS } from '../../../src/platform/kube/workload.ts';
-import { Queues } from '../../../src/service/api/batch/kueue.ts';
+import { Queues, runnerOf } from '../../../src/service/api/batch/kueue.ts';
 import { testApiServer, type TestApiServer } from '../../kube/apiserver.ts';
 import { until } from '../../until.ts';
 
@@ -93,4 +94,35 @@ describe('Workloads that are refused', function () {
     await follow({ ...urgent, metadata: { ...urgent.metadata, labels: { ...urgent.metadata.labels, a: 'b' } } });
     assert.equal(await made(), 2);
   });
+});
+
+describe('the runner that a Workload asks quota for', () => {
+  const pool = (name: string, cpu: string, serves: Partial<ProbePoolSpec['serves']> = {}, priority = 0): ProbePool => ({
+    apiVersion: 'probeyard.dev/v1alpha1',
+    kind: 'ProbePool',
+    metadata: { name },
+    spec: {
+      serves: { kinds: ['file'], ...serves },
+      minReady: 1,
+      maxPods: 2,
+      priority,
+      resources: { tools: { requests: { cpu } } },
+    },
+  });
+  const asked = (tools: string) => [
+    { name: 'agent', resources: { requests: { cpu: '10m', memory: '64Mi' } } },
+    { name: 'tools', resources: { requests: { cpu: tools, memory: '64Mi' } } },
+  ];
+
+  it('is that of the first pool that runs the jobs of any account', () => {
+    const pools = [
+      pool('short', '1'),
+      pool('long', '2', {}, 1),
+      pool('one-account', '3', { accounts: [7] }, 2),
+      pool('labelled', '4', { labels: { team: 'a' } }, 3),
+      pool('playlists', '5', { kinds: ['msv'] }, 4),
+    ];
+    assert.deepEqual(runnerOf(pools), asked('2'));
+  });
+  it('is the smallest without a pool', () => assert.deepEqual(runnerOf([]), asked('10m')));
 });

@@ -8,9 +8,10 @@ import { isKubeError, PROBE_BATCHES, PROBE_POOLS, type KubeClient } from '../../
 import { conditionOf, isTrue, setConditions, stamp } from '../../../platform/kube/conditions.ts';
 import { apiVersionOf } from '../../../platform/kube/kinds.ts';
 import type { ProbeBatch } from '../../../platform/kube/probe_batch.ts';
-import type { ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
+import { type ProbePool, requestsOf } from '../../../platform/kube/probe_pool.ts';
 import { startReflector, type Reflector } from '../../../platform/kube/reflector.ts';
 import { LABEL } from '../../../platform/kube/resource.ts';
+import { inOrder, routeOf } from '../../../platform/kube/route.ts';
 import { KUEUE_LABEL, WORKLOAD_PRIORITY_CLASSES, WORKLOADS, type Workload } from '../../../platform/kube/workload.ts';
 import type { Standing } from './object_status.ts';
 
@@ -39,16 +40,9 @@ export interface Work {
 }
 
 /** Of the pool that runs most of its jobs. */
-function runnerOf(pools: readonly { metadata: { name: string }; spec: ProbePoolSpec }[]): object[] {
-  const serving = pools.filter(({ spec: { serves } }) => serves.kinds.includes('file') && !serves.accounts);
-  const [first] = serving.toSorted(
-    (a, b) => (b.spec.priority ?? 0) - (a.spec.priority ?? 0) || a.metadata.name.localeCompare(b.metadata.name),
-  );
-  // As pods of runners have them where their pool says nothing.
-  return (['agent', 'tools'] as const).map((name) => ({
-    name,
-    resources: { requests: { cpu: '10m', memory: '64Mi', ...first?.spec.resources?.[name]?.requests } },
-  }));
+export function runnerOf(pools: readonly ProbePool[]): object[] {
+  const pool = routeOf(inOrder(pools), { kinds: ['file'], account: undefined, labels: undefined });
+  return (['agent', 'tools'] as const).map((name) => ({ name, resources: { requests: requestsOf(pool?.spec, name) } }));
 }
 
 interface Settings {

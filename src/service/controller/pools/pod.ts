@@ -9,7 +9,7 @@ import type { Pod } from '../../../platform/kube/kinds.ts';
 import { C2PA_CONFIG_DIR } from '../../../media/tools/c2pa.ts';
 import { RUNNER_SETTINGS, type RunnerSettings } from '../../../base/runner_settings.ts';
 import { LABEL, GROUP, type Meta } from '../../../platform/kube/resource.ts';
-import type { ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
+import { type ProbePoolSpec, requestsOf } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeToolSpec } from '../../../platform/kube/probe_tool.ts';
 import { lifeIn, MAX_LIFE } from '../../../platform/bus/runner_id.ts';
 import type { WatchedPod } from './runners.ts';
@@ -221,7 +221,7 @@ const agentContainer = (settings: Settings, runner: RunnerPod) => ({
   command: ['/app/bin/listener', String(SOURCE_SEND_BYTES), '/app/bin/node', AGENT_PROGRAM],
   securityContext: hardened(AGENT_UID),
   resources: {
-    requests: { cpu: '10m', memory: '64Mi', ...runner.spec.resources?.agent?.requests },
+    requests: requestsOf(runner.spec, 'agent'),
     // Two concurrent outputs near their cap were measured at 355 MB.
     limits: { memory: '640Mi', ...runner.spec.resources?.agent?.limits },
   },
@@ -261,7 +261,7 @@ const toolsContainer = (settings: Settings, spec: ProbePoolSpec, mounts: object[
   command: ['/app/bin/launcher', SOCKET, '/work', '/dev/shm', '/dev/mqueue', '/dev/termination-log'],
   securityContext: hardened(TOOLS_UID),
   resources: {
-    requests: { cpu: '10m', memory: '64Mi', ...spec.resources?.tools?.requests },
+    requests: requestsOf(spec, 'tools'),
     limits: toolLimits(spec),
   },
   volumeMounts: [
