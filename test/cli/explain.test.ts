@@ -25,16 +25,19 @@ const ENDS: Record<Exclude<Reason, WaitingCause | 'Running' | 'Suspended'>, true
 
 const NOW = Date.parse('2026-11-22T12:00:00Z');
 const ago = (seconds: number): string => new Date(NOW - seconds * 1_000).toISOString();
+const condition = (type: string, reason: string, message: string) =>
+  ({ type, status: 'Unknown', reason, message, lastTransitionTime: ago(60) }) as const;
 const pool: Pool = {
   metadata: { name: 'short' },
-  spec: { serves: { kinds: ['file'] }, maxPods: 4 },
-  status: { ready: 0, busy: 4, conditions: [{ type: 'Ready', status: 'False', reason: 'Filling', message: '0 of 2' }] },
+  spec: { serves: { kinds: ['file'] }, minReady: 2, maxPods: 4 },
+  status: { ready: 0, busy: 4, conditions: [condition('Ready', 'Filling', '0 of 2')] },
 };
+const labelled: Pool = { ...pool, spec: { ...pool.spec, serves: { kinds: ['file'], labels: { team: 'a' } } } };
 const job = (reason: string | null, status: Job['status'] = {}, message = 'because'): Job => ({
   metadata: { name: 'film', uid: 'u', creationTimestamp: ago(60) },
   spec: { kind: 'file', source: { url: 'https://media.example.com/a.mp4?x=1' } },
   status: {
-    ...(reason === null ? {} : { conditions: [{ type: 'Succeeded', status: 'Unknown' as const, reason, message }] }),
+    ...(reason === null ? {} : { conditions: [condition('Succeeded', reason, message)] }),
     ...status,
   },
 });
@@ -59,6 +62,12 @@ describe('why a job waits or failed', () => {
     ],
     ['is unseen', job(null), {}, 'film was not taken in by any controller'],
     ['has no pool', job(null), { pools: [] }, 'film waits, and no pool serves its kind file'],
+    [
+      'has not the labels of the pool',
+      job(null),
+      { pools: [labelled] },
+      'film waits, and no pool serves its kind file',
+    ],
     ['is new', { ...job(null), metadata: { name: 'film', creationTimestamp: ago(1) } }, {}, 'film was just created'],
   ];
   for (const [name, one, more, sentence] of table)

@@ -59,7 +59,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'service/webhooks': ['base', 'source', 'platform', 'service/accounts', 'service/result'],
 
   console: ['base', 'media/qc', 'api_calls', 'api_types'],
-  cli: ['base', 'media', 'api_calls', 'api_types', 'service/doctor'],
+  cli: ['base', 'media', 'platform/kube', 'api_calls', 'api_types', 'service/doctor'],
   api_calls: ['api_types'],
   api_types: [],
 };

@@ -1,6 +1,7 @@
 /** The pods of a preflight: what is created, what became of it, and what each found. */
 import { type Finding, findingOf, type NotStarted, withoutPod, decoded } from '../../service/doctor/finding.ts';
-import type { Event, Metadata } from '../kubectl/cluster_resources.ts';
+import type { Meta } from '../../platform/kube/resource.ts';
+import type { Event } from '../kubectl/cluster_resources.ts';
 import { CHECKS_OF, type Place } from '../../service/doctor/places.ts';
 import type { Failure } from '../exits.ts';
 import type { Kubectl } from '../kubectl/run_kubectl.ts';
@@ -221,7 +222,7 @@ interface ContainerState {
 }
 
 export interface DoctorPod {
-  metadata: Metadata;
+  metadata: Meta;
   status?: {
     phase?: string;
     reason?: string;

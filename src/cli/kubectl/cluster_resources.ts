@@ -1,73 +1,20 @@
-/** What this program reads of the resources; everything may be missing in a status that is not written yet. */
+/** What this program reads of the resources. */
+import { conditionOf } from '../../platform/kube/conditions.ts';
+import type { KubeEvent, Pod as KubePod } from '../../platform/kube/kinds.ts';
+import type { ProbeJob } from '../../platform/kube/probe_job.ts';
+import type { ProbePool } from '../../platform/kube/probe_pool.ts';
+import type { ProbeTool } from '../../platform/kube/probe_tool.ts';
 
-interface Condition {
-  type: string;
-  status: 'True' | 'False' | 'Unknown';
-  reason?: string;
-  message?: string;
-}
-export interface Metadata {
-  name: string;
-  namespace?: string;
-  uid?: string;
-  creationTimestamp?: string;
-  labels?: Record<string, string>;
-}
 export interface List<T> {
   items: T[];
 }
-export interface Job {
-  metadata: Metadata;
-  spec: {
-    kind?: string;
-    source?: { display?: string; url?: string };
-    token?: { id: number };
-    createdBy?: string;
-    tools?: { name: string; version?: string }[];
-  };
-  status?: {
-    conditions?: Condition[];
-    admittedBy?: { token?: number };
-    startedAt?: string;
-    completedAt?: string;
-    queueTimeMs?: number;
-    durationMs?: number;
-    attempts?: number;
-    runner?: { pod: string };
-    tools?: { name: string; version?: string; success?: boolean; durationMs?: number }[];
-    policy?: { name?: string; outcome: string; failed?: string[] };
-    summary?: string;
-    resultPath?: string;
-  };
-}
-export interface Pool {
-  metadata: Metadata;
-  spec: { serves: { kinds: string[] }; minReady?: number; maxPods?: number };
-  status?: { conditions?: Condition[]; ready?: number; busy?: number; starting?: number };
-}
-export interface Tool {
-  metadata: Metadata;
-  spec: { tool: string; version: string; latest?: boolean };
-  status?: { conditions?: Condition[]; reported?: string };
-}
-export interface Event {
-  type?: string;
-  reason?: string;
-  message?: string;
-  count?: number;
-  lastTimestamp?: string;
-  involvedObject?: { kind?: string; name?: string };
-}
-export interface Pod {
-  metadata: Metadata;
-  spec?: { containers?: { name: string }[] };
-}
-
-export const conditionOf = (
-  { status }: { status?: { conditions?: Condition[] } },
-  type: string,
-): Condition | undefined => status?.conditions?.find((one) => one.type === type);
+type Read<T extends { spec?: unknown; status?: unknown }> = Pick<T, Extract<'metadata' | 'spec' | 'status', keyof T>>;
+export type Job = Read<ProbeJob>;
+export type Pool = Read<ProbePool>;
+export type Tool = Read<ProbeTool>;
+export type Pod = Read<KubePod>;
+export type Event = Partial<KubeEvent>;
 
 /** The reason of `Succeeded` is the state of a job: Queued, Running, Completed … */
-export const stateOf = (job: Job): string => conditionOf(job, 'Succeeded')?.reason ?? 'New';
-export const hasEnded = (job: Job): boolean => job.status?.completedAt !== undefined;
+export const stateOf = ({ status }: Job): string => conditionOf(status, 'Succeeded')?.reason ?? 'New';
+export const hasEnded = ({ status }: Job): boolean => status?.completedAt !== undefined;

@@ -1,15 +1,8 @@
 /** Why a job waits, runs or has ended. */
 import { age, duration, paint, tableText } from '../output/text_table.ts';
-import {
-  conditionOf,
-  type Event,
-  hasEnded,
-  type Job,
-  type List,
-  type Pool,
-  stateOf,
-  type Tool,
-} from './cluster_resources.ts';
+import { conditionOf } from '../../platform/kube/conditions.ts';
+import { mayRun, servedKinds } from '../../platform/kube/route.ts';
+import { type Event, hasEnded, type Job, type List, type Pool, stateOf, type Tool } from './cluster_resources.ts';
 import type { Run } from '../command.ts';
 import { EXIT } from '../exits.ts';
 import { writeValue } from '../output/write_answer.ts';
@@ -116,17 +109,12 @@ const MOST_EVENTS = 10;
 /** A leader takes a job in within milliseconds, and writes why it waits after a second. */
 const UNSEEN_MS = 5_000;
 
-/** Which of them runs it may depend on its account, too. */
-const poolsOf = ({ spec }: Job, pools: readonly Pool[]): Pool[] =>
-  pools.filter(({ spec: { serves } }) =>
-    serves.kinds.some(
-      (kind) => kind === (spec.kind ?? 'file') || (kind === 'qc' && spec.tools?.some(({ name }) => name === kind)),
-    ),
-  );
+const poolsOf = ({ metadata: { labels }, spec: { kind, tools = [] } }: Job, pools: readonly Pool[]): Pool[] =>
+  mayRun(pools, { kinds: servedKinds({ kind, tools }), labels });
 
 function sentenceOf({ job, pools, now }: Facts): { says: string; helps?: string | undefined } {
   const state = stateOf(job);
-  const message = conditionOf(job, 'Succeeded')?.message ?? job.status?.summary;
+  const message = conditionOf(job.status, 'Succeeded')?.message ?? job.status?.summary;
   const because = message === undefined || message === '' ? '' : `: ${message}`;
   if (hasEnded(job)) {
     const { says, helps } = ENDED[state] ?? { says: `ended with ${state}` };
@@ -144,7 +132,7 @@ function sentenceOf({ job, pools, now }: Facts): { says: string; helps?: string 
   if (!(waited > UNSEEN_MS)) return { says: 'was just created' };
   if (poolsOf(job, pools).length === 0)
     return {
-      says: `waits, and no pool serves its kind ${job.spec.kind ?? 'file'}`,
+      says: `waits, and no pool serves its kind ${job.spec.kind}`,
       helps:
         'spec.serves.kinds of a ProbePool has to name the kind; for the job of a tenant --release-namespace says ' +
         'where the pools are',
@@ -157,11 +145,11 @@ function sentenceOf({ job, pools, now }: Facts): { says: string; helps?: string 
 
 function poolFact(pool: Pool): Explanation['facts'][number] {
   const { ready = 0, busy = 0, starting = 0 } = pool.status ?? {};
-  const condition = conditionOf(pool, 'Ready');
+  const condition = conditionOf(pool.status, 'Ready');
   return {
     about: `pool ${pool.metadata.name}`,
     says:
-      `${ready} ready, ${busy} busy, ${starting} starting, at most ${pool.spec.maxPods ?? '?'}` +
+      `${ready} ready, ${busy} busy, ${starting} starting, at most ${pool.spec.maxPods}` +
       (condition ? `; ${condition.reason}: ${condition.message}` : ''),
   };
 }
@@ -174,7 +162,7 @@ function toolFacts({ job, tools }: Facts): Explanation['facts'] {
     const found = tools.find(
       ({ spec }) => spec.tool === name && (version === 'latest' ? spec.latest : spec.version === version),
     );
-    const available = found && conditionOf(found, 'Available');
+    const available = found && conditionOf(found.status, 'Available');
     const outcome = success === undefined ? '' : success ? 'succeeded' : 'failed';
     const took = durationMs === undefined ? '' : ` in ${duration(durationMs)}`;
     const state = !found
@@ -200,7 +188,7 @@ export function explain(facts: Facts): Explanation {
   const { says, helps = null } = sentenceOf(facts);
   const { metadata, spec, status } = job;
   const about: [string, string | undefined][] = [
-    ['source', spec.source?.url?.split('?')[0] ?? spec.source?.display],
+    ['source', spec.source.url?.split('?')[0] ?? spec.source.display],
     ['kind', spec.kind],
     ['token', String(spec.token?.id ?? status?.admittedBy?.token ?? 'that of its namespace')],
     ['creator', spec.createdBy],

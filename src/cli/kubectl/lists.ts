@@ -4,22 +4,24 @@ import { EXIT } from '../exits.ts';
 import { writeValue } from '../output/write_answer.ts';
 import { age, type Row, several, tableText } from '../output/text_table.ts';
 import { kubectlOf } from './run_kubectl.ts';
-import { conditionOf, hasEnded, stateOf, type Job, type List, type Pool, type Tool } from './cluster_resources.ts';
+import { conditionOf, isTrue } from '../../platform/kube/conditions.ts';
+import { hasEnded, stateOf, type Job, type List, type Pool, type Tool } from './cluster_resources.ts';
 
 type Named = Pick<Tool, 'metadata'>;
 const byName = (a: Named, b: Named): number => a.metadata.name.localeCompare(b.metadata.name, 'en', { numeric: true });
 
 function toolRow(tool: Tool): Row {
-  const [available, degraded] = [conditionOf(tool, 'Available'), conditionOf(tool, 'Degraded')];
-  const isReady = available?.status === 'True' && degraded?.status !== 'True';
-  const wrong = degraded?.status === 'True' ? degraded : available;
+  const [available, degraded] = [conditionOf(tool.status, 'Available'), conditionOf(tool.status, 'Degraded')];
+  const isDegraded = isTrue(tool.status, 'Degraded');
+  const isReady = isTrue(tool.status, 'Available') && !isDegraded;
+  const wrong = isDegraded ? degraded : available;
   return [
     tool.spec.tool,
     tool.spec.version,
     tool.spec.latest === true ? 'latest' : '',
     isReady
       ? { text: 'ready', colour: 'green' }
-      : { text: degraded?.status === 'True' ? 'degraded' : (available?.reason ?? 'new'), colour: 'red' },
+      : { text: isDegraded ? 'degraded' : (available?.reason ?? 'new'), colour: 'red' },
     isReady ? (tool.status?.reported ?? '') : (wrong?.message ?? ''),
   ];
 }
@@ -30,7 +32,7 @@ const REMARKS = ['Shadowed', 'Overridden'];
 
 function poolRow(pool: Pool): Row {
   const { ready = 0, busy = 0, starting = 0, conditions = [] } = pool.status ?? {};
-  const condition = conditionOf(pool, 'Ready');
+  const condition = conditionOf(pool.status, 'Ready');
   const walls = conditions.filter(({ type, status }) => WALLS.includes(type) && status === 'False');
   const remarks = conditions.filter(({ type, status }) => REMARKS.includes(type) && status === 'True');
   const why = [
@@ -44,7 +46,7 @@ function poolRow(pool: Pool): Row {
     String(ready),
     String(busy),
     String(starting),
-    `${pool.spec.minReady ?? 0}/${pool.spec.maxPods ?? '?'}`,
+    `${pool.spec.minReady}/${pool.spec.maxPods}`,
     { text: condition?.reason ?? 'new', colour: condition?.status === 'True' ? 'green' : 'yellow' },
     why.filter(Boolean).join('; '),
   ];
@@ -83,12 +85,12 @@ function queueOf(jobs: readonly Job[]): { running: number; waiting: Map<string, 
 const JOB_HEAD = ['JOB', 'KIND', 'STATE', 'AGE', 'TOKEN', 'RUNNER', 'SOURCE'];
 const jobRow = (job: Job): Row => [
   job.metadata.name,
-  job.spec.kind ?? 'file',
+  job.spec.kind,
   stateOf(job),
   age(job.metadata.creationTimestamp ?? ''),
   String(job.spec.token?.id ?? ''),
   job.status?.runner?.pod ?? '',
-  job.spec.source?.display ?? '',
+  job.spec.source.display ?? '',
 ];
 
 export const top: Run = async (invocation) => {

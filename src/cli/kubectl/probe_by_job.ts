@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Envelope } from '../../api_types.ts';
 import { pause } from '../api/api_client.ts';
 import type { Invocation, Run } from '../command.ts';
+import { conditionOf } from '../../platform/kube/conditions.ts';
 import { EXIT, Failure, Interrupted, usage, type ExitCode } from '../exits.ts';
 import { duration } from '../output/text_table.ts';
 import { checkedSource, shownSource } from '../given_source.ts';
@@ -13,7 +14,7 @@ import { times, versions } from '../commands/request_options.ts';
 import { explain } from './explain_job.ts';
 import { withApi } from './forwarded.ts';
 import { jobName, kubectlOf, kubectlOfRelease, type Kubectl } from './run_kubectl.ts';
-import { conditionOf, hasEnded, stateOf, type Job } from './cluster_resources.ts';
+import { hasEnded, stateOf, type Job } from './cluster_resources.ts';
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 2_000;
@@ -83,7 +84,7 @@ async function untilEnded(kubectl: Kubectl, name: string, { terminal, signal }: 
     const elapsed = performance.now() - began;
     if (elapsed > LONGEST_MS)
       throw new Failure(explain({ job, pools: [], tools: [], events: [], now: Date.now() }).sentence, EXIT.unknown);
-    const message = conditionOf(job, 'Succeeded')?.message ?? '';
+    const message = conditionOf(job.status, 'Succeeded')?.message ?? '';
     terminal.progress(`${stateOf(job)} ${duration(elapsed)} ${message}`);
   }
 }
@@ -101,7 +102,7 @@ async function printResult(invocation: Invocation, job: Job): Promise<ExitCode> 
   const answer = JSON.parse(body.toString()) as Envelope;
   if (format === 'table' && !('runs' in answer) && !('output' in answer))
     await terminal.data(
-      envelopeText(terminal, shownSource(job.spec.source?.display ?? job.spec.source?.url ?? id), answer),
+      envelopeText(terminal, shownSource(job.spec.source.display ?? job.spec.source.url ?? id), answer),
     );
   else await writeAnswer(invocation, body);
   return answer.success ? EXIT.done : EXIT.failed;

@@ -111,7 +111,7 @@ async function newestJobs(kubectl: Kubectl): Promise<string> {
   const kept = items.slice(-JOBS);
   // The display of a source has neither user info nor query; its whole address is left out.
   const shown = kept.map((job) => {
-    const { display } = job.spec.source ?? {};
+    const { display } = job.spec.source;
     return { ...job, spec: { ...job.spec, source: display === undefined ? {} : { display } } };
   });
   return JSON.stringify({ left_out: items.length - kept.length, items: withoutSecrets(shown) }, null, 1);

@@ -2,9 +2,11 @@
  * Which pool runs a job: the first, by priority and then by name, that serves it. Another leader decides the same,
  * because nothing else counts. Pure.
  */
-import { qc } from '../../media/tools/qc.ts';
 import type { Kind } from './probe_job.ts';
 import type { ProbePool, ProbePoolSpec, ServedKind } from './probe_pool.ts';
+
+/** Content checks, which pools serve as if they were a kind. */
+const CHECKS = 'qc' satisfies ServedKind;
 
 /** What a pool is chosen by. */
 export interface Routed {
@@ -29,16 +31,21 @@ interface ServedAs {
 
 /** Content checks decode whole films: no probe waits behind them where a pool serves them. */
 export const servedKinds = ({ kind, tools }: ServedAs): ServedKind[] =>
-  tools.some(({ name }) => name === qc.name) ? [qc.name, kind] : [kind];
+  tools.some(({ name }) => name === CHECKS) ? [CHECKS, kind] : [kind];
 
-const serves = (
-  { kinds, accounts, labels = {} }: ProbePoolSpec['serves'],
-  kind: ServedKind,
-  job: Omit<Routed, 'kinds'>,
-): boolean =>
-  kinds.includes(kind) &&
-  (accounts === undefined || (job.account !== undefined && accounts.includes(job.account))) &&
-  Object.entries(labels).every(([name, value]) => job.labels?.[name] === value);
+type Serves = ProbePoolSpec['serves'];
+
+const fits = ({ kinds, labels = {} }: Serves, kind: ServedKind, given: Routed['labels']): boolean =>
+  kinds.includes(kind) && Object.entries(labels).every(([name, value]) => given?.[name] === value);
+
+const serves = (of: Serves, kind: ServedKind, { account, labels }: Omit<Routed, 'kinds'>): boolean =>
+  fits(of, kind, labels) && (of.accounts === undefined || (account !== undefined && of.accounts.includes(account)));
+
+/** Those that may run a job: which of them does is a question of its account, too. */
+export const mayRun = <Pool extends Pick<ProbePool, 'spec'>>(
+  pools: readonly Pool[],
+  { kinds, labels }: Omit<Routed, 'account'>,
+): Pool[] => pools.filter(({ spec }) => kinds.some((kind) => fits(spec.serves, kind, labels)));
 
 export function routeOf(pools: readonly ProbePool[], { kinds, ...job }: Routed): ProbePool | undefined {
   const first = (kind: ServedKind) => pools.find(({ spec }) => serves(spec.serves, kind, job));
