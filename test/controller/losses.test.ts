@@ -36,13 +36,26 @@ describe('lost runners and results', function () {
   };
   const ready = (count = 1) => cluster.ready(count);
   const remove = (id: string) => cluster.kube.delete(PROBE_JOBS, id, { namespace: cluster.namespace });
-  const one = { pools: { short: { minReady: 1, maxPods: 1 } } };
+  const ONE: { minReady: number; maxPods?: number } = { minReady: 1, maxPods: 1 };
+  const one = { pools: { short: ONE } };
+  /** With a leader, and with runners that are ready. */
+  const led = async (short = ONE) => {
+    const made = await start({ pools: { short } });
+    const { log, term } = await made.controller();
+    await ready(short.minReady);
+    return { ...made, log, term, bus: made.servers.bus, store: made.servers.stored.store };
+  };
+  /** With a job that a runner has begun and does not end by itself. */
+  const busy = async (short = ONE) => {
+    const made = await led(short);
+    made.runners.behaviour.go = () => 'hold';
+    const job = await made.submit();
+    return { ...made, ...job, runner: await until('it runs', () => made.runners.of(job.id)) };
+  };
 
   for (const why of ['busy', 'tenant', 'draining', 'tools'] as const) {
     it(`a runner that refuses an order (${why}) costs no attempt: another runner takes the job`, async () => {
-      const { submit, ended, controller, runners } = await start({ pools: { short: { minReady: 2 } } });
-      await controller();
-      await ready(2);
+      const { submit, ended, runners } = await led({ minReady: 2 });
       let bad: string | undefined;
       runners.behaviour.go = (_order, { uid }) => (uid === (bad ??= uid) ? why : { ms: 5 });
       const jobs = [await submit(), await submit(), await submit()];
@@ -61,9 +74,7 @@ describe('lost runners and results', function () {
   }
 
   it('the only runner refuses several times before it accepts: the job is not lost', async () => {
-    const { submit, ended, controller, runners, job } = await start({ pools: { short: { minReady: 1, maxPods: 1 } } });
-    await controller();
-    await ready();
+    const { submit, ended, runners, job } = await led();
     let refusals = 4;
     runners.behaviour.go = () => (refusals-- > 0 ? 'busy' : { ms: 5 });
     const { id } = await submit();
@@ -73,9 +84,7 @@ describe('lost runners and results', function () {
   });
 
   it('a runner that does not respond is ended, and the job runs elsewhere', async () => {
-    const { submit, ended, controller, runners, pods, job } = await start({ pools: { short: { minReady: 2 } } });
-    await controller();
-    await ready(2);
+    const { submit, ended, runners, pods, job } = await led({ minReady: 2 });
     let dead: string | undefined;
     runners.behaviour.go = (_order, { uid }) => (uid === (dead ??= uid) ? 'silent' : { ms: 5 });
     const { id } = await submit();
@@ -86,9 +95,7 @@ describe('lost runners and results', function () {
   });
 
   it('runners that are not connected cost no attempt and keep their pods', async () => {
-    const { submit, ended, controller, runners, pods, job } = await start({ pools: { short: { minReady: 4 } } });
-    const { log } = await controller();
-    await ready(4);
+    const { submit, ended, runners, pods, job, log } = await led({ minReady: 4 });
     const before = await uids(pods);
     for (const runner of runners.all()) runner.leave();
     const { id } = await submit();
@@ -103,13 +110,9 @@ describe('lost runners and results', function () {
   });
 
   it('while NATS is away no job is admitted and no runner is lost', async () => {
-    const { submit, ended, controller, runners, pods, job, servers } = await start({
-      pools: { short: { minReady: 3 } },
-    });
-    const { log, term } = await controller();
-    await ready(3);
+    const { submit, ended, runners, pods, job, servers, bus, log, term } = await led({ minReady: 3 });
     const before = await uids(pods);
-    const { nats, bus } = servers;
+    const { nats } = servers;
     await nats.kill();
     await until('the connection is lost', () => !bus.connected());
     const { id } = await submit();
@@ -128,12 +131,8 @@ describe('lost runners and results', function () {
 
   for (const takes of [true, false])
     it(`an answer that is cut off: the runner ${takes ? 'took' : 'did not take'} the order`, async () => {
-      const { submit, ended, controller, runners, pods, job, servers } = await start({
-        pools: { short: { minReady: 1 } },
-      });
-      const { nats, bus } = servers;
-      const { log } = await controller();
-      await ready();
+      const { submit, ended, runners, pods, job, servers, bus, log } = await led({ minReady: 1 });
+      const { nats } = servers;
       const before = await uids(pods);
       let killed: Promise<void> | undefined;
       runners.behaviour.go = () => {
@@ -159,11 +158,7 @@ describe('lost runners and results', function () {
     });
 
   it('a runner that exits on its own is replaced at once', async () => {
-    const { submit, ended, controller, runners, newToken, pods } = await start({
-      pools: { short: { minReady: 1, maxPods: 1 } },
-    });
-    const { log } = await controller();
-    await ready();
+    const { submit, ended, runners, newToken, pods, log } = await led();
     const token = await newToken(1);
     await ended((await submit({ token })).id);
     const [first] = runners.all();
@@ -181,11 +176,7 @@ describe('lost runners and results', function () {
   });
 
   it('a pod whose agent has exited is lost with its job: attempt 2', async () => {
-    const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start({
-      pools: { short: { minReady: 2 } },
-    });
-    const { log } = await controller();
-    await ready(2);
+    const { submit, ended, runners, kube, runnerNamespace, job, log } = await led({ minReady: 2 });
     runners.behaviour.go = ({ attempt }) => (attempt === 1 ? 'hold' : { ms: 5 });
     const { id } = await submit();
     const first = await until('it runs', () => runners.of(id));
@@ -216,11 +207,7 @@ describe('lost runners and results', function () {
   });
 
   it('a pod deleted while busy is lost: attempt 2; the third loss ends the job', async () => {
-    const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start({
-      pools: { short: { minReady: 1 } },
-    });
-    await controller();
-    await ready();
+    const { submit, ended, runners, kube, runnerNamespace, job } = await led({ minReady: 1 });
     let losses = 0;
     runners.behaviour.go = (_order, { pod }) => {
       losses += 1;
@@ -236,16 +223,7 @@ describe('lost runners and results', function () {
   });
 
   it('a runner without heartbeats is lost, and its late result does not replace the second attempt', async () => {
-    const {
-      submit,
-      ended,
-      controller,
-      runners,
-      servers: { bus },
-      told,
-    } = await start({ pools: { short: { minReady: 2 } } });
-    const { term } = await controller();
-    await ready(2);
+    const { submit, ended, runners, bus, told, term } = await led({ minReady: 2 });
     runners.behaviour.go = (order) => (order.attempt === 1 ? 'hold' : { ms: 5 });
     const { id } = await submit();
     const first = await until('it runs', () => runners.of(id));
@@ -272,19 +250,7 @@ describe('lost runners and results', function () {
   });
 
   it('two results of one attempt make one end', async () => {
-    const {
-      submit,
-      ended,
-      controller,
-      runners,
-      servers: { bus },
-      told,
-    } = await start();
-    await controller();
-    await ready();
-    runners.behaviour.go = () => 'hold';
-    const { id } = await submit();
-    const runner = await until('it runs', () => runners.of(id));
+    const { ended, bus, told, id, runner } = await busy();
     const went = runner.orders.find(({ what }) => what === 'go');
     const order = { job: id, attempt: 1, epoch: went?.epoch ?? 1, podUid: runner.uid };
     const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
@@ -303,21 +269,7 @@ describe('lost runners and results', function () {
   });
 
   it('a result that arrives after another end is answered with that end', async () => {
-    const {
-      submit,
-      controller,
-      runners,
-      servers: {
-        bus,
-        stored: { store },
-      },
-      told,
-    } = await start();
-    await controller();
-    await ready();
-    runners.behaviour.go = () => 'hold';
-    const { id, submittedAt } = await submit();
-    const runner = await until('it runs', () => runners.of(id));
+    const { bus, store, told, id, submittedAt, runner } = await busy();
     // The collector died between the record and the notices.
     await store.closeRequest({
       id,
@@ -345,18 +297,7 @@ describe('lost runners and results', function () {
     ['has an unknown failure reason', { tools: [{ name: 'ffprobe', failure: 'x' }], ioUsage: 0 }],
   ] as const) {
     it(`a result that ${what} ends the request with an error that says so`, async () => {
-      const {
-        submit,
-        ended,
-        controller,
-        runners,
-        servers: { bus },
-      } = await start(one);
-      await controller();
-      await ready();
-      runners.behaviour.go = () => 'hold';
-      const { id } = await submit();
-      const runner = await until('it runs', () => runners.of(id));
+      const { ended, bus, id, runner } = await busy();
       const of = { job: id, attempt: 1, epoch: 1, podUid: runner.uid };
       await publishResult(bus, resultMessage(packBody(body as never), of));
       const [record] = await ended(id);
@@ -368,18 +309,7 @@ describe('lost runners and results', function () {
   }
 
   it('a result of more chunks than a collector can hold ends the request, and is not fetched', async () => {
-    const {
-      submit,
-      ended,
-      controller,
-      runners,
-      servers: { bus },
-    } = await start(one);
-    await controller();
-    await ready();
-    runners.behaviour.go = () => 'hold';
-    const { id } = await submit();
-    const runner = await until('it runs', () => runners.of(id));
+    const { ended, bus, id, runner } = await busy();
     const { header } = resultMessage(packBody({} as never), { job: id, attempt: 1, epoch: 1, podUid: runner.uid });
     await publishResult(bus, { header: { ...header, chunks: 193 }, chunks: [] });
     const [record] = await ended(id);
@@ -434,18 +364,7 @@ describe('lost runners and results', function () {
   });
 
   it("a result of a pod or attempt that is not the job's is dropped", async () => {
-    const {
-      submit,
-      ended,
-      controller,
-      runners,
-      servers: { bus },
-    } = await start(one);
-    await controller();
-    await ready();
-    runners.behaviour.go = () => 'hold';
-    const { id } = await submit();
-    const runner = await until('it runs', () => runners.of(id));
+    const { ended, bus, id, runner } = await busy();
     const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
     for (const [podUid, attempt] of [
       ['00000000-0000-4000-8000-000000000000', 1],
@@ -467,21 +386,7 @@ describe('lost runners and results', function () {
   });
 
   it('a job recorded just before its runner was lost is not started again', async () => {
-    const {
-      submit,
-      controller,
-      runners,
-      kube,
-      runnerNamespace,
-      servers: {
-        stored: { store },
-      },
-    } = await start({ pools: { short: { minReady: 2 } } });
-    await controller();
-    await ready(2);
-    runners.behaviour.go = () => 'hold';
-    const { id, submittedAt } = await submit();
-    const runner = await until('it runs', () => runners.of(id));
+    const { runners, kube, runnerNamespace, store, id, submittedAt, runner } = await busy({ minReady: 2 });
     // The collector died between the record and the notice, and its pod is gone too.
     await store.closeRequest({
       id,
@@ -540,9 +445,7 @@ describe('lost runners and results', function () {
   });
 
   it('a job deleted while it waits is cancelled, and its place is free', async () => {
-    const { submit, ended, controller, runners, newToken } = await start(one);
-    await controller();
-    await ready();
+    const { submit, ended, runners, newToken } = await led();
     const token = await newToken(1);
     runners.behaviour.go = () => 'hold';
     const running = await submit({ token });
@@ -558,9 +461,7 @@ describe('lost runners and results', function () {
   });
 
   it('a job deleted while it runs is cancelled on the runner, and its slot and runner are free at once', async () => {
-    const { submit, ended, controller, runners, newToken } = await start(one);
-    await controller();
-    await ready();
+    const { submit, ended, runners, newToken } = await led();
     const token = await newToken(1);
     runners.behaviour.go = () => 'hold';
     runners.behaviour.used = { bytes: 123_456, ms: 789, decodedSeconds: 12 };
@@ -603,9 +504,7 @@ describe('lost runners and results', function () {
   });
 
   it('a job created under the name of a deleted one is another job', async () => {
-    const { controller, runners, kube, namespace } = await start(one);
-    await controller();
-    await ready();
+    const { runners, kube, namespace } = await led();
     runners.behaviour.go = () => 'hold';
     const spec = {
       kind: 'file' as const,
