@@ -126,7 +126,7 @@ export interface SubmitOptions {
   name?: string;
 }
 
-export interface Cluster {
+export interface Cluster extends Servers, Pick<StoreFixture, 'store' | 'sql' | 'admin'> {
   servers: Servers;
   kube: KubeClient;
   namespace: string;
@@ -270,7 +270,11 @@ export async function startCluster({
   };
 
   return {
+    ...shared,
     servers: shared,
+    store,
+    sql,
+    admin: stored.admin,
     kube,
     namespace,
     runnerNamespace,
@@ -422,5 +426,44 @@ export async function startCluster({
       await kube.close();
       assert.deepEqual(impossible, [], IMPOSSIBLE);
     },
+  };
+}
+
+const ONE: Partial<ProbePoolSpec> = { minReady: 1, maxPods: 1 };
+
+/** For a suite whose tests have a cluster each: it is stopped behind its test. */
+export function clusterOfEach({ go }: { go?: Behaviour['go'] } = {}) {
+  let cluster: Cluster | undefined;
+  afterEach(() => cluster?.stop());
+  const now = (): Cluster => cluster!;
+
+  async function start(options: ClusterOptions = {}): Promise<Cluster> {
+    cluster = await startCluster(options);
+    if (go) cluster.runners.behaviour.go = go;
+    return cluster;
+  }
+  /** With a leader, and with the runners that the pool keeps ready. */
+  async function led(short = ONE, options: Partial<ControllerOptions> = {}) {
+    const made = await start({ pools: { short } });
+    const leader = await made.controller(options);
+    await made.ready(short.minReady);
+    return { ...leader, ...made, leader };
+  }
+  /** With a job that a runner has begun and does not end by itself. */
+  async function held(short = ONE) {
+    const made = await led(short);
+    made.runners.behaviour.go = () => 'hold';
+    const one = await made.submit();
+    return { ...made, ...one, runner: await until('it runs', () => made.runners.of(one.id)) };
+  }
+  return {
+    start,
+    led,
+    held,
+    /** That of the test. */
+    now,
+    ready: (count = 1) => now().ready(count),
+    job: (id: string) => now().job(id),
+    reason: (id: string) => now().reason(id),
   };
 }

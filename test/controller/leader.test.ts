@@ -3,22 +3,14 @@ import assert from 'node:assert/strict';
 import { EVENTS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { uuidv7 } from '../../src/platform/store/uuid.ts';
 import { until } from '../until.ts';
-import { startCluster, type Cluster, type ClusterOptions, type Submitted } from './cluster_parts.ts';
+import { clusterOfEach, type Submitted } from './cluster_parts.ts';
 
 describe('leader', function () {
   this.timeout(60_000);
-  let cluster: Cluster;
-  afterEach(() => cluster?.stop());
-  const start = async (options: ClusterOptions = {}): Promise<Cluster> => {
-    cluster = await startCluster(options);
-    return cluster;
-  };
-  const ready = (count = 1) => cluster.ready(count);
+  const { start, led, now, ready, job, reason } = clusterOfEach();
 
   it('runs a job with at most four writes: create, admit, finish, delete', async () => {
-    const { submit, ended, controller, told, job } = await start();
-    const { calls } = await controller({ env: { PY_FINISHED_MAX: '0' } });
-    await ready();
+    const { submit, ended, told, job, calls } = await led({}, { env: { PY_FINISHED_MAX: '0' } });
     const { id } = await submit();
     const [record] = await ended(id);
     assert.equal(record?.state, 'success');
@@ -36,9 +28,7 @@ describe('leader', function () {
   });
 
   it('runs the jobs of a token first in, first out, and never more than its limit', async () => {
-    const { submit, ended, controller, newToken, runners, most } = await start({ pools: { short: { minReady: 4 } } });
-    await controller();
-    await ready(4);
+    const { submit, ended, newToken, runners, most } = await led({ minReady: 4 });
     const token = await newToken(2);
     const jobs: Submitted[] = [];
     for (let i = 0; i < 12; i++) jobs.push(await submit({ token }));
@@ -50,11 +40,7 @@ describe('leader', function () {
   });
 
   it('takes turns between tokens: one job of a quiet token does not wait behind a long queue', async () => {
-    const { submit, ended, controller, newToken, runners } = await start({
-      pools: { short: { minReady: 1, maxPods: 1 } },
-    });
-    const { term } = await controller();
-    await ready();
+    const { submit, ended, newToken, runners, term } = await led();
     const [busy, quiet] = [await newToken(50), await newToken(50)];
     const many: Submitted[] = [];
     runners.behaviour.go = () => 'hold';
@@ -70,11 +56,7 @@ describe('leader', function () {
   });
 
   it('admits a job that a caller waits for before items of batches that filled the pool earlier', async () => {
-    const { submit, ended, controller, newAccount, newToken, runners } = await start({
-      pools: { short: { minReady: 1, maxPods: 1 } },
-    });
-    const { term } = await controller();
-    await ready();
+    const { submit, ended, newAccount, newToken, runners, term } = await led();
     const [batches, callers] = [await newToken(50, await newAccount()), await newToken(50, await newAccount())];
     runners.behaviour.go = () => 'hold';
     const items: Submitted[] = [];
@@ -116,16 +98,7 @@ describe('leader', function () {
 
   for (const who of ['token', 'user'] as const) {
     it(`a lowered limit (of the ${who}) applies from the next admission on`, async () => {
-      const {
-        submit,
-        ended,
-        controller,
-        newToken,
-        runners,
-        servers: { stored },
-      } = await start({ pools: { short: { minReady: 4 } } });
-      const { term } = await controller();
-      await ready(4);
+      const { submit, ended, newToken, runners, stored, term } = await led({ minReady: 4 });
       const token = await newToken(3);
       runners.behaviour.go = () => 'hold';
       const jobs: Submitted[] = [];
@@ -146,7 +119,7 @@ describe('leader', function () {
           'the leader knows',
           () =>
             jobs.some(({ id }) =>
-              cluster.job(id)?.status?.conditions?.some(({ message }) => /runs 3 of at most 1 jobs/.test(message)),
+              job(id)?.status?.conditions?.some(({ message }) => /runs 3 of at most 1 jobs/.test(message)),
             ) || term.leader.ledger.waiting < 3,
           5_000,
         );
@@ -155,7 +128,7 @@ describe('leader', function () {
           await until(`job ${id} runs`, () => runners.of(id));
           await runners.of(id)!.finish();
           await ended(id);
-          await until('its slot is free', () => cluster.reason(id) === 'Completed');
+          await until('its slot is free', () => reason(id) === 'Completed');
           if (jobs.findIndex((job) => job.id === id) >= 2) most = Math.max(most, term.leader.ledger.held);
         }
         assert.equal(most, 1);
@@ -166,16 +139,14 @@ describe('leader', function () {
   }
 
   it('a job that waits past its queue timeout ends in time, with what it waited for', async () => {
-    const { submit, ended, controller, runners, newToken, told, kube, namespace } = await start();
-    await controller();
-    await ready();
+    const { submit, ended, runners, newToken, told, kube, namespace } = await led({});
     const token = await newToken(1);
     runners.behaviour.go = () => 'hold';
     const running = await submit({ token });
     await until('it runs', () => runners.of(running.id));
     // It shows its reason after a second, if it still waits then.
     const { id } = await submit({ token, queueTimeoutMs: 4_000 });
-    await until('the job shows TokenAtLimit', () => cluster.reason(id) === 'TokenAtLimit');
+    await until('the job shows TokenAtLimit', () => reason(id) === 'TokenAtLimit');
     const [record] = await ended(id);
     assert.deepEqual([record?.status, record?.reason], [429, 'QueueTimeout']);
     assert.match(record?.error ?? '', /waited 4 s in the queue: token \d+ runs 1 of at most 1 jobs/);
@@ -191,18 +162,7 @@ describe('leader', function () {
   });
 
   it('an account runs no more than its limit over all of its tokens, and waiting jobs say so', async () => {
-    const {
-      submit,
-      ended,
-      controller,
-      runners,
-      newToken,
-      servers: {
-        stored: { sql, admin },
-      },
-    } = await start({ pools: { short: { minReady: 3, maxPods: 3 } } });
-    await controller();
-    await ready(3);
+    const { submit, ended, runners, newToken, sql, admin } = await led({ minReady: 3, maxPods: 3 });
     await sql('update users set account_concurrency = 2 where id = $1', [admin.userId]);
     try {
       const tokens = await Promise.all([1, 2, 3, 4].map(() => newToken(2)));
@@ -214,10 +174,10 @@ describe('leader', function () {
         'two run and two say why they wait',
         () =>
           ids.filter((id) => runners.of(id)).length === 2 &&
-          ids.filter((id) => cluster.reason(id) === 'AccountAtLimit').length === 2,
+          ids.filter((id) => reason(id) === 'AccountAtLimit').length === 2,
       );
       const condition = ids
-        .map((id) => cluster.job(id)?.status?.conditions?.find(({ reason }) => reason === 'AccountAtLimit'))
+        .map((id) => job(id)?.status?.conditions?.find(({ reason }) => reason === 'AccountAtLimit'))
         .find((one) => one !== undefined);
       assert.equal(
         condition?.message,
@@ -229,7 +189,7 @@ describe('leader', function () {
       runners.behaviour.go = () => ({ ms: 5 });
       await until('every request has an end', async () => {
         for (const id of ids) await runners.of(id)?.finish();
-        return (await cluster.servers.stored.store.endsFor(ids)).length === ids.length;
+        return (await now().servers.stored.store.endsFor(ids)).length === ids.length;
       });
       await ended(...ids);
     } finally {
@@ -238,9 +198,7 @@ describe('leader', function () {
   });
 
   it('a job that its runner does not end in time is ended by the leader', async () => {
-    const { submit, ended, controller, runners } = await start();
-    await controller();
-    await ready();
+    const { submit, ended, runners } = await led({});
     runners.behaviour.go = () => 'hold';
     const { id } = await submit({ timeoutMs: 100 });
     const runner = await until('it runs', () => runners.of(id));
@@ -250,9 +208,7 @@ describe('leader', function () {
   });
 
   it('refuses a job that cannot run at once, with the error for its caller', async () => {
-    const { submit, ended, controller, kube, namespace } = await start();
-    await controller({ env: { PY_MAX_QUEUED: '1' } });
-    await ready();
+    const { submit, ended, kube, namespace } = await led({}, { env: { PY_MAX_QUEUED: '1' } });
     const unknown = await submit({ spec: { tools: [{ name: 'ffprobe', version: '1.1' }] } });
     const unsealed = await submit({ spec: { source: { display: 'x', sealed: 'not.a.jwe' } } });
     const revoked = await submit({ token: 999_999, open: false });
@@ -260,22 +216,20 @@ describe('leader', function () {
     assert.deepEqual([noTool?.status, noTool?.reason], [400, 'ToolUnavailable']);
     assert.match(noTool?.error ?? '', /ffprobe: version "1\.1" is not available; available: 7\.0/);
     assert.deepEqual([noSeal?.status, noSeal?.reason], [400, 'InvalidRequest']);
-    await until('the job of the revoked token is refused', () => cluster.reason(revoked.id) === 'TokenInactive');
+    await until('the job of the revoked token is refused', () => reason(revoked.id) === 'TokenInactive');
     // A job created directly by an administrator has no request id and no row, and must not block other jobs.
     await kube.create(PROBE_JOBS, {
       metadata: { name: 'no-request-id', namespace },
       spec: { kind: 'file', source: { url: 'https://media.example.org/a.mp4' }, token: { id: 1, user: 1 } },
     });
-    await until('it is refused', () => cluster.reason('no-request-id') === 'InvalidRequest');
+    await until('it is refused', () => reason('no-request-id') === 'InvalidRequest');
     const { id } = await submit();
     const [record] = await ended(id);
     assert.equal(record?.state, 'success');
   });
 
   it('refuses a job when the queue is full', async () => {
-    const { submit, ended, controller, runners, newToken } = await start();
-    await controller({ env: { PY_MAX_QUEUED: '1' } });
-    await ready();
+    const { submit, ended, runners, newToken } = await led({}, { env: { PY_MAX_QUEUED: '1' } });
     const token = await newToken(1);
     runners.behaviour.go = () => 'hold';
     const running = await submit({ token });
@@ -287,9 +241,10 @@ describe('leader', function () {
   });
 
   it('one account takes at most half of the queue, over all its tokens', async () => {
-    const { submit, ended, controller, runners, newAccount, newToken, servers } = await start();
-    const { term } = await controller({ env: { PY_MAX_QUEUED: '4' } });
-    await ready();
+    const { submit, ended, runners, newAccount, newToken, servers, term } = await led(
+      {},
+      { env: { PY_MAX_QUEUED: '4' } },
+    );
     runners.behaviour.go = () => 'hold';
     const [one, other] = [await newAccount(), await newAccount()];
     for (const account of [one, other])
@@ -318,9 +273,7 @@ describe('leader', function () {
   });
 
   it('a job created with kubectl runs on the default token and is recorded under its uid', async () => {
-    const { controller, kube, namespace, ended } = await start();
-    await controller();
-    await ready();
+    const { kube, namespace, ended } = await led({});
     const { metadata } = await kube.create(PROBE_JOBS, {
       metadata: { name: 'by-hand', namespace },
       spec: {
@@ -331,20 +284,11 @@ describe('leader', function () {
     });
     const [record] = await ended(metadata.uid ?? '');
     assert.equal(record?.state, 'success');
-    await until('the job is Completed', () => cluster.reason('by-hand') === 'Completed');
+    await until('the job is Completed', () => reason('by-hand') === 'Completed');
   });
 
   it('ends an open request whose job was never created, and keeps one whose job exists', async () => {
-    const {
-      submit,
-      controller,
-      record,
-      servers: {
-        stored: { store, admin },
-      },
-    } = await start();
-    const { log } = await controller();
-    await ready();
+    const { submit, record, store, admin, log } = await led({});
     const long = Math.floor(store.clock.now()) - 100_000;
     const [orphan, fresh] = [uuidv7(long), await submit({ create: false })];
     await store.openRequest({

@@ -8,7 +8,7 @@ import { packResult } from '../result/text_body.ts';
 import { offerResult, publishResult } from '../../src/platform/bus/results.ts';
 import { PODS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { until } from '../until.ts';
-import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
+import { clusterOfEach, type Cluster } from './cluster_parts.ts';
 import { gateAt, isAdmission, isEnd, losing } from './obstacles.ts';
 import { success } from './simulated_runners.ts';
 
@@ -28,30 +28,9 @@ async function assertKept(before: readonly (string | undefined)[], pods: Cluster
 
 describe('lost runners and results', function () {
   this.timeout(60_000);
-  let cluster: Cluster;
-  afterEach(() => cluster?.stop());
-  const start = async (options: ClusterOptions = {}): Promise<Cluster> => {
-    cluster = await startCluster(options);
-    return cluster;
-  };
-  const ready = (count = 1) => cluster.ready(count);
-  const remove = (id: string) => cluster.kube.delete(PROBE_JOBS, id, { namespace: cluster.namespace });
-  const ONE: { minReady: number; maxPods?: number } = { minReady: 1, maxPods: 1 };
-  const one = { pools: { short: ONE } };
-  /** With a leader, and with runners that are ready. */
-  const led = async (short = ONE) => {
-    const made = await start({ pools: { short } });
-    const { log, term } = await made.controller();
-    await ready(short.minReady);
-    return { ...made, log, term, bus: made.servers.bus, store: made.servers.stored.store };
-  };
-  /** With a job that a runner has begun and does not end by itself. */
-  const busy = async (short = ONE) => {
-    const made = await led(short);
-    made.runners.behaviour.go = () => 'hold';
-    const job = await made.submit();
-    return { ...made, ...job, runner: await until('it runs', () => made.runners.of(job.id)) };
-  };
+  const { start, led, held, now, ready, reason } = clusterOfEach();
+  const one = { pools: { short: { minReady: 1, maxPods: 1 } } };
+  const remove = (id: string) => now().kube.delete(PROBE_JOBS, id, { namespace: now().namespace });
 
   for (const why of ['busy', 'tenant', 'draining', 'tools'] as const) {
     it(`a runner that refuses an order (${why}) costs no attempt: another runner takes the job`, async () => {
@@ -218,7 +197,7 @@ describe('lost runners and results', function () {
     const [record] = await ended(id);
     assert.equal(losses, 3);
     assert.deepEqual([record?.state, record?.status, record?.reason], ['error', 500, 'RunnerLost']);
-    await until('the job shows RunnerLost', () => cluster.reason(id) === 'RunnerLost');
+    await until('the job shows RunnerLost', () => reason(id) === 'RunnerLost');
     assert.equal(job(id)?.status?.attempts, 3);
   });
 
@@ -244,13 +223,13 @@ describe('lost runners and results', function () {
     await publishResult(bus, late);
     await confirmed.promise;
     hearing.stop();
-    const after = await cluster.record(id);
+    const after = await now().record(id);
     assert.deepEqual([after.state, after.status], ['success', 200]);
     assert.equal(told.get(id)?.length, 1);
   });
 
   it('two results of one attempt make one end', async () => {
-    const { ended, bus, told, id, runner } = await busy();
+    const { ended, bus, told, id, runner } = await held();
     const went = runner.orders.find(({ what }) => what === 'go');
     const order = { job: id, attempt: 1, epoch: went?.epoch ?? 1, podUid: runner.uid };
     const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
@@ -263,13 +242,13 @@ describe('lost runners and results', function () {
     await runner.finish();
     const [record] = await ended(id);
     assert.equal(record?.status, 200);
-    await until('the slot is free', () => cluster.reason(id) === 'Completed');
+    await until('the slot is free', () => reason(id) === 'Completed');
     assert.ok((told.get(id)?.length ?? 0) >= 1);
     assert.equal(new Set(told.get(id)?.map(({ status }) => status)).size, 1);
   });
 
   it('a result that arrives after another end is answered with that end', async () => {
-    const { bus, store, told, id, submittedAt, runner } = await busy();
+    const { bus, store, told, id, submittedAt, runner } = await held();
     // The collector died between the record and the notices.
     await store.closeRequest({
       id,
@@ -288,7 +267,7 @@ describe('lost runners and results', function () {
       told.get(id)?.map(({ status, error, hasBody }) => ({ status, error, hasBody })),
       [{ status: 404, error: 'the host answered 404', hasBody: false }],
     );
-    await until('the job shows OriginUnreachable', () => cluster.reason(id) === 'OriginUnreachable');
+    await until('the job shows OriginUnreachable', () => reason(id) === 'OriginUnreachable');
     await runner.finish();
   });
 
@@ -297,7 +276,7 @@ describe('lost runners and results', function () {
     ['has an unknown failure reason', { tools: [{ name: 'ffprobe', failure: 'x' }], ioUsage: 0 }],
   ] as const) {
     it(`a result that ${what} ends the request with an error that says so`, async () => {
-      const { ended, bus, id, runner } = await busy();
+      const { ended, bus, id, runner } = await held();
       const of = { job: id, attempt: 1, epoch: 1, podUid: runner.uid };
       await publishResult(bus, resultMessage(packBody(body as never), of));
       const [record] = await ended(id);
@@ -309,7 +288,7 @@ describe('lost runners and results', function () {
   }
 
   it('a result of more chunks than a collector can hold ends the request, and is not fetched', async () => {
-    const { ended, bus, id, runner } = await busy();
+    const { ended, bus, id, runner } = await held();
     const { header } = resultMessage(packBody({} as never), { job: id, attempt: 1, epoch: 1, podUid: runner.uid });
     await publishResult(bus, { header: { ...header, chunks: 193 }, chunks: [] });
     const [record] = await ended(id);
@@ -320,13 +299,7 @@ describe('lost runners and results', function () {
   });
 
   it('large results are collected one after another when a replica has room for one', async () => {
-    const {
-      submit,
-      ended,
-      controller,
-      runners,
-      servers: { bus },
-    } = await start({ pools: { short: { minReady: 3, maxPods: 3 } } });
+    const { submit, ended, controller, runners, bus } = await start({ pools: { short: { minReady: 3, maxPods: 3 } } });
     const room = makeBodyRoom({ totalBytes: 3 * CHUNK_BYTES, mostWaiting: 8 });
     let [most, asked] = [0, 0];
     await controller({
@@ -364,7 +337,7 @@ describe('lost runners and results', function () {
   });
 
   it("a result of a pod or attempt that is not the job's is dropped", async () => {
-    const { ended, bus, id, runner } = await busy();
+    const { ended, bus, id, runner } = await held();
     const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
     for (const [podUid, attempt] of [
       ['00000000-0000-4000-8000-000000000000', 1],
@@ -378,7 +351,7 @@ describe('lost runners and results', function () {
       await publishResult(bus, await packResult({ ...body, ioUsage: 77 }, { job: id, attempt, epoch: 1, podUid }));
       await dropped.promise;
       hearing.stop();
-      assert.equal((await cluster.record(id)).state, 'open');
+      assert.equal((await now().record(id)).state, 'open');
     }
     await runner.finish();
     const [record] = await ended(id);
@@ -386,7 +359,7 @@ describe('lost runners and results', function () {
   });
 
   it('a job recorded just before its runner was lost is not started again', async () => {
-    const { runners, kube, runnerNamespace, store, id, submittedAt, runner } = await busy({ minReady: 2 });
+    const { runners, kube, runnerNamespace, store, id, submittedAt, runner } = await held({ minReady: 2 });
     // The collector died between the record and the notice, and its pod is gone too.
     await store.closeRequest({
       id,
@@ -398,7 +371,7 @@ describe('lost runners and results', function () {
       ...NOTHING_KEPT,
     });
     await kube.delete(PODS, runner.pod, { namespace: runnerNamespace, gracePeriodSeconds: 0 });
-    await until('the job shows Completed', () => cluster.reason(id) === 'Completed');
+    await until('the job shows Completed', () => reason(id) === 'Completed');
     assert.equal(runners.began.length, 1);
   });
 
@@ -421,7 +394,7 @@ describe('lost runners and results', function () {
     // Jobs of another token come and go meanwhile.
     const beside = await submit({ token: other });
     await ended(beside.id);
-    await until('the job shows Completed', () => cluster.reason(beside.id) === 'Completed');
+    await until('the job shows Completed', () => reason(beside.id) === 'Completed');
     assert.ok(runners.began.every(({ job }) => job !== next.id));
     gate.open();
     await ended(next.id);
@@ -429,18 +402,13 @@ describe('lost runners and results', function () {
   });
 
   it('the leader finds an end whose notice was lost', async () => {
-    const {
-      submit,
-      ended,
-      controller,
-      servers: { bus },
-    } = await start(one);
+    const { submit, ended, controller, bus } = await start(one);
     const { bus: collectorBus, lost } = losing(bus, SUBJECT.closed);
     await controller({ collectorBus });
     await ready();
     const { id } = await submit();
     await ended(id);
-    await until('the job shows Completed', () => cluster.reason(id) === 'Completed');
+    await until('the job shows Completed', () => reason(id) === 'Completed');
     assert.ok(lost.length > 0);
   });
 
@@ -470,7 +438,7 @@ describe('lost runners and results', function () {
     await remove(id);
     const [cancelled] = await ended(id);
     assert.equal(cancelled?.reason, 'Cancelled');
-    const [row] = await cluster.servers.stored.sql(
+    const [row] = await now().servers.stored.sql(
       'select usage_ms, io_bytes::integer, decoded_seconds from requests where id = $1',
       [id],
     );
@@ -516,6 +484,6 @@ describe('lost runners and results', function () {
     runners.behaviour.go = () => ({ ms: 5 });
     await remove('mine');
     await kube.create(PROBE_JOBS, { metadata: { name: 'mine', namespace }, spec });
-    await until('the second one is done', () => cluster.reason('mine') === 'Completed');
+    await until('the second one is done', () => reason('mine') === 'Completed');
   });
 });
