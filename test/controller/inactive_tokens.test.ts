@@ -6,28 +6,21 @@ import assert from 'node:assert/strict';
 import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import type { ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
 import { until } from '../until.ts';
-import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
+import { clusterOfEach } from './cluster_parts.ts';
 
 describe('jobs of inactive tokens', function () {
   this.timeout(60_000);
-  let cluster: Cluster;
-  afterEach(() => cluster?.stop());
-  const start = async (options: ClusterOptions = {}): Promise<Cluster> => {
-    cluster = await startCluster(options);
-    cluster.runners.behaviour.go = () => 'hold';
-    return cluster;
-  };
-  const ready = (count = 1) => cluster.ready(count);
+  const { led, now, reason } = clusterOfEach({ go: () => 'hold' });
 
   /** A new account with a token of one slot: one job runs, another waits. */
   async function oneRunsOneWaits() {
-    const { newAccount, newToken, submit, runners } = cluster;
+    const { newAccount, newToken, submit, runners } = now();
     const user = await newAccount();
     const token = await newToken(1, user);
     const running = await submit({ token });
     await until('the first runs', () => runners.of(running.id));
     const waiting = await submit({ token });
-    await until('the second waits', () => cluster.reason(waiting.id) === 'TokenAtLimit');
+    await until('the second waits', () => reason(waiting.id) === 'TokenAtLimit');
     return { user, token, running, waiting };
   }
 
@@ -50,14 +43,7 @@ describe('jobs of inactive tokens', function () {
   ];
   for (const { what, sql, error } of CHANGES) {
     it(`${what}: a queued job ends with TokenInactive, a running one goes on`, async () => {
-      const {
-        controller,
-        ended,
-        runners,
-        servers: { stored },
-      } = await start();
-      await controller();
-      await ready(2);
+      const { ended, runners, stored } = await led({ minReady: 2 });
       const { token, running, waiting } = await oneRunsOneWaits();
       await stored.sql(sql, [token]);
       const [refused] = await ended(waiting.id);
@@ -65,65 +51,40 @@ describe('jobs of inactive tokens', function () {
         [refused?.state, refused?.status, refused?.reason, refused?.error],
         ['error', 403, 'TokenInactive', error],
       );
-      await until('the job shows TokenInactive', () => cluster.reason(waiting.id) === 'TokenInactive');
-      assert.equal(cluster.reason(running.id), 'Running');
+      await until('the job shows TokenInactive', () => reason(waiting.id) === 'TokenInactive');
+      assert.equal(reason(running.id), 'Running');
       await runners.of(running.id)?.finish();
       assert.equal((await ended(running.id))[0]?.state, 'success');
     });
 
     it(`${what} before a takeover: a queued job ends, a running one goes on under the next leader`, async () => {
-      const {
-        controller,
-        ended,
-        runners,
-        servers: { stored },
-      } = await start();
-      const first = await controller();
-      await ready(2);
+      const { controller, ended, runners, stored, leader: first } = await led({ minReady: 2 });
       const { token, running, waiting } = await oneRunsOneWaits();
       await first.stop();
       await stored.sql(sql, [token]);
       const { term } = await controller({ epoch: 2 });
       assert.equal((await ended(waiting.id))[0]?.reason, 'TokenInactive');
       await until('the next leader knows only the running job', () => [...term.leader.jobs.allTaken()].length === 1);
-      assert.equal(cluster.reason(running.id), 'Running');
+      assert.equal(reason(running.id), 'Running');
       await runners.of(running.id)?.finish();
       assert.equal((await ended(running.id))[0]?.state, 'success');
     });
   }
 
   it('account above suspended: a queued job ends', async () => {
-    const {
-      controller,
-      ended,
-      newToken,
-      servers: {
-        stored: { sql },
-      },
-    } = await start();
-    await controller();
-    await ready(2);
+    const { ended, newToken, sql } = await led({ minReady: 2 });
     const { user, waiting } = await oneRunsOneWaits();
-    const parent = await cluster.newAccount();
+    const parent = await now().newAccount();
     await sql("update users set parent_id = $1, role = 'sub' where id = $2", [parent, user]);
     await sql("update users set status = 'suspended' where id = $1", [parent]);
     const [record] = await ended(waiting.id);
     assert.deepEqual([record?.reason, record?.error], ['TokenInactive', 'the account is suspended']);
-    const later = await cluster.submit({ token: await newToken(1, user) });
+    const later = await now().submit({ token: await newToken(1, user) });
     assert.equal((await ended(later.id))[0]?.reason, 'TokenInactive');
   });
 
   it('token that expires while its job is queued: the job ends when its turn comes', async () => {
-    const {
-      controller,
-      ended,
-      runners,
-      servers: {
-        stored: { sql, store },
-      },
-    } = await start();
-    await controller();
-    await ready(2);
+    const { ended, runners, sql, store } = await led({ minReady: 2 });
     const { token, running, waiting } = await oneRunsOneWaits();
     const [row] = await sql<{ expires_at: Date }>(
       "update tokens set expires_at = now() + interval '500 milliseconds' where id = $1 returning expires_at",
@@ -149,12 +110,12 @@ describe('jobs of inactive tokens', function () {
       tools: [{ name: 'ffprobe', version: 'latest' }],
     };
     const make = (name: string) =>
-      cluster.kube.create(PROBE_JOBS, { metadata: { name, namespace: cluster.namespace }, spec });
+      now().kube.create(PROBE_JOBS, { metadata: { name, namespace: now().namespace }, spec });
 
     /** Runs `work` with a default token in an account of its own. */
     async function withDefault(work: (token: number) => Promise<void>): Promise<void> {
-      const { sql, admin } = cluster.servers.stored;
-      const token = await cluster.newToken(1, await cluster.newAccount());
+      const { sql, admin } = now().servers.stored;
+      const token = await now().newToken(1, await now().newAccount());
       await sql('update tokens set is_default = false where is_default');
       await sql('update tokens set is_default = true where id = $1', [token]);
       try {
@@ -166,16 +127,7 @@ describe('jobs of inactive tokens', function () {
     }
 
     it('default token revoked: a queued job ends, a running one goes on under this leader and the next', async () => {
-      const {
-        controller,
-        runners,
-        reason,
-        servers: {
-          stored: { sql },
-        },
-      } = await start();
-      const first = await controller();
-      await ready(2);
+      const { controller, runners, reason, sql, leader: first } = await led({ minReady: 2 });
       await withDefault(async (token) => {
         await make('one');
         await until('the first runs', () => runners.of('one'));
@@ -193,17 +145,7 @@ describe('jobs of inactive tokens', function () {
     });
 
     it('the quota of the default token applies to new jobs, not to a running one', async () => {
-      const {
-        controller,
-        runners,
-        reason,
-        job,
-        servers: {
-          stored: { sql },
-        },
-      } = await start();
-      const first = await controller();
-      await ready(2);
+      const { controller, runners, reason, job, sql, leader: first } = await led({ minReady: 2 });
       await withDefault(async (token) => {
         await sql('update tokens set concurrency = 5, monthly_quota = $2 where id = $1', [
           token,

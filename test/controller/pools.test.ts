@@ -12,7 +12,7 @@ import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
 import { heartbeat } from '../../src/service/controller/leader/losses.ts';
 import { until } from '../until.ts';
-import { makeTool, POOL, startCluster, stateOf, TOOLS, type Cluster, type ClusterOptions } from './cluster_parts.ts';
+import { clusterOfEach, makeTool, POOL, stateOf, TOOLS } from './cluster_parts.ts';
 
 const QUOTAS: ResourceType = {
   group: '',
@@ -24,20 +24,12 @@ const QUOTAS: ResourceType = {
 
 describe('pools', function () {
   this.timeout(60_000);
-  let cluster: Cluster;
-  afterEach(() => cluster?.stop());
-  const start = async (options: ClusterOptions = {}): Promise<Cluster> => {
-    cluster = await startCluster(options);
-    return cluster;
-  };
-  const ready = (count = 1) => cluster.ready(count);
+  const { start, led, now, ready, job, reason } = clusterOfEach();
   const condition = async (name: string) =>
-    (await cluster.kube.get(PROBE_POOLS, name)).status?.conditions?.find(({ type }) => type === 'Ready');
+    (await now().kube.get(PROBE_POOLS, name)).status?.conditions?.find(({ type }) => type === 'Ready');
 
   it('keeps minReady untouched runners, and reports them', async () => {
-    const { controller, pods, kube } = await start({ pools: { short: { minReady: 3 } } });
-    await controller();
-    await ready(3);
+    const { pods, kube } = await led({ minReady: 3 });
     await until('the pool is Serving', async () => (await condition('short'))?.reason === 'Serving');
     assert.equal((await kube.get(PROBE_POOLS, 'short')).status?.ready, 3);
     assert.equal((await pods()).length, 3);
@@ -65,7 +57,7 @@ describe('pools', function () {
     // Each status of the pool follows a plan, so several plans have passed here.
     const made = () => calls.filter(({ what, name }) => what === 'create Pod' && name.startsWith('runner-')).length;
     for (const size of [4, 3]) {
-      await cluster.setPool('short', { minReady: size });
+      await now().setPool('short', { minReady: size });
       await until(
         'it has planned anew',
         async () =>
@@ -115,10 +107,10 @@ describe('pools', function () {
     const running = await submit();
     const runner = await until('it runs', () => runners.of(running.id));
     const waiting = await submit();
-    await until('it waits', () => stateOf(cluster.job(waiting.id)) === 'NoRunner');
+    await until('it waits', () => stateOf(job(waiting.id)) === 'NoRunner');
     runners.behaviour.go = () => ({ ms: 5 });
     await kube.delete(PROBE_POOLS, 'a', { namespace });
-    await cluster.setPool('b', { serves: { kinds: ['file', 'c2pa'] } });
+    await now().setPool('b', { serves: { kinds: ['file', 'c2pa'] } });
     const [moved] = await ended(waiting.id);
     assert.equal(moved?.state, 'success');
     assert.ok(
@@ -177,7 +169,7 @@ describe('pools', function () {
     const probe = await submit();
     const beside = await until('a probe runs beside it', () => runners.of(probe.id));
     assert.match(beside.pod, /^runner-short-/);
-    await until('the next waits', () => stateOf(cluster.job(waiting.id)) === 'NoRunner');
+    await until('the next waits', () => stateOf(job(waiting.id)) === 'NoRunner');
     await kube.delete(PROBE_POOLS, 'checks', { namespace });
     await beside.finish();
     const moved = await until('it runs where probes do', () => runners.of(waiting.id), 20_000);
@@ -254,9 +246,7 @@ describe('pools', function () {
     await ready(2);
     // Each token is a separate tenant.
     const greedy = await Promise.all(Array.from({ length: 6 }, async () => submit({ token: await newToken(10) })));
-    await until('the account waits at its share', () =>
-      greedy.some(({ id }) => cluster.reason(id) === 'AccountAtShare'),
-    );
+    await until('the account waits at its share', () => greedy.some(({ id }) => reason(id) === 'AccountAtShare'));
     const running = () => greedy.filter(({ id }) => runners.of(id)).length;
     await until('it has its two runners', () => running() === 2);
     const other = await submit({ token: await newToken(10, await newAccount()) });

@@ -4,26 +4,24 @@ import { makeClient, PODS, PROBE_JOBS, type KubeClient } from '../../src/platfor
 import { openStore, type Store } from '../../src/platform/store/store.ts';
 import { startRelay } from '../kube/relay.ts';
 import { until } from '../until.ts';
-import { startCluster, type Cluster, type ClusterOptions, type Submitted } from './cluster_parts.ts';
+import { clusterOfEach, type Submitted } from './cluster_parts.ts';
 import { gateAt, isAdmission } from './obstacles.ts';
 
 describe('takeover by a new leader', function () {
   this.timeout(60_000);
-  let cluster: Cluster;
-  afterEach(() => cluster?.stop());
-  const start = async (options: ClusterOptions = {}): Promise<Cluster> => {
-    cluster = await startCluster(options);
-    return cluster;
-  };
-  const ready = (count = 1) => cluster.ready(count);
+  const { start, led, held, now, ready, job, reason } = clusterOfEach();
   const one = { pools: { short: { minReady: 1, maxPods: 1 } } };
 
   it('running jobs keep slot and runner, recorded jobs are finished, waiting jobs keep their order', async () => {
-    const { submit, ended, controller, runners, newToken, most } = await start({
-      pools: { short: { minReady: 3, maxPods: 4 } },
-    });
-    const first = await controller();
-    await ready(3);
+    const {
+      submit,
+      ended,
+      controller,
+      runners,
+      newToken,
+      most,
+      leader: first,
+    } = await led({ minReady: 3, maxPods: 4 });
     runners.behaviour.go = () => 'hold';
     const token = await newToken(2);
     const jobs: Submitted[] = [];
@@ -47,8 +45,8 @@ describe('takeover by a new leader', function () {
     assert.equal(waiting.indexOf(runners.began[2]?.job ?? ''), 0);
     await runners.of(b)!.finish();
     await ended(b);
-    await until('every job is Completed', () => jobs.every(({ id }) => cluster.reason(id) === 'Completed'));
-    assert.ok(jobs.every(({ id }) => cluster.job(id)?.status?.attempts === 1));
+    await until('every job is Completed', () => jobs.every(({ id }) => reason(id) === 'Completed'));
+    assert.ok(jobs.every(({ id }) => job(id)?.status?.attempts === 1));
   });
 
   it('a token stays within its limit if Postgres is away while the new leader takes over', async () => {
@@ -95,7 +93,7 @@ describe('takeover by a new leader', function () {
       assert.ok(failed > 3, 'one look-up failed and was repeated');
       assert.equal(most(0), 2);
       assert.deepEqual(
-        ['one', 'two', 'three'].map((name) => cluster.job(name)?.status?.attempts),
+        ['one', 'two', 'three'].map((name) => job(name)?.status?.attempts),
         [1, 1, undefined],
       );
       await next.stop();
@@ -154,9 +152,7 @@ describe('takeover by a new leader', function () {
   });
 
   it('a job created while the new leader lists is not refused for tools it has not listed yet', async () => {
-    const { submit, ended, controller } = await start();
-    const first = await controller();
-    await ready();
+    const { submit, ended, controller, leader: first } = await led({});
     await first.stop();
     const opened = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
@@ -165,12 +161,12 @@ describe('takeover by a new leader', function () {
         asked.resolve();
         await opened.promise;
       }
-      return cluster.kube.list(type, options);
+      return now().kube.list(type, options);
     };
-    const second = controller({ epoch: 2, writes: { ...cluster.kube, list } });
+    const second = controller({ epoch: 2, writes: { ...now().kube, list } });
     await asked.promise;
     const [early, late] = [await submit(), await submit()];
-    await until('a watch has shown both', () => cluster.job(late.id));
+    await until('a watch has shown both', () => job(late.id));
     opened.resolve();
     await second;
     const records = await ended(early.id, late.id);
@@ -181,14 +177,12 @@ describe('takeover by a new leader', function () {
   });
 
   it('a job created after the list of the new leader, and shown before it is ready, runs', async () => {
-    const { submit, ended, controller } = await start();
-    const first = await controller();
-    await ready();
+    const { submit, ended, controller, leader: first } = await led({});
     await first.stop();
     const opened = Promise.withResolvers<void>();
     const listed = Promise.withResolvers<void>();
     const list: KubeClient['list'] = async (type, options) => {
-      const page = await cluster.kube.list(type, options);
+      const page = await now().kube.list(type, options);
       if (type.kind === 'ProbeJob') {
         listed.resolve();
         await opened.promise;
@@ -197,11 +191,11 @@ describe('takeover by a new leader', function () {
     };
     const shown = new Set<string>();
     const watch: KubeClient['watch'] = (type, options, onEvent) =>
-      cluster.kube.watch(type, options, (event) => {
+      now().kube.watch(type, options, (event) => {
         onEvent(event as never);
         shown.add(event.object.metadata.name);
       });
-    const second = controller({ epoch: 2, kube: { ...cluster.kube, watch }, writes: { ...cluster.kube, list } });
+    const second = controller({ epoch: 2, kube: { ...now().kube, watch }, writes: { ...now().kube, list } });
     await listed.promise;
     const { id } = await submit();
     await until('its watch has shown it', () => shown.has(id));
@@ -211,12 +205,7 @@ describe('takeover by a new leader', function () {
   });
 
   it('a job whose pod was lost without a leader runs again', async () => {
-    const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start(one);
-    const first = await controller();
-    await ready();
-    runners.behaviour.go = () => 'hold';
-    const { id } = await submit();
-    const runner = await until('it runs', () => runners.of(id));
+    const { ended, controller, runners, kube, runnerNamespace, job, leader: first, id, runner } = await held();
     await first.stop();
     await kube.delete(PODS, runner.pod, { namespace: runnerNamespace, gracePeriodSeconds: 0 });
     runners.behaviour.go = () => ({ ms: 5 });
@@ -226,22 +215,11 @@ describe('takeover by a new leader', function () {
   });
 
   it('a job whose end was recorded without a leader is not started again', async () => {
-    const {
-      submit,
-      controller,
-      runners,
-      newToken,
-      ended,
-      servers: {
-        stored: { store },
-      },
-    } = await start(one);
-    const first = await controller();
-    await ready();
+    const { submit, controller, runners, newToken, ended, store, leader: first } = await led();
     await first.stop();
     const token = await newToken(1);
     const [given, next] = [await submit({ token }), await submit({ token })];
-    await until('both are there', () => cluster.job(next.id));
+    await until('both are there', () => job(next.id));
     // The write of the API for a request that has waited too long.
     await store.closeRequest({
       id: given.id,
@@ -258,7 +236,7 @@ describe('takeover by a new leader', function () {
     });
     await controller({ epoch: 2 });
     await ended(next.id);
-    await until('the status shows DeadlineExceeded', () => cluster.reason(given.id) === 'DeadlineExceeded');
+    await until('the status shows DeadlineExceeded', () => reason(given.id) === 'DeadlineExceeded');
     assert.deepEqual(
       runners.began.map(({ job }) => job),
       [next.id],
@@ -266,9 +244,7 @@ describe('takeover by a new leader', function () {
   });
 
   it('a late lease renewal pauses admissions until it arrives', async () => {
-    const { submit, ended, controller, runners } = await start(one);
-    const { lease, calls } = await controller();
-    await ready();
+    const { submit, ended, runners, lease, calls } = await led();
     // The lease is valid for another 1.5 s: too short for a write that must not arrive in another term.
     lease.ageMs = 4_500;
     const { id } = await submit();
@@ -283,9 +259,15 @@ describe('takeover by a new leader', function () {
   });
 
   it('a leader deposed without knowing it admits nothing and ends nothing', async () => {
-    const { submit, ended, controller, runners, newToken, most } = await start(one);
-    const old = await controller({ collects: false });
-    await ready();
+    const {
+      submit,
+      ended,
+      controller,
+      runners,
+      newToken,
+      most,
+      leader: old,
+    } = await led(undefined, { collects: false });
     const token = await newToken(1);
     runners.behaviour.go = () => 'hold';
     const running = await submit({ token });
@@ -304,7 +286,7 @@ describe('takeover by a new leader', function () {
     runners.behaviour.go = () => ({ ms: 5 });
     await until('the job after the takeover is Completed', async () => {
       await runners.of(after.id)?.finish();
-      return cluster.reason(after.id) === 'Completed';
+      return reason(after.id) === 'Completed';
     });
     assert.deepEqual(old.calls.slice(before), []);
     assert.equal(old.log.filter(({ msg }) => msg === 'request ended').length, 0);
@@ -319,9 +301,7 @@ describe('takeover by a new leader', function () {
   });
 
   it('a runner that claims a later term deposes no leader, and is replaced', async () => {
-    const { submit, ended, controller, runners, pods } = await start({ pools: { short: { minReady: 1, maxPods: 2 } } });
-    await controller({ epoch: 3 });
-    await ready();
+    const { submit, ended, runners, pods } = await led({ minReady: 1, maxPods: 2 }, { epoch: 3 });
     const liar = runners.all()[0]!;
     liar.state = { ...liar.state, epoch: 99 };
     await liar.beat();
@@ -372,15 +352,7 @@ describe('takeover by a new leader', function () {
   });
 
   it('an admission whose response was lost is looked up, not written twice', async () => {
-    const {
-      submit,
-      ended,
-      controller,
-      runners,
-      namespace,
-      job,
-      servers: { api },
-    } = await start(one);
+    const { submit, ended, controller, runners, namespace, job, api } = await start(one);
     const relay = await startRelay(api.host, api.port);
     const writes = await makeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
     try {
@@ -393,23 +365,16 @@ describe('takeover by a new leader', function () {
       assert.equal(runners.began.length, 1);
       assert.equal(job(id)?.status?.attempts, 1);
     } finally {
-      await cluster.stop();
+      await now().stop();
       await writes.close();
       await relay.close();
     }
   });
 
   it('every job gets its end although the API server is away for three seconds', async () => {
-    const {
-      submit,
-      ended,
-      controller,
-      runners,
-      namespace,
-      newToken,
-      most,
-      servers: { api },
-    } = await start({ pools: { short: { minReady: 2, maxPods: 4 } } });
+    const { submit, ended, controller, runners, namespace, newToken, most, api } = await start({
+      pools: { short: { minReady: 2, maxPods: 4 } },
+    });
     const relay = await startRelay(api.host, api.port);
     const kube = await makeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
     try {
@@ -429,7 +394,7 @@ describe('takeover by a new leader', function () {
       assert.deepEqual([...new Set(records.map(({ state }) => state))], ['success']);
       assert.ok(most(token) <= 2);
     } finally {
-      await cluster.stop();
+      await now().stop();
       await kube.close();
       await relay.close();
     }
