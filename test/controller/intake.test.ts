@@ -4,7 +4,7 @@ import pg from 'pg';
 import { IntakeChains } from '../../src/service/controller/leader/intake_chains.ts';
 import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { until } from '../until.ts';
-import { startCluster, type Cluster } from './cluster_parts.ts';
+import { clusterOfEach } from './cluster_parts.ts';
 
 describe('intake chains', () => {
   /** Adds a job that is in intake until the test ends it. */
@@ -70,12 +70,11 @@ describe('intake chains', () => {
 
 describe('leader: intake of jobs created with kubectl', function () {
   this.timeout(60_000);
-  let cluster: Cluster;
-  afterEach(() => cluster?.stop());
+  const { led, now } = clusterOfEach();
 
   const createByHand = (name: string, version = 'latest') =>
-    cluster.kube.create(PROBE_JOBS, {
-      metadata: { name, namespace: cluster.namespace },
+    now().kube.create(PROBE_JOBS, {
+      metadata: { name, namespace: now().namespace },
       spec: {
         kind: 'file',
         source: { url: 'https://media.example.org/a.mp4' },
@@ -84,10 +83,7 @@ describe('leader: intake of jobs created with kubectl', function () {
     });
 
   it('holds up no job of an account while it waits for Postgres', async () => {
-    cluster = await startCluster();
-    const { controller, ready, submit, create, runners, newAccount, newToken, servers } = cluster;
-    const { term, log } = await controller();
-    await ready(2);
+    const { submit, create, runners, newAccount, newToken, servers, term, log } = await led({ minReady: 2 });
     const submitted = await submit({ token: await newToken(5, await newAccount()), create: false });
     const client = new pg.Client({ connectionString: servers.stored.server.url });
     await client.connect();
@@ -102,18 +98,23 @@ describe('leader: intake of jobs created with kubectl', function () {
       // A job that gave up would have let the other one pass.
       assert.ok(!log.some(({ msg }) => msg === 'cannot queue a job, will retry'));
       await client.query('rollback');
-      await cluster.ended(metadata.uid ?? '', submitted.id);
+      await now().ended(metadata.uid ?? '', submitted.id);
     } finally {
       await client.end();
     }
   });
 
   it('ends those beyond the rate, without a record, and not those that a new leader finds', async () => {
-    cluster = await startCluster();
-    const { controller, ready, reason, job, ended, runners, servers } = cluster;
+    const {
+      controller,
+      reason,
+      job,
+      ended,
+      runners,
+      servers,
+      leader: first,
+    } = await led({ minReady: 2 }, { env: { PY_BY_HAND_PER_MINUTE: '2' } });
     runners.behaviour.go = () => 'hold';
-    const first = await controller({ env: { PY_BY_HAND_PER_MINUTE: '2' } });
-    await ready(2);
     const made = [];
     for (const name of ['one', 'two', 'beyond']) made.push(await createByHand(name));
     await until('the third is refused', () => reason('beyond') === 'RateLimited');
@@ -133,11 +134,8 @@ describe('leader: intake of jobs created with kubectl', function () {
   });
 
   it('a job that is created and deleted under the name of one that ends does not free its slot', async () => {
-    cluster = await startCluster();
-    const { controller, ready, runners, kube, namespace, reason } = cluster;
+    const { runners, kube, namespace, reason, term } = await led({ minReady: 2 });
     runners.behaviour.go = () => 'hold';
-    const { term } = await controller();
-    await ready(2);
     await createByHand('twice');
     const runner = await until('it runs', () => runners.of('twice'));
     // The job ends only when the order to stop has timed out.
@@ -152,10 +150,7 @@ describe('leader: intake of jobs created with kubectl', function () {
   });
 
   it('a job that is created under the name of one that was deleted during its intake runs', async () => {
-    cluster = await startCluster();
-    const { controller, ready, kube, namespace, job, ended, servers } = cluster;
-    const { term } = await controller();
-    await ready(2);
+    const { kube, namespace, job, ended, servers, term } = await led({ minReady: 2 });
     const client = new pg.Client({ connectionString: servers.stored.server.url });
     await client.connect();
     try {

@@ -4,16 +4,15 @@ import { conditionOf } from '../../src/platform/kube/conditions.ts';
 import { EVENTS, isKubeError, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import type { ProbeJob, ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
 import { until } from '../until.ts';
-import { startCluster, type Cluster } from './cluster_parts.ts';
+import { clusterOfEach } from './cluster_parts.ts';
 
 describe('leader: jobs made with kubectl', function () {
   this.timeout(60_000);
-  let cluster: Cluster;
-  afterEach(() => cluster?.stop());
+  const { start, led, now, job, reason } = clusterOfEach();
 
   const create = (name: string, spec: Partial<ProbeJobSpec>): Promise<ProbeJob> =>
-    cluster.kube.create(PROBE_JOBS, {
-      metadata: { name, namespace: cluster.namespace },
+    now().kube.create(PROBE_JOBS, {
+      metadata: { name, namespace: now().namespace },
       spec: {
         kind: 'file',
         source: { url: 'https://media.example.org/a.mp4' },
@@ -21,14 +20,11 @@ describe('leader: jobs made with kubectl', function () {
         ...spec,
       },
     });
-  const resume = (name: string) => cluster.kube.mergePatch(PROBE_JOBS, name, { spec: { suspend: false } });
-  const shown = (name: string) => until(`${name} is Suspended`, () => cluster.reason(name) === 'Suspended');
+  const resume = (name: string) => now().kube.mergePatch(PROBE_JOBS, name, { spec: { suspend: false } });
+  const shown = (name: string) => until(`${name} is Suspended`, () => reason(name) === 'Suspended');
 
   it('a suspended job waits for its resumption across terms, and its queue time begins then', async () => {
-    cluster = await startCluster();
-    const { controller, ready, ended, job, kube, servers } = cluster;
-    const first = await controller();
-    await ready(2);
+    const { controller, ready, ended, job, kube, servers, leader: first } = await led({ minReady: 2 });
     const { metadata } = await create('later', { suspend: true, queueTimeoutMs: 1_000 });
     await shown('later');
     assert.deepEqual([first.term.leader.ledger.waiting, [...first.term.leader.jobs.allTaken()].length], [0, 0]);
@@ -55,22 +51,19 @@ describe('leader: jobs made with kubectl', function () {
   });
 
   it('as many may be suspended as half of the queue holds', async () => {
-    cluster = await startCluster();
-    await cluster.controller({ env: { PY_MAX_QUEUED: '4' } });
+    await led({}, { env: { PY_MAX_QUEUED: '4' } });
     for (const name of ['one', 'two']) await create(name, { suspend: true });
     for (const name of ['one', 'two']) await shown(name);
     await create('three', { suspend: true });
-    await until('the third is refused', () => cluster.reason('three') === 'QueueFull');
-    await cluster.kube.delete(PROBE_JOBS, 'one', { namespace: cluster.namespace });
-    await until('there is room', () => cluster.job('one') === undefined);
+    await until('the third is refused', () => reason('three') === 'QueueFull');
+    await now().kube.delete(PROBE_JOBS, 'one', { namespace: now().namespace });
+    await until('there is room', () => job('one') === undefined);
     await create('four', { suspend: true });
     await shown('four');
   });
 
   it('one that was resumed while no controller ran is taken in', async () => {
-    cluster = await startCluster();
-    const { controller, ready, ended } = cluster;
-    const first = await controller();
+    const { controller, ready, ended, leader: first } = await led({});
     const { metadata } = await create('later', { suspend: true });
     await shown('later');
     await first.stop();
@@ -81,10 +74,7 @@ describe('leader: jobs made with kubectl', function () {
   });
 
   it('one that is deleted leaves no record, and another of its name runs', async () => {
-    cluster = await startCluster();
-    const { controller, ready, ended, kube, namespace, servers } = cluster;
-    await controller();
-    await ready(1);
+    const { ended, kube, namespace, servers } = await led({});
     const { metadata } = await create('twice', { suspend: true });
     await shown('twice');
     await kube.delete(PROBE_JOBS, 'twice', { namespace });
@@ -94,12 +84,9 @@ describe('leader: jobs made with kubectl', function () {
   });
 
   it('a job of another controller is left alone, whatever its status says', async () => {
-    cluster = await startCluster();
-    const { controller, ready, ended, kube, namespace, job } = cluster;
-    const { term } = await controller();
-    await ready(2);
+    const { ended, kube, namespace, job, term } = await led({ minReady: 2 });
     await create('theirs', { managedBy: 'example.com/scheduler' });
-    const runner = cluster.runners.all()[0]!;
+    const runner = now().runners.all()[0]!;
     const admittedBy = { holder: 'other', epoch: 1, token: servers().token, account: servers().account };
     await kube.mergePatchStatus(PROBE_JOBS, 'theirs', { admittedBy, runner: { pod: runner.pod, uid: runner.uid } });
     const own = await create('own', { managedBy: 'probeyard.dev/controller' });
@@ -110,15 +97,12 @@ describe('leader: jobs made with kubectl', function () {
     await until('it is gone', () => job('theirs') === undefined);
   });
   const servers = () => {
-    const { tokenId, userId } = cluster.servers.stored.admin;
+    const { tokenId, userId } = now().servers.stored.admin;
     return { token: tokenId, account: userId };
   };
 
   it('is kept for its own time, or a least time although there are too many', async () => {
-    cluster = await startCluster();
-    const { controller, ready, ended, job, submit } = cluster;
-    await controller({ env: { PY_FINISHED_MAX: '0' } });
-    await ready(2);
+    const { ended, job, submit } = await led({ minReady: 2 }, { env: { PY_FINISHED_MAX: '0' } });
     const kept = await create('kept', {});
     const short = await create('short', { ttlSecondsAfterFinished: 1 });
     const ofApi = await submit();
@@ -128,7 +112,7 @@ describe('leader: jobs made with kubectl', function () {
   });
 
   it('no other field of its spec can be changed', async () => {
-    cluster = await startCluster();
+    await start();
     await create('fixed', { suspend: true });
     for (const spec of [
       { timeoutMs: 1_000 },
@@ -137,7 +121,7 @@ describe('leader: jobs made with kubectl', function () {
       { suspend: false, managedBy: 'example.com/scheduler' },
     ])
       await assert.rejects(
-        cluster.kube.mergePatch(PROBE_JOBS, 'fixed', { spec }),
+        now().kube.mergePatch(PROBE_JOBS, 'fixed', { spec }),
         (error) => isKubeError(error, 'invalid') && error.message.includes('cannot be changed, except for suspend'),
         JSON.stringify(spec),
       );
@@ -145,10 +129,7 @@ describe('leader: jobs made with kubectl', function () {
   });
 
   it('one that fails gets one Event, as one of the API does only for faults of the cluster', async () => {
-    cluster = await startCluster();
-    const { controller, ready, ended, kube } = cluster;
-    await controller();
-    await ready(1);
+    const { ended, kube } = await led({});
     const { metadata } = await create('old', { tools: [{ name: 'ffprobe', version: '0.1' }] });
     await ended(metadata.uid ?? '');
     const events = () => kube.listAll(EVENTS, { fieldSelector: 'involvedObject.name=old' });
