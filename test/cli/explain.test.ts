@@ -1,27 +1,6 @@
 import assert from 'node:assert/strict';
-import { ENDED, explain, type Facts, WAITING } from '../../src/cli/kubectl/explain_job.ts';
+import { explain, type Facts } from '../../src/cli/kubectl/explain_job.ts';
 import type { Job, Pool } from '../../src/cli/kubectl/cluster_resources.ts';
-import { WAITING as CAUSES, type Reason, type WaitingCause } from '../../src/platform/kube/probe_job.ts';
-
-/** The type holds this complete. */
-const ENDS: Record<Exclude<Reason, WaitingCause | 'Running' | 'Suspended'>, true> = {
-  Completed: true,
-  ToolFailed: true,
-  OriginUnreachable: true,
-  SourceForbidden: true,
-  SourceTooLarge: true,
-  ToolUnavailable: true,
-  InvalidRequest: true,
-  TokenInactive: true,
-  QuotaExceeded: true,
-  QueueTimeout: true,
-  QueueFull: true,
-  RateLimited: true,
-  DeadlineExceeded: true,
-  Cancelled: true,
-  RunnerLost: true,
-  InternalError: true,
-};
 
 const NOW = Date.parse('2026-11-22T12:00:00Z');
 const ago = (seconds: number): string => new Date(NOW - seconds * 1_000).toISOString();
@@ -85,10 +64,5 @@ describe('why a job waits or failed', () => {
     assert.ok(said.includes('pool short: 0 ready, 4 busy, 0 starting, at most 4; Filling: 0 of 2'));
     assert.ok(said.includes('ffprobe 7.0: there is no such ProbeTool'));
     assert.deepEqual(said.slice(-2), ['Event 5s: New: b (3 times)', 'Event 90s: Old: a']);
-  });
-
-  it('every reason of a ProbeJob has its sentence', () => {
-    assert.deepEqual(Object.keys(WAITING), ['Suspended', ...CAUSES]);
-    assert.deepEqual(Object.keys(ENDED), Object.keys(ENDS));
   });
 });

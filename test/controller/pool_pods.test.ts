@@ -4,19 +4,14 @@ import { SUBJECT, type Lease, RUNNER_PROTOCOL } from '../../src/platform/bus/mes
 import { CONFIG_MAPS, EVENTS, PROBE_POOLS, type KubeClient, type Pod } from '../../src/platform/kube/client.ts';
 import { heartbeatOf, initialState } from '../../src/service/runner/orders.ts';
 import { until } from '../until.ts';
-import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
+import { clusterOfEach } from './cluster_parts.ts';
 
 describe('pods of a pool', function () {
   this.timeout(90_000);
-  let cluster: Cluster;
-  afterEach(() => cluster?.stop());
-  const start = async (options: ClusterOptions = {}): Promise<Cluster> => {
-    cluster = await startCluster(options);
-    return cluster;
-  };
+  const { start, now, job } = clusterOfEach();
   const condition = async (type: string) =>
-    (await cluster.kube.get(PROBE_POOLS, 'short')).status?.conditions?.find((one) => one.type === type);
-  const ready = (count = 1) => cluster.ready(count, 20_000);
+    (await now().kube.get(PROBE_POOLS, 'short')).status?.conditions?.find((one) => one.type === type);
+  const ready = (count = 1) => now().ready(count, 20_000);
 
   it('are owned by the ConfigMap of the release, and not created without it', async () => {
     const { controller, kube, runnerNamespace, pods } = await start({ pools: { short: { minReady: 1 } } });
@@ -61,7 +56,7 @@ describe('pods of a pool', function () {
     assert.equal(used.state.epoch, 2);
     const { id: next } = await submit();
     await ended(next);
-    assert.equal(cluster.job(next)?.status?.runner?.uid, used.uid);
+    assert.equal(job(next)?.status?.runner?.uid, used.uid);
     assert.ok((await pods()).some(({ metadata }) => metadata.name === used.pod && !metadata.deletionTimestamp));
   });
 
@@ -88,15 +83,10 @@ describe('pods of a pool', function () {
   });
 
   it('run without a user namespace once the kubelet reports that the node has none, shown by the pool', async () => {
-    const {
-      controller,
-      kube,
-      runnerNamespace,
-      pods,
-      setPool,
-      runners,
-      servers: { bus },
-    } = await start({ pools: { short: { minReady: 1 } }, runners: { boot: false } });
+    const { controller, kube, runnerNamespace, pods, setPool, runners, bus } = await start({
+      pools: { short: { minReady: 1 } },
+      runners: { boot: false },
+    });
     await controller();
     const [first] = await until(
       'a pod is made',
@@ -166,15 +156,9 @@ describe('pods of a pool', function () {
   });
 
   it('get no job while they lack a wall that the pool requires', async () => {
-    const {
-      controller,
-      submit,
-      ended,
-      reason,
-      runners,
-      runnerNamespace,
-      servers: { bus },
-    } = await start({ pools: { short: { minReady: 1, maxPods: 1, isolation: { require: ['SyscallFilter'] } } } });
+    const { controller, submit, ended, reason, runners, runnerNamespace, bus } = await start({
+      pools: { short: { minReady: 1, maxPods: 1, isolation: { require: ['SyscallFilter'] } } },
+    });
     await controller();
     await ready(1);
     const { id } = await submit();

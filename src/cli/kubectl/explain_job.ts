@@ -1,6 +1,7 @@
 /** Why a job waits, runs or has ended. */
 import { age, duration, paint, tableText } from '../output/text_table.ts';
 import { conditionOf } from '../../platform/kube/conditions.ts';
+import type { Reason, WaitingCause } from '../../platform/kube/probe_job.ts';
 import { mayRun, servedKinds } from '../../platform/kube/route.ts';
 import { type Event, hasEnded, type Job, type List, type Pool, stateOf, type Tool } from './cluster_resources.ts';
 import type { Run } from '../command.ts';
@@ -10,13 +11,14 @@ import { oneLine } from '../terminal.ts';
 import { jobName, kubectlOf, kubectlOfRelease } from './run_kubectl.ts';
 
 /** By the reason in the status of a job. */
-interface Reason {
+interface Said {
   /** After "NAME ". */
   says: string;
   helps?: string;
 }
 
-export const WAITING: Readonly<Record<string, Reason>> = {
+type Waits = WaitingCause | 'Suspended';
+const WAITING: Readonly<Record<Waits, Said>> = {
   Suspended: {
     says: 'is suspended',
     helps: `resume it: kubectl patch pj NAME --type merge -p '{"spec":{"suspend":false}}'`,
@@ -44,7 +46,7 @@ export const WAITING: Readonly<Record<string, Reason>> = {
   },
 };
 
-export const ENDED: Readonly<Record<string, Reason>> = {
+const ENDED: Readonly<Record<Exclude<Reason, Waits | 'Running'>, Said>> = {
   Completed: { says: 'completed' },
   ToolFailed: { says: 'ended, and no tool could make anything of the source' },
   OriginUnreachable: {
@@ -117,7 +119,7 @@ function sentenceOf({ job, pools, now }: Facts): { says: string; helps?: string 
   const message = conditionOf(job.status, 'Succeeded')?.message ?? job.status?.summary;
   const because = message === undefined || message === '' ? '' : `: ${message}`;
   if (hasEnded(job)) {
-    const { says, helps } = ENDED[state] ?? { says: `ended with ${state}` };
+    const { says, helps } = (ENDED as Readonly<Record<string, Said>>)[state] ?? { says: `ended with ${state}` };
     const took = job.status?.durationMs;
     return { says: `${says}${took === undefined ? '' : ` after ${duration(took)}`}${because}`, helps };
   }
@@ -126,7 +128,7 @@ function sentenceOf({ job, pools, now }: Facts): { says: string; helps?: string 
     const since = startedAt === undefined ? '' : ` for ${duration(now - Date.parse(startedAt))}`;
     return { says: `runs${since}${attempts > 1 ? `, in attempt ${attempts}` : ''}${because}` };
   }
-  const waiting = WAITING[state];
+  const waiting = (WAITING as Readonly<Record<string, Said>>)[state];
   if (waiting) return { says: `${waiting.says}${because}`, helps: waiting.helps };
   const waited = now - Date.parse(job.metadata.creationTimestamp ?? '');
   if (!(waited > UNSEEN_MS)) return { says: 'was just created' };
