@@ -435,7 +435,8 @@ const ONE: Partial<ProbePoolSpec> = { minReady: 1, maxPods: 1 };
 export function clusterOfEach({ go }: { go?: Behaviour['go'] } = {}) {
   let cluster: Cluster | undefined;
   afterEach(() => cluster?.stop());
-  const now = (): Cluster => cluster!;
+  /** That of the test. */
+  const current = (): Cluster => cluster!;
 
   async function start(options: ClusterOptions = {}): Promise<Cluster> {
     cluster = await startCluster(options);
@@ -456,14 +457,5 @@ export function clusterOfEach({ go }: { go?: Behaviour['go'] } = {}) {
     const one = await made.submit();
     return { ...made, ...one, runner: await until('it runs', () => made.runners.of(one.id)) };
   }
-  return {
-    start,
-    led,
-    held,
-    /** That of the test. */
-    now,
-    ready: (count = 1) => now().ready(count),
-    job: (id: string) => now().job(id),
-    reason: (id: string) => now().reason(id),
-  };
+  return { start, led, held, current, ready: (count = 1) => current().ready(count) };
 }

@@ -10,17 +10,17 @@ import { clusterOfEach } from './cluster_parts.ts';
 
 describe('jobs of inactive tokens', function () {
   this.timeout(60_000);
-  const { led, now, reason } = clusterOfEach({ go: () => 'hold' });
+  const { led, current } = clusterOfEach({ go: () => 'hold' });
 
   /** A new account with a token of one slot: one job runs, another waits. */
   async function oneRunsOneWaits() {
-    const { newAccount, newToken, submit, runners } = now();
+    const { newAccount, newToken, submit, runners } = current();
     const user = await newAccount();
     const token = await newToken(1, user);
     const running = await submit({ token });
     await until('the first runs', () => runners.of(running.id));
     const waiting = await submit({ token });
-    await until('the second waits', () => reason(waiting.id) === 'TokenAtLimit');
+    await until('the second waits', () => current().reason(waiting.id) === 'TokenAtLimit');
     return { user, token, running, waiting };
   }
 
@@ -43,7 +43,7 @@ describe('jobs of inactive tokens', function () {
   ];
   for (const { what, sql, error } of CHANGES) {
     it(`${what}: a queued job ends with TokenInactive, a running one goes on`, async () => {
-      const { ended, runners, stored } = await led({ minReady: 2 });
+      const { ended, runners, stored, reason } = await led({ minReady: 2 });
       const { token, running, waiting } = await oneRunsOneWaits();
       await stored.sql(sql, [token]);
       const [refused] = await ended(waiting.id);
@@ -58,7 +58,7 @@ describe('jobs of inactive tokens', function () {
     });
 
     it(`${what} before a takeover: a queued job ends, a running one goes on under the next leader`, async () => {
-      const { controller, ended, runners, stored, leader: first } = await led({ minReady: 2 });
+      const { controller, ended, runners, stored, reason, leader: first } = await led({ minReady: 2 });
       const { token, running, waiting } = await oneRunsOneWaits();
       await first.stop();
       await stored.sql(sql, [token]);
@@ -74,12 +74,12 @@ describe('jobs of inactive tokens', function () {
   it('account above suspended: a queued job ends', async () => {
     const { ended, newToken, sql } = await led({ minReady: 2 });
     const { user, waiting } = await oneRunsOneWaits();
-    const parent = await now().newAccount();
+    const parent = await current().newAccount();
     await sql("update users set parent_id = $1, role = 'sub' where id = $2", [parent, user]);
     await sql("update users set status = 'suspended' where id = $1", [parent]);
     const [record] = await ended(waiting.id);
     assert.deepEqual([record?.reason, record?.error], ['TokenInactive', 'the account is suspended']);
-    const later = await now().submit({ token: await newToken(1, user) });
+    const later = await current().submit({ token: await newToken(1, user) });
     assert.equal((await ended(later.id))[0]?.reason, 'TokenInactive');
   });
 
@@ -110,12 +110,12 @@ describe('jobs of inactive tokens', function () {
       tools: [{ name: 'ffprobe', version: 'latest' }],
     };
     const make = (name: string) =>
-      now().kube.create(PROBE_JOBS, { metadata: { name, namespace: now().namespace }, spec });
+      current().kube.create(PROBE_JOBS, { metadata: { name, namespace: current().namespace }, spec });
 
     /** Runs `work` with a default token in an account of its own. */
     async function withDefault(work: (token: number) => Promise<void>): Promise<void> {
-      const { sql, admin } = now().servers.stored;
-      const token = await now().newToken(1, await now().newAccount());
+      const { sql, admin } = current().servers.stored;
+      const token = await current().newToken(1, await current().newAccount());
       await sql('update tokens set is_default = false where is_default');
       await sql('update tokens set is_default = true where id = $1', [token]);
       try {

@@ -70,11 +70,11 @@ describe('intake chains', () => {
 
 describe('leader: intake of jobs created with kubectl', function () {
   this.timeout(60_000);
-  const { led, now } = clusterOfEach();
+  const { led, current } = clusterOfEach();
 
   const createByHand = (name: string, version = 'latest') =>
-    now().kube.create(PROBE_JOBS, {
-      metadata: { name, namespace: now().namespace },
+    current().kube.create(PROBE_JOBS, {
+      metadata: { name, namespace: current().namespace },
       spec: {
         kind: 'file',
         source: { url: 'https://media.example.org/a.mp4' },
@@ -98,7 +98,7 @@ describe('leader: intake of jobs created with kubectl', function () {
       // A job that gave up would have let the other one pass.
       assert.ok(!log.some(({ msg }) => msg === 'cannot queue a job, will retry'));
       await client.query('rollback');
-      await now().ended(metadata.uid ?? '', submitted.id);
+      await current().ended(metadata.uid ?? '', submitted.id);
     } finally {
       await client.end();
     }

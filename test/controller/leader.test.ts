@@ -7,7 +7,7 @@ import { clusterOfEach, type Submitted } from './cluster_parts.ts';
 
 describe('leader', function () {
   this.timeout(60_000);
-  const { start, led, now, ready, job, reason } = clusterOfEach();
+  const { start, led, current, ready } = clusterOfEach();
 
   it('runs a job with at most four writes: create, admit, finish, delete', async () => {
     const { submit, ended, told, job, calls } = await led({}, { env: { PY_FINISHED_MAX: '0' } });
@@ -98,7 +98,7 @@ describe('leader', function () {
 
   for (const who of ['token', 'user'] as const) {
     it(`a lowered limit (of the ${who}) applies from the next admission on`, async () => {
-      const { submit, ended, newToken, runners, stored, term } = await led({ minReady: 4 });
+      const { submit, ended, newToken, runners, stored, term, job, reason } = await led({ minReady: 4 });
       const token = await newToken(3);
       runners.behaviour.go = () => 'hold';
       const jobs: Submitted[] = [];
@@ -129,7 +129,7 @@ describe('leader', function () {
           await runners.of(id)!.finish();
           await ended(id);
           await until('its slot is free', () => reason(id) === 'Completed');
-          if (jobs.findIndex((job) => job.id === id) >= 2) most = Math.max(most, term.leader.ledger.held);
+          if (jobs.findIndex((one) => one.id === id) >= 2) most = Math.max(most, term.leader.ledger.held);
         }
         assert.equal(most, 1);
       } finally {
@@ -146,7 +146,7 @@ describe('leader', function () {
     await until('it runs', () => runners.of(running.id));
     // It shows its reason after a second, if it still waits then.
     const { id } = await submit({ token, queueTimeoutMs: 4_000 });
-    await until('the job shows TokenAtLimit', () => reason(id) === 'TokenAtLimit');
+    await until('the job shows TokenAtLimit', () => current().reason(id) === 'TokenAtLimit');
     const [record] = await ended(id);
     assert.deepEqual([record?.status, record?.reason], [429, 'QueueTimeout']);
     assert.match(record?.error ?? '', /waited 4 s in the queue: token \d+ runs 1 of at most 1 jobs/);
@@ -162,7 +162,7 @@ describe('leader', function () {
   });
 
   it('an account runs no more than its limit over all of its tokens, and waiting jobs say so', async () => {
-    const { submit, ended, runners, newToken, sql, admin } = await led({ minReady: 3, maxPods: 3 });
+    const { submit, ended, runners, newToken, sql, admin, job, reason } = await led({ minReady: 3, maxPods: 3 });
     await sql('update users set account_concurrency = 2 where id = $1', [admin.userId]);
     try {
       const tokens = await Promise.all([1, 2, 3, 4].map(() => newToken(2)));
@@ -177,7 +177,7 @@ describe('leader', function () {
           ids.filter((id) => reason(id) === 'AccountAtLimit').length === 2,
       );
       const condition = ids
-        .map((id) => job(id)?.status?.conditions?.find(({ reason }) => reason === 'AccountAtLimit'))
+        .map((id) => job(id)?.status?.conditions?.find((one) => one.reason === 'AccountAtLimit'))
         .find((one) => one !== undefined);
       assert.equal(
         condition?.message,
@@ -189,7 +189,7 @@ describe('leader', function () {
       runners.behaviour.go = () => ({ ms: 5 });
       await until('every request has an end', async () => {
         for (const id of ids) await runners.of(id)?.finish();
-        return (await now().servers.stored.store.endsFor(ids)).length === ids.length;
+        return (await current().servers.stored.store.endsFor(ids)).length === ids.length;
       });
       await ended(...ids);
     } finally {
@@ -208,7 +208,7 @@ describe('leader', function () {
   });
 
   it('refuses a job that cannot run at once, with the error for its caller', async () => {
-    const { submit, ended, kube, namespace } = await led({}, { env: { PY_MAX_QUEUED: '1' } });
+    const { submit, ended, kube, namespace, reason } = await led({}, { env: { PY_MAX_QUEUED: '1' } });
     const unknown = await submit({ spec: { tools: [{ name: 'ffprobe', version: '1.1' }] } });
     const unsealed = await submit({ spec: { source: { display: 'x', sealed: 'not.a.jwe' } } });
     const revoked = await submit({ token: 999_999, open: false });
@@ -273,7 +273,7 @@ describe('leader', function () {
   });
 
   it('a job created with kubectl runs on the default token and is recorded under its uid', async () => {
-    const { kube, namespace, ended } = await led({});
+    const { kube, namespace, ended, reason } = await led({});
     const { metadata } = await kube.create(PROBE_JOBS, {
       metadata: { name: 'by-hand', namespace },
       spec: {

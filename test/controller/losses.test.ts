@@ -28,9 +28,9 @@ async function assertKept(before: readonly (string | undefined)[], pods: Cluster
 
 describe('lost runners and results', function () {
   this.timeout(60_000);
-  const { start, led, held, now, ready, reason } = clusterOfEach();
+  const { start, led, held, current, ready } = clusterOfEach();
   const one = { pools: { short: { minReady: 1, maxPods: 1 } } };
-  const remove = (id: string) => now().kube.delete(PROBE_JOBS, id, { namespace: now().namespace });
+  const remove = (id: string) => current().kube.delete(PROBE_JOBS, id, { namespace: current().namespace });
 
   for (const why of ['busy', 'tenant', 'draining', 'tools'] as const) {
     it(`a runner that refuses an order (${why}) costs no attempt: another runner takes the job`, async () => {
@@ -186,7 +186,7 @@ describe('lost runners and results', function () {
   });
 
   it('a pod deleted while busy is lost: attempt 2; the third loss ends the job', async () => {
-    const { submit, ended, runners, kube, runnerNamespace, job } = await led({ minReady: 1 });
+    const { submit, ended, runners, kube, runnerNamespace, job, reason } = await led({ minReady: 1 });
     let losses = 0;
     runners.behaviour.go = (_order, { pod }) => {
       losses += 1;
@@ -223,13 +223,13 @@ describe('lost runners and results', function () {
     await publishResult(bus, late);
     await confirmed.promise;
     hearing.stop();
-    const after = await now().record(id);
+    const after = await current().record(id);
     assert.deepEqual([after.state, after.status], ['success', 200]);
     assert.equal(told.get(id)?.length, 1);
   });
 
   it('two results of one attempt make one end', async () => {
-    const { ended, bus, told, id, runner } = await held();
+    const { ended, bus, told, id, runner, reason } = await held();
     const went = runner.orders.find(({ what }) => what === 'go');
     const order = { job: id, attempt: 1, epoch: went?.epoch ?? 1, podUid: runner.uid };
     const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
@@ -248,7 +248,7 @@ describe('lost runners and results', function () {
   });
 
   it('a result that arrives after another end is answered with that end', async () => {
-    const { bus, store, told, id, submittedAt, runner } = await held();
+    const { bus, store, told, id, submittedAt, runner, reason } = await held();
     // The collector died between the record and the notices.
     await store.closeRequest({
       id,
@@ -351,7 +351,7 @@ describe('lost runners and results', function () {
       await publishResult(bus, await packResult({ ...body, ioUsage: 77 }, { job: id, attempt, epoch: 1, podUid }));
       await dropped.promise;
       hearing.stop();
-      assert.equal((await now().record(id)).state, 'open');
+      assert.equal((await current().record(id)).state, 'open');
     }
     await runner.finish();
     const [record] = await ended(id);
@@ -359,7 +359,7 @@ describe('lost runners and results', function () {
   });
 
   it('a job recorded just before its runner was lost is not started again', async () => {
-    const { runners, kube, runnerNamespace, store, id, submittedAt, runner } = await held({ minReady: 2 });
+    const { runners, kube, runnerNamespace, store, id, submittedAt, runner, reason } = await held({ minReady: 2 });
     // The collector died between the record and the notice, and its pod is gone too.
     await store.closeRequest({
       id,
@@ -376,7 +376,7 @@ describe('lost runners and results', function () {
   });
 
   it('the slot of a job stays taken while its end is being written', async () => {
-    const { submit, ended, controller, runners, kube, newToken, most } = await start({
+    const { submit, ended, controller, runners, kube, newToken, most, reason } = await start({
       pools: { short: { minReady: 2 } },
     });
     let first = '';
@@ -402,7 +402,7 @@ describe('lost runners and results', function () {
   });
 
   it('the leader finds an end whose notice was lost', async () => {
-    const { submit, ended, controller, bus } = await start(one);
+    const { submit, ended, controller, bus, reason } = await start(one);
     const { bus: collectorBus, lost } = losing(bus, SUBJECT.closed);
     await controller({ collectorBus });
     await ready();
@@ -438,7 +438,7 @@ describe('lost runners and results', function () {
     await remove(id);
     const [cancelled] = await ended(id);
     assert.equal(cancelled?.reason, 'Cancelled');
-    const [row] = await now().servers.stored.sql(
+    const [row] = await current().servers.stored.sql(
       'select usage_ms, io_bytes::integer, decoded_seconds from requests where id = $1',
       [id],
     );
@@ -472,7 +472,7 @@ describe('lost runners and results', function () {
   });
 
   it('a job created under the name of a deleted one is another job', async () => {
-    const { runners, kube, namespace } = await led();
+    const { runners, kube, namespace, reason } = await led();
     runners.behaviour.go = () => 'hold';
     const spec = {
       kind: 'file' as const,

@@ -8,10 +8,10 @@ import { clusterOfEach } from './cluster_parts.ts';
 
 describe('pods of a pool', function () {
   this.timeout(90_000);
-  const { start, now, job } = clusterOfEach();
+  const { start, current } = clusterOfEach();
   const condition = async (type: string) =>
-    (await now().kube.get(PROBE_POOLS, 'short')).status?.conditions?.find((one) => one.type === type);
-  const ready = (count = 1) => now().ready(count, 20_000);
+    (await current().kube.get(PROBE_POOLS, 'short')).status?.conditions?.find((one) => one.type === type);
+  const ready = (count = 1) => current().ready(count, 20_000);
 
   it('are owned by the ConfigMap of the release, and not created without it', async () => {
     const { controller, kube, runnerNamespace, pods } = await start({ pools: { short: { minReady: 1 } } });
@@ -39,7 +39,7 @@ describe('pods of a pool', function () {
   });
 
   it('a runner that reports to a new leader before it knows its pools is kept', async () => {
-    const { controller, submit, ended, runners, kube, pods } = await start({ pools: { short: { minReady: 0 } } });
+    const { controller, submit, ended, runners, kube, pods, job } = await start({ pools: { short: { minReady: 0 } } });
     const first = await controller();
     const { id } = await submit();
     await ended(id);

@@ -24,9 +24,9 @@ const QUOTAS: ResourceType = {
 
 describe('pools', function () {
   this.timeout(60_000);
-  const { start, led, now, ready, job, reason } = clusterOfEach();
+  const { start, led, current, ready } = clusterOfEach();
   const condition = async (name: string) =>
-    (await now().kube.get(PROBE_POOLS, name)).status?.conditions?.find(({ type }) => type === 'Ready');
+    (await current().kube.get(PROBE_POOLS, name)).status?.conditions?.find(({ type }) => type === 'Ready');
 
   it('keeps minReady untouched runners, and reports them', async () => {
     const { pods, kube } = await led({ minReady: 3 });
@@ -57,7 +57,7 @@ describe('pools', function () {
     // Each status of the pool follows a plan, so several plans have passed here.
     const made = () => calls.filter(({ what, name }) => what === 'create Pod' && name.startsWith('runner-')).length;
     for (const size of [4, 3]) {
-      await now().setPool('short', { minReady: size });
+      await current().setPool('short', { minReady: size });
       await until(
         'it has planned anew',
         async () =>
@@ -98,7 +98,7 @@ describe('pools', function () {
   });
 
   it('a deleted pool ends idle pods, then busy ones; waiting jobs move to a pool of their kind', async () => {
-    const { controller, submit, ended, runners, pods, kube, namespace } = await start({
+    const { controller, submit, ended, runners, pods, kube, namespace, job } = await start({
       pools: { a: { minReady: 1, maxPods: 1 }, b: { minReady: 1, maxPods: 1, serves: { kinds: ['c2pa'] } } },
     });
     await controller();
@@ -110,7 +110,7 @@ describe('pools', function () {
     await until('it waits', () => stateOf(job(waiting.id)) === 'NoRunner');
     runners.behaviour.go = () => ({ ms: 5 });
     await kube.delete(PROBE_POOLS, 'a', { namespace });
-    await now().setPool('b', { serves: { kinds: ['file', 'c2pa'] } });
+    await current().setPool('b', { serves: { kinds: ['file', 'c2pa'] } });
     const [moved] = await ended(waiting.id);
     assert.equal(moved?.state, 'success');
     assert.ok(
@@ -153,7 +153,7 @@ describe('pools', function () {
 
   it('content checks run in a pool of their own, from no pod; without one, where probes do', async () => {
     const checks = { minReady: 0, maxPods: 1, serves: { kinds: ['qc' as const] } };
-    const { controller, submit, ended, runners, kube, namespace } = await start({
+    const { controller, submit, ended, runners, kube, namespace, job } = await start({
       pools: { checks, short: { minReady: 1, maxPods: 1 } },
       tools: [...TOOLS, { tool: 'qc', version: '7.1', image: 'tools/qc:7.1', command: ['{root}/bin/ffmpeg'] }],
       runners: { go: () => 'hold' },
@@ -232,7 +232,7 @@ describe('pools', function () {
   });
 
   it('the jobs of one account leave runners for another account, which starts at once', async () => {
-    const { controller, submit, runners, newToken, newAccount } = await start({
+    const { controller, submit, runners, newToken, newAccount, reason } = await start({
       pools: {
         short: {
           minReady: 2,

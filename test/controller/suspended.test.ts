@@ -8,11 +8,11 @@ import { clusterOfEach } from './cluster_parts.ts';
 
 describe('leader: jobs made with kubectl', function () {
   this.timeout(60_000);
-  const { start, led, now, job, reason } = clusterOfEach();
+  const { start, led, current } = clusterOfEach();
 
   const create = (name: string, spec: Partial<ProbeJobSpec>): Promise<ProbeJob> =>
-    now().kube.create(PROBE_JOBS, {
-      metadata: { name, namespace: now().namespace },
+    current().kube.create(PROBE_JOBS, {
+      metadata: { name, namespace: current().namespace },
       spec: {
         kind: 'file',
         source: { url: 'https://media.example.org/a.mp4' },
@@ -20,8 +20,8 @@ describe('leader: jobs made with kubectl', function () {
         ...spec,
       },
     });
-  const resume = (name: string) => now().kube.mergePatch(PROBE_JOBS, name, { spec: { suspend: false } });
-  const shown = (name: string) => until(`${name} is Suspended`, () => reason(name) === 'Suspended');
+  const resume = (name: string) => current().kube.mergePatch(PROBE_JOBS, name, { spec: { suspend: false } });
+  const shown = (name: string) => until(`${name} is Suspended`, () => current().reason(name) === 'Suspended');
 
   it('a suspended job waits for its resumption across terms, and its queue time begins then', async () => {
     const { controller, ready, ended, job, kube, servers, leader: first } = await led({ minReady: 2 });
@@ -55,9 +55,9 @@ describe('leader: jobs made with kubectl', function () {
     for (const name of ['one', 'two']) await create(name, { suspend: true });
     for (const name of ['one', 'two']) await shown(name);
     await create('three', { suspend: true });
-    await until('the third is refused', () => reason('three') === 'QueueFull');
-    await now().kube.delete(PROBE_JOBS, 'one', { namespace: now().namespace });
-    await until('there is room', () => job('one') === undefined);
+    await until('the third is refused', () => current().reason('three') === 'QueueFull');
+    await current().kube.delete(PROBE_JOBS, 'one', { namespace: current().namespace });
+    await until('there is room', () => current().job('one') === undefined);
     await create('four', { suspend: true });
     await shown('four');
   });
@@ -86,7 +86,7 @@ describe('leader: jobs made with kubectl', function () {
   it('a job of another controller is left alone, whatever its status says', async () => {
     const { ended, kube, namespace, job, term } = await led({ minReady: 2 });
     await create('theirs', { managedBy: 'example.com/scheduler' });
-    const runner = now().runners.all()[0]!;
+    const runner = current().runners.all()[0]!;
     const admittedBy = { holder: 'other', epoch: 1, token: servers().token, account: servers().account };
     await kube.mergePatchStatus(PROBE_JOBS, 'theirs', { admittedBy, runner: { pod: runner.pod, uid: runner.uid } });
     const own = await create('own', { managedBy: 'probeyard.dev/controller' });
@@ -97,7 +97,7 @@ describe('leader: jobs made with kubectl', function () {
     await until('it is gone', () => job('theirs') === undefined);
   });
   const servers = () => {
-    const { tokenId, userId } = now().servers.stored.admin;
+    const { tokenId, userId } = current().servers.stored.admin;
     return { token: tokenId, account: userId };
   };
 
@@ -121,7 +121,7 @@ describe('leader: jobs made with kubectl', function () {
       { suspend: false, managedBy: 'example.com/scheduler' },
     ])
       await assert.rejects(
-        now().kube.mergePatch(PROBE_JOBS, 'fixed', { spec }),
+        current().kube.mergePatch(PROBE_JOBS, 'fixed', { spec }),
         (error) => isKubeError(error, 'invalid') && error.message.includes('cannot be changed, except for suspend'),
         JSON.stringify(spec),
       );

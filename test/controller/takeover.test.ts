@@ -9,7 +9,7 @@ import { gateAt, isAdmission } from './obstacles.ts';
 
 describe('takeover by a new leader', function () {
   this.timeout(60_000);
-  const { start, led, held, now, ready, job, reason } = clusterOfEach();
+  const { start, led, held, current, ready } = clusterOfEach();
   const one = { pools: { short: { minReady: 1, maxPods: 1 } } };
 
   it('running jobs keep slot and runner, recorded jobs are finished, waiting jobs keep their order', async () => {
@@ -21,6 +21,8 @@ describe('takeover by a new leader', function () {
       newToken,
       most,
       leader: first,
+      job,
+      reason,
     } = await led({ minReady: 3, maxPods: 4 });
     runners.behaviour.go = () => 'hold';
     const token = await newToken(2);
@@ -38,7 +40,7 @@ describe('takeover by a new leader', function () {
     assert.deepEqual(
       runners.began
         .slice(2)
-        .map(({ job }) => waiting.indexOf(job))
+        .map((began) => waiting.indexOf(began.job))
         .toSorted((x, y) => x - y),
       [0, 1, 2, 3],
     );
@@ -93,7 +95,7 @@ describe('takeover by a new leader', function () {
       assert.ok(failed > 3, 'one look-up failed and was repeated');
       assert.equal(most(0), 2);
       assert.deepEqual(
-        ['one', 'two', 'three'].map((name) => job(name)?.status?.attempts),
+        ['one', 'two', 'three'].map((name) => current().job(name)?.status?.attempts),
         [1, 1, undefined],
       );
       await next.stop();
@@ -152,7 +154,7 @@ describe('takeover by a new leader', function () {
   });
 
   it('a job created while the new leader lists is not refused for tools it has not listed yet', async () => {
-    const { submit, ended, controller, leader: first } = await led({});
+    const { submit, ended, controller, job, leader: first } = await led({});
     await first.stop();
     const opened = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
@@ -161,9 +163,9 @@ describe('takeover by a new leader', function () {
         asked.resolve();
         await opened.promise;
       }
-      return now().kube.list(type, options);
+      return current().kube.list(type, options);
     };
-    const second = controller({ epoch: 2, writes: { ...now().kube, list } });
+    const second = controller({ epoch: 2, writes: { ...current().kube, list } });
     await asked.promise;
     const [early, late] = [await submit(), await submit()];
     await until('a watch has shown both', () => job(late.id));
@@ -182,7 +184,7 @@ describe('takeover by a new leader', function () {
     const opened = Promise.withResolvers<void>();
     const listed = Promise.withResolvers<void>();
     const list: KubeClient['list'] = async (type, options) => {
-      const page = await now().kube.list(type, options);
+      const page = await current().kube.list(type, options);
       if (type.kind === 'ProbeJob') {
         listed.resolve();
         await opened.promise;
@@ -191,11 +193,11 @@ describe('takeover by a new leader', function () {
     };
     const shown = new Set<string>();
     const watch: KubeClient['watch'] = (type, options, onEvent) =>
-      now().kube.watch(type, options, (event) => {
+      current().kube.watch(type, options, (event) => {
         onEvent(event as never);
         shown.add(event.object.metadata.name);
       });
-    const second = controller({ epoch: 2, kube: { ...now().kube, watch }, writes: { ...now().kube, list } });
+    const second = controller({ epoch: 2, kube: { ...current().kube, watch }, writes: { ...current().kube, list } });
     await listed.promise;
     const { id } = await submit();
     await until('its watch has shown it', () => shown.has(id));
@@ -215,7 +217,7 @@ describe('takeover by a new leader', function () {
   });
 
   it('a job whose end was recorded without a leader is not started again', async () => {
-    const { submit, controller, runners, newToken, ended, store, leader: first } = await led();
+    const { submit, controller, runners, newToken, ended, store, job, reason, leader: first } = await led();
     await first.stop();
     const token = await newToken(1);
     const [given, next] = [await submit({ token }), await submit({ token })];
@@ -238,7 +240,7 @@ describe('takeover by a new leader', function () {
     await ended(next.id);
     await until('the status shows DeadlineExceeded', () => reason(given.id) === 'DeadlineExceeded');
     assert.deepEqual(
-      runners.began.map(({ job }) => job),
+      runners.began.map((began) => began.job),
       [next.id],
     );
   });
@@ -267,6 +269,7 @@ describe('takeover by a new leader', function () {
       newToken,
       most,
       leader: old,
+      reason,
     } = await led(undefined, { collects: false });
     const token = await newToken(1);
     runners.behaviour.go = () => 'hold';
@@ -365,7 +368,7 @@ describe('takeover by a new leader', function () {
       assert.equal(runners.began.length, 1);
       assert.equal(job(id)?.status?.attempts, 1);
     } finally {
-      await now().stop();
+      await current().stop();
       await writes.close();
       await relay.close();
     }
@@ -394,7 +397,7 @@ describe('takeover by a new leader', function () {
       assert.deepEqual([...new Set(records.map(({ state }) => state))], ['success']);
       assert.ok(most(token) <= 2);
     } finally {
-      await now().stop();
+      await current().stop();
       await kube.close();
       await relay.close();
     }
