@@ -84,7 +84,8 @@ export function deliverer(
       makeSecret: (tokenId) => store.giveWebhookSecret(tokenId, MADE),
       openSecret: (secret) => secret,
       openUrl: async (url) => url,
-      batchBody: async () => null,
+      ofBatch: async () => null,
+      publicUrl: '',
       ...settings,
     },
   });

@@ -27,7 +27,7 @@ const DUE = {
   /** Id of the root user. */
   account: column<number>('(select c.account from chosen c where c.id = o.id)'),
   url: column<string>(),
-  /** Of a batch that goes on: how many of its items had ended. 0: of an end. */
+  /** Of a batch that goes on: how many of its items had ended. 0: of an end. Below: -1 - n of its item n. */
   progress: column<number>(),
   createdAt: column<Date>(),
   /** Retries of the schedule already used. */

@@ -20,7 +20,7 @@ import { shared } from '../../base/health.ts';
 import type { SourceException } from '../../base/source_settings.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
-import { batchBody } from './batch/batch_endpoints.ts';
+import { ofBatch } from './batch/batch_endpoints.ts';
 import { BatchObjects } from './batch/batch_objects.ts';
 import { BatchDriver } from './batch/driver.ts';
 import { LIST_MS } from './batch/list_at_address.ts';
@@ -53,7 +53,10 @@ export interface Connections {
   sealKeys(): JSONWebKeySet;
   log: Logger;
   settings: Settings;
-  webhooks?: Omit<DeliverySettings, 'allow' | 'denyCidrs' | 'makeSecret' | 'openSecret' | 'openUrl' | 'batchBody'>;
+  webhooks?: Omit<
+    DeliverySettings,
+    'allow' | 'denyCidrs' | 'makeSecret' | 'openSecret' | 'openUrl' | 'ofBatch' | 'publicUrl'
+  >;
   accounts: AccountSettings;
   tracing?: Omit<TracerSettings, 'registry'>;
   uploads?: Uploads | undefined;
@@ -183,7 +186,8 @@ export function wire({
       makeSecret: accounts.makeWebhookSecret,
       openSecret: accounts.openWebhookSecret,
       openUrl: (kept, requestId) => openUrl(kept, requestId, accounts.box),
-      batchBody: (webhook) => batchBody(store, webhook),
+      ofBatch: (webhook) => ofBatch(store, webhook),
+      publicUrl: accountSettings.publicUrl,
       allow: settings.allowWebhooks,
       denyCidrs: settings.denyCidrs,
     },

@@ -44,6 +44,8 @@ export interface ResponseForm {
   injectJson: boolean;
   /** The policy named by the request: its verdict is included in the envelope. */
   policy?: NamedPolicy | undefined;
+  /** Of its webhook; absent: plain. */
+  webhookFormat?: 'cloudevents';
 }
 
 export const COMPARED: ResponseForm = { compared: true, shown: [], injectOutput: false, injectJson: false };

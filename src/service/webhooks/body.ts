@@ -35,7 +35,7 @@ export type EndedRequest = Pick<
 > &
   Partial<Pick<RequestRecord, 'cachedFrom' | 'cacheAgeS'>>;
 
-function withoutEnvelope({ id, queueTimeMs, ioBytes, reason, error, code }: EndedRequest, timestamp: string): Buffer {
+function withoutEnvelope({ id, queueTimeMs, ioBytes, reason, error, code }: EndedRequest, more: object): Buffer {
   return Buffer.from(
     JSON.stringify({
       success: false,
@@ -43,7 +43,7 @@ function withoutEnvelope({ id, queueTimeMs, ioBytes, reason, error, code }: Ende
       ...(code ? { code } : {}),
       metadata: { request_id: id, queue_time: queueTimeMs ?? 0, io_usage: ioBytes },
       type: eventOf(false),
-      timestamp,
+      ...more,
     }),
   );
 }
@@ -61,22 +61,37 @@ const sizeOf = (body: Answer['body']): number => (typeof body === 'string' ? Buf
 const whole = async (body: Answer['body'], packed: Packed): Promise<Buffer> =>
   typeof body === 'string' ? Buffer.from(body) : gathered(bytesOf(body, packed));
 
+export interface WebhookItem {
+  batch: string;
+  n: number;
+  ref: string | null;
+}
+
 export interface Stored {
   packed: Packed;
   /** Null: unknown to its recorder. */
   inflatedBytes: number | null;
 }
 
-/** `stored`: null if the request ended without an envelope. */
-export async function webhookBody(ended: EndedRequest, stored: Stored | null, form: ResponseForm): Promise<Buffer> {
-  const timestamp = (ended.endedAt ?? ended.submittedAt).toISOString();
-  if (!stored) return withoutEnvelope(ended, timestamp);
+/** When the request ended. */
+export const timeOf = ({ endedAt, submittedAt }: Pick<EndedRequest, 'endedAt' | 'submittedAt'>): Date =>
+  endedAt ?? submittedAt;
+
+/** `stored`: null if the request ended without an envelope. `item`: of a batch, whose request it was. */
+export async function webhookBody(
+  ended: EndedRequest,
+  stored: Stored | null,
+  form: ResponseForm,
+  item?: WebhookItem,
+): Promise<Buffer> {
+  const more = { timestamp: timeOf(ended).toISOString(), ...(item ? { item } : {}) };
+  if (!stored) return withoutEnvelope(ended, more);
   const about = { requestId: ended.id, queueTimeMs: ended.queueTimeMs ?? 0, error: ended.error, ...fromCache(ended) };
   // A larger result is never assembled. A comparison shows no output, and is small.
   const tooLarge = stored.inflatedBytes !== null && stored.inflatedBytes > MAX_BODY_BYTES;
   const unpacked = await unpackResult(stored.packed);
   const head = await whole(answerOf(unpacked, about, form, { withoutOutputs: true }).body, stored.packed);
-  const members = { type: eventOf(head.toString('latin1', 0, 15) === '{"success":true'), timestamp };
+  const members = { type: eventOf(head.toString('latin1', 0, 15) === '{"success":true'), ...more };
   if (form.compared) return withMembers(head, members);
   if (!tooLarge) {
     const { body } = answerOf(unpacked, about, form);

@@ -17,11 +17,13 @@ import { trustedContext, type ConnectOptions } from '../../source/http/connect.t
 import { egressRoute, type Egress } from '../../source/http/egress.ts';
 import { makeGuard, type Lookup } from '../../source/address/guard.ts';
 import type { SourceException } from '../../base/source_settings.ts';
+import type { RequestRecord } from '../../platform/store/requests.ts';
 import type { Store } from '../../platform/store/store.ts';
 import { traceWebhook } from '../../platform/tracing/job_trace.ts';
 import type { Tracer } from '../../platform/tracing/tracer.ts';
 import type { DueWebhook, WebhookVerdict } from '../../platform/store/webhooks.ts';
-import { webhookBody } from './body.ts';
+import { timeOf, webhookBody, type WebhookItem } from './body.ts';
+import { CLOUD_EVENT_TYPE, cloudEvent, type CloudEvent, type WebhookFormat } from './cloud_event.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import { send, signedHeaders, verdictOf, type Sent } from './send.ts';
 
@@ -41,9 +43,16 @@ export interface DeliverySettings {
   makeSecret: (tokenId: number) => Promise<Buffer | null>;
   openSecret: (kept: Buffer, tokenId: number) => Buffer | Promise<Buffer>;
   openUrl: (kept: string, requestId: string) => Promise<string>;
-  /** What an ended batch sends. Null: it is gone. */
-  batchBody: (webhook: Pick<DueWebhook, 'requestId' | 'progress' | 'createdAt'>) => Promise<Buffer | null>;
+  /** What a batch sends. Null: it is gone. */
+  ofBatch: (webhook: Pick<DueWebhook, 'requestId' | 'progress' | 'createdAt'>) => Promise<OfBatch | null>;
+  /** Of this installation; may be empty. */
+  publicUrl: string;
 }
+
+/** A webhook of a batch: the batch, or the result of an item. */
+export type OfBatch = { format: WebhookFormat } & (
+  { body: Buffer; event: CloudEvent } | { item: { n: number; ref: string | null; requestId: string } }
+);
 
 export interface DeliveryDeps {
   store: Store;
@@ -83,6 +92,8 @@ const decrypted = async <T>(what: string, opening: () => T | Promise<T>): Promis
 /** The body to send, and a function that releases its memory. */
 interface WebhookMessage {
   body: Buffer;
+  /** Undefined: the body is sent as it is. */
+  event: CloudEvent | undefined;
   trace: string | undefined;
   release(): void;
 }
@@ -238,13 +249,15 @@ class Outbox {
     }
   }
 
-  async #send(webhook: DueWebhook, url: string, secret: Buffer, { body, trace: parent }: WebhookMessage) {
+  async #send(webhook: DueWebhook, url: string, secret: Buffer, { body: plain, event, trace: parent }: WebhookMessage) {
     const { store, tracer, settings } = this.#deps;
-    const { requestId, step } = webhook;
+    const { id, requestId, step } = webhook;
+    const body = event ? cloudEvent(event, { id, publicUrl: settings.publicUrl, body: plain }) : plain;
     const trace = traceWebhook(tracer, { parent, requestId, attempt: step + 1 }, store.clock.now);
     const at = new Date(store.clock.now());
     const headers = {
-      ...signedHeaders(secret, { id: webhook.id, at, body }),
+      ...(event ? { 'content-type': CLOUD_EVENT_TYPE } : {}),
+      ...signedHeaders(secret, { id, at, body }),
       ...(trace ? { traceparent: trace.traceparent } : {}),
     };
     const guard = makeGuard({
@@ -258,13 +271,29 @@ class Outbox {
   }
 
   async #messageOf(webhook: DueWebhook): Promise<WebhookMessage | null> {
-    const { store, memory, settings } = this.#deps;
-    const record = await store.readRequest(webhook.requestId);
-    if (!record) {
-      const body = await settings.batchBody(webhook);
-      // Null: the user was deleted with all their data.
-      return body && { body, trace: undefined, release: () => {} };
+    const { store, settings } = this.#deps;
+    const own = await store.readRequest(webhook.requestId);
+    if (own) return this.#result(webhook, own);
+    const of = await settings.ofBatch(webhook);
+    // The user was deleted with all their data.
+    if (!of) return null;
+    const { format } = of;
+    if ('body' in of) {
+      const { body, event } = of;
+      return { body, event: format === 'plain' ? undefined : event, trace: undefined, release: () => {} };
     }
+    const { requestId, ...item } = of.item;
+    const record = await store.readRequest(requestId);
+    return record && this.#result(webhook, record, { format, item: { batch: webhook.requestId, ...item } });
+  }
+
+  /** `of`: the batch whose item it is. */
+  async #result(
+    webhook: DueWebhook,
+    record: RequestRecord,
+    of?: { format: WebhookFormat; item: WebhookItem },
+  ): Promise<WebhookMessage | null> {
+    const { store, memory } = this.#deps;
     if (record.state === 'open') return null;
     const { id, submittedAt, inflatedBytes } = record;
     const { signal } = this.#stopping;
@@ -273,10 +302,18 @@ class Outbox {
       : null;
     const release = (): void => stored?.place.release();
     try {
-      const body = await webhookBody(record, stored, readKeptRequest(record).response);
+      const { response } = readKeptRequest(record);
+      const body = await webhookBody(record, stored, response, of?.item);
+      const isPlain = (of?.format ?? response.webhookFormat ?? 'plain') === 'plain';
+      const subject = of?.item.ref || id;
       // A streamed result leaves only this body of a kilobyte.
       if (stored && !Buffer.isBuffer(stored.packed)) release();
-      return { body, trace: keptTrace(record.request), release };
+      return {
+        body,
+        event: isPlain ? undefined : { of: 'request', subject, time: timeOf(record) },
+        trace: keptTrace(record.request),
+        release,
+      };
     } catch (error) {
       release();
       throw error;

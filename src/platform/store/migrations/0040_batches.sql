@@ -401,6 +401,8 @@ begin
   if r.state = 'open' then return 'open'; end if;
   delete from envelopes e where e.id = p_id and e.submitted_at = r.submitted_at;
   delete from webhook_outbox w where w.request_id = p_id;
+  delete from webhook_outbox w using batch_items i
+    where i.request_id = p_id and w.request_id = i.batch_id and w.progress = -1 - i.n;
   delete from idempotency i where i.token_id = r.token_id and i.request_id = p_id;
   update requests q set display = '', error = null, request = '{}', webhook_url = null, erased_at = now()
     where q.id = p_id and q.submitted_at = r.submitted_at;

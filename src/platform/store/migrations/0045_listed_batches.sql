@@ -6,7 +6,7 @@ alter table batches add column listing jsonb;
 -- Failed items by code. To count 100,000 of them took 0.4 s, each time that somebody looked at the batch.
 alter table batches add column codes jsonb not null default '{}';
 
--- As in 0040_batches.sql, and codes.
+-- As in 0040_batches.sql, codes, and webhooks of items: `progress` is -1 - n, so that an item has one.
 create or replace function settle_items(p_items jsonb) returns integer language plpgsql as $$
 declare
   settled integer;
@@ -30,7 +30,15 @@ begin
       from given g
       where i.batch_id = g.batch and i.created_at = g.created_at and i.n = g.n
         and i.state = 'running' and i.request_id = g.request_id
-      returning i.batch_id, i.state, g.io_bytes, coalesce(g.code, g.reason) code),
+      returning i.batch_id, i.n, i.state, g.io_bytes, coalesce(g.code, g.reason) code),
+  to_send as (
+    insert into webhook_outbox (request_id, submitted_at, token_id, user_id, url, progress)
+      select b.id, b.created_at, b.token_id, b.user_id, b.webhook_url, -1 - c.n
+        from changed c join batches b on b.id = c.batch_id
+        where c.state <> 'waiting' and b.webhook_url is not null and b.template -> 'webhookItems' = 'true'
+          -- No listing.
+          and (c.n > 0 or b.listing is null)
+      on conflict do nothing),
   codes as (
     select batch_id, jsonb_object_agg(code, n) codes from (
       select batch_id, code, count(*) n from changed where state in ('error', 'with-errors') and code is not null

@@ -1,6 +1,7 @@
 /** Batches and their items as callers see them. */
 import Type from 'typebox';
 import { OUTCOMES, type Outcome } from '../../../media/policy/types.ts';
+import { WEBHOOK_FORMATS } from '../../webhooks/cloud_event.ts';
 import { closed, component, oneOf, orNull, time, whole } from '../http/request_fields.ts';
 
 export const STATES = ['running', 'paused', 'stopped', 'cancelling', 'ended'] as const;
@@ -80,6 +81,8 @@ export const BatchAnswerSchema = component('Batch', {
   ),
   webhook_url: orNull(Type.String({ description: 'Without credentials; values of its query read REDACTED.' })),
   webhook_every: orNull(Type.Integer({ description: 'Items between two webhooks. Null: one at the end alone.' })),
+  webhook_format: oneOf(WEBHOOK_FORMATS),
+  webhook_items: Type.Boolean({ description: 'The result of each item is sent, too.' }),
   per_minute: orNull(
     Type.Number({ description: 'Items that have ended a minute, since the batch was created. Null: none has.' }),
   ),

@@ -14,6 +14,7 @@ import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import type { DueWebhook } from '../../../platform/store/webhooks.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
+import type { OfBatch } from '../../webhooks/deliver.ts';
 import { keptUrl, shownUrl } from '../../webhooks/kept_url.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid, notFound } from '../errors.ts';
@@ -78,30 +79,42 @@ export function progressOf(
 
 async function shown({ store }: { store: Store }, batch: Batch): Promise<Static<typeof BatchAnswerSchema>> {
   const { perMinute, estimatedEnd } = progressOf(batch, store.clock.now());
-  const { fields, policyRevision } = batch.template as KeptTemplate;
+  const { fields, policyRevision, webhookFormat = 'plain', webhookItems = false } = batch.template as KeptTemplate;
   return {
     ...rowOf(batch),
     probe: { ...fields, ...(policyRevision === null ? {} : { policy_revision: policyRevision }) },
     webhook_url: batch.webhookUrl === null ? null : shownUrl(batch.webhookUrl),
     webhook_every: batch.webhookEvery,
+    webhook_format: webhookFormat,
+    webhook_items: webhookItems,
     per_minute: perMinute,
     estimated_end_at: timeOrNull(estimatedEnd),
     errors: await store.batchErrors(batch.id),
   };
 }
 
-/** The webhook of a batch, which is shown as it is now. Null: there is none. */
-export async function batchBody(
+/** The webhook of a batch, which is shown as it is now, or of one of its items. Null: there is none. */
+export async function ofBatch(
   store: Store,
   { requestId, progress, createdAt }: Pick<DueWebhook, 'requestId' | 'progress' | 'createdAt'>,
-): Promise<Buffer | null> {
+): Promise<OfBatch | null> {
   const batch = await store.readBatch(requestId);
-  if (!batch || (progress === 0 && batch.state !== 'ended')) return null;
-  const event =
-    progress === 0
-      ? { type: 'batch.ended', timestamp: timeOrNull(batch.endedAt) }
-      : { type: 'batch.progress', timestamp: createdAt.toISOString(), progress };
-  return Buffer.from(JSON.stringify({ ...(await shown({ store }, batch)), ...event }));
+  if (!batch) return null;
+  const { webhookFormat: format = 'plain' } = batch.template as KeptTemplate;
+  if (progress < 0) {
+    const n = -1 - progress;
+    const [item] = await store.itemsPage({ batch: batch.id, after: n - 1, limit: 1 });
+    if (item?.n !== n || item.requestId === null) return null;
+    return { format, item: { n, ref: item.ref, requestId: item.requestId } };
+  }
+  if (progress === 0 && batch.state !== 'ended') return null;
+  const isEnd = progress === 0;
+  const time = (isEnd ? batch.endedAt : null) ?? createdAt;
+  const event = isEnd ? { type: 'batch.ended' } : { type: 'batch.progress', progress };
+  const body = Buffer.from(
+    JSON.stringify({ ...(await shown({ store }, batch)), ...event, timestamp: time.toISOString() }),
+  );
+  return { format, body, event: { of: isEnd ? 'batch' : 'progress', subject: batch.id, time } };
 }
 
 /** Of another user: as if there were none. */

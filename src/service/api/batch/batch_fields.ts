@@ -7,6 +7,7 @@ import { DESCRIBED_AS } from '../http/input/read_fields.ts';
 import {
   choice,
   closed,
+  flag,
   milliseconds,
   nonEmpty,
   optionalText,
@@ -16,7 +17,7 @@ import {
 } from '../http/request_fields.ts';
 import { PolicyNameField } from '../policies/asked_policy.ts';
 import { ProbeFileSchema } from '../probe/file_request.ts';
-import { MAX_ADDRESS } from '../probe/request_source.ts';
+import { MAX_ADDRESS, webhookFields } from '../probe/request_source.ts';
 
 /** Of one batch, its first line not counted. */
 export const MOST_ITEMS = 10_000;
@@ -43,6 +44,7 @@ const {
   headers: _headers,
   cookies: _cookies,
   webhook_url: _webhook,
+  webhook_format: _format,
   timeline: _timeline,
   output: _output,
   inject_output: _bare,
@@ -55,7 +57,7 @@ export const TemplateSchema = closed(
   {
     description:
       'Fields of `/v1/probe/file` that all items share. Not `url`, `file`, `headers`, `cookies`, `webhook_url`, ' +
-      '`timeline`, `output` and `inject_output`. A policy is named; the revision of that moment judges all items. ' +
+      '`webhook_format`, `timeline`, `output` and `inject_output`. A policy is named; the revision of that moment judges all items. ' +
       'Versions become exact when the batch is created.',
   },
 );
@@ -157,11 +159,16 @@ export const HeadSchema = closed({
     ),
   ),
   bucket: Type.Optional(BucketSchema),
-  webhook_url: optionalText(8192, 'The batch is sent to this address when it has ended.'),
+  ...webhookFields('The batch is sent to this address when it has ended.'),
   webhook_every: optionalWhole(
     LEAST_EVERY,
     MOST_ITEMS,
     'The batch is also sent to `webhook_url` each time that so many more of its items have ended.',
+  ),
+  webhook_items: flag(
+    false,
+    'The result of each item is sent to `webhook_url`, too, when the item has ended and is not tried again. Not of ' +
+      'items without a request: those that were skipped or refused.',
   ),
   deadline: milliseconds(
     DEADLINE_MS,

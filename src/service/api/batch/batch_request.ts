@@ -48,6 +48,10 @@ export interface ReadItem {
 export interface KeptTemplate {
   fields: Template;
   policyRevision: number | null;
+  /** What is sent to `webhook_url`, if it is not the batch as it is. */
+  webhookFormat?: 'cloudevents';
+  /** Read by settle_items, too. */
+  webhookItems?: true;
 }
 
 export interface BatchRequest {
@@ -75,6 +79,7 @@ export const fieldsOf = (template: Template, url: string): ProbeFile =>
     headers: null,
     cookies: null,
     webhook_url: null,
+    webhook_format: 'plain',
     output: 'json',
     timeline: { enabled: false },
   }) as ProbeFile;
@@ -327,14 +332,22 @@ function listingItem(deps: Deps, by: Asker, { url }: NonNullable<Head['bucket']>
   }
 }
 
+const WITH_URL = 'has an effect with webhook_url alone';
+
 /** `gone`: whoever sent it does not wait any more. */
 export async function batchRequest(deps: Deps, by: Asker, body: TextBody, gone: AbortSignal): Promise<BatchRequest> {
   const sent = body.mediaType === LINES ? inLines(body.text) : inJson(body.value);
   const head = readHead({ form: 'json', value: sent.head });
-  readWebhookUrl(by.method, head.webhook_url, deps.settings);
-  if (head.webhook_every !== null && head.webhook_url === null)
-    throw invalid('webhook_every', 'has an effect with webhook_url alone');
-  const { template, ignored } = await templateIn(deps, by, head.probe);
+  if (readWebhookUrl(by.method, head, deps.settings) === null) {
+    if (head.webhook_every !== null) throw invalid('webhook_every', WITH_URL);
+    if (head.webhook_items) throw invalid('webhook_items', WITH_URL);
+  }
+  const { template: probe, ignored } = await templateIn(deps, by, head.probe);
+  const template: KeptTemplate = {
+    ...probe,
+    ...(head.webhook_format === 'cloudevents' ? { webhookFormat: head.webhook_format } : {}),
+    ...(head.webhook_items ? { webhookItems: true } : {}),
+  };
   let leftOut = 0;
   const given = itemsOf(deps, by, head, { sent: sent.items, gone, onLeftOut: () => (leftOut += 1) });
   const { credential } = template.fields;

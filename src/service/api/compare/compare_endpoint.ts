@@ -16,11 +16,11 @@ import { endpoint } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { type Context, tokenOf } from '../http/request_context.ts';
-import { closed, milliseconds, nonEmpty, optionalText, UUID } from '../http/request_fields.ts';
+import { closed, milliseconds, nonEmpty, UUID } from '../http/request_fields.ts';
 import { ComparisonAnswerSchema } from '../probe/answer_schemas.ts';
 import { byQueryAndBody } from '../probe/by_query_and_body.ts';
 import { probeRequest } from '../probe/probe_request.ts';
-import { MAX_ADDRESS, SOURCE_FIELDS, timeFields } from '../probe/request_source.ts';
+import { MAX_ADDRESS, SOURCE_FIELDS, timeFields, webhookFields } from '../probe/request_source.ts';
 import { runProbe } from '../probe/run_request.ts';
 import { storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
 import { type Catalog, optionFields, toolRequest, type ToolVersion } from '../probe/tool_versions.ts';
@@ -104,7 +104,7 @@ const CompareSchema = closed({
     'Time limit of all runs together in milliseconds, counted from admission; two run at a time. Of two sources, ' +
       'the first has half of it.',
   ),
-  webhook_url: optionalText(8192, 'The response is 202 at once, and the comparison is sent to this address.'),
+  ...webhookFields('The response is 202 at once, and the comparison is sent to this address.'),
 });
 
 const FILES = { kind: 'file', endpoint: '/v1/probe/file' } as const;

@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto';
 import Type, { type TSchema } from 'typebox';
 import { BATCH_EVENTS, EVENTS } from '../../webhooks/body.ts';
+import { CLOUD_EVENT_TYPE, CLOUD_EVENTS } from '../../webhooks/cloud_event.ts';
 import { DESCRIBED_AS, LOWERED_TO } from '../http/input/read_fields.ts';
 import type { Handler } from '../http/request_context.ts';
 import { methods } from '../http/middleware.ts';
-import { oneOf, time } from '../http/request_fields.ts';
-import { BatchAnswerSchema } from '../batch/batch_answers.ts';
+import { closed, oneOf, time } from '../http/request_fields.ts';
+import { BatchAnswerSchema, BatchItemSchema } from '../batch/batch_answers.ts';
 import { EnvelopeSchema, MetadataSchema } from '../probe/answer_schemas.ts';
 import { commonErrors, type Examples, type Operation, type Response, TAGS } from './operation.ts';
 
@@ -300,6 +301,16 @@ export const WebhookSchema = Type.Object(
     code: EnvelopeSchema.properties.code,
     metadata: Type.Object(MetadataSchema.properties),
     policy: EnvelopeSchema.properties.policy,
+    item: Type.Optional(
+      closed(
+        {
+          batch: Type.String({ format: 'uuid' }),
+          n: BatchItemSchema.properties.n,
+          ref: BatchItemSchema.properties.ref,
+        },
+        { description: 'With `webhook_items` of a batch: the item whose result it is.' },
+      ),
+    ),
   },
   { title: 'Webhook' },
 );
@@ -319,6 +330,19 @@ const BatchWebhookSchema = Type.Object(
   },
   { title: 'BatchWebhook' },
 );
+
+/** `data` is what the plain webhook has as its body. */
+const eventSchema = (data: TSchema) =>
+  closed({
+    specversion: Type.Literal('1.0'),
+    id: Type.String({ description: 'As `webhook-id`: the same in each attempt.' }),
+    source: Type.String({ description: 'The public address of the installation, if it has one, and a path.' }),
+    type: oneOf(Object.values(CLOUD_EVENTS).map(({ type }) => type)),
+    subject: Type.String({ description: 'The id of the request or batch; of an item its `ref`, if it has one.' }),
+    time: time('As `timestamp`.'),
+    datacontenttype: Type.Literal('application/json'),
+    data,
+  });
 
 const header = (name: string, description: string) => ({
   name,
@@ -344,7 +368,13 @@ const describeWebhooks = (place: Place, events: Record<string, string>, schema: 
           summary,
           security: [],
           parameters: HEADERS,
-          requestBody: { required: true, content: { 'application/json': { schema: place(schema) } } },
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': { schema: place(schema) },
+              [CLOUD_EVENT_TYPE]: { schema: place(eventSchema(schema)) },
+            },
+          },
           responses: {
             '2XX': { description: 'Delivered.' },
             '410': { description: 'The receiver is gone: there is no further attempt.' },

@@ -22,13 +22,12 @@ import {
   milliseconds,
   nonEmpty,
   optionalChoice,
-  optionalText,
   optionalWhole,
   options,
 } from '../http/request_fields.ts';
 import { cacheAsked } from './cache_key.ts';
 import { probeRequest, type ProbeRequest } from './probe_request.ts';
-import { MAX_ADDRESS, SOURCE_FIELDS, timeFields } from './request_source.ts';
+import { MAX_ADDRESS, SOURCE_FIELDS, timeFields, WEBHOOK_FIELDS } from './request_source.ts';
 import { askedPolicy, PolicyField } from '../policies/asked_policy.ts';
 import { type Catalog, optionFields, toolRequest } from './tool_versions.ts';
 
@@ -125,7 +124,7 @@ export const ProbeFileSchema = closed({
       'are not `http` or `https`.',
   ),
   policy: PolicyField,
-  webhook_url: optionalText(8192, 'POST only: the response is 202 at once, and the envelope is sent to this address.'),
+  ...WEBHOOK_FIELDS,
   ...sections,
 });
 export type ProbeFile = Static<typeof ProbeFileSchema>;

@@ -23,6 +23,7 @@ import type { AskedPolicy } from '../policies/asked_policy.ts';
 import type { Upload } from '../http/upload_form.ts';
 import { uploadSource } from '../../../source/protocols/upload/upload.ts';
 import type { SourceHeader } from '../../../source/headers.ts';
+import type { WebhookFormat } from '../../webhooks/cloud_event.ts';
 import { type CacheAsked, canonical } from './cache_key.ts';
 
 // `Idempotency-Key`: the same key and body return the first request's result, the same key with another body is 400.
@@ -72,10 +73,13 @@ function parsed(text: string): Source {
 
 export function readWebhookUrl(
   method: string,
-  text: string | null,
+  { webhook_url: text, webhook_format: format = 'plain' }: Pick<CommonFields, 'webhook_url' | 'webhook_format'>,
   { allowWebhooks: allow, denyCidrs: deny }: Pick<Settings, 'allowWebhooks' | 'denyCidrs'>,
 ): string | null {
-  if (text === null) return null;
+  if (text === null) {
+    if (format !== 'plain') throw invalid('webhook_format', 'has an effect with webhook_url alone');
+    return null;
+  }
   if (method !== 'POST') throw invalid(FIELD, 'is accepted in a POST only');
   const address = parsed(text);
   if (address.scheme !== 'http' && address.scheme !== 'https')
@@ -96,6 +100,7 @@ interface CommonFields extends HeaderFields {
   timeout: number;
   queue_timeout: number;
   webhook_url: string | null;
+  webhook_format?: WebhookFormat;
   policy?: string | object | null;
 }
 
@@ -140,14 +145,18 @@ export function probeRequest(
 ): ProbeRequest {
   const token = tokenOf(by);
   const rules = sourceRules(settings, token);
-  const { url, urls, headers, cookies, credential, webhook_url: webhookUrl, policy: _, ...rest } = fields;
+  const { url, urls, headers, cookies, credential, webhook_url: _url, webhook_format, policy: _, ...rest } = fields;
   const options = { ...rest, ...(credential ? { credential } : {}) };
   const { policy = null } = own;
   const { upload } = by.state;
   const along = readHeaders(by, { headers, cookies });
   return {
     ...own,
-    response: policy ? { ...own.response, policy } : own.response,
+    response: {
+      ...own.response,
+      ...(policy ? { policy } : {}),
+      ...(webhook_format === 'cloudevents' ? { webhookFormat: webhook_format } : {}),
+    },
     ...(upload && uploads
       ? uploadedSource(upload, uploads, { url, headers: along, credential })
       : readSources({ url, urls }, rules, { headers: along, credential: credential ?? undefined })),
@@ -157,7 +166,7 @@ export function probeRequest(
       timeoutMs: fields.timeout,
     },
     options: { ...options, ...shownHeaders({ headers, cookies }), ...shownPolicy(policy) },
-    webhookUrl: readWebhookUrl(by.method, webhookUrl, settings),
+    webhookUrl: readWebhookUrl(by.method, fields, settings),
     sent: { ...fields, ...digestOf(upload) },
   };
 }

@@ -12,9 +12,9 @@ import { EnvelopeSchema, POLICY_OUTCOME } from './answer_schemas.ts';
 import { byQueryAndBody } from './by_query_and_body.ts';
 import { probeFile } from './file_endpoints.ts';
 import { type ProbeFile, ProbeFileSchema, UrlField } from './file_request.ts';
-import { timeFields } from './request_source.ts';
+import { timeFields, WEBHOOK_FIELDS } from './request_source.ts';
 
-const { url, file, headers, cookies, credential, cache, policy, webhook_url, qc } = ProbeFileSchema.properties;
+const { url, file, headers, cookies, credential, cache, policy, qc } = ProbeFileSchema.properties;
 const { enabled: _, ...checks } = (qc as unknown as TObject).properties;
 
 const ProbeQcSchema = closed({
@@ -26,7 +26,7 @@ const ProbeQcSchema = closed({
   ...timeFields(MAX_TIMEOUT_MS),
   cache,
   policy,
-  webhook_url,
+  ...WEBHOOK_FIELDS,
   qc: options(checks, 'The content checks.'),
 });
 

@@ -13,7 +13,8 @@ import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../../../base/limits.ts';
 import type { SourceException } from '../../../base/source_settings.ts';
 import { ApiError, ERRORS, invalid } from '../errors.ts';
 import { CREDENTIAL_NAME, LEAVES_BUCKET, leavesBucket, SECRET_KEYS } from '../../../source/named_credential.ts';
-import { milliseconds, optionalText } from '../http/request_fields.ts';
+import { WEBHOOK_FORMATS } from '../../webhooks/cloud_event.ts';
+import { choice, milliseconds, optionalText } from '../http/request_fields.ts';
 import {
   headersProblem,
   MOST_HEADER_BYTES,
@@ -25,6 +26,22 @@ import { HIDDEN } from '../../../base/hide_query.ts';
 import { sameAuthority, targetOf } from '../../../source/address/target.ts';
 import type { Asker } from '../http/request_context.ts';
 import { shown } from '../http/input/read_fields.ts';
+
+/** `what`: happens with the address. */
+export const webhookFields = (what: string) => ({
+  webhook_url: optionalText(8192, what),
+  webhook_format: choice(
+    WEBHOOK_FORMATS,
+    'plain',
+    'How it is sent to `webhook_url`. cloudevents: as an event of CloudEvents 1.0 in structured mode, with the plain ' +
+      'body as its `data`.',
+  ),
+});
+
+/** Of an endpoint that probes. */
+export const WEBHOOK_FIELDS = webhookFields(
+  'POST only: the response is 202 at once, and the envelope is sent to this address.',
+);
 
 export interface SourceRules {
   allow: readonly SourceException[];

@@ -8,7 +8,7 @@ import { WEB_SCHEMES } from '../../../source/protocols/table.ts';
 import { ENDPOINT_ROWS, endpointPath } from '../../../media/tools/table.ts';
 import type { Endpoint as ToolEndpoint } from '../../../media/tools/tool.ts';
 import { endpoint, type Work } from '../http/endpoint.ts';
-import { closed, component, flag, nonEmpty, optionalText, orNull, whole } from '../http/request_fields.ts';
+import { closed, component, flag, nonEmpty, orNull, whole } from '../http/request_fields.ts';
 import {
   ANY_OUTPUT,
   FAILURE,
@@ -21,7 +21,7 @@ import {
 import { byQueryAndBody } from './by_query_and_body.ts';
 import { askedPolicy, PolicyField } from '../policies/asked_policy.ts';
 import { probeRequest } from './probe_request.ts';
-import { MAX_ADDRESS, SOURCE_FIELDS, timeFields } from './request_source.ts';
+import { MAX_ADDRESS, SOURCE_FIELDS, timeFields, WEBHOOK_FIELDS } from './request_source.ts';
 import { runProbe } from './run_request.ts';
 import { optionFields, toolRequest } from './tool_versions.ts';
 
@@ -37,7 +37,7 @@ const singleFields = ({ timeoutMs, injectJson }: ToolEndpoint) => ({
   ),
   inject_json: flag(injectJson, 'In the envelope, `output` is an object; false: a string that holds the JSON.'),
   policy: PolicyField,
-  webhook_url: optionalText(8192, 'POST only: the response is 202 at once, and the envelope is sent to this address.'),
+  ...WEBHOOK_FIELDS,
 });
 
 const SingleMetadataSchema = component('SingleMetadata', {
