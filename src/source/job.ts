@@ -5,6 +5,7 @@ import { PageCache } from './file/cache.ts';
 import { cut, isSourceError, type SourceError } from './error.ts';
 import { sourceClosed, unreadableScheme } from './failures.ts';
 import { type Access, accessOf, textOf } from './http/exchange.ts';
+import type { Tagged } from './http/object_tags.ts';
 import { type Listed, type Listing, listBucket } from './listing/listing.ts';
 import type { PageMemory } from './file/page_memory.ts';
 import { makeGuard, type Guard, type GuardOptions } from './address/guard.ts';
@@ -311,6 +312,17 @@ export class Job {
       const target = { ...(access?.home ?? targetOf(url)), path: targetOf(url).path };
       return textOf(context, target, MOST_PAGE_BYTES);
     });
+  }
+
+  /** Writes tags to its object, at the expense of a tool. Throws a SourceError. */
+  async tag(tool: string, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Tagged> {
+    const access = this.#access;
+    const { tagObject, untagged } = await import('./http/object_tags.ts');
+    const [identity] = this.#identities;
+    if (this.#identities.size !== 1 || identity === undefined)
+      return untagged('unknown', 'it is not known which object was read');
+    const context = { pool: this.#pool(true), access, signal, count: this.meter(tool) };
+    return tagObject(context, access?.home ?? targetOf(this.main), { identity, tags });
   }
 
   #identified(url: string, head: Head): Head {

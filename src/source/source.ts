@@ -33,6 +33,13 @@ export interface S3Object {
   style?: 'path' | 'host';
 }
 
+export interface TagAsked {
+  /** The id of the request. */
+  request: string;
+  /** The operator does not let the credential do it. */
+  isRefused?: true;
+}
+
 export interface Source {
   /** One of protocols/table.ts. */
   scheme: string;
@@ -44,6 +51,8 @@ export interface Source {
   headers?: SourceHeader[];
   /** What is wanted of its bucket: it is listed, and not read. */
   listing?: Listing;
+  /** What was read is tagged with the verdict. */
+  tag?: TagAsked;
   /** A file that was sent with the request. */
   upload?: UploadPlace;
   class: SourceClass;

@@ -1,4 +1,5 @@
-/** A GET of an origin: redirects, and which of them gets the credentials of a source. */
+/** What origins are asked: redirects, and which of them gets the credentials of a source. */
+import { createHash } from 'node:crypto';
 import { boundedText } from '../../base/bounded_text.ts';
 import type { OriginAnswer } from './answer.ts';
 import { SourceError } from '../error.ts';
@@ -103,28 +104,49 @@ export async function exchange(
 /** A short text, as a listing is one. */
 export async function textOf(context: Exchange, target: Target, most: number): Promise<string> {
   const { response } = await exchange(context, target, {});
+  return shortText(response, context.signal, most);
+}
+
+/** One request of its bucket, which is signed or not sent, and follows nothing. */
+export async function askSigned(context: Exchange, target: Target, most: number, put?: Put): Promise<string> {
+  const { access, signal, count } = context;
+  if (access?.keys === undefined || !isSigned(access, target))
+    throw new SourceError('refused', 'the credential is not for the address that the host names');
+  const how = put && { method: 'PUT', bodySha256: createHash('sha256').update(put.body).digest('hex') };
+  const headers = { ...PLAIN, ...put?.headers, ...signS3(target, access.keys, access.region, new Date(), how) };
+  const { response, fresh } = await send(context, target, headers, put?.body);
+  count.request(fresh);
+  return shortText(response, signal, most);
+}
+
+interface Put {
+  body: Buffer;
+  headers: Readonly<Record<string, string>>;
+}
+
+async function shortText(response: OriginAnswer, signal: AbortSignal, most: number): Promise<string> {
   if (response.statusCode !== 200) {
     drop(response);
     throw refusedStatus(response.statusCode);
   }
   const stop = (): void => void response.destroy(stoppedSending());
-  context.signal.addEventListener('abort', stop, { once: true });
+  signal.addEventListener('abort', stop, { once: true });
   try {
     const text = await boundedText(response as AsyncIterable<Buffer>, most);
     if (text === undefined) throw new SourceError('too-large', `is larger than ${most} bytes`);
     return text;
   } finally {
-    context.signal.removeEventListener('abort', stop);
+    signal.removeEventListener('abort', stop);
     response.destroy();
   }
 }
 
 const PLAIN = { 'user-agent': 'Probeyard', accept: '*/*', 'accept-encoding': 'identity' };
 
-async function send({ pool, signal, count }: Exchange, target: Target, headers: Record<string, string>) {
+async function send({ pool, signal, count }: Exchange, target: Target, headers: Record<string, string>, put?: Buffer) {
   for (let attempt = 0; ; attempt++) {
     try {
-      return await pool.get(target, headers, signal, (bytes) => count.bytes(bytes));
+      return await pool.get(target, headers, signal, (bytes) => count.bytes(bytes), put);
     } catch (error) {
       if (!(error instanceof StaleConnection) || attempt >= 8) throw error;
     }

@@ -82,26 +82,24 @@ export class Pool {
     return this.#distances.fastestMs(keyOf(target));
   }
 
-  /** `received`: as of `RequestOptions`. `fresh`: the connection was made for this request. */
+  /** `received`: as of `RequestOptions`. `put`: sent in place of a GET. `fresh`: the connection was made for this. */
   async get(
     target: Target,
     headers: Record<string, string>,
     signal: AbortSignal,
     received: RequestOptions['received'],
+    put?: Buffer,
   ): Promise<{ response: OriginAnswer; fresh: boolean }> {
     if (this.#closed || signal.aborted) throw sourceClosed();
     const { egress, headersTimeoutMs: timeoutMs } = this.#options;
     const all = { host: authority(target), ...headers, connection: 'keep-alive' };
     if (target.scheme === 'http' && egress?.resolve === 'proxy' && egress.applies(target.host)) {
       const connection = await this.#throughProxy(egress, target, signal);
-      const text = requestText(urlOf(target), {
-        ...all,
-        ...(egress.authorization === undefined ? {} : { 'proxy-authorization': egress.authorization }),
-        connection: 'close',
-      });
+      const own = egress.authorization === undefined ? {} : { 'proxy-authorization': egress.authorization };
+      const text = requestText(urlOf(target), { ...all, ...own, connection: 'close' }, put);
       return { response: await connection.ask(text, { timeoutMs, signal, received }), fresh: true };
     }
-    const text = requestText(target.path, all);
+    const text = requestText(target.path, all, put);
     const connection = await this.#take(target, signal);
     const fresh = connection.isFresh;
     return { response: await connection.ask(text, { timeoutMs, signal, received }), fresh };
@@ -261,17 +259,18 @@ function refuse({ waiting, opening, open }: Host, error: Error): boolean {
 
 const keyOf = ({ host, port, scheme }: Target): string => `${scheme} ${host} ${port}`;
 
-/** A GET of HTTP/1.1, in Latin-1. Neither the path nor a header can end its line. */
-function requestText(path: string, headers: Readonly<Record<string, string>>): string {
+/** A GET or PUT of HTTP/1.1, in Latin-1. Neither the path nor a header can end its line. */
+function requestText(path: string, headers: Readonly<Record<string, string>>, put?: Buffer): string {
   if (/[^\x21-\xff]/.test(path)) throw new TypeError('the path of a request has characters that are not allowed');
-  let text = `GET ${path} HTTP/1.1\r\n`;
-  for (const [name, value] of Object.entries(headers)) {
+  let text = `${put ? 'PUT' : 'GET'} ${path} HTTP/1.1\r\n`;
+  const length = put ? { 'content-length': String(put.length) } : {};
+  for (const [name, value] of Object.entries({ ...headers, ...length })) {
     // In lower case, so that none is there twice.
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value))
       throw new TypeError(`the header ${JSON.stringify(name)} of a request has characters that are not allowed`);
     text += `${name}: ${value}\r\n`;
   }
-  return `${text}\r\n`;
+  return `${text}\r\n${put?.toString('latin1') ?? ''}`;
 }
 
 // How far hosts are, by the fastest of the connections to each: known a round trip before the first answer, so that
