@@ -68,6 +68,7 @@ const namedCredentialFields = object(
     buckets: Type.Array(text({ minLength: 1 }), { minItems: 1 }),
     region: text({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
     pictures: flag,
+    tags: flag,
   },
   ['name', 'kind', 'accounts', 'buckets'],
 );

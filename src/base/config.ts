@@ -121,7 +121,7 @@ const areCredentials = (value: unknown): value is NamedCredential[] =>
       Array.isArray(item['accounts']) &&
       isStrings(item['buckets']) &&
       (item['identity'] === undefined || isObject(item['identity'])) &&
-      (item['pictures'] === undefined || typeof item['pictures'] === 'boolean'),
+      ['pictures', 'tags'].every((flag) => item[flag] === undefined || typeof item[flag] === 'boolean'),
   );
 
 /** ProbeJobs of this namespace are an account's. */

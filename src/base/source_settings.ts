@@ -43,4 +43,6 @@ export interface NamedCredential {
   identity?: WorkloadIdentity;
   /** Content checks may keep pictures of what it reads. */
   pictures?: boolean;
+  /** Batches may tag the objects that it reads: it must be able to write tags. */
+  tags?: boolean;
 }

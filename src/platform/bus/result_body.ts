@@ -120,6 +120,13 @@ const growing = (schema: unknown): unknown =>
       : schema;
 const Verdict = Type.Unsafe<PolicyResult>(growing(PolicyResultSchema) as object);
 
+/** Of an object whose tags were asked for; the code and the message say why they were not written. */
+const Tagged = Type.Object({
+  written: Type.Boolean(),
+  code: Code,
+  message: Type.Optional(Type.String({ maxLength: 4_096 })),
+});
+
 const OriginUse = Type.Object({ requests: count, connections: count, bytes: count, ms: count });
 export type OriginUses = Partial<Record<ToolName, Static<typeof OriginUse>>>;
 const OriginUses = Type.Unsafe<OriginUses>(
@@ -139,6 +146,7 @@ export const ResultBody = Type.Object({
   /** In place of results of tools: a Listed (src/source/listing/listing.ts) as JSON. */
   listing: Type.Optional(Type.Object({ output: Output })),
   policy: Type.Optional(Verdict),
+  tagged: Type.Optional(Tagged),
   ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
   /** Of a source that is one file (src/source/http/identity.ts); absent if its host does not tell which file it is. */
   identity: Type.Optional(Type.String({ pattern: IDENTITY_PATTERN })),

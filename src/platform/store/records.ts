@@ -88,9 +88,13 @@ export interface ToolEnd {
   success: boolean;
   /** Why it failed (src/base/causes.ts). */
   code?: string;
+  /** Of the first: what became of the tags of the object (TAGGED), or why they were not written. */
+  tagged?: string;
   durationMs: number;
   usageMs: number;
 }
+
+export const TAGGED = 'written';
 
 /** The one end of a request. Written only while the row is open. */
 export interface CloseInput {

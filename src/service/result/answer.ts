@@ -195,9 +195,18 @@ function envelope(
     ]),
     ...(result.timeline ? [`,"timeline":${section(result.timeline)}`] : []),
     ...(verdict ? [`,"policy":${JSON.stringify(verdict)}`] : []),
+    ...taggedMember(result),
     '}',
   ];
 }
+
+/** Only what is known: a runner may send anything beside it. */
+const taggedMember = ({ tagged }: ResultBody): string[] =>
+  tagged
+    ? [
+        `,"tagged":${JSON.stringify({ written: tagged.written, ...(tagged.written ? {} : { code: tagged.code, message: tagged.message }) })}`,
+      ]
+    : [];
 
 type SectionHead = Omit<TimelineResult, 'output'> & Partial<Pick<ToolResult, 'exitCode' | 'failure'>>;
 

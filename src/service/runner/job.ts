@@ -47,15 +47,24 @@ export interface Running {
 /** Code that few jobs need is imported on first use, because jobs wait for an agent to start. */
 export async function runJob(running: Running): Promise<RawBody> {
   const { assignment, source } = running;
-  const made = assignment.source.listing
+  const begun = performance.now();
+  const { tag } = assignment.source;
+  const made: Made = assignment.source.listing
     ? await (await import('./listing.ts')).listingOf(running, assignment.source.listing)
     : assignment.kind === 'compare'
       ? await compare(running)
       : await runAtOnce(running);
+  const tagged =
+    tag && made.listing === undefined
+      ? await (
+          await import('./tags.ts')
+        ).taggedBy(running, tag, made, running.remainingMs - (performance.now() - begun))
+      : undefined;
   const { decisive: _, ...failure } = source.failure() ?? {};
   const identity = source.identity();
   return {
     ...made,
+    ...(tagged ? { tagged } : {}),
     ioUsage: source.ioUsage(),
     ...(identity === undefined ? {} : { identity }),
     origin: rounded(source.origin()),
@@ -63,10 +72,12 @@ export async function runJob(running: Running): Promise<RawBody> {
   };
 }
 
+type Made = Omit<RawBody, 'ioUsage' | 'origin' | 'source'>;
+
 const rounded = (uses: OriginUses): NonNullable<RawBody['origin']> =>
   Object.fromEntries(Object.entries(uses).map(([tool, use]) => [tool, { ...use, ms: Math.round(use.ms) }]));
 
-async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'origin' | 'source' | 'comparison'>> {
+async function runAtOnce(running: Running): Promise<Omit<Made, 'comparison'>> {
   const begun = performance.now();
   const { assignment, source } = running;
   const asked = assignment.tools.filter(({ name }) => name !== qc.name);

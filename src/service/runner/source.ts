@@ -11,13 +11,14 @@ import { CONTENT_BYTES, contentOf, type Content } from '../../media/tools/conten
 import { wholeReads } from '../../media/tools/qc_options.ts';
 import { TOOL_TABLE, type ToolName } from '../../media/tools/table.ts';
 import { redactor } from '../../source/address/redact.ts';
-import { isDecisive, OUTCOMES, SourceError } from '../../source/error.ts';
+import { isDecisive, isSourceError, OUTCOMES, SourceError } from '../../source/error.ts';
 import type { Job } from '../../source/job.ts';
 import { failureOf as failureIn } from '../../source/job_record.ts';
 import type { OriginUse } from '../../source/meter.ts';
 import type { Failure, SourceProxy } from '../../source/proxy.ts';
 import { answerTimeout } from '../../source/failures.ts';
 import type { Listed, Listing } from '../../source/listing/listing.ts';
+import type { Tagged } from '../../source/http/object_tags.ts';
 import type { Source } from '../../source/source.ts';
 
 export type OriginUses = Readonly<Record<string, OriginUse>>;
@@ -93,6 +94,17 @@ export class JobSource {
       return await job.list(tool, listing, signal);
     } catch (error) {
       return toldBy(job.failed(signal.aborted ? answerTimeout() : error, job.main, tool));
+    }
+  }
+
+  /** Tags its object, at the expense of a tool. Never rejects. */
+  async tag(tool: ToolName, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Tagged> {
+    try {
+      return (await this.#job?.tag(tool, tags, signal)) ?? { written: false, ...this.unreadable };
+    } catch (error) {
+      const known = signal.aborted || !isSourceError(error) ? answerTimeout() : error;
+      const { cause: code, message } = failureIn(known);
+      return { written: false, code, message: this.redact(message) };
     }
   }
 

@@ -156,6 +156,22 @@ export const EnvelopeSchema = component('Envelope', {
   ...Object.fromEntries(FILE_ROWS.map((row) => [sectionOf(row), Type.Optional(resultOf(row))])),
   timeline: Type.Optional(TimelineResultSchema),
   policy: Type.Optional(PolicyResultSchema),
+  tagged: Type.Optional(
+    closed(
+      {
+        written: Type.Boolean(),
+        code: Type.Optional(
+          Type.String({
+            description:
+              'Why not: not-allowed (the operator allows none with this credential), changed (the object was replaced), ' +
+              'no-room (it has too many tags), unknown (its host does not say which object was read), or a `Cause`.',
+          }),
+        ),
+        message: Type.Optional(Type.String()),
+      },
+      { description: 'Of an item of a batch with `tag_objects`: whether the tags of its object were written.' },
+    ),
+  ),
 });
 
 /** Bare output of a tool that failed and printed nothing. */

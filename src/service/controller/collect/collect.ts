@@ -23,7 +23,7 @@ import { outcome as outcomeOf, runsOf, type Outcome } from './outcome.ts';
 import { PROBE_JOBS, isKubeError } from '../../../platform/kube/client.ts';
 import { MOST_FAILED, type PolicyRequest, type PolicyStatus, type ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { frequentIf, requestFields, runnerFields } from '../../../base/log.ts';
-import type { CloseInput } from '../../../platform/store/records.ts';
+import { type CloseInput, TAGGED } from '../../../platform/store/records.ts';
 import { traceJob } from '../../../platform/tracing/job_trace.ts';
 import { TRACE_ANNOTATION } from '../../../platform/tracing/trace_context.ts';
 import type { Tracer } from '../../../platform/tracing/tracer.ts';
@@ -208,11 +208,12 @@ function endOf(
     error: error ?? null,
     attempt: job.spec.items === undefined ? attempt : 1,
     startedAt: startOf(job),
-    tools: body.tools.map(({ name, version, success, durationMs, usageMs, ...why }) => ({
+    tools: body.tools.map(({ name, version, success, durationMs, usageMs, ...why }, at) => ({
       name,
       version,
       success,
       ...(success ? {} : codeMember(why)),
+      ...(at === 0 && body.tagged ? { tagged: body.tagged.written ? TAGGED : (body.tagged.code ?? 'failed') } : {}),
       durationMs: Math.round(durationMs),
       usageMs: Math.round(usageMs),
     })),

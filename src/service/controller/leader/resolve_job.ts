@@ -28,7 +28,7 @@ import { isAdmitted } from '../../../platform/kube/conditions.ts';
 import { displaySource } from '../../../source/address/redact.ts';
 import { groupOf } from '../../../source/protocols/table.ts';
 import type { Listing } from '../../../source/listing/listing.ts';
-import { holdsCredentials, type Source } from '../../../source/source.ts';
+import { holdsCredentials, type Source, type TagAsked } from '../../../source/source.ts';
 import {
   Refusal,
   idOf,
@@ -444,13 +444,14 @@ export function readSealed(text: string, s3Hosts: readonly string[]): SealedSour
   } catch {
     throw notValid();
   }
-  const { address, headers, credential, listing, upload, name } = value;
+  const { address, headers, credential, listing, tag, upload, name } = value;
   if (isUploadPlace(upload) && typeof name === 'string') return uploadSource(name, upload);
   if (typeof address !== 'string') throw notValid();
   const source = {
     ...withHeaders(readAddress(address, s3Hosts), headers),
     // By the API alone, which has checked it.
     ...(isObject(listing) ? { listing: listing as unknown as Listing } : {}),
+    ...(isObject(tag) ? { tag: tag as unknown as TagAsked } : {}),
   };
   return typeof credential === 'string' ? { ...source, credential } : source;
 }
@@ -487,7 +488,7 @@ async function resolved(settings: CredentialSettings, source: SealedSource, acco
   const read = withCredential(plain, found, secret);
   if (read === undefined)
     throw new Refusal('InternalError', 500, `credential: the Secret of "${name}" is not complete`);
-  return read;
+  return read.tag && !found.tags ? { ...read, tag: { ...read.tag, isRefused: true } } : read;
 }
 
 /** Whoever may read the result sees them: what credentials guard is only shown if their owner wants it. */
