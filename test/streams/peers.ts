@@ -1,13 +1,15 @@
 /**
  * Real servers of every kind of source: built or fetched once into the cache, started by a test and stopped with it.
  */
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { S3Keys } from '../../src/source/http/sign.ts';
 import { once as keptOnce } from '../../images/cache.ts';
 import { buildParts, cacheDir, isBuilt } from '../node/build.ts';
 import type { PartName } from '../node/parts.ts';
@@ -281,9 +283,16 @@ export async function startMediaServer(
 }
 
 /** versitygw over a folder whose subfolders are buckets. It verifies signatures. */
-export async function startS3(folder: string, accessKey: string, secret: string, region: string): Promise<Peer> {
+export async function startS3(
+  folder: string,
+  accessKey: string,
+  secret: string,
+  region: string,
+  { users, versions }: { users?: string; versions?: string } = {},
+): Promise<Peer> {
   const port = await freePort();
   const peer = start(await programOf('versitygw'), [
+    ...(users === undefined ? [] : ['--iam-dir', users]),
     '--access',
     accessKey,
     '--secret',
@@ -293,10 +302,18 @@ export async function startS3(folder: string, accessKey: string, secret: string,
     '--port',
     `127.0.0.1:${port}`,
     'posix',
+    ...(versions === undefined ? [] : ['--versioning-dir', versions]),
     folder,
   ]);
   await until('the S3 server listens', 20, () => accepts(port), peer.output);
   return { ...peer, port };
+}
+
+/** A user of that server, who may do nothing until the policy of a bucket says so. */
+export async function addS3User(port: number, admin: S3Keys, user: S3Keys): Promise<void> {
+  const asked = ['--endpoint-url', `http://127.0.0.1:${port}`, 'create-user', '--role', 'user'];
+  const keysOf = ({ accessKey, secret }: S3Keys): string[] => ['--access', accessKey, '--secret', secret];
+  await promisify(execFile)(await programOf('versitygw'), ['admin', ...keysOf(admin), ...asked, ...keysOf(user)]);
 }
 
 async function programOf(name: PartName): Promise<string> {
