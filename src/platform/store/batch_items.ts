@@ -90,6 +90,8 @@ export interface EndedItem {
   status: number;
   policyOutcome: Outcome | null;
   ioBytes: number;
+  /** As of ToolEnd. */
+  tagged: string | null;
 }
 
 /** What the driver decided: its end, or another request after this time. `isTry`: false if the last one is none. */
@@ -212,7 +214,7 @@ export function endedItems(database: Database, limit: number): Promise<EndedItem
     text: `select i.batch_id batch, i.n, i.tries attempt, i.request_id "requestId", i.submitted_at "submittedAt",
         coalesce(r.state, 'error') state, coalesce(r.reason, 'InternalError') reason,
         jsonb_path_query_first(r.tools, '$[*].code') #>> '{}' code, coalesce(r.status, 500) status,
-        r.policy_outcome "policyOutcome", coalesce(r.io_bytes, 0) "ioBytes"
+        r.policy_outcome "policyOutcome", coalesce(r.io_bytes, 0) "ioBytes", r.tools #>> '{0,tagged}' tagged
       from batch_items i left join requests r on r.id = i.request_id and r.submitted_at = i.submitted_at
       where i.state = 'running' and (r.state <> 'open' or r.id is null) order by r.ended_at limit $1`,
     values: [limit],
@@ -221,19 +223,20 @@ export function endedItems(database: Database, limit: number): Promise<EndedItem
 
 /** Records ends, and items that wait for another try. Twice is the same as once. Returns how many it changed. */
 export function settleItems(database: Database, items: readonly Settled[]): Promise<number> {
-  const rows = items.map(({ batch, n, requestId, state, status, reason, code, policyOutcome, ioBytes, next }) => ({
+  const rows = items.map(({ batch, n, requestId, state, status, reason, code, tagged, next, ...more }) => ({
     batch,
     created_at: timeOf(batch),
     n,
     request_id: requestId,
+    tagged,
     state: next.to === 'end' ? state : 'waiting',
     after_ms: next.to === 'end' ? null : bigint(next.afterMs),
     is_try: next.to === 'end' || next.isTry,
     status: smallint(status),
     reason,
     code,
-    policy_outcome: policyOutcome,
-    io_bytes: bigint(ioBytes),
+    policy_outcome: more.policyOutcome,
+    io_bytes: bigint(more.ioBytes),
   }));
   return database.value(calling('settle_items', { items: jsonb(rows) }));
 }

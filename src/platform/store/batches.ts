@@ -111,6 +111,8 @@ const STORED = {
   ioBytes: column<number>('b.io_bytes'),
   webhookUrl: column<string | null>('b.webhook_url'),
   webhookEvery: column<number | null>('b.webhook_every'),
+  /** Of one that tags its objects: items by what became of the tags. */
+  tags: column<Record<string, number>>('b.tags'),
   endedAt: column<Date | null>('b.ended_at'),
   listing: column<BatchListing | null>('b.listing'),
 };

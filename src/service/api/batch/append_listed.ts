@@ -65,7 +65,6 @@ async function itemsOf(
   { batch, token, names }: { batch: Batch & { listing: BatchListing }; token: TokenRecord; names: readonly string[] },
   key: Buffer,
 ): Promise<Found> {
-  const { credential } = (batch.template as KeptTemplate).fields;
   const rules = sourceRules(deps.settings, token);
   const [place] = /^(?:az:\/\/[^/]+\/[^/]+|\w+:\/\/[^/]+)/.exec(batch.listing.url)!;
   const slices = makeSlices(deps.paceOf(token.rootUserId));
@@ -81,7 +80,7 @@ async function itemsOf(
       const { address, ...item } = itemIn(
         { value: { url: `${place}/${encodeKey(ref)}`, ref } },
         rules,
-        credential ?? undefined,
+        batch.template as KeptTemplate,
       );
       const n = batch.items + items.length;
       items.push({ n, ...item, sealed: sealItem(address, { batch: batch.id, n }, key) });

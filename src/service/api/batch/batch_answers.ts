@@ -82,6 +82,13 @@ export const BatchAnswerSchema = component('Batch', {
   webhook_url: orNull(Type.String({ description: 'Without credentials; values of its query read REDACTED.' })),
   webhook_every: orNull(Type.Integer({ description: 'Items between two webhooks. Null: one at the end alone.' })),
   webhook_format: oneOf(WEBHOOK_FORMATS),
+  tagged: Type.Unsafe<Record<string, number> | null>({
+    type: ['object', 'null'],
+    additionalProperties: { type: 'integer', minimum: 1 },
+    description:
+      'With `tag_objects`: ended items by what became of the tags, `written` or the `code` of `tagged` of the result. ' +
+      'Items that left no result are not counted. Null: tags were not asked for.',
+  }),
   webhook_items: Type.Boolean({ description: 'The result of each item is sent, too.' }),
   per_minute: orNull(
     Type.Number({ description: 'Items that have ended a minute, since the batch was created. Null: none has.' }),

@@ -79,14 +79,15 @@ export function progressOf(
 
 async function shown({ store }: { store: Store }, batch: Batch): Promise<Static<typeof BatchAnswerSchema>> {
   const { perMinute, estimatedEnd } = progressOf(batch, store.clock.now());
-  const { fields, policyRevision, webhookFormat = 'plain', webhookItems = false } = batch.template as KeptTemplate;
+  const { fields, policyRevision, ...more } = batch.template as KeptTemplate;
   return {
     ...rowOf(batch),
     probe: { ...fields, ...(policyRevision === null ? {} : { policy_revision: policyRevision }) },
     webhook_url: batch.webhookUrl === null ? null : shownUrl(batch.webhookUrl),
     webhook_every: batch.webhookEvery,
-    webhook_format: webhookFormat,
-    webhook_items: webhookItems,
+    webhook_format: more.webhookFormat ?? 'plain',
+    webhook_items: more.webhookItems ?? false,
+    tagged: more.tagObjects ? batch.tags : null,
     per_minute: perMinute,
     estimated_end_at: timeOrNull(estimatedEnd),
     errors: await store.batchErrors(batch.id),

@@ -165,6 +165,12 @@ export const HeadSchema = closed({
     MOST_ITEMS,
     'The batch is also sent to `webhook_url` each time that so many more of its items have ended.',
   ),
+  tag_objects: flag(
+    false,
+    'Of `s3://` items: the runner writes the verdict to the object that it read, as the tags `probeyard-verdict`, ' +
+      '`probeyard-checked-at` and `probeyard-request`, with the credential that reads it; other tags stay. The ' +
+      'operator must allow it for a named credential. An item whose tags cannot be written does not fail.',
+  ),
   webhook_items: flag(
     false,
     'The result of each item is sent to `webhook_url`, too, when the item has ended and is not tried again. Not of ' +

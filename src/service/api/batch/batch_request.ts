@@ -9,7 +9,7 @@ import { isObject } from '../../../base/is_object.ts';
 import { MOST_LINE } from '../../../base/source_list.ts';
 import { FILE_ROWS, sectionOf } from '../../../media/tools/table.ts';
 import { originUrl, placeOf } from '../../../source/protocols/table.ts';
-import { holdsCredentials, type Source } from '../../../source/source.ts';
+import { holdsCredentials, isKeyed, type Source } from '../../../source/source.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid, unreadable } from '../errors.ts';
 import { JsonRefused, parseJson } from '../http/input/bounded_json.ts';
@@ -50,6 +50,7 @@ export interface KeptTemplate {
   policyRevision: number | null;
   /** What is sent to `webhook_url`, if it is not the batch as it is. */
   webhookFormat?: 'cloudevents';
+  tagObjects?: true;
   /** Read by settle_items, too. */
   webhookItems?: true;
 }
@@ -196,13 +197,23 @@ function hostOf(source: Source): bigint {
 
 type Rules = Parameters<typeof readSources>[1];
 
-export function itemIn(sent: Sent, rules: Rules, credential: string | undefined): ReadItem {
+/** What items of a template have in common. */
+type Common = Pick<KeptTemplate, 'tagObjects'> & { fields: Pick<Template, 'credential'> };
+
+const TAGGABLE =
+  'must be an s3:// address without a query for tag_objects, with keys or with `credential` of the template';
+
+export function itemIn(sent: Sent, rules: Rules, { fields, tagObjects }: Common): ReadItem {
+  const credential = fields.credential ?? undefined;
   if ('wrong' in sent) throw new ApiError('invalid-field', { text: sent.wrong });
   const value = typeof sent.value === 'string' ? { url: sent.value } : sent.value;
   if (!isObject(value)) throw new ApiError('invalid-field', { text: 'must be an address, or an object with a url' });
   const { url, ref } = readItem({ form: 'json', value });
   const { sources } = readSources({ url }, rules, { headers: undefined, credential });
   const [source] = sources;
+  const isTaggable =
+    source.scheme === 's3' && (credential !== undefined || isKeyed(source)) && !source.url.includes('?');
+  if (tagObjects && !isTaggable) throw invalid('url', TAGGABLE);
   return { address: url, ref, display: hideQuery(source.url), plain: !holdsCredentials(source), host: hostOf(source) };
 }
 
@@ -226,7 +237,7 @@ async function itemsIn(
   deps: Deps,
   by: Asker,
   sent: Iterable<Sent> | AsyncIterable<Sent>,
-  credential: string | null,
+  template: Common,
 ): Promise<ReadItem[]> {
   const token = tokenOf(by);
   const rules = sourceRules(deps.settings, token);
@@ -236,7 +247,7 @@ async function itemsIn(
   let n = 0;
   for await (const one of sent) {
     try {
-      items.push(itemIn(one, rules, credential ?? undefined));
+      items.push(itemIn(one, rules, template));
     } catch (error) {
       const placed = placedError(n, error);
       errors.push(placed);
@@ -321,12 +332,12 @@ function itemsOf(
 }
 const ONE_OF_THEM = 'items, items_url, from and bucket: only one of them is accepted';
 
-function listingItem(deps: Deps, by: Asker, { url }: NonNullable<Head['bucket']>, credential: string | null): ReadItem {
+function listingItem(deps: Deps, by: Asker, { url }: NonNullable<Head['bucket']>, template: Common): ReadItem {
   const address = listedAddress(url);
   const rules = sourceRules(deps.settings, tokenOf(by));
   try {
     // Not for another batch, as the address of an item.
-    return { ...itemIn({ value: address }, rules, credential ?? undefined), plain: false };
+    return { ...itemIn({ value: address }, rules, template), plain: false };
   } catch (error) {
     throw within('bucket', error);
   }
@@ -346,16 +357,16 @@ export async function batchRequest(deps: Deps, by: Asker, body: TextBody, gone: 
   const template: KeptTemplate = {
     ...probe,
     ...(head.webhook_format === 'cloudevents' ? { webhookFormat: head.webhook_format } : {}),
+    ...(head.tag_objects ? { tagObjects: true } : {}),
     ...(head.webhook_items ? { webhookItems: true } : {}),
   };
   let leftOut = 0;
   const given = itemsOf(deps, by, head, { sent: sent.items, gone, onLeftOut: () => (leftOut += 1) });
-  const { credential } = template.fields;
   const { bucket } = head;
   if (bucket !== undefined) {
-    const items = [listingItem(deps, by, bucket, credential)];
+    const items = [listingItem(deps, by, bucket, template)];
     return { head, template, ignored, listing: newListing(bucket), readItems: async () => ({ items, leftOut }) };
   }
-  const readItems = async () => ({ items: await itemsIn(deps, by, given, credential), leftOut });
+  const readItems = async () => ({ items: await itemsIn(deps, by, given, template), leftOut });
   return { head, template, ignored, listing: null, readItems };
 }

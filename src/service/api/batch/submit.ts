@@ -7,7 +7,7 @@ import type { Driven } from '../../../platform/store/batches.ts';
 import type { Opened, OpenInput, TokenRecord } from '../../../platform/store/records.ts';
 import { isSealError, sealSource } from '../../../platform/seal/seal.ts';
 import { chunkFrom, requestOfChunk } from '../../../platform/store/uuid.ts';
-import { holdsCredentials } from '../../../source/source.ts';
+import { holdsCredentials, type TagAsked } from '../../../source/source.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, overQuota } from '../errors.ts';
 import type { Asker } from '../http/request_context.ts';
@@ -16,7 +16,7 @@ import { openInput, openRequest, probeJob } from '../probe/open_request.ts';
 import { MOST_SECRET_BYTES, type ProbeRequest, readSources, sourceRules } from '../probe/probe_request.ts';
 import { fromCache } from '../probe/run_request.ts';
 import { fieldsOf, type KeptTemplate } from './batch_request.ts';
-import { listingRequest } from './bucket.ts';
+import { isListing, listingRequest } from './bucket.ts';
 import { openItem } from './item_seal.ts';
 import type { StopReason } from './states.ts';
 
@@ -101,6 +101,14 @@ async function requestOf(deps: Deps, of: Of, address: string, n?: number): Promi
   return { ...request, background: true };
 }
 
+/** The runner of it tags the object. Never one of a chunk, as its source has a credential. */
+function tagging(request: ProbeRequest, { batch, item }: ToSubmit, address: string, id: string): ProbeRequest {
+  const { fields, tagObjects } = batch.template as KeptTemplate;
+  if (!tagObjects || isListing(batch, item.n)) return request;
+  const secret = { address, credential: fields.credential ?? undefined, tag: { request: id } satisfies TagAsked };
+  return { ...request, secrets: [JSON.stringify(secret)] };
+}
+
 /** With the epoch of the driver, so that a deposed one opens nothing. */
 const opener = ({ store }: Pick<Deps, 'store'>, { epoch, batch, item }: ToSubmit) =>
   async function openWithItem(open: OpenInput): Promise<Opened> {
@@ -121,8 +129,9 @@ async function begin(deps: Deps, given: ToSubmit, onOpened: OnOpened): Promise<v
   deps.queueRoom.check(token.rootUserId);
   deps.objectRoom.check();
   const addressOf = await openerOf(deps, given);
-  const request = await requestOf(deps, given, addressOf(given.item), given.item.n);
+  const address = addressOf(given.item);
   const named = { ...store.newRequest(), waiter: settings.replica, idempotency: null };
+  const request = tagging(await requestOf(deps, given, address, given.item.n), given, address, named.id);
   const opened = await openRequest(deps, askerOf(given), request, named, opener(deps, given));
   deps.queueRoom.opened(token.rootUserId);
   onOpened({ name: opened.id, items: 1, last: opened.id });
