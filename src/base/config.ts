@@ -121,7 +121,7 @@ const areCredentials = (value: unknown): value is NamedCredential[] =>
       Array.isArray(item['accounts']) &&
       isStrings(item['buckets']) &&
       (item['identity'] === undefined || isObject(item['identity'])) &&
-      ['pictures', 'tags'].every((flag) => item[flag] === undefined || typeof item[flag] === 'boolean'),
+      ['pictures', 'tags'].every((key) => ['undefined', 'boolean'].includes(typeof item[key])),
   );
 
 /** ProbeJobs of this namespace are an account's. */

@@ -37,6 +37,13 @@ describe('envelope of a result', () => {
     });
   });
 
+  it('says what became of the tags of the object, and nothing that a runner adds to it', () => {
+    const tagged = { written: false, code: 'http-403', message: 'the host answered with 403', more: 'x' };
+    const shown = (told: object) => parsed(body([good('ffprobe', '{}')], { tagged: told as typeof tagged }))['tagged'];
+    assert.deepEqual(shown(tagged), { written: false, code: 'http-403', message: 'the host answered with 403' });
+    assert.deepEqual(shown({ ...tagged, written: true }), { written: true });
+  });
+
   it('keeps the output of a tool byte for byte', () => {
     const { body: text, contentType } = answer(body([good('ffprobe', FF), good('mediainfo', MI)]));
     assert.ok(text.includes(`"response":${FF}`));
