@@ -6,7 +6,7 @@ import { CLOUD_EVENT_TYPE, CLOUD_EVENTS } from '../../webhooks/cloud_event.ts';
 import { DESCRIBED_AS, LOWERED_TO } from '../http/input/read_fields.ts';
 import type { Handler } from '../http/request_context.ts';
 import { methods } from '../http/middleware.ts';
-import { closed, oneOf, time } from '../http/request_fields.ts';
+import { closed, component, oneOf, time } from '../http/request_fields.ts';
 import { BatchAnswerSchema, BatchItemSchema } from '../batch/batch_answers.ts';
 import { EnvelopeSchema, MetadataSchema } from '../probe/answer_schemas.ts';
 import { commonErrors, type Examples, type Operation, type Response, TAGS } from './operation.ts';
@@ -332,8 +332,8 @@ const BatchWebhookSchema = Type.Object(
 );
 
 /** `data` is what the plain webhook has as its body. */
-const eventSchema = (data: TSchema) =>
-  closed({
+const eventSchema = (title: string, data: TSchema) =>
+  component(title, {
     specversion: Type.Literal('1.0'),
     id: Type.String({ description: 'As `webhook-id`: the same in each attempt.' }),
     source: Type.String({ description: 'The public address of the installation, if it has one, and a path.' }),
@@ -343,6 +343,9 @@ const eventSchema = (data: TSchema) =>
     datacontenttype: Type.Literal('application/json'),
     data,
   });
+
+const OF_REQUEST = { schema: WebhookSchema, event: eventSchema('WebhookEvent', WebhookSchema) };
+const OF_BATCH = { schema: BatchWebhookSchema, event: eventSchema('BatchWebhookEvent', BatchWebhookSchema) };
 
 const header = (name: string, description: string) => ({
   name,
@@ -357,7 +360,11 @@ const HEADERS = [
   header('webhook-signature', 'Signatures by Standard Webhooks 1.0, with the secret of the token.'),
 ];
 
-const describeWebhooks = (place: Place, events: Record<string, string>, schema: TSchema): object =>
+const describeWebhooks = (
+  place: Place,
+  events: Record<string, string>,
+  { schema, event: asEvent }: { schema: TSchema; event: TSchema },
+): object =>
   Object.fromEntries(
     Object.entries(events).map(([event, summary]) => [
       event,
@@ -372,7 +379,7 @@ const describeWebhooks = (place: Place, events: Record<string, string>, schema: 
             required: true,
             content: {
               'application/json': { schema: place(schema) },
-              [CLOUD_EVENT_TYPE]: { schema: place(eventSchema(schema)) },
+              [CLOUD_EVENT_TYPE]: { schema: place(asEvent) },
             },
           },
           responses: {
@@ -405,8 +412,8 @@ export function openapiDocument(operations: readonly Operation[]): object {
     tags: used.map(([name, { text }]) => ({ name, description: text })),
     paths,
     webhooks: {
-      ...describeWebhooks(place, EVENTS, WebhookSchema),
-      ...describeWebhooks(place, BATCH_EVENTS, BatchWebhookSchema),
+      ...describeWebhooks(place, EVENTS, OF_REQUEST),
+      ...describeWebhooks(place, BATCH_EVENTS, OF_BATCH),
     },
     components: { schemas, securitySchemes: SCHEMES },
   };
