@@ -48,6 +48,17 @@ function budgetOf({ text }: Given): Pick<Head, 'max_requests' | 'max_bytes'> {
   };
 }
 
+/** Where verdicts go back to. */
+function backOf({ text, has }: Given): Partial<Head> {
+  const [url, format] = [text('webhook-url'), text('webhook-format') as Head['webhook_format']];
+  return {
+    ...(url === undefined ? {} : { webhook_url: url }),
+    ...(format === undefined ? {} : { webhook_format: format }),
+    ...(has('webhook-items') ? { webhook_items: true } : {}),
+    ...(has('tag-objects') ? { tag_objects: true } : {}),
+  };
+}
+
 const COUNTS = { concurrency: 'concurrency', rate: 'rate', 'per-host': 'per_host', tries: 'tries' } as const;
 
 async function headOf(invocation: Invocation): Promise<Omit<Head, 'items'>> {
@@ -64,6 +75,7 @@ async function headOf(invocation: Invocation): Promise<Omit<Head, 'items'>> {
     ...(deadline === undefined ? {} : { deadline: milliseconds('deadline', deadline) }),
     ...Object.fromEntries(counts),
     ...budgetOf(invocation),
+    ...backOf(invocation),
     probe,
   };
 }
@@ -152,6 +164,7 @@ function statusText({ terminal }: Invocation, batch: Batch): string {
     per_minute: speed,
     errors,
     bucket,
+    tagged,
   } = batch;
   const facts: [string, string | null][] = [
     ['name', name],
@@ -163,6 +176,13 @@ function statusText({ terminal }: Invocation, batch: Batch): string {
       count ? String(count) : null,
     ]),
     ['bucket', bucket && bucketText(bucket)],
+    [
+      'tags',
+      tagged &&
+        Object.entries(tagged)
+          .map(([what, count]) => `${count} ${what}`)
+          .join(', '),
+    ],
     ['requests', `${requests}, ${bytes(read)} read`],
     ['speed', speed === null ? null : `${Math.round(speed * 10) / 10} a minute`],
     ['ended', batch.ended_at],
