@@ -50,7 +50,15 @@ export const EVERYTHING = {
     egressResolve: 'proxy',
     minBytesPerMinute: 65_536,
     credentials: [
-      { name: 'archive', kind: 's3', secret: 'archive', accounts: [1, 2], buckets: ['media'], region: 'eu-west-1' },
+      {
+        name: 'archive',
+        kind: 's3',
+        secret: 'archive',
+        accounts: [1, 2],
+        buckets: ['media'],
+        region: 'eu-west-1',
+        tags: true,
+      },
       { name: 'azure', kind: 'az', secret: 'azure', accounts: ['*'], buckets: ['account/films'] },
       {
         name: 'identity',

@@ -59,6 +59,7 @@ describe('store: batches', function () {
   const item = async (batch: { id: string }, n: number) =>
     (await store.itemsPage({ batch: batch.id, after: n - 1, limit: 1 }))[0]!;
   const counts = async ({ id }: { id: string }) => (await store.readBatch(id))!.counts;
+  const RAN = { name: 'ffprobe', version: '7.0', success: true, durationMs: 1, usageMs: 1 } as const;
   const NONE = { waiting: 0, running: 0, success: 0, 'with-errors': 0, error: 0, skipped: 0 };
 
   describe('are created', () => {
@@ -312,14 +313,14 @@ describe('store: batches', function () {
       const batch = await create(4);
       const [first, second, third] = [await open(batch, 0), await open(batch, 1), await open(batch, 2)];
       assert.deepEqual(await ended(batch), []);
-      await close(first);
-      await close(second, { state: 'with-errors', policy: 'fail' });
+      await close(first, { tools: [{ ...RAN, tagged: 'written' }, RAN] });
+      await close(second, { state: 'with-errors', policy: 'fail', tools: [RAN] });
       await close(third, {
         state: 'error',
         status: 400,
         reason: 'OriginUnreachable',
         error: 'no such host',
-        tools: [{ name: 'ffprobe', version: '7.0', success: false, code: 'dns', durationMs: 1, usageMs: 1 }],
+        tools: [{ ...RAN, success: false, code: 'dns', tagged: 'http-403' }],
         ioBytes: 7,
         body: null,
       });
@@ -338,6 +339,7 @@ describe('store: batches', function () {
           status: 400,
           policyOutcome: null,
           ioBytes: 7,
+          tagged: 'http-403',
         },
       );
       const settled = ends.map((end) => ({ ...end, next: { to: 'end' as const } }));
@@ -347,8 +349,8 @@ describe('store: batches', function () {
       );
       assert.equal(await store.settleItems(settled), 0);
       assert.deepEqual(await counts(batch), { ...NONE, waiting: 1, success: 1, 'with-errors': 1, error: 1 });
-      const { requests, ioBytes } = (await store.readBatch(batch.id))!;
-      assert.deepEqual([requests, ioBytes], [3, 2_007]);
+      const { requests, ioBytes, tags } = (await store.readBatch(batch.id))!;
+      assert.deepEqual([requests, ioBytes, tags], [3, 2_007, { written: 1, 'http-403': 1 }]);
       const { state, status, reason, code, requestId, endedAt } = await item(batch, 2);
       assert.deepEqual([state, status, reason, code, requestId], ['error', 400, 'OriginUnreachable', 'dns', third.id]);
       assert.ok(endedAt);
@@ -361,10 +363,18 @@ describe('store: batches', function () {
     it('with another try, not before its time', async () => {
       const batch = await create(1);
       const failed = await open(batch, 0);
-      await close(failed, { state: 'error', status: 500, reason: 'RunnerLost', body: null, tools: [], ioBytes: 5 });
+      await close(failed, {
+        state: 'error',
+        status: 500,
+        reason: 'RunnerLost',
+        body: null,
+        tools: [{ ...RAN, tagged: 'changed' }],
+        ioBytes: 5,
+      });
       const [end] = await ended(batch);
       assert.equal(await store.settleItems([{ ...end!, next: { to: 'waiting', afterMs: 3_600_000, isTry: true } }]), 1);
       assert.deepEqual(await counts(batch), { ...NONE, waiting: 1 });
+      assert.deepEqual((await store.readBatch(batch.id))!.tags, {});
       const waits = await item(batch, 0);
       assert.deepEqual([waits.state, waits.reason, waits.tries, waits.endedAt], ['waiting', 'RunnerLost', 1, null]);
       assert.ok(waits.notBefore!.getTime() > store.clock.now() + 3_500_000);
