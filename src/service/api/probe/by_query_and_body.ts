@@ -37,15 +37,8 @@ export function byQueryAndBody({
       499: 'The request was cancelled.',
     },
   } as const satisfies Partial<Described>;
-  const {
-    webhook_url: _,
-    webhook_format: _format,
-    policy: __,
-    headers: ___,
-    cookies: ____,
-    file: _____,
-    ...inQuery
-  } = schema.properties;
+  const { webhook_url: _, webhook_format: _f, ...others } = schema.properties;
+  const { policy: __, headers: ___, cookies: ____, file: _____, ...inQuery } = others;
   return {
     byQuery: {
       ...common,

@@ -22,6 +22,7 @@ describe('fields of a probe request', () => {
       output: 'json',
       inject_json: false,
       webhook_url: null,
+      webhook_format: 'plain',
       policy: null,
       headers: null,
       cookies: null,
