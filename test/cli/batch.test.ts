@@ -288,7 +288,10 @@ describe('probeyard batch', function () {
   it('paused, resumed and cancelled; wait says what is not known', async () => {
     open = Promise.withResolvers();
     const list = Array.from({ length: 5 }, (_, at) => JSON.stringify({ url: `${slow}?${at}`, ref: String(at) }));
-    const id = await created(list.join('\n'), '--concurrency', '1', '--timeout', '60s');
+    const back = ['--webhook-url', 'https://receiver.test/', '--webhook-format', 'cloudevents', '--webhook-items'];
+    const id = await created(list.join('\n'), '--concurrency', '1', '--timeout', '60s', ...back);
+    const { webhook_url: url, webhook_format: format, webhook_items: ofItems } = await read(id);
+    assert.deepEqual([url, format, ofItems], ['https://receiver.test/', 'cloudevents', true]);
     await until('one runs', async () => (await read(id)).counts.running === 1);
     assert.match(await batch(0, ['pause', id]), /^state +paused$/m);
     assert.match(await batch(0, ['pause', id]), /^state +paused$/m, 'a second time it is the same');
@@ -374,6 +377,8 @@ describe('probeyard batch', function () {
       [['create', '--set', 'ffprobe.sow_format=true'], film, /probe\.ffprobe\.sow_format.*show_format/],
       [['create', '--max-bytes', '2 GB'], film, /--max-bytes: must be a size/],
       [['create', '--per-host', '99'], film, /per_host/],
+      [['create', '--tag-objects'], film, /line 1\.url: must be an s3:\/\/ address/],
+      [['create', '--webhook-items'], film, /webhook_items: has an effect with webhook_url alone/],
       [['list', NO_BATCH], '', /takes no ID/],
       [['status'], '', /ID is missing/],
       [['wait', NO_BATCH, '-o', 'csv'], '', /batch wait: -o csv is for items/],

@@ -209,7 +209,14 @@ describe('tags of objects in an agent', function () {
       answers += 1;
       if (request.url === '/films/away.mp4' && answers > 1)
         return void response.writeHead(307, { location: `http://localhost:${port}/films/there.mp4` }).end();
-      response.writeHead(206, { etag: '"one"', 'content-range': 'bytes 0-0/1', 'content-length': 1 }).end('x');
+      response
+        .writeHead(206, {
+          etag: '"one"',
+          'x-amz-version-id': '3/L4',
+          'content-range': 'bytes 0-0/1',
+          'content-length': 1,
+        })
+        .end('x');
     });
     host.listen(0);
     await once(host, 'listening');
@@ -235,7 +242,7 @@ describe('tags of objects in an agent', function () {
       }
       assert.deepEqual(
         asked.filter((one) => one.includes('tagging')).map((one) => one.replace(/:\d+/, '')),
-        ['GET 127.0.0.1 /films/here.mp4?tagging signed'],
+        ['GET 127.0.0.1 /films/here.mp4?tagging&versionId=3%2FL4 signed'],
       );
     } finally {
       await other.stop();

@@ -151,6 +151,11 @@ const failedOf = ({ counts }: Pick<Row, 'counts'>): number => counts.error + cou
 const bucketText = ({ listed, found, filtered, left_out: left }: NonNullable<Batch['bucket']>): string =>
   `${listed ? 'listed' : 'not all listed'}: ${found} found, ${filtered} not wanted, ${left} left out`;
 
+const tagsText = (tagged: NonNullable<Batch['tagged']>): string | null =>
+  Object.entries(tagged)
+    .map(([what, count]) => `${count} ${what}`)
+    .join(', ') || null;
+
 function statusText({ terminal }: Invocation, batch: Batch): string {
   const {
     name,
@@ -176,13 +181,7 @@ function statusText({ terminal }: Invocation, batch: Batch): string {
       count ? String(count) : null,
     ]),
     ['bucket', bucket && bucketText(bucket)],
-    [
-      'tags',
-      tagged &&
-        Object.entries(tagged)
-          .map(([what, count]) => `${count} ${what}`)
-          .join(', '),
-    ],
+    ['tags', tagsText(tagged ?? {})],
     ['requests', `${requests}, ${bytes(read)} read`],
     ['speed', speed === null ? null : `${Math.round(speed * 10) / 10} a minute`],
     ['ended', batch.ended_at],
