@@ -377,7 +377,7 @@ describe('probeyard batch', function () {
       [['create', '--set', 'ffprobe.sow_format=true'], film, /probe\.ffprobe\.sow_format.*show_format/],
       [['create', '--max-bytes', '2 GB'], film, /--max-bytes: must be a size/],
       [['create', '--per-host', '99'], film, /per_host/],
-      [['create', '--tag-objects'], film, /line 1\.url: must be an s3:\/\/ address/],
+      [['create', '--tag-objects', ...ONLY], film, /line 1\.url: must be an s3:\/\/ address/],
       [['create', '--webhook-items'], film, /webhook_items: has an effect with webhook_url alone/],
       [['list', NO_BATCH], '', /takes no ID/],
       [['status'], '', /ID is missing/],

@@ -122,7 +122,7 @@ export interface SubmitOptions {
   open?: boolean;
   spec?: Partial<ProbeJobSpec>;
   /** In place of one source: the two of a comparison. */
-  sources?: readonly [string, string];
+  sources?: readonly [string, string?];
   name?: string;
 }
 
