@@ -105,6 +105,9 @@ function originsOf(
   };
 }
 
+/** Where webhooks may go. */
+const receiversOf = ({ allowWebhooks: allow, denyCidrs }: Settings) => ({ allow, denyCidrs });
+
 /** Issuers of single sign-on are reached like receivers of webhooks. */
 const fetchOf = ({ denyCidrs }: Settings, { webhooks = {}, accounts }: Pick<Connections, 'webhooks' | 'accounts'>) =>
   issuerFetch({ ...webhooks, denyCidrs, allow: accounts.issuers.map(placeOfIssuer) });
@@ -188,8 +191,7 @@ export function wire({
       openUrl: (kept, requestId) => openUrl(kept, requestId, accounts.box),
       ofBatch: (webhook) => ofBatch(store, webhook),
       publicUrl: accountSettings.publicUrl,
-      allow: settings.allowWebhooks,
-      denyCidrs: settings.denyCidrs,
+      ...receiversOf(settings),
     },
   });
 

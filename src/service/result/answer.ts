@@ -201,12 +201,11 @@ function envelope(
 }
 
 /** Only what is known: a runner may send anything beside it. */
-const taggedMember = ({ tagged }: ResultBody): string[] =>
-  tagged
-    ? [
-        `,"tagged":${JSON.stringify({ written: tagged.written, ...(tagged.written ? {} : { code: tagged.code, message: tagged.message }) })}`,
-      ]
-    : [];
+function taggedMember({ tagged }: ResultBody): string[] {
+  if (!tagged) return [];
+  const { written, code, message } = tagged;
+  return [`,"tagged":${JSON.stringify(written ? { written } : { written, code, message })}`];
+}
 
 type SectionHead = Omit<TimelineResult, 'output'> & Partial<Pick<ToolResult, 'exitCode' | 'failure'>>;
 

@@ -86,8 +86,8 @@ export const BatchAnswerSchema = component('Batch', {
     type: ['object', 'null'],
     additionalProperties: { type: 'integer', minimum: 1 },
     description:
-      'With `tag_objects`: ended items by what became of the tags, `written` or the `code` of `tagged` of the result. ' +
-      'Items that left no result are not counted. Null: tags were not asked for.',
+      'With `tag_objects`: ended items by what became of the tags, `written` or the `code` of `tagged` of the ' +
+      'result. Items that left no result are not counted. Null: tags were not asked for.',
   }),
   webhook_items: Type.Boolean({ description: 'The result of each item is sent, too.' }),
   per_minute: orNull(

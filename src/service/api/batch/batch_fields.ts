@@ -57,8 +57,8 @@ export const TemplateSchema = closed(
   {
     description:
       'Fields of `/v1/probe/file` that all items share. Not `url`, `file`, `headers`, `cookies`, `webhook_url`, ' +
-      '`webhook_format`, `timeline`, `output` and `inject_output`. A policy is named; the revision of that moment judges all items. ' +
-      'Versions become exact when the batch is created.',
+      '`webhook_format`, `timeline`, `output` and `inject_output`. A policy is named; the revision of that ' +
+      'moment judges all items. Versions become exact when the batch is created.',
   },
 );
 export type Template = Static<typeof TemplateSchema>;

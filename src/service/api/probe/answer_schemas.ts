@@ -163,8 +163,9 @@ export const EnvelopeSchema = component('Envelope', {
         code: Type.Optional(
           Type.String({
             description:
-              'Why not: not-allowed (the operator allows none with this credential), changed (the object was replaced), ' +
-              'no-room (it has too many tags), unknown (its host does not say which object was read), or a `Cause`.',
+              'Why not: not-allowed (the operator allows none with this credential), changed (the object was ' +
+              'replaced), no-room (it has too many tags), unknown (its host does not say which object was ' +
+              'read), or a `Cause`.',
           }),
         ),
         message: Type.Optional(Type.String()),
