@@ -1099,6 +1099,11 @@ export interface Envelope {
   qc?: QcResult;
   timeline?: TimelineResult;
   policy?: PolicyResult;
+  tagged?: {
+    written: boolean;
+    code?: string;
+    message?: string;
+  };
 }
 
 export interface FailedOutput {
@@ -1339,6 +1344,9 @@ export interface Batch {
   left_out?: number;
   webhook_url: string | null;
   webhook_every: number | null;
+  webhook_format: 'plain' | 'cloudevents';
+  tagged: Record<string, number> | null;
+  webhook_items: boolean;
   per_minute: number | null;
   estimated_end_at: string | null;
   errors: Array<{
@@ -2190,6 +2198,7 @@ export interface Calls {
       };
       policy?: string | Record<string, unknown> | null;
       webhook_url?: string | null;
+      webhook_format?: 'plain' | 'cloudevents';
       ffprobe?: {
         enabled?: boolean;
         version?: string;
@@ -2351,6 +2360,7 @@ export interface Calls {
       inject_json?: boolean;
       policy?: string | Record<string, unknown> | null;
       webhook_url?: string | null;
+      webhook_format?: 'plain' | 'cloudevents';
       parse_playlist_only?: boolean;
       measure_all_segments?: boolean;
       enable_cli_output?: boolean;
@@ -2370,6 +2380,7 @@ export interface Calls {
       inject_json?: boolean;
       policy?: string | Record<string, unknown> | null;
       webhook_url?: string | null;
+      webhook_format?: 'plain' | 'cloudevents';
     };
     answer: C2paEnvelope | C2paReport | FailedOutput;
   };
@@ -2387,6 +2398,7 @@ export interface Calls {
       };
       policy?: string | Record<string, unknown> | null;
       webhook_url?: string | null;
+      webhook_format?: 'plain' | 'cloudevents';
       qc?: {
         version?: string;
         timeout?: number;
@@ -2608,7 +2620,10 @@ export interface Calls {
         modified_before?: string | null;
       };
       webhook_url?: string | null;
+      webhook_format?: 'plain' | 'cloudevents';
       webhook_every?: number | null;
+      tag_objects?: boolean;
+      webhook_items?: boolean;
       deadline?: number;
       items?: Array<unknown>;
     };
@@ -2781,6 +2796,7 @@ export interface Calls {
       timeout?: number;
       queue_timeout?: number;
       webhook_url?: string | null;
+      webhook_format?: 'plain' | 'cloudevents';
     };
     answer: ComparisonAnswer;
   };
