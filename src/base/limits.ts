@@ -39,13 +39,15 @@ export interface Limits {
   accountConcurrency: number | null;
   /** Of its whole account, at each replica of the API. */
   accountRequestsPerMinute: number;
+  /** Of cached results, for requests that say nothing of it. 0: none. */
+  cacheMaxAgeS: number;
 }
 
 /**
  * Limits of users without their own. `accountConcurrency`: 0 means unlimited, null four times the root user's
  * concurrency.
  */
-export type DefaultLimits = Omit<Limits, 'accountRequestsPerMinute'>;
+export type DefaultLimits = Omit<Limits, 'accountRequestsPerMinute' | 'cacheMaxAgeS'>;
 export const DEFAULT_LIMITS: DefaultLimits = {
   requestsPerMinute: 100,
   concurrency: 10,

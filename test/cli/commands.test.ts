@@ -412,7 +412,7 @@ describe('probeyard', function () {
     writeFileSync(join(place, 'film.mp4'), readFileSync(join(fixtures, 'tiny.mp4')));
     // What its host said moments ago is taken for true.
     await until('the file is read again', async () => (await probe()).metadata.cache === undefined);
-    assert.match(await fails(2, 'probe', film, '--cache', '31d'), /--cache: must be from 1s to 30d/);
+    assert.match(await fails(2, 'probe', film, '--cache', '31d'), /--cache: must be 0s, or from 1s to 30d/);
   });
 
   it('timeline: of a source, and of a request on record', async () => {

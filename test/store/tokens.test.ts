@@ -19,6 +19,7 @@ const none: GivenToAccount = {
   concurrency: null,
   queueTimeoutMs: null,
   fileBytes: null,
+  cacheMaxAgeS: null,
   accountConcurrency: null,
 };
 
@@ -55,6 +56,7 @@ describe('store: limits of a token', () => {
           accountConcurrency: null,
           concurrency: expected,
           accountRequestsPerMinute: 4 * DEFAULT_LIMITS.requestsPerMinute,
+          cacheMaxAgeS: 0,
         },
       ),
     );
@@ -105,6 +107,21 @@ describe('store: limits of a token', () => {
       assert.deepEqual([limits.accountConcurrency, limits.concurrency], [account, token]);
     });
   }
+
+  const ofCache: [string, number | null, number | null, (number | null)[], number][] = [
+    ['none by default', null, null, [null, null], 0],
+    ['that of the root user', null, null, [60, null], 60],
+    ['the nearest account that has one', null, null, [60, 600], 600],
+    ['that of the user before those above', null, 5, [60, 600], 5],
+    ['a token may have a longer one', 6_000, 5, [60], 6_000],
+    ['a token may have none', 0, 5, [60], 0],
+  ];
+  for (const [name, ofToken, ofUser, above, expected] of ofCache)
+    it(`age of cached results: ${name}`, () => {
+      const given = (cacheMaxAgeS: number | null): GivenToAccount => ({ ...none, cacheMaxAgeS });
+      const limits = effectiveLimits(given(ofToken), given(ofUser), above.map(given), DEFAULT_LIMITS);
+      assert.equal(limits.cacheMaxAgeS, expected);
+    });
 
   const ofRate: [string, Partial<GivenToAccount>, Partial<GivenToAccount>[], number][] = [
     ["four times the default limit of the root user's tokens", {}, [], 4 * DEFAULT_LIMITS.requestsPerMinute],

@@ -83,7 +83,7 @@ function valueOf(text: string): unknown {
 export const CACHE: Option = {
   name: 'cache',
   value: 'TIME',
-  help: 'take the result of an equal request that read the same file at most so long ago: 10m, 1h, 7d',
+  help: 'take the result of an equal request that read the same file at most so long ago: 10m, 1h, 7d; 0s: none',
 };
 const DAY_MS = 86_400_000;
 
@@ -91,7 +91,7 @@ const DAY_MS = 86_400_000;
 export function cached({ value }: Given): { cache?: { max_age: number } } {
   const ms = value('cache', milliseconds);
   if (ms === undefined) return {};
-  if (ms < 1_000 || ms > 30 * DAY_MS) throw usage('--cache: must be from 1s to 30d');
+  if (ms > 30 * DAY_MS || (ms > 0 && ms < 1_000)) throw usage('--cache: must be 0s, or from 1s to 30d');
   return { cache: { max_age: Math.floor(ms / 1_000) } };
 }
 

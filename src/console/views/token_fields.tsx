@@ -11,12 +11,14 @@ interface LimitField<Name> {
   name: Name;
   label: string;
   unit?: string;
+  min?: number;
 }
 const LIMITS: readonly LimitField<keyof Omit<Limits, 'monthly-quota'>>[] = [
   { name: 'requests-per-minute', label: 'Requests a minute' },
   { name: 'concurrency', label: 'Requests at once' },
   { name: 'queue-timeout', label: 'Time in the queue', unit: 'ms' },
   { name: 'file-size', label: 'Size of a file', unit: 'bytes' },
+  { name: 'cache-max-age', label: 'Age of cached results', unit: 's', min: 0 },
 ];
 const QUOTAS: readonly LimitField<keyof NonNullable<Limits['monthly-quota']>>[] = [
   { name: 'request-count', label: 'Requests a month' },

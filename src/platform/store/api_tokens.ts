@@ -64,9 +64,9 @@ const MAKE_TOKEN = `
       where id = :userId),
   made as (
     insert into tokens (id, user_id, name, sha256, sealed, webhook_secret, permissions, requests_per_minute,
-      concurrency, queue_timeout_ms, file_bytes, monthly_quota, expires_at, made_by, made_in)
+      concurrency, queue_timeout_ms, file_bytes, cache_max_age_s, monthly_quota, expires_at, made_by, made_in)
       overriding system value select :id, :userId, :name, :sha256, :sealed, :webhookSecret, :permissions,
-        :requestsPerMinute, :concurrency, :queueTimeoutMs, :fileBytes, :monthlyQuota,
+        :requestsPerMinute, :concurrency, :queueTimeoutMs, :fileBytes, :cacheMaxAgeS, :monthlyQuota,
         least(:expiresAt, (select expires_at from by_token), (select expires_at from by_session)),
         :makerToken, :makerSession
       where (select yes from live)

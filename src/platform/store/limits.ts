@@ -6,11 +6,16 @@ import { asObject, column, type RecordOf } from './columns.ts';
 import type { DefaultLimits, Limits } from '../../base/limits.ts';
 import type { TokenRecord, MonthlyLimits, Quota } from './records.ts';
 
-export const LIMIT_COLUMNS = {
+const BOUNDS = {
   requestsPerMinute: column<number | null>(),
   concurrency: column<number | null>(),
   queueTimeoutMs: column<number | null>(),
   fileBytes: column<number | null>(),
+};
+export const LIMIT_COLUMNS = {
+  ...BOUNDS,
+  /** What a request that says nothing asks of the cache. 0: nothing, whatever the account above has. */
+  cacheMaxAgeS: column<number | null>(),
 };
 export type GivenLimits = RecordOf<typeof LIMIT_COLUMNS>;
 
@@ -19,6 +24,7 @@ export const NO_GIVEN_LIMITS: GivenLimits = {
   concurrency: null,
   queueTimeoutMs: null,
   fileBytes: null,
+  cacheMaxAgeS: null,
 };
 
 /**
@@ -31,7 +37,7 @@ export type GivenToAccount = RecordOf<typeof ACCOUNT_COLUMNS>;
 /** What a whole account may do, as a multiple of what its root user's tokens may: more tokens do not add to it. */
 const TIMES_TOKEN = 4;
 
-const KEYS = Object.keys(LIMIT_COLUMNS) as (keyof GivenLimits)[];
+const KEYS = Object.keys(BOUNDS) as (keyof typeof BOUNDS)[];
 
 /** The concurrency of an account over all its tokens; null: unlimited. */
 function accountConcurrency(
@@ -45,7 +51,7 @@ function accountConcurrency(
 
 /**
  * A user has the minimum of its own limits and those of the accounts above, or the default if none is set. A token can
- * only lower it. `above`: root user first.
+ * only lower it. The age of cached results is no bound: the nearest that is set holds. `above`: root user first.
  */
 export function effectiveLimits(
   token: GivenLimits,
@@ -58,6 +64,7 @@ export function effectiveLimits(
     ...defaults,
     accountConcurrency: accountConcurrency(root, defaults),
     accountRequestsPerMinute: TIMES_TOKEN * (root.requestsPerMinute ?? defaults.requestsPerMinute),
+    cacheMaxAgeS: [token, user, ...above.toReversed()].find(({ cacheMaxAgeS: age }) => age !== null)?.cacheMaxAgeS ?? 0,
   };
   for (const key of KEYS) {
     const given = [user, ...above].flatMap((one) => one[key] ?? []);

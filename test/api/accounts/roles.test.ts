@@ -375,6 +375,7 @@ describe('management: roles', function () {
           concurrency: 6,
           'queue-timeout': DEFAULT_LIMITS.queueTimeoutMs,
           'file-size': DEFAULT_LIMITS.fileBytes,
+          'cache-max-age': 0,
           'account-concurrency': 6,
         },
       ],

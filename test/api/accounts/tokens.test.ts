@@ -192,6 +192,7 @@ describe('management: API tokens', function () {
       concurrency: DEFAULT_LIMITS.concurrency,
       'queue-timeout': DEFAULT_LIMITS.queueTimeoutMs,
       'file-size': DEFAULT_LIMITS.fileBytes,
+      'cache-max-age': 0,
       'account-concurrency': 4 * DEFAULT_LIMITS.concurrency,
     };
     assert.deepEqual((await set({ concurrency: 4, 'monthly-quota': { 'request-count': 3 } })).json, {
@@ -213,7 +214,13 @@ describe('management: API tokens', function () {
     assert.deepEqual((await set({ concurrency: null, 'requests-per-minute': null, 'monthly-quota': null })).json, {
       'in-force': defaults,
     });
+    const cached = (await set({ 'cache-max-age': 60 })).json;
+    assert.deepEqual([cached['cache-max-age'], cached['in-force']['cache-max-age']], [60, 60]);
+    const { id } = await make({ limits: { 'cache-max-age': 0 } });
+    const own = (await m.call('GET', `auth/api-token/${String(id)}`, { token: ann.token })).json;
+    assert.deepEqual([own['limits']['cache-max-age'], own['limits-in-force']['cache-max-age']], [0, 0]);
     for (const body of [
+      { 'cache-max-age': 30 * 86_400 + 1 },
       { concurrency: 0 },
       { concurrency: -1 },
       { concurrency: 1.5 },

@@ -260,8 +260,45 @@ describe('the cache of results', function () {
     }
   });
 
+  it('by default of the account, unless a request says otherwise or has no part in it', async () => {
+    const path = aFile();
+    const first = await run(path);
+    const silent = fieldsFor(path, { cache: {} });
+    const age = (seconds: number | null) =>
+      api.stored.sql('update users set cache_max_age_s = $2 where id = $1', [api.userId, seconds]);
+    const known = (seconds: number) =>
+      until('the API knows it', async () => {
+        const token = await api.wired.deps.tokens.get(sha256(api.token), '127.0.0.1');
+        return token?.limits.cacheMaxAgeS === seconds;
+      });
+    await age(HOUR_S);
+    await known(HOUR_S);
+    try {
+      assert.equal((await hit(silent)).metadata.cache?.request_id, first.metadata.request_id);
+      const off = await run(path, fieldsFor(path, { cache: { max_age: 0 } }));
+      assert.equal(off.metadata.cache, undefined);
+      const earlier = (await jobsOf(path)).map(({ metadata }) => metadata.name);
+      const waiting = api.post({ ...silent, headers: { 'X-Mine': '1' } });
+      await endRun(await theJobOf(path, earlier), path);
+      assert.equal((await waiting).headers.get('x-ignored-fields'), null);
+      const batches = batchesOf(api);
+      const items = [silent.url];
+      const { id, probe } = await batches.create({ probe: { only: 'ffprobe' }, items });
+      assert.deepEqual(probe, { ...probe, cache: { max_age: HOUR_S } });
+      // What holds for the batch is decided when it is created.
+      await age(null);
+      assert.equal((await batches.untilIn(id, 'ended')).counts['success'], 1);
+      await known(0);
+      const other = await batches.create({ probe: { only: 'ffprobe' }, items });
+      await batches.call(`/${other.id}/cancel`, { method: 'POST' });
+      assert.deepEqual(other.probe, { ...other.probe, cache: { max_age: 0 } });
+    } finally {
+      await age(null);
+    }
+  });
+
   for (const [age, status] of [
-    [0, 400],
+    [-1, 400],
     [30 * 86_400 + 1, 400],
     ['1h', 400],
   ] as const)

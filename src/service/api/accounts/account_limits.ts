@@ -1,7 +1,7 @@
 /** Limits in requests and responses. Null: no limit of its own; that of the account above applies. */
 import Type, { type Static, type TObject } from 'typebox';
 import { NO_GIVEN_LIMITS, type GivenLimits } from '../../../platform/store/limits.ts';
-import { type Limits, MAX_QUEUE_MS } from '../../../base/limits.ts';
+import { type Limits, MAX_QUEUE_MS, MOST_CACHE_AGE_S } from '../../../base/limits.ts';
 import type { AccountFull, UserLimits } from '../../../platform/store/users.ts';
 import type { MonthlyLimits } from '../../../platform/store/records.ts';
 import { LOWERED_TO } from '../http/input/read_fields.ts';
@@ -39,6 +39,12 @@ export const AskedLimits = {
   concurrency: amount(100_000, 'Concurrent requests; further ones wait in the queue.'),
   'queue-timeout': amount(INT, 'Milliseconds in the queue.', { [LOWERED_TO]: MAX_QUEUE_MS }),
   'file-size': amount(BIG, 'Maximum bytes of a file.'),
+  'cache-max-age': amount(
+    MOST_CACHE_AGE_S,
+    'Requests without `cache.max_age` have this one, where the cache of results can answer them. The nearest that is ' +
+      'set holds: of the token, its user, or an account above. 0: none.',
+    { minimum: 0 },
+  ),
   'monthly-quota': Type.Optional(orNull(MonthlyQuota)),
 };
 export const AskedUserLimits = {
@@ -60,6 +66,7 @@ const shownGiven = {
   concurrency: shownAmount,
   'queue-timeout': shownAmount,
   'file-size': shownAmount,
+  'cache-max-age': shownAmount,
   'monthly-quota': Type.Unsafe<Static<typeof ShownQuota> | null>({ anyOf: [ShownQuota, { type: 'null' }] }),
 };
 export const ShownLimits = component('Limits', shownGiven);
@@ -71,6 +78,7 @@ export const LimitsInForce = component(
     concurrency: Type.Integer(),
     'queue-timeout': Type.Integer(),
     'file-size': Type.Integer(),
+    'cache-max-age': Type.Integer({ description: '0: results of the cache answer where a request asks for them.' }),
     'account-concurrency': orNull(Type.Integer({ description: 'Of the whole account. Absent: unlimited.' })),
   },
   {
@@ -102,6 +110,7 @@ export const changedLimits = (asked: Omit<Asked, 'account-concurrency'>, before:
   concurrency: or(asked.concurrency, before.concurrency),
   queueTimeoutMs: or(asked['queue-timeout'], before.queueTimeoutMs),
   fileBytes: or(asked['file-size'], before.fileBytes),
+  cacheMaxAgeS: or(asked['cache-max-age'], before.cacheMaxAgeS),
   monthlyQuota: asked['monthly-quota'] === undefined ? before.monthlyQuota : quotaOf(asked['monthly-quota']),
 });
 
@@ -117,6 +126,7 @@ export const limitsInForce = (limits: Limits): Static<typeof LimitsInForce> => (
   concurrency: limits.concurrency,
   'queue-timeout': limits.queueTimeoutMs,
   'file-size': limits.fileBytes,
+  'cache-max-age': limits.cacheMaxAgeS,
   'account-concurrency': limits.accountConcurrency,
 });
 
@@ -133,6 +143,7 @@ export function shownLimits(limits: TokenLimits): Static<typeof ShownLimits> {
     concurrency: limits.concurrency,
     'queue-timeout': limits.queueTimeoutMs,
     'file-size': limits.fileBytes,
+    'cache-max-age': limits.cacheMaxAgeS,
     'monthly-quota': quota && { ...ofEach(() => null), ...quota },
   };
 }

@@ -77,6 +77,8 @@ export const fieldsOf = (template: Template, url: string): ProbeFile =>
   ({
     ...structuredClone(template),
     url,
+    // Not what the token has by now.
+    cache: { max_age: template.cache.max_age ?? 0 },
     headers: null,
     cookies: null,
     webhook_url: null,
@@ -363,6 +365,8 @@ export async function batchRequest(deps: Deps, by: Asker, body: TextBody, gone: 
   let leftOut = 0;
   const given = itemsOf(deps, by, head, { sent: sent.items, gone, onLeftOut: () => (leftOut += 1) });
   const { bucket } = head;
+  // Objects of a bucket have no cached results, and share jobs.
+  template.fields.cache.max_age ??= bucket === undefined ? tokenOf(by).limits.cacheMaxAgeS : 0;
   if (bucket !== undefined) {
     const items = [listingItem(deps, by, bucket, template)];
     return { head, template, ignored, listing: newListing(bucket), readItems: async () => ({ items, leftOut }) };

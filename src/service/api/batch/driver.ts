@@ -462,7 +462,7 @@ export class BatchDriver {
   /** The host of an item is asked before a cached result is taken. One with a named credential has its own runner. */
   #sizeOf({ id, template, counts, concurrency }: Driven): number {
     const { cache, credential } = (template as KeptTemplate).fields;
-    if (cache.max_age !== null || credential !== null) return 1;
+    if (cache.max_age || credential !== null) return 1;
     return this.#chunks.sizeOf(id, { waiting: counts.waiting, atOnce: concurrency });
   }
 

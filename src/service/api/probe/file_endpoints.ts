@@ -85,7 +85,7 @@ const FILE = byQueryAndBody({
 export async function probeFile(deps: Deps, ctx: Context, fields: ProbeFile): Promise<void> {
   nameIgnored(ctx, takeIgnored(fields));
   const request = await fileRequest(deps, ctx, fields);
-  if (fields.cache.max_age !== null && !request.cache) nameIgnored(ctx, ['cache']);
+  if (fields.cache.max_age && !request.cache) nameIgnored(ctx, ['cache']);
   await runProbe(deps, ctx, request);
 }
 

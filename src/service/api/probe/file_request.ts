@@ -113,10 +113,11 @@ export const ProbeFileSchema = closed({
   cache: options(
     {
       max_age: optionalWhole(
-        1,
+        0,
         MOST_CACHE_AGE_S,
         'Answer with the result of an equal request of this account that read the same file at most so many seconds ' +
-          'ago; its host is asked whether the file has changed. Default: null, the file is read.',
+          'ago; its host is asked whether the file has changed. 0: the file is read. Default: null, the ' +
+          '`cache-max-age` of the token, which is 0 unless it was set.',
       ),
     },
     'Whether a result of an equal request may answer this one. Without effect, and named in `X-Ignored-Fields`, with ' +
@@ -236,8 +237,9 @@ export async function fileRequest(
   };
   const own = { kind: 'file', tools, report, response, policy, timeline: fields.timeline.enabled } as const;
   const request = probeRequest(deps, by, asSent(fields, tools), own);
-  const { max_age: maxAge } = fields.cache;
-  const secret = maxAge === null ? undefined : deps.cache.secret();
-  if (maxAge === null || secret === undefined) return request;
-  return { ...request, cache: cacheAsked(request, maxAge, { token: tokenOf(by), catalog: deps.catalog(), secret }) };
+  const token = tokenOf(by);
+  const maxAge = fields.cache.max_age ?? token.limits.cacheMaxAgeS;
+  const secret = maxAge === 0 ? undefined : deps.cache.secret();
+  if (secret === undefined) return request;
+  return { ...request, cache: cacheAsked(request, maxAge, { token, catalog: deps.catalog(), secret }) };
 }
