@@ -286,7 +286,7 @@ const VALUES: TSchema = object({
     finished: object({ seconds: whole(1, 86_400), max: whole(0, 100_000), byHandSeconds: whole(0, 86_400) }),
     secretRefs: object({ enabled: flag }),
   }),
-  batches: object({ kueue: flag }),
+  batches: object({ kueue: flag, maxItems: whole(1, 100_000_000) }),
   tenants: object({
     namespaces: Type.Array(
       object({ name: text({ pattern: DNS_LABEL }), account: whole(1, 2 ** 53 - 1), token: whole(1, 2 ** 53 - 1) }, [

@@ -283,6 +283,8 @@ const api = {
   tenantNamespaces,
   /** Whether ProbeBatches may be in queues of Kueue, which has to be installed. */
   kueue: flag('PY_KUEUE', false),
+  /** Of an account, in batches that have not ended. */
+  batchMaxItems: integer('PY_BATCH_MAX_ITEMS', 1, 100_000_000, 1_000_000),
   finishedMax,
   /** Whether results may answer later requests: hosts are then asked from here whether a file has changed. */
   cacheEnabled: flag('PY_CACHE', true),

@@ -16,4 +16,5 @@ export const DEFAULTS = {
   graceMs: 60_000,
   tenantNamespaces: [],
   kueue: false,
+  batchMaxItems: 1_000_000,
 };

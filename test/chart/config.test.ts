@@ -104,6 +104,7 @@ describe("product with the chart's settings", function () {
     assert.deepEqual([plain.onlyReturnsRaw, limitsOf(plain)], [false, DEFAULT_LIMITS]);
     assert.deepEqual([api.console, plain.console], [false, true]);
     assert.deepEqual([api.cacheEnabled, plain.cacheEnabled], [false, true]);
+    assert.deepEqual([api.batchMaxItems, plain.batchMaxItems], [5_000_000, 1_000_000]);
     assert.deepEqual(
       [
         [api.mostSubUsers, api.mostTokens],

@@ -39,7 +39,7 @@ export const EVERYTHING = {
   },
   mail: { host: 'smtp.example', port: 465, tls: 'implicit', from: 'probe@example.org', existingSecret: 'smtp' },
   jobs: { secretRefs: { enabled: true } },
-  batches: { kueue: true },
+  batches: { kueue: true, maxItems: 5_000_000 },
   tenants: { namespaces: [{ name: 'team-a', account: 7, token: 12 }] },
   sources: {
     allow: [{ cidr: '10.88.0.1/32' }, { host: 'origin.example', port: 443 }, { cidr: 'fd00::1/128', port: 8080 }],

@@ -43,6 +43,7 @@ type OfApi = Pick<
   | 'memoryBudgetBytes'
   | 'tenantNamespaces'
   | 'kueue'
+  | 'batchMaxItems'
 >;
 
 export interface Settings extends OfApi {

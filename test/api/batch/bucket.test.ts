@@ -21,7 +21,7 @@ describe('batch over a bucket', function () {
   let api: ApiFixture;
   let batches: ReturnType<typeof batchesOf>;
   before(async () => {
-    api = await startApi();
+    api = await startApi({ batchMaxItems: 500 });
     batches = batchesOf(api);
   });
   after(() => api.stop());
@@ -233,12 +233,12 @@ describe('batch over a bucket', function () {
 
   it('stops while its account has too many items, and goes on from there', async () => {
     const { id } = await created('s3://full/');
-    await api.stored.sql(`update batches set items = items + 1000000 where id = $1`, [id]);
+    await api.stored.sql(`update batches set items = items + 500 where id = $1`, [id]);
     await until('it lists', async () => (await batches.jobs('full')).length === 1);
     await endListing((await batches.jobs('full'))[0]!.metadata.name, { names: ['a.mp4'] });
     const stopped = await batches.untilIn(id, 'stopped');
     assert.equal(stopped.reason, 'TooManyItems');
-    await api.stored.sql(`update batches set items = items - 1000000 where id = $1`, [id]);
+    await api.stored.sql(`update batches set items = items - 500 where id = $1`, [id]);
     await batches.act(id, 'resume');
     await run(id, 'full', () => ({ names: ['a.mp4'] }));
     assert.equal((await read(id)).items, 2);

@@ -11,7 +11,6 @@ import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { sourceRules } from '../probe/probe_request.ts';
 import { outputTexts } from '../probe/stored_result.ts';
-import { MOST_WAITING } from './batch_fields.ts';
 import { itemIn, type KeptTemplate, makeSlices } from './batch_request.ts';
 import { sealItem } from './item_seal.ts';
 
@@ -125,6 +124,6 @@ export async function appendListed(
       filtered: listing.filtered + listed.filtered,
       leftOut: listing.leftOut + listed.unreadable + leftOut,
     },
-    most: { rootUserId, items: MOST_WAITING },
+    most: { rootUserId, items: deps.settings.batchMaxItems },
   });
 }

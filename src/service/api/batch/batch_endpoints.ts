@@ -27,7 +27,7 @@ import { LOWERED_TO } from '../http/input/read_fields.ts';
 import { idempotencyKey } from '../probe/probe_request.ts';
 import { untilClosed } from '../probe/stored_result.ts';
 import { BatchAnswerSchema, BatchListSchema, type BatchRowSchema } from './batch_answers.ts';
-import { BatchSchema, type Head, MOST_BATCHES, MOST_ITEMS, MOST_WAITING, ResumeSchema } from './batch_fields.ts';
+import { BatchSchema, type Head, MOST_BATCHES, MOST_ITEMS, ResumeSchema } from './batch_fields.ts';
 import { batchRequest, type BatchRequest, type KeptTemplate, makeSlices, type ReadItem } from './batch_request.ts';
 import { shownListing } from './bucket.ts';
 import { newBatchKey, sealItem } from './item_seal.ts';
@@ -156,11 +156,10 @@ async function sealed(
   return { key, items: rows };
 }
 
-export const mostOf = ({ rootUserId }: Pick<TokenRecord, 'rootUserId'>): MostOfBatches => ({
-  rootUserId,
-  batches: MOST_BATCHES,
-  items: MOST_WAITING,
-});
+export const mostOf = (
+  { settings }: Pick<Deps, 'settings'>,
+  { rootUserId }: Pick<TokenRecord, 'rootUserId'>,
+): MostOfBatches => ({ rootUserId, batches: MOST_BATCHES, items: settings.batchMaxItems });
 
 const OUTCOMES = { 'too-many-batches': 'too-many-batches', 'too-many-items': 'too-many-items' } as const;
 
@@ -207,7 +206,7 @@ async function create(deps: Deps, ctx: Context): Promise<void> {
   await takeRequestRate(deps, ctx);
   const request = await batchRequest(deps, ctx, body, untilClosed(ctx));
   const conditions: Conditions = {
-    most: mostOf(token),
+    most: mostOf(deps, token),
     idempotency: key === null ? null : { key, bodySha256: createHash('sha256').update(body.text).digest() },
   };
   // When a call is repeated, the list may not be at its address any more.
@@ -238,7 +237,8 @@ export const createBatch = endpoint(
       'background: as many as the account may have. Temporary failures are tried again with ' +
       'growing pauses. With `Idempotency-Key` ' +
       'the same body is answered with the first batch. An account has at most ' +
-      `${MOST_BATCHES} batches that have not ended, with ${MOST_WAITING} items.`,
+      `${MOST_BATCHES} batches that have not ended, and in them as many items as the operator allows: by default ` +
+      '1,000,000.',
     rate: 'request',
     body: BatchSchema,
     bounds: { bytes: 4 * MB },

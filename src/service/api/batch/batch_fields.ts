@@ -23,7 +23,6 @@ import { MAX_ADDRESS, webhookFields } from '../probe/request_source.ts';
 export const MOST_ITEMS = 10_000;
 /** Of an account, over all its batches that have not ended. */
 export const MOST_BATCHES = 20;
-export const MOST_WAITING = 1_000_000;
 
 /** What a batch asks of one host at a time, and all batches of an account together. */
 export const PER_HOST = { most: 8, byDefault: 4 } as const;

@@ -258,7 +258,7 @@ export class BatchObjects {
     const { store, log } = this.#deps;
     const token = await this.#tokenFor(object);
     if (!token || !mayProbe(token, store.clock.now())) return NO_TOKEN;
-    const conditions = { most: mostOf(token), idempotency: null };
+    const conditions = { most: mostOf(this.#deps, token), idempotency: null };
     if (await store.foreseenBatch(token.id, conditions)) return TOO_MANY;
     const { name } = object.metadata;
     const whole = await this.#kube.get(PROBE_BATCHES, name, { namespace: namespaceOf(object) }).catch(ifThere);
@@ -285,7 +285,13 @@ export class BatchObjects {
     try {
       const body = { mediaType: 'application/json', text: '', value: request };
       const read = await batchRequest(this.#deps, by, body, gone);
-      const { created } = await createOf(this.#deps, by, read, { most: mostOf(token), idempotency: null }, id);
+      const { created } = await createOf(
+        this.#deps,
+        by,
+        read,
+        { most: mostOf(this.#deps, token), idempotency: null },
+        id,
+      );
       return 'batch' in created ? null : TOO_MANY;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500) throw error;
