@@ -20,15 +20,16 @@ const NO_BATCH = '019a5f3e-8a00-7000-8000-000000000001';
 
 describe('batch: the exit code of wait', () => {
   const none = { waiting: 0, running: 0, success: 0, 'with-errors': 0, error: 0, skipped: 0 };
-  for (const [what, state, counts, code] of [
+  for (const [what, state, counts, code, reason = 'Completed'] of [
     ['every source succeeded', 'ended', { success: 2 }, 0],
     ['one failed', 'ended', { success: 2, error: 1 }, 1],
     ['one had errors', 'ended', { success: 2, 'with-errors': 1 }, 1],
-    ['one was skipped', 'ended', { success: 2, skipped: 1 }, 3],
-    ['one failed and one was skipped', 'ended', { error: 1, skipped: 1 }, 1],
-    ['it stopped', 'stopped', { success: 2, waiting: 1 }, 3],
+    ['one is unchanged', 'ended', { success: 2, skipped: 1 }, 0],
+    ['one was skipped', 'ended', { success: 2, skipped: 1 }, 3, 'Cancelled'],
+    ['one failed and one was skipped', 'ended', { error: 1, skipped: 1 }, 1, 'DeadlineExceeded'],
+    ['it stopped', 'stopped', { success: 2, waiting: 1 }, 3, 'ByteBudget'],
   ] as const)
-    it(`${what}: ${code}`, () => assert.equal(exitOf({ state, counts: { ...none, ...counts } }), code));
+    it(`${what}: ${code}`, () => assert.equal(exitOf({ state, reason, counts: { ...none, ...counts } }), code));
 });
 
 describe('batch: the progress of wait', () => {

@@ -410,8 +410,8 @@ describe('store: batches', function () {
 
     it('without a request if none can be made of it, once, and only while its batch runs', async () => {
       const batch = await create(2);
-      const refuse = (n: number, attempt = 1) =>
-        store.refuseItem({ batch: batch.id, n, attempt, status: 400, reason: 'InvalidRequest', code: 'refused' });
+      const refused = { state: 'error', status: 400, reason: 'InvalidRequest', code: 'refused' } as const;
+      const refuse = (n: number, attempt = 1) => store.endUnopened({ batch: batch.id, n, attempt, ...refused });
       await open(batch, 1);
       assert.deepEqual(
         [await refuse(0, 2), await refuse(0), await refuse(0), await refuse(1)],
@@ -422,8 +422,7 @@ describe('store: batches', function () {
       assert.deepEqual(await counts(batch), { ...NONE, running: 1, error: 1 });
       const paused = await create(1);
       await store.moveBatch({ id: paused.id, from: ['running'], to: 'paused', reason: null });
-      const input = { batch: paused.id, n: 0, attempt: 1, status: 400, reason: 'InvalidRequest', code: null } as const;
-      assert.equal(await store.refuseItem(input), false);
+      assert.equal(await store.endUnopened({ batch: paused.id, n: 0, attempt: 1, ...refused }), false);
     });
 
     it('each with one end, while all of it goes on at once', async () => {

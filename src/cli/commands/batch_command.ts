@@ -113,10 +113,12 @@ function elsewhere(given: Given, path: string | undefined): Pick<Head, 'from' | 
   if (path !== undefined && BUCKET.test(path) && batch === undefined) return bucketOf(given, path);
   const alone = OF_BUCKET.find(has);
   if (alone !== undefined) throw usage(`--${alone}: has an effect with a bucket alone`, 's3://BUCKET/PREFIX is one');
-  if (batch === undefined && has('all')) throw usage('--all: has an effect with --from alone');
+  const only = (['all', 'changed'] as const).filter(has);
+  if (batch === undefined && only.length > 0) throw usage(`--${only[0]}: has an effect with --from alone`);
+  if (only.length > 1) throw usage('--all and --changed: only one of them');
   if (batch === undefined) return path !== undefined && /^https?:\/\//i.test(path) ? { items_url: path } : {};
   if (path !== undefined) throw usage('batch create: a list or --from, not both');
-  return { from: { batch, only: has('all') ? 'all' : 'failed' } };
+  return { from: { batch, only: only[0] ?? 'failed' } };
 }
 
 async function create(invocation: Invocation, path: string | undefined): Promise<ExitCode> {
@@ -294,11 +296,14 @@ export function progressLine(batch: Progress, now: number): string {
   ].join(', ');
 }
 
-/** A source whose request had errors has failed; one that was skipped is not known. */
-export function exitOf({ state, counts }: Pick<Batch, 'state' | 'counts'>): ExitCode {
+/**
+ * A source whose request had errors has failed; one that was skipped is not known, unless the batch is completed: then
+ * it is unchanged.
+ */
+export function exitOf({ state, reason, counts }: Pick<Batch, 'state' | 'reason' | 'counts'>): ExitCode {
   return worst([
     counts.error + counts['with-errors'] > 0 ? EXIT.failed : EXIT.done,
-    state !== 'ended' || counts.skipped > 0 ? EXIT.unknown : EXIT.done,
+    state !== 'ended' || (counts.skipped > 0 && reason !== 'Completed') ? EXIT.unknown : EXIT.done,
   ]);
 }
 

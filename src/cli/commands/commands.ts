@@ -256,7 +256,7 @@ export const COMMANDS: readonly Command[] = [
       'A list has an address on each line; or JSON lines, each an address or {"url", "ref"}; or CSV with a column ' +
         'url, and ref if it is there. The service works through it by itself, within the limits of the token.',
       'create prints the id alone to stdout. The exit code of wait is 0 where every source succeeded, 1 where one ' +
-        'failed or had errors, and 3 where the batch has not ended or sources were skipped.',
+        'failed or had errors, and 3 where the batch has not ended or sources were skipped that are not unchanged.',
       'diff A B shows what the batch B says otherwise than A, an earlier one of the same sources: outcomes, and ' +
         'fields by the number of files. Its exit code is 0 where nothing changed but what a release is known to ' +
         'change, 1 where something did, and 3 where nothing could be compared.',
@@ -292,6 +292,10 @@ export const COMMANDS: readonly Command[] = [
       { name: 'deadline', value: 'TIME', help: 'create: sources that wait then are skipped: 12h; default: 7d' },
       { name: 'from', value: 'ID', help: 'create: in place of a list, what failed or was skipped in this batch' },
       { name: 'all', help: 'create: all sources of the batch of --from' },
+      {
+        name: 'changed',
+        help: 'create: those of --from whose file has changed, as their host says; others are skipped',
+      },
       { name: 'include', value: 'PATTERN', many: true, help: 'create: of a bucket only what fits one: *.mp4' },
       { name: 'exclude', value: 'PATTERN', many: true, help: 'create: of a bucket nothing that fits one' },
       { name: 'min-size', value: 'SIZE', help: 'create: of a bucket nothing smaller' },

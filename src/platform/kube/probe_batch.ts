@@ -89,7 +89,9 @@ const ProbeBatchStatus = Type.Object(
       id: text(64, 'The id of the batch, as GET /v1/batch/{id} reads it.'),
       progress: integer(0, 100, 'Percent of the items that ended.'),
       running: count('Items that run.'),
-      skipped: count('Items that were skipped, because the batch was cancelled or came to its deadline.'),
+      skipped: count(
+        'Items that were skipped, because the batch was cancelled or came to its deadline, or their file is unchanged.',
+      ),
       perMinute: Type.Number({ minimum: 0, description: 'Items that ended, per minute.' }),
       startedAt: time('When the batch was created.'),
       completedAt: time('When it ended.'),

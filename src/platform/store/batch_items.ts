@@ -1,7 +1,7 @@
 /** Items of batches, each an ordinary request at a time: claimed, opened, settled with its request's end, listed. */
 import type { Outcome } from '../../media/policy/types.ts';
 import type { Reason } from '../kube/probe_job.ts';
-import type { ItemState } from './batches.ts';
+import type { EarlierRequest, ItemState } from './batches.ts';
 import type { Database } from './connection.ts';
 import { column, listed, type RecordOf } from './columns.ts';
 import { calling } from './named.ts';
@@ -19,13 +19,13 @@ const ITEM = {
   state: column<ItemState>(),
   /** Requests that were opened for it. */
   tries: column<number>(),
-  /** The last of them. */
+  /** The last of them; before the first, that of an earlier batch. */
   requestId: column<string | null>(),
   submittedAt: column<Date | null>(),
   /** Not tried again before. Null: never tried. */
   notBefore: column<Date | null>(`nullif(not_before, '-infinity')`),
   status: column<number | null>(),
-  reason: column<Reason | null>(),
+  reason: column<Reason | 'Unchanged' | null>(),
   code: column<string | null>(),
   policyOutcome: column<Outcome | null>(),
   /** Of all tries. */
@@ -43,6 +43,8 @@ export interface Claimed {
   display: string;
   ref: string | null;
   sealed: Buffer;
+  /** Of one that was not tried. */
+  earlier: EarlierRequest | null;
 }
 
 export interface Claim {
@@ -97,13 +99,14 @@ export interface EndedItem {
 /** What the driver decided: its end, or another request after this time. `isTry`: false if the last one is none. */
 export type Settled = EndedItem & { next: { to: 'end' } | { to: 'waiting'; afterMs: number; isTry: boolean } };
 
-/** An item that waits, and of which no request can be made. */
-export interface RefusedItem {
+/** An item that waits, and of which no request can or need be made. */
+export interface UnopenedItem {
   batch: string;
   n: number;
   attempt: number;
-  status: number;
-  reason: Reason;
+  state: 'error' | 'skipped';
+  status: number | null;
+  reason: NonNullable<BatchItem['reason']>;
   code: string | null;
 }
 
@@ -135,13 +138,14 @@ const CLAIM = `
   due as (
     select h.host, i.*, row_number() over (partition by h.host order by i.not_before, i.n) turn
     from hosts h cross join lateral (
-      select i.n, i.tries, i.display, i.ref, i.sealed, i.not_before from batch_items i
+      select i.n, i.tries, i.display, i.ref, i.sealed, i.not_before, i.request_id, i.submitted_at from batch_items i
       where i.batch_id = $1 and i.created_at = $2 and i.state = 'waiting' and i.host = h.host and i.not_before <= now()
       order by i.not_before, i.n limit $5) i
     where h.host <> all($3::bigint[]))
   select looked.last, looked.hosts, first.* from (select max(host)::text as last, count(host) hosts from hosts) looked
     left join lateral (
-      select due.host::text host, due.n, due.tries + 1 attempt, due.display, due.ref, due.sealed, due.turn from due
+      select due.host::text host, due.n, due.tries + 1 attempt, due.display, due.ref, due.sealed,
+          case when due.tries = 0 then due.request_id end request_id, due.submitted_at, due.turn from due
         order by due.turn, due.host limit $5) first on true
     order by first.turn, first.host::bigint`;
 
@@ -154,6 +158,8 @@ interface ClaimedRow {
   display: string;
   ref: string | null;
   sealed: Buffer;
+  request_id: string | null;
+  submitted_at: Date;
   turn: number;
 }
 
@@ -168,13 +174,14 @@ export async function claimItems(
     values: [batch, timeOf(batch), full.map(String), String(after === null ? FIRST_HOST : after + 1n), limit],
   });
   const found = rows.filter(({ n }) => n !== null);
-  const items = found.map(({ n, attempt, host, display, ref, sealed }) => ({
+  const items = found.map(({ n, attempt, host, display, ref, sealed, request_id: id, submitted_at: submittedAt }) => ({
     n: n!,
     attempt,
     host: BigInt(host),
     display,
     ref,
     sealed,
+    earlier: id === null ? null : { id, submittedAt },
   }));
   const { last, hosts } = rows[0]!;
   // With more hosts than places, those after the last one are first next time.
@@ -242,22 +249,24 @@ export function settleItems(database: Database, items: readonly Settled[]): Prom
 }
 
 /** It ends without a request. False: it does not wait for this attempt any more, or its batch does not run. */
-export function refuseItem(
+export function endUnopened(
   database: Database,
-  { batch, n, attempt, status, reason, code }: RefusedItem,
+  { batch, n, attempt, state, status, reason, code }: UnopenedItem,
 ): Promise<boolean> {
   return database.hasRow({
-    name: 'refuse_item',
+    name: 'end_unopened',
     text: `with live as (select id, created_at from batches where id = $1 and state = 'running' for no key update),
-      refused as (
-        update batch_items i set state = 'error', status = $4, reason = $5, code = $6, sealed = null, ended_at = now()
+      ended as (
+        update batch_items i set state = $7, status = $4, reason = $5, code = $6, sealed = null, ended_at = now()
           from live where i.batch_id = live.id and i.created_at = live.created_at and i.n = $2
             and i.state = 'waiting' and i.tries = $3 - 1
           returning i.batch_id)
-      update batches b set error = b.error + 1,
-          codes = add_counts(b.codes, jsonb_build_object(coalesce($6, $5), 1), 1)
-        from refused where b.id = refused.batch_id returning b.id`,
-    values: [batch, n, attempt, smallint(status), reason, code],
+      update batches b set skipped = b.skipped + case when $7 = 'skipped' then 1 else 0 end,
+          error = b.error + case when $7 = 'error' then 1 else 0 end,
+          codes = case when $7 = 'error' then add_counts(b.codes, jsonb_build_object(coalesce($6, $5), 1), 1)
+            else b.codes end
+        from ended where b.id = ended.batch_id returning b.id`,
+    values: [batch, n, attempt, status === null ? null : smallint(status), reason, code, state],
   });
 }
 

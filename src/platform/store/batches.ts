@@ -57,6 +57,12 @@ export interface NewBatch {
   listing?: BatchListing | null;
 }
 
+/** A request of an earlier batch, whose result stands for an item as long as its source has not changed. */
+export interface EarlierRequest {
+  id: string;
+  submittedAt: Date;
+}
+
 export interface NewItem {
   /** From 0, without gaps. */
   n: number;
@@ -69,6 +75,7 @@ export interface NewItem {
   /** The caller's own name of it. */
   ref: string | null;
   sealed: Buffer;
+  earlier?: EarlierRequest | undefined;
 }
 
 /** Of all unfinished batches of an account. */
@@ -183,8 +190,10 @@ async function insertItems(queries: Queries, id: string, items: readonly NewItem
     const some = items.slice(from, from + ROWS_AT_ONCE);
     await queries.rows({
       name: 'insert_batch_items',
-      text: `insert into batch_items (batch_id, created_at, n, host, display, plain, ref, sealed)
-        select $1, $2, * from unnest($3::integer[], $4::bigint[], $5::text[], $6::boolean[], $7::text[], $8::bytea[])`,
+      text: `insert into batch_items
+          (batch_id, created_at, n, host, display, plain, ref, sealed, request_id, submitted_at)
+        select $1, $2, * from unnest($3::integer[], $4::bigint[], $5::text[], $6::boolean[], $7::text[], $8::bytea[],
+          $9::uuid[], $10::timestamptz[])`,
       values: [
         id,
         timeOf(id),
@@ -194,6 +203,8 @@ async function insertItems(queries: Queries, id: string, items: readonly NewItem
         some.map(({ plain }) => plain),
         some.map(({ ref }) => ref),
         some.map(({ sealed }) => sealed),
+        some.map(({ earlier }) => earlier?.id ?? null),
+        some.map(({ earlier }) => earlier?.submittedAt ?? null),
       ],
     });
   }

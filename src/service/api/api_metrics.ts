@@ -111,7 +111,7 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
       if (outcome !== 'full' && outcome !== 'account-full') count.workSeconds.observe({ job }, ms / 1000);
     },
     cacheAsked: (outcome: CacheOutcome): void => count.cache.inc({ outcome }),
-    batchItems: (outcome: 'success' | 'with-errors' | 'error' | 'again', items: number): void =>
+    batchItems: (outcome: 'success' | 'with-errors' | 'error' | 'skipped' | 'again', items: number): void =>
       count.items.inc({ outcome }, items),
     watchDriver: (drives: () => boolean): void =>
       readOne(registry, 'probeyard_api_batch_driver', 'Whether this replica drives the batches: 1 or 0', () =>

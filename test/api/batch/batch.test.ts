@@ -92,7 +92,7 @@ describe('batch', function () {
         /^items, items_url, from and bucket: only one of them/,
         api.token,
       ],
-      [{ from: { batch: id, only: 'changed' } }, /^from\.only: /, api.token],
+      [{ from: { batch: id, only: 'new' } }, /^from\.only: /, api.token],
       [{ from: { batch: 'x' } }, /^from\.batch: /, api.token],
       [{ from: { batch: id, only: 'all' } }, /^from\.batch: there is no such batch$/, other.token],
     ] as const) {

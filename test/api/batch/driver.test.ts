@@ -83,6 +83,11 @@ describe('batch: its progress', () => {
   const created = { state: 'running', counts, createdAt: new Date(0), endedAt: null } as const;
   it('is what has ended a minute, and an estimate of the rest', () =>
     assert.deepEqual(progressOf(created, 120_000), { perMinute: 2, estimatedEnd: new Date(120_000 + 3.5 * 60_000) }));
+  it('counts what is unchanged, and not what was skipped at its end', () => {
+    const skipped = { ...counts, skipped: counts.skipped + 4 };
+    assert.equal(progressOf({ ...created, counts: skipped }, 120_000).perMinute, 4);
+    assert.equal(progressOf({ ...created, state: 'cancelling', counts: skipped }, 120_000).perMinute, 2);
+  });
   it('has no estimate while nothing has ended, or it does not run', () => {
     const none = { ...counts, success: 0, error: 0 };
     assert.deepEqual(progressOf({ ...created, counts: none }, 1), { perMinute: null, estimatedEnd: null });

@@ -79,11 +79,12 @@ async function endRun(id: string, path: string): Promise<void> {
   const body = Buffer.from(await read.arrayBuffer());
   const etag = read.headers.get('etag') ?? '';
   const digest = createHash('sha256').update(body).update(etag).digest('hex');
+  const identity = identityOf({ etag }, body.length);
   const output = JSON.stringify({ format: { tags: { digest } }, streams: [] });
   await api.end(id, {
-    result: { tools: [tool('ffprobe', output)], ioUsage: body.length },
+    result: { tools: [tool('ffprobe', output)], ioUsage: body.length, ...(identity && { identity }) },
     asked: [{ name: 'ffprobe' }],
-    close: { startedAt: new Date(), identity: identityOf({ etag }, body.length), inflatedBytes: 2_000 },
+    close: { startedAt: new Date(), identity, inflatedBytes: 2_000 },
   });
 }
 
@@ -161,6 +162,70 @@ describe('the cache of results', function () {
     const [item] = await batches.items(id);
     const row = await api.stored.store.readLog(item!.request_id!, [api.userId]);
     assert.deepEqual([row?.kind, reads(path)], ['cached', 1]);
+  });
+
+  describe('an earlier batch', () => {
+    /** Ends what runs of a batch until it has ended. Returns the files that were read. */
+    async function runItems(batch: string): Promise<string[]> {
+      const read = new Map<string, string>();
+      await until('the batch has ended', async () => {
+        const page = await api.stored.store.itemsPage({ batch, after: -1, limit: 10, state: 'running' });
+        for (const { requestId, display } of page) {
+          if (read.has(requestId!)) continue;
+          read.set(requestId!, new URL(display).pathname);
+          await endRun(requestId!, new URL(display).pathname);
+        }
+        return (await api.stored.store.readBatch(batch))?.state === 'ended';
+      });
+      return [...read.values()].toSorted();
+    }
+
+    it('gives what has changed since, and other items are skipped without a request', async () => {
+      const batches = batchesOf(api);
+      const [same, changed, weak] = [aFile(), aFile(), aFile({ etag: 'W/"one"' })] as const;
+      const items = [same, changed, weak].map((path) => `${origin.url}${path}`);
+      const first = await batches.create({ probe: { only: 'ffprobe' }, items });
+      assert.deepEqual(await runItems(first.id), [same, changed, weak].toSorted());
+      const [before] = await batches.items(first.id);
+
+      files.set(changed, { ...files.get(changed)!, etag: '"two"' });
+      // The template does not count.
+      const again = (batch: string) =>
+        batches.create({ probe: { only: 'ffprobe', timeout: 12_345 }, from: { batch, only: 'changed' } });
+      const second = await again(first.id);
+      assert.deepEqual(await runItems(second.id), [changed, weak].toSorted());
+      const { counts } = await batches.read(second.id);
+      assert.deepEqual([counts['success'], counts['skipped'], counts['error']], [2, 1, 0]);
+      const [skipped, ...others] = await batches.items(second.id);
+      assert.deepEqual(
+        [skipped!.reason, skipped!.request_id, skipped!.tries],
+        ['Unchanged', before!.request_id, 0],
+        'its result is the earlier one',
+      );
+      assert.deepEqual(
+        others.map(({ state }) => state),
+        ['success', 'success'],
+      );
+      assert.deepEqual([asks(same), reads(same), asks(changed), reads(changed), asks(weak)], [1, 1, 1, 2, 0]);
+
+      const third = await again(second.id);
+      assert.deepEqual(await runItems(third.id), [weak]);
+      const end = await batches.read(third.id);
+      assert.deepEqual([end.reason, end.counts['success'], end.counts['skipped']], ['Completed', 1, 2]);
+      assert.equal((await batches.items(third.id))[0]!.request_id, before!.request_id);
+      assert.equal((await batches.post({ from: { batch: third.id } })).status, 400, 'unchanged items have not failed');
+    });
+
+    it('whose results are gone gives all of its items', async () => {
+      const batches = batchesOf(api);
+      const path = aFile();
+      const first = await batches.create({ probe: { only: 'ffprobe' }, items: [`${origin.url}${path}`] });
+      await runItems(first.id);
+      const [item] = await batches.items(first.id);
+      await api.stored.sql('delete from envelopes where id = $1', [item!.request_id]);
+      const second = await batches.create({ probe: { only: 'ffprobe' }, from: { batch: first.id, only: 'changed' } });
+      assert.deepEqual(await runItems(second.id), [path]);
+    });
   });
 
   it('a weak tag never answers', async () => {

@@ -110,12 +110,21 @@ export const BatchItemSchema = component('BatchItem', {
   ref: orNull(Type.String({ description: "The caller's own name of it." })),
   state: oneOf(ITEM_STATES),
   tries: whole('Requests so far, without those that never left the queue.'),
-  request_id: orNull(uuid('The last of them: its result is at `/v1/probe/{request_id}`.')),
+  request_id: orNull(
+    uuid(
+      'The last of them: its result is at `/v1/probe/{request_id}`. Before the first, and of an item that is skipped ' +
+        'as unchanged, that of the earlier batch.',
+    ),
+  ),
   submitted_at: orNull(time('When that one was sent.')),
   not_before: orNull(time('Of an item that waits for another try.')),
   ended_at: orNull(time()),
   status: orNull(Type.Integer({ description: 'HTTP status of the request.' })),
-  reason: orNull(Type.String({ description: 'Why it ended so, as in the log.' })),
+  reason: orNull(
+    Type.String({
+      description: 'Why it ended so, as in the log; or `Unchanged`: its file is that of an earlier batch.',
+    }),
+  ),
   code: orNull(Type.String({ description: 'Why the first tool failed: see `Cause`.' })),
   policy_outcome: Type.Unsafe<Outcome | null>({
     type: ['string', 'null'],

@@ -61,12 +61,12 @@ const rowOf = (batch: Batch): Static<typeof BatchRowSchema> => ({
 
 const MINUTE_MS = 60_000;
 
-/** Of those that have ended by a request, over the time since it was created. */
+/** Of those that have ended by a request or are unchanged, over the time since it was created. */
 export function progressOf(
   { state, counts, createdAt, endedAt }: Pick<Batch, 'state' | 'counts' | 'createdAt' | 'endedAt'>,
   now: number,
 ): { perMinute: number | null; estimatedEnd: Date | null } {
-  const done = counts.success + counts['with-errors'] + counts.error;
+  const done = counts.success + counts['with-errors'] + counts.error + (state === 'running' ? counts.skipped : 0);
   const minutes = Math.max(1, (endedAt?.getTime() ?? now) - createdAt.getTime()) / MINUTE_MS;
   if (done === 0) return { perMinute: null, estimatedEnd: null };
   const perMinute = done / minutes;

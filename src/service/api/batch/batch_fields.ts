@@ -145,9 +145,11 @@ export const HeadSchema = closed({
       {
         batch: Type.String({ pattern: UUID, description: 'The id of an earlier batch of the user.' }),
         only: choice(
-          ['failed', 'all'],
+          ['failed', 'changed', 'all'],
           'failed',
-          'failed: items that are `error`, `with-errors` or `skipped`. all: whatever became of them.',
+          'failed: items that are `error`, `with-errors` or `skipped`, but not as unchanged. changed: all, but an item ' +
+            'that succeeded is `skipped` with the reason `Unchanged` if its host says that the file is still the ' +
+            'same. all: whatever became of them.',
         ),
       },
       {

@@ -19,7 +19,8 @@ import { type Asker, tokenOf } from '../http/request_context.ts';
 import { askedPolicy } from '../policies/asked_policy.ts';
 import { type ProbeFile, selectTools, takeIgnored } from '../probe/file_request.ts';
 import { readSources, readWebhookUrl, sourceRules } from '../probe/probe_request.ts';
-import type { BatchListing, ItemState } from '../../../platform/store/batches.ts';
+import type { BatchItem } from '../../../platform/store/batch_items.ts';
+import type { BatchListing, EarlierRequest, ItemState } from '../../../platform/store/batches.ts';
 import {
   type Head,
   HeadSchema,
@@ -42,6 +43,7 @@ export interface ReadItem {
   plain: boolean;
   /** Of its authority. */
   host: bigint;
+  earlier?: EarlierRequest | undefined;
 }
 
 /** What is kept of a template: fields with exact versions, and the revision of the policy that they name. */
@@ -53,6 +55,8 @@ export interface KeptTemplate {
   tagObjects?: true;
   /** Read by settle_items, too. */
   webhookItems?: true;
+  /** Items whose source is that of their earlier request are skipped. */
+  onlyChanged?: true;
 }
 
 export interface BatchRequest {
@@ -93,7 +97,7 @@ const LINES = 'application/x-ndjson';
 const MOST_FIRST_LINE = 64 * 1024;
 
 /** A value, or why the text is none. */
-type Sent = { value: unknown } | { wrong: string };
+type Sent = { value: unknown; earlier?: EarlierRequest | undefined } | { wrong: string };
 interface SentBatch {
   head: unknown;
   /** Undefined: it has none. */
@@ -174,7 +178,7 @@ function within(place: string, error: unknown): unknown {
   });
 }
 
-async function templateIn(deps: Deps, by: Asker, sent: object) {
+async function templateIn(deps: Deps, by: Asker, sent: object): Promise<Pick<BatchRequest, 'template' | 'ignored'>> {
   try {
     const fields = readTemplate({ form: 'json', value: sent });
     const ignored = takeIgnored(fields as ProbeFile).map((name) => `probe.${name}`);
@@ -216,7 +220,8 @@ export function itemIn(sent: Sent, rules: Rules, { fields, tagObjects }: Common)
   const isTaggable =
     source.scheme === 's3' && (credential !== undefined || isKeyed(source)) && !source.url.includes('?');
   if (tagObjects && !isTaggable) throw invalid('url', TAGGABLE);
-  return { address: url, ref, display: hideQuery(source.url), plain: !holdsCredentials(source), host: hostOf(source) };
+  const [display, plain] = [hideQuery(source.url), !holdsCredentials(source)];
+  return { address: url, ref, display, plain, host: hostOf(source), earlier: sent.earlier };
 }
 
 /** How long the event loop is held at once. */
@@ -280,6 +285,13 @@ function placedError(n: number, error: unknown): ApiError {
 // Items of an earlier batch.
 
 const FAILED: readonly ItemState[] = ['error', 'with-errors', 'skipped'];
+const isFailed = ({ state, reason }: BatchItem): boolean => FAILED.includes(state) && reason !== 'Unchanged';
+
+/** Whose result is right for the source as it was then. */
+const earlierOf = ({ state, reason, requestId: id, submittedAt }: BatchItem): EarlierRequest | undefined =>
+  (state === 'success' || reason === 'Unchanged') && id !== null && submittedAt !== null
+    ? { id, submittedAt }
+    : undefined;
 
 /** Those whose address is known: when an item has ended, that which it shows is all that is kept of it. */
 async function* itemsFrom(
@@ -293,14 +305,15 @@ async function* itemsFrom(
     throw new ApiError('not-found', { text: 'from.batch: there is no such batch', field: 'from.batch' });
   let [kept, lost] = [0, 0];
   for await (const page of itemPages(deps, batch.id))
-    for (const { n, display, plain, ref, state } of page) {
+    for (const item of page) {
+      const { n, display, plain, ref } = item;
       // A listing.
       if (n === 0 && batch.listing !== null) continue;
-      if (only === 'failed' && !FAILED.includes(state)) continue;
+      if (only === 'failed' && !isFailed(item)) continue;
       if (plain && display !== '') {
         kept += 1;
         if (kept > MOST_ITEMS) throw invalid('from', `has more than ${MOST_ITEMS} such items; list them by yourself`);
-        yield { value: { url: display, ref } };
+        yield { value: { url: display, ref }, earlier: only === 'changed' ? earlierOf(item) : undefined };
       } else {
         lost += 1;
         onLeftOut();
@@ -361,6 +374,7 @@ export async function batchRequest(deps: Deps, by: Asker, body: TextBody, gone: 
     ...(head.webhook_format === 'cloudevents' ? { webhookFormat: head.webhook_format } : {}),
     ...(head.tag_objects ? { tagObjects: true } : {}),
     ...(head.webhook_items ? { webhookItems: true } : {}),
+    ...(head.from?.only === 'changed' ? { onlyChanged: true } : {}),
   };
   let leftOut = 0;
   const given = itemsOf(deps, by, head, { sent: sent.items, gone, onLeftOut: () => (leftOut += 1) });

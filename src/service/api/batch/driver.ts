@@ -132,6 +132,8 @@ const PAGE_ENDS: Record<
   'too-many-items': { stop: 'TooManyItems' },
   revoked: { stop: 'TokenInactive' },
 };
+const UNCHANGED = { state: 'skipped', reason: 'Unchanged', status: null, code: null } as const;
+const REFUSED = { state: 'error', reason: 'InvalidRequest' } as const;
 const NOT_YET = { to: 'waiting', afterMs: 0, isTry: false } as const;
 
 /** It may be about to be created. */
@@ -459,10 +461,10 @@ export class BatchDriver {
     return ready;
   }
 
-  /** The host of an item is asked before a cached result is taken. One with a named credential has its own runner. */
+  /** The host of an item may have to be asked first. One with a named credential has its own runner. */
   #sizeOf({ id, template, counts, concurrency }: Driven): number {
-    const { cache, credential } = (template as KeptTemplate).fields;
-    if (cache.max_age || credential !== null) return 1;
+    const { fields, onlyChanged } = template as KeptTemplate;
+    if (onlyChanged || fields.cache.max_age || fields.credential !== null) return 1;
     return this.#chunks.sizeOf(id, { waiting: counts.waiting, atOnce: concurrency });
   }
 
@@ -537,10 +539,10 @@ export class BatchDriver {
     switch (submitted.outcome) {
       case 'stop':
         return this.#stop(id, submitted.reason);
+      case 'unchanged':
       case 'refused': {
-        const { status, code } = submitted;
-        if (await store.refuseItem({ batch: id, n, attempt, status, reason: 'InvalidRequest', code }))
-          metrics.batchItems('error', 1);
+        const end = submitted.outcome === 'refused' ? { ...REFUSED, ...submitted } : UNCHANGED;
+        if (await store.endUnopened({ batch: id, n, attempt, ...end })) metrics.batchItems(end.state, 1);
         return this.#turns.awaken(id);
       }
       case 'no-room':

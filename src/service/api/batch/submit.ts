@@ -19,6 +19,7 @@ import { fieldsOf, type KeptTemplate } from './batch_request.ts';
 import { isListing, listingRequest } from './bucket.ts';
 import { openItem } from './item_seal.ts';
 import type { StopReason } from './states.ts';
+import { isUnchanged } from './unchanged.ts';
 
 interface Of {
   epoch: number;
@@ -35,6 +36,7 @@ export interface ChunkToSubmit extends Of {
 
 export type Submitted =
   | { outcome: 'opened' }
+  | { outcome: 'unchanged' }
   /** Another replica drives; the batch, or the item, has moved on. Nothing was opened. */
   | { outcome: 'not-driver' | 'not-running' | 'not-waiting' }
   /** The installation has no room: again after this time. */
@@ -123,15 +125,18 @@ const opener = ({ store }: Pick<Deps, 'store'>, { epoch, batch, item }: ToSubmit
     }
   };
 
-async function begin(deps: Deps, given: ToSubmit, onOpened: OnOpened): Promise<void> {
+async function begin(deps: Deps, given: ToSubmit, onOpened: OnOpened): Promise<Submitted> {
   const { store, settings } = deps;
-  const { token } = given;
+  const { token, item, batch } = given;
   deps.queueRoom.check(token.rootUserId);
   deps.objectRoom.check();
   const addressOf = await openerOf(deps, given);
-  const address = addressOf(given.item);
+  const address = addressOf(item);
+  const asked = await requestOf(deps, given, address, item.n);
+  const { onlyChanged } = batch.template as KeptTemplate;
+  if (onlyChanged && (await isUnchanged(deps, { ...item, token }, asked))) return { outcome: 'unchanged' };
   const named = { ...store.newRequest(), waiter: settings.replica, idempotency: null };
-  const request = tagging(await requestOf(deps, given, address, given.item.n), given, address, named.id);
+  const request = tagging(asked, given, address, named.id);
   const opened = await openRequest(deps, askerOf(given), request, named, opener(deps, given));
   deps.queueRoom.opened(token.rootUserId);
   onOpened({ name: opened.id, items: 1, last: opened.id });
@@ -139,12 +144,12 @@ async function begin(deps: Deps, given: ToSubmit, onOpened: OnOpened): Promise<v
     const cached = fromCache(deps, opened, request);
     await deps.handOver.start(opened, opened.job, request.limits.queueTimeoutMs, cached);
   }
+  return { outcome: 'opened' };
 }
 
 export async function submit(deps: Deps, given: ToSubmit, onOpened: OnOpened): Promise<Submitted> {
   try {
-    await begin(deps, given, onOpened);
-    return { outcome: 'opened' };
+    return await begin(deps, given, onOpened);
   } catch (error) {
     const refused = refusalOf(error);
     if (refused) return refused;

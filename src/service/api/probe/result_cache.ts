@@ -165,13 +165,27 @@ export class ResultCache {
     return { outcome: closed === 'cached' ? 'hit' : 'ended', end: endedNotice(end) };
   }
 
+  /** Whether the host says that the file is this one. False: another one, or it does not say. */
+  async isStill(asked: CacheAsked, identity: string): Promise<boolean> {
+    try {
+      return (await this.#said(asked)).identity === identity;
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, 'cannot ask whether a file has changed, running the job');
+      return false;
+    }
+  }
+
   /** As its host says it, or has said it moments ago: to a runner, or to an equal request. */
   async #identityOf(asked: CacheAsked, found: CachedResult): Promise<Said> {
     const { seenMs, store } = this.#deps;
     if (store.clock.now() - found.readAt.getTime() < seenMs) return { identity: found.identity, bytes: 0 };
+    return this.#said(asked);
+  }
+
+  async #said(asked: CacheAsked): Promise<Said> {
     const name = nameOf(asked);
     const seen = this.#seen.get(name);
-    if (seen && performance.now() - seen.at < seenMs) return { identity: seen.identity, bytes: 0 };
+    if (seen && performance.now() - seen.at < this.#deps.seenMs) return { identity: seen.identity, bytes: 0 };
     const asking = this.#asking.get(name);
     // Its bytes are counted to the request that asked.
     if (asking) return { ...(await asking), bytes: 0 };
