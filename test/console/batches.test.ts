@@ -143,6 +143,47 @@ probingConsoleTest('console: batches', {}, (c) => {
       );
     }));
 
+  it('created from a list at an address, or from what fits in a bucket', () =>
+    visit('/batches/new', { expected: /\b400\b/ }, async (v) => {
+      const { page } = v;
+      const create = () => page.getByRole('button', { name: 'Create the batch' }).click();
+      await page.getByLabel('Sources').selectOption('A list at an address');
+      await page.getByLabel('Address of the list').fill('http://127.0.0.1:1/list.csv');
+      await create();
+      await page
+        .getByRole('alert')
+        .getByText(/^items_url/)
+        .waitFor();
+      assert.equal(await page.getByLabel('Address of the list').getAttribute('aria-invalid'), 'true');
+      await page.getByLabel('Sources').selectOption('A bucket');
+      await page.getByLabel('Address of the bucket').fill('films/2026/');
+      await page.getByLabel('Only what fits').fill('*.mp4\n\n*.mov\n');
+      await page.getByLabel('Nothing that fits').fill('*/draft/*');
+      await page.getByLabel('Smallest size').fill('1');
+      await page.getByLabel('Modified on or after').fill('2026-01-31');
+      await v.accessible('batch new bucket light');
+      await create();
+      await page
+        .getByRole('alert')
+        .getByText(/^bucket\.url/)
+        .waitFor();
+      await page.getByLabel('Address of the bucket').fill('s3://films/2026/');
+      await create();
+      await page.getByText('0 of 1 items are over').waitFor();
+      const [row] = await c.api.stored.sql<{ listing: { url: string; filter: object } }>(
+        'select listing from batches where listing is not null',
+      );
+      assert.equal(row!.listing.url, 's3://films/2026/');
+      assert.deepEqual(row!.listing.filter, {
+        include: ['*.mp4', '*.mov'],
+        exclude: ['*/draft/*'],
+        minBytes: 1,
+        maxBytes: null,
+        modifiedAfter: Date.parse('2026-01-31T00:00:00Z'),
+        modifiedBefore: null,
+      });
+    }));
+
   it('an answer that is lost: another try creates no second batch', () =>
     visit('/batches/new', { expected: /ERR_FAILED/ }, async ({ page }) => {
       await page.getByLabel('Addresses').fill('https://lost.test/a.mp4');

@@ -1,4 +1,4 @@
-/** A new batch: its list, and the template that the playground has made. */
+/** A new batch: its sources, and the template that the playground has made. */
 import { useId, useState } from 'preact/hooks';
 import { call, isFailure } from '../api/client.ts';
 import { broken, type Failure } from '../api/failure.ts';
@@ -6,7 +6,7 @@ import { asToken, type HeldToken } from '../api/gateway.ts';
 import { useWork } from '../api/use_call.ts';
 import type { AvailableTool, PolicyRow } from '../../api_types.ts';
 import { bytes, count, said } from '../parts/figures.ts';
-import { Field, Form, numberIn, textIn } from '../parts/form.tsx';
+import { type Choices, Field, type FieldProps, Form, numberIn, textIn } from '../parts/form.tsx';
 import { Wrong } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { PolicyField } from '../playground/fields.tsx';
@@ -37,6 +37,44 @@ function limitsIn(values: FormData): object {
   return Object.fromEntries(given.filter(([, value]) => value !== null));
 }
 
+/** By the field of the API that says where they are. */
+const PLACES: Choices = [
+  [LIST, 'Lines'],
+  ['items_url', 'A list at an address'],
+  ['bucket', 'A bucket'],
+];
+
+const OF_BUCKET: readonly FieldProps[] = [
+  { name: 'probe.credential', label: 'Credential', help: 'The name of one that the operator has configured.' },
+  { name: 'bucket.include', label: 'Only what fits', rows: 2, help: 'Patterns, one on each line. Empty: everything.' },
+  { name: 'bucket.exclude', label: 'Nothing that fits', rows: 2, help: 'Patterns, one on each line.' },
+  { name: 'bucket.min_bytes', label: 'Smallest size', type: 'number', min: 0, unit: 'bytes' },
+  { name: 'bucket.max_bytes', label: 'Largest size', type: 'number', min: 0, unit: 'bytes' },
+  { name: 'bucket.modified_after', label: 'Modified on or after', type: 'date', unit: 'UTC' },
+  { name: 'bucket.modified_before', label: 'Modified before', type: 'date', unit: 'UTC' },
+];
+
+function bucketIn(values: FormData): object {
+  const text = (name: string): string => textIn(values, `bucket.${name}`).trim();
+  const patterns = (name: string): string[] => linesIn(text(name)).map((line) => line.text);
+  const day = (name: string): string | null => (text(name) === '' ? null : `${text(name)}T00:00:00Z`);
+  return {
+    url: text('url'),
+    include: patterns('include'),
+    exclude: patterns('exclude'),
+    min_bytes: numberIn(values, 'bucket.min_bytes'),
+    max_bytes: numberIn(values, 'bucket.max_bytes'),
+    modified_after: day('modified_after'),
+    modified_before: day('modified_before'),
+  };
+}
+
+/** What stands in for the list. */
+function elsewhere(values: FormData, place: string): object {
+  if (place === 'bucket') return { bucket: bucketIn(values) };
+  return place === LIST ? {} : { [place]: textIn(values, place).trim() };
+}
+
 const NOTHING = { content: '', idempotencyKey: '' };
 /** What was sent last: the answer may have been lost, and another try must not create a second batch. */
 let last = NOTHING;
@@ -47,14 +85,22 @@ function keyOf(content: string): string {
 }
 
 async function create(values: FormData, text: string, probe: object, bearer: string): Promise<string> {
-  const lines = linesIn(text);
-  if (lines.length === 0) throw ofList('The list has no address.');
+  const place = textIn(values, 'place');
+  const lines = place === LIST ? linesIn(text) : [];
+  if (place === LIST && lines.length === 0) throw ofList('The list has no address.');
   if (lines.length > MOST_ITEMS)
     throw ofList(
       `The list has ${count(lines.length)} addresses, at most ${count(MOST_ITEMS)}: create several batches.`,
     );
   const name = textIn(values, 'name').trim();
-  const content = bodyOf({ ...(name === '' ? {} : { name }), probe, ...limitsIn(values) }, lines);
+  const credential = textIn(values, 'probe.credential').trim();
+  const fields = {
+    ...(name === '' ? {} : { name }),
+    probe: { ...probe, ...(credential === '' ? {} : { credential }) },
+    ...limitsIn(values),
+    ...elsewhere(values, place),
+  };
+  const content = bodyOf(fields, lines);
   try {
     const sent = { type: 'application/x-ndjson', content };
     const { id } = await asToken(call('POST /v1/batch', { text: sent, idempotencyKey: keyOf(content), bearer }));
@@ -90,6 +136,63 @@ function FromFile({ take }: { take: (text: string) => void }) {
   );
 }
 
+interface SourcesProps {
+  text: string;
+  setText: (text: string) => void;
+}
+
+function Sources({ text, setText }: SourcesProps) {
+  const [place, setPlace] = useState(LIST);
+  const items = linesIn(text).length;
+  return (
+    <>
+      <Field name="place" label="Sources" values={PLACES} value={place} change={setPlace} />
+      {place === LIST && (
+        <>
+          <Field
+            name={LIST}
+            label="Addresses"
+            rows={10}
+            value={text}
+            change={setText}
+            help={
+              `${count(items)} of at most ${count(MOST_ITEMS)}. One on each line, or {"url": …, "ref": …}. Blank ` +
+              'lines and lines that begin with # are left out.'
+            }
+            placeholder="https://media.example.com/film.mp4"
+            autoComplete="off"
+          />
+          <FromFile take={setText} />
+        </>
+      )}
+      {place === 'items_url' && (
+        <Field
+          name="items_url"
+          label="Address of the list"
+          required
+          inputMode="url"
+          help="Lines of addresses or of JSON, or CSV with a column url. It is read now."
+          placeholder="https://media.example.com/library.csv"
+        />
+      )}
+      {place === 'bucket' && (
+        <>
+          <Field
+            name="bucket.url"
+            label="Address of the bucket"
+            required
+            help="With the beginning of the names. gs:// and az:// are read, too."
+            placeholder="s3://films/2026/"
+          />
+          {OF_BUCKET.map((field) => (
+            <Field key={field.name} {...field} />
+          ))}
+        </>
+      )}
+    </>
+  );
+}
+
 interface ReadyProps {
   token: HeldToken;
   tools: readonly AvailableTool[];
@@ -100,7 +203,6 @@ function Ready({ token, tools, policies }: ReadyProps) {
   const { query } = usePlace();
   const [text, setText] = useState('');
   const probe = templateOf(query, tools);
-  const items = linesIn(text).length;
   return (
     <Form
       submit="Create the batch"
@@ -118,20 +220,7 @@ function Ready({ token, tools, policies }: ReadyProps) {
         </div>
       )}
       <Field name="name" label="Name" maxLength={200} autoComplete="off" help="For people. It may be empty." />
-      <Field
-        name={LIST}
-        label="Addresses"
-        rows={10}
-        value={text}
-        change={setText}
-        help={
-          `${count(items)} of at most ${count(MOST_ITEMS)}. One on each line, or {"url": …, "ref": …}. Blank lines ` +
-          'and lines that begin with # are left out.'
-        }
-        placeholder="https://media.example.com/film.mp4"
-        autoComplete="off"
-      />
-      <FromFile take={setText} />
+      <Sources text={text} setText={setText} />
       <PolicyField policies={policies} />
       <details>
         <summary>
