@@ -17,6 +17,7 @@ const fault = (names: string, reason: string): Allowed => ({
 
 const EVERYWHERE: readonly Allowed[] = [
   { pattern: /^test\/api\/mcp\/inspector\.test\.ts: /, reason: '140 MB of packages: LONG=1 runs it' },
+  { pattern: /^test\/source\/real_listings\.test\.ts: /, reason: '240 MB of packages and a large build: LONG=1' },
   { pattern: /^test\/cli\/own_tests\.test\.ts: /, reason: 'fetches libraries: LONG=1 runs it' },
   { pattern: /^test\/newcomer\/tool\.test\.ts: /, reason: 'newcomer/endpoint.test.ts adds the same tool: LONG=1' },
   { pattern: /^test\/images\/arm64\.test\.ts: /, reason: 'ten times as long by QEMU: LONG=1' },

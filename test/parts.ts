@@ -37,6 +37,7 @@ export const SLOW_ALONE: Part = [
     'test/api/clients/*.test.ts',
     'test/console/files.test.ts',
   ],
+  ['stores whose servers are large: LONG=1 (60)', 'test/source/real_listings.test.ts'],
   ['Kueue, whose program is large (20)', 'test/api/batch/kueue.test.ts'],
   ['a newcomer adds a tool, which is built and run (21)', 'test/newcomer/*.test.ts'],
   [
