@@ -177,7 +177,7 @@ describe('doctor: probes', function () {
     const args = ['--api', `http://127.0.0.1:${port}`, '--source', 'http://samples/a.mp4'];
     const probe = () => doctor('sample', args, { PY_DOCTOR_TOKEN: token });
     const good = await probe();
-    assert.deepEqual(asked, [`/v1/probe/file?url=http%3A%2F%2Fsamples%2Fa.mp4 Bearer ${token}`]);
+    assert.deepEqual(asked, [`/v1/probe/file?url=http%3A%2F%2Fsamples%2Fa.mp4&cache%5Bmax_age%5D=0 Bearer ${token}`]);
     assert.equal(of(good, 'sample').found, 'http://samples/a.mp4 was probed');
     const bad = await probe();
     assert.deepEqual([of(bad, 'sample').status, bad.code], ['fail', 1]);

@@ -63,7 +63,7 @@ function countersOf(registry: Registry) {
     ),
     items: counter(
       'probeyard_api_batch_items_total',
-      'Items of batches whose request has ended, by outcome; again: they wait for another try',
+      'Items of batches that have ended, by outcome; skipped: unchanged; again: they wait for another try',
       ['outcome'],
     ),
     slow: counter(

@@ -95,6 +95,12 @@ async function run(path: string, fields: object = fieldsFor(path), init: Request
   await endRun(await theJobOf(path, earlier), path);
   return (await (await waiting).json()) as Answer;
 }
+async function runQuery(path: string, query: URLSearchParams): Promise<Answer> {
+  const earlier = (await jobsOf(path)).map(({ metadata }) => metadata.name);
+  const waiting = fetch(`${api.url}/v1/probe/file?${query}`, { headers: { Authorization: `Bearer ${api.token}` } });
+  await endRun(await theJobOf(path, earlier), path);
+  return (await (await waiting).json()) as Answer;
+}
 /** A request that is answered from the cache: no job of it comes to be. */
 async function hit(fields: object, init: RequestInit = {}): Promise<Answer> {
   const response = await api.post(fields, init);
@@ -342,6 +348,9 @@ describe('the cache of results', function () {
       assert.equal((await hit(silent)).metadata.cache?.request_id, first.metadata.request_id);
       const off = await run(path, fieldsFor(path, { cache: { max_age: 0 } }));
       assert.equal(off.metadata.cache, undefined);
+      // As the doctor asks.
+      const query = new URLSearchParams({ url: silent.url, only: 'ffprobe', 'cache[max_age]': '0' });
+      assert.equal((await runQuery(path, query)).metadata.cache, undefined);
       const earlier = (await jobsOf(path)).map(({ metadata }) => metadata.name);
       const waiting = api.post({ ...silent, headers: { 'X-Mine': '1' } });
       await endRun(await theJobOf(path, earlier), path);

@@ -275,7 +275,9 @@ const PROBE_MS = 60_000;
 async function problemOfSample(url: string, source: string, token: string): Promise<string | undefined> {
   if (token === '') return 'there is no API token: the Secret of the first administrator was removed';
   try {
-    const response = await fetch(`${url}/v1/probe/file?${new URLSearchParams({ url: source })}`, {
+    // Whatever the account has by default: it is to run.
+    const query = new URLSearchParams({ url: source, 'cache[max_age]': '0' });
+    const response = await fetch(`${url}/v1/probe/file?${query}`, {
       headers: { authorization: `Bearer ${token}` },
       signal: AbortSignal.timeout(PROBE_MS),
     });
