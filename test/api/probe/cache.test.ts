@@ -214,6 +214,15 @@ describe('the cache of results', function () {
       );
       assert.deepEqual([asks(same), reads(same), asks(changed), reads(changed), asks(weak)], [1, 1, 1, 2, 0]);
 
+      const diff = await (await batches.call(`/${second.id}/diff?against=${first.id}`)).json();
+      const {
+        pairs,
+        states,
+        not_compared: unread,
+      } = diff as { pairs: number; states: object[]; not_compared: object[] };
+      assert.deepEqual([pairs, states], [3, []], 'the earlier result stands for an unchanged file');
+      assert.doesNotMatch(JSON.stringify(unread), /no-result/);
+
       const third = await again(second.id);
       assert.deepEqual(await runItems(third.id), [weak]);
       const end = await batches.read(third.id);

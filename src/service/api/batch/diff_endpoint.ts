@@ -129,8 +129,11 @@ type Slices = ReturnType<typeof makeSlices>;
 async function itemsOf(deps: Deps, batch: string, slices: Slices): Promise<PairedItem[]> {
   const items: PairedItem[] = [];
   for await (const page of itemPages(deps, batch)) {
-    for (const { n, ref, display, state, requestId, policyOutcome } of page)
-      items.push({ n, ref, display: heldDisplay(display), state, requestId, policyOutcome });
+    for (const { n, ref, display, state, reason, requestId, policyOutcome } of page) {
+      // The earlier result is that of the file.
+      const judged = reason === 'Unchanged' ? 'success' : state;
+      items.push({ n, ref, display: heldDisplay(display), state: judged, requestId, policyOutcome });
+    }
     await slices.next();
   }
   return items;
