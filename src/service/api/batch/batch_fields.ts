@@ -147,9 +147,9 @@ export const HeadSchema = closed({
         only: choice(
           ['failed', 'changed', 'all'],
           'failed',
-          'failed: items that are `error`, `with-errors` or `skipped`, but not as unchanged. changed: all, but an item ' +
-            'that succeeded is `skipped` with the reason `Unchanged` if its host says that the file is still the ' +
-            'same. all: whatever became of them.',
+          'failed: items that are `error`, `with-errors` or `skipped`, but not as unchanged. changed: all, but an ' +
+            'item that succeeded is `skipped` with the reason `Unchanged` if its host says that the file is still ' +
+            'the same. all: whatever became of them.',
         ),
       },
       {
