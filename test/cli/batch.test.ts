@@ -260,7 +260,19 @@ describe('probeyard batch', function () {
     assert.match(items, /nothing\.mp4\n$/);
     const all = await batch(0, ['create', ...ONLY, '--from', id, '--all', '-o', 'json']);
     assert.deepEqual([JSON.parse(all).items, JSON.parse(all).left_out], [2, 1]);
+    const changed = (await batch(0, ['create', ...ONLY, '--tries', '1', '--from', id, '--changed'])).trim();
+    await here.probeyard(['batch', 'wait', changed]);
+    const states = JSON.parse(await batch(0, ['items', changed, '-o', 'json'])) as { state: string; reason: string }[];
+    assert.deepEqual(
+      states.map(({ state, reason }) => [state, reason]),
+      [
+        ['skipped', 'Unchanged'],
+        ['error', 'OriginUnreachable'],
+      ],
+    );
     assert.match(await refused(2, ['create', 'x.txt', '--from', id]), /a list or --from, not both/);
+    assert.match(await refused(2, ['create', '--changed']), /--changed: has an effect with --from alone/);
+    assert.match(await refused(2, ['create', '--from', id, '--all', '--changed']), /--all and --changed: only one/);
     assert.match(await refused(2, ['create', '--all']), /--all: has an effect with --from alone/);
   });
 
