@@ -61,6 +61,7 @@ export interface Limits {
   concurrency?: number;
   'queue-timeout'?: number;
   'file-size'?: number;
+  'cache-max-age'?: number;
   'monthly-quota'?: {
     'request-count'?: number;
     'processing-time'?: number;
@@ -74,6 +75,7 @@ export interface LimitsInForce {
   concurrency: number;
   'queue-timeout': number;
   'file-size': number;
+  'cache-max-age': number;
   'account-concurrency'?: number;
 }
 
@@ -151,6 +153,7 @@ export interface UserLimits {
   concurrency?: number;
   'queue-timeout'?: number;
   'file-size'?: number;
+  'cache-max-age'?: number;
   'monthly-quota'?: {
     'request-count'?: number;
     'processing-time'?: number;
@@ -2004,6 +2007,7 @@ export interface Calls {
         concurrency?: number | null;
         'queue-timeout'?: number | null;
         'file-size'?: number | null;
+        'cache-max-age'?: number | null;
         'monthly-quota'?: {
           'request-count'?: number | null;
           'processing-time'?: number | null;
@@ -2027,6 +2031,7 @@ export interface Calls {
         concurrency?: number | null;
         'queue-timeout'?: number | null;
         'file-size'?: number | null;
+        'cache-max-age'?: number | null;
         'monthly-quota'?: {
           'request-count'?: number | null;
           'processing-time'?: number | null;
@@ -2103,6 +2108,7 @@ export interface Calls {
       concurrency?: number | null;
       'queue-timeout'?: number | null;
       'file-size'?: number | null;
+      'cache-max-age'?: number | null;
       'monthly-quota'?: {
         'request-count'?: number | null;
         'processing-time'?: number | null;
@@ -2608,7 +2614,7 @@ export interface Calls {
       items_url?: string | null;
       from?: {
         batch: string;
-        only?: 'failed' | 'all';
+        only?: 'failed' | 'changed' | 'all';
       };
       bucket?: {
         url: string;
