@@ -3,8 +3,22 @@ import assert from 'node:assert/strict';
 import type { Batch } from '../../src/api_types.ts';
 import { eventually, type Cluster } from './fixture.ts';
 
-export async function createdBatch(c: Cluster, token: string, body: object): Promise<Batch> {
-  const { status, json, text } = await c.probe(body, { token, path: '/v1/batch' });
+/** A body of JSON has room for some thousands. */
+const MOST_IN_JSON = 5_000;
+
+interface Sent {
+  items?: readonly (string | { url: string })[];
+  [field: string]: unknown;
+}
+
+export async function createdBatch(c: Cluster, token: string, body: Sent): Promise<Batch> {
+  const { items = [], ...head } = body;
+  const inLines = [head, ...items.map((item) => (typeof item === 'string' ? { url: item } : item))]
+    .map((line) => JSON.stringify(line))
+    .join('\n');
+  const { status, json, text } = await (items.length > MOST_IN_JSON
+    ? c.probe(inLines, { token, path: '/v1/batch', headers: { 'content-type': 'application/x-ndjson' } })
+    : c.probe(body, { token, path: '/v1/batch' }));
   assert.equal(status, 201, text);
   return json as unknown as Batch;
 }

@@ -38,8 +38,9 @@ export interface Cluster {
   hostIp: string;
   kubeconfig: string;
   origin(from?: string | Handler): Promise<Origin>;
+  /** A text is sent as it is. */
   probe(
-    body: object,
+    body: object | string,
     options?: { token?: string; signal?: AbortSignal; path?: string; headers?: Record<string, string> },
   ): Promise<Answer>;
   get(path: string, token?: string): Promise<Answer>;
@@ -121,7 +122,13 @@ export async function cluster(ownSql?: Cluster['sql']): Promise<Cluster> {
       return origin;
     },
     probe: (body, { token: own, signal, path = '/v1/probe/file', headers = {} } = {}) =>
-      call(path, { method: 'POST', body: JSON.stringify(body), token: own, headers, ...(signal ? { signal } : {}) }),
+      call(path, {
+        method: 'POST',
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        token: own,
+        headers,
+        ...(signal ? { signal } : {}),
+      }),
     get: (path, own) => call(path, { method: 'GET', token: own }),
     async newToken(concurrency = 10, perMinute = 1_000_000) {
       const token_ = randomBytes(64).toString('base64url').replaceAll(/[-_]/g, 'x').slice(0, 64);
