@@ -7,6 +7,7 @@ import { encodeKey } from '../../src/source/address/s3.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { isSourceError } from '../../src/source/error.ts';
 import { ANYTHING, isWanted, listBucket, type Listed, type Listing } from '../../src/source/listing/listing.ts';
+import { versionOf } from '../../src/source/listing/object_version.ts';
 import { azurePage, s3Page } from '../../src/source/listing/page.ts';
 import { withCredential } from '../../src/source/named_credential.ts';
 import { startProxy } from '../../src/source/proxy.ts';
@@ -69,7 +70,8 @@ describe('a page of a listing', () => {
         names,
       );
       assert.equal(page.isLast, isLast);
-      for (const one of page.objects) assert.deepEqual([one.bytes, one.modified], [7, modified]);
+      for (const one of page.objects)
+        assert.deepEqual([one.bytes, one.modified, one.etag], [7, modified, what.includes('Azure') ? '' : '"1"']);
     });
 
   it('counts a name that cannot be decoded', () => {
@@ -99,6 +101,24 @@ describe('a page of a listing', () => {
         const page = read(text.slice(0, at) + put + text.slice(Math.max(at, to)));
         for (const { name } of page?.objects ?? []) assert.equal(typeof name, 'string');
       }
+  });
+});
+
+describe('the version of an object', () => {
+  const version = (etag: string, bytes = 7, modified = 1_000_500) => versionOf({ etag, bytes, modified });
+  it('is its ETag, however that is written', () => {
+    assert.match(version('"1"'), /^[\w-]{22}$/);
+    assert.deepEqual(
+      ['1', 'W/"1"', '&quot;1&quot;'].map((one) => version(one) === version('"1"')),
+      [true, true, false],
+    );
+    assert.equal(version('"1"', 8, 2), version('"1"'));
+    assert.notEqual(version('"2"'), version('"1"'));
+  });
+  it('is its size and time to the second, without an ETag', () => {
+    assert.equal(version('', 7, 1_000_000), version(''));
+    assert.notEqual(version('', 8), version(''));
+    assert.notEqual(version('', 7, 1_001_000), version(''));
   });
 });
 

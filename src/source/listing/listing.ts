@@ -8,6 +8,7 @@ import { decodeLoosely, encodeStrictly } from '../address/s3.ts';
 import { cutAt } from '../address/text.ts';
 import { unreachable } from '../error.ts';
 import type { Source } from '../source.ts';
+import { versionOf } from './object_version.ts';
 import { azurePage, type ListedObject, type Page, PAGE_OBJECTS, s3Page } from './page.ts';
 
 /** What is wanted of a bucket. */
@@ -24,10 +25,13 @@ export interface Filter {
 export interface Listing extends Filter {
   /** Where it goes on. Null: at the beginning. */
   cursor: string | null;
+  versions?: boolean;
 }
 
 export interface Listed {
   names: string[];
+  /** If asked for, of each name: its version, and when it was modified in milliseconds, if the host says. */
+  versions?: [version: string, modified: number | null][];
   /** Objects that the host listed, those that are not wanted, and those whose name cannot be read. */
   found: number;
   filtered: number;
@@ -65,7 +69,7 @@ function fits(name: string, pattern: string): boolean {
 }
 
 /** `from`: where the part of the name begins that patterns are compared with. */
-export function isWanted({ name, bytes, modified }: ListedObject, filter: Filter, from: number): boolean {
+export function isWanted({ name, bytes, modified }: Omit<ListedObject, 'etag'>, filter: Filter, from: number): boolean {
   const { include, exclude, minBytes, maxBytes, modifiedAfter, modifiedBefore } = filter;
   // A folder, as consoles make them.
   if (name.endsWith('/')) return false;
@@ -155,6 +159,7 @@ export async function listBucket(
   const { base, query, prefix } = placeOfListing(source, main);
   const from = prefix.lastIndexOf('/') + 1;
   const listed: Listed = { names: [], found: 0, filtered: 0, unreadable: 0, next: listing.cursor };
+  if (listing.versions) listed.versions = [];
   let bytes = 0;
   for (let pages = 0; pages * PAGE_OBJECTS < MOST_FOUND; pages++) {
     const asked = Object.entries(store.query(prefix, listed.next)).map(
@@ -169,7 +174,10 @@ export async function listBucket(
       throw noListing(`a name or marker has more than ${MOST_CURSOR} characters`);
     listed.next = store.after(page, listed.next);
     const wanted = page.objects.filter((object) => isWanted(object, listing, from));
-    for (const { name } of wanted) listed.names.push(name);
+    for (const object of wanted) {
+      listed.names.push(object.name);
+      listed.versions?.push([versionOf(object), object.modified >= 0 ? object.modified : null]);
+    }
     bytes += wanted.reduce((sum, { name }) => sum + Buffer.byteLength(name), 0);
     listed.found += page.objects.length + page.unreadable;
     listed.filtered += page.objects.length - wanted.length;

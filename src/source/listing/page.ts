@@ -7,6 +7,8 @@ export interface ListedObject {
   bytes: number;
   /** Milliseconds; NaN: the host does not say. */
   modified: number;
+  /** Empty: the host does not say. */
+  etag: string;
 }
 
 export interface Page {
@@ -26,6 +28,7 @@ interface Form {
   name: string;
   bytes: string;
   modified: string;
+  etag: string;
 }
 
 const S3: Form = {
@@ -34,6 +37,7 @@ const S3: Form = {
   name: 'Key',
   bytes: 'Size',
   modified: 'LastModified',
+  etag: 'ETag',
 };
 const AZURE: Form = {
   root: 'EnumerationResults',
@@ -41,6 +45,7 @@ const AZURE: Form = {
   name: 'Name',
   bytes: 'Content-Length',
   modified: 'Last-Modified',
+  etag: 'Etag',
 };
 
 /** How many a page is asked for. */
@@ -89,6 +94,7 @@ function objectsOf({ objects }: Read, form: Form, decode: (name: string, isEncod
     name: decode(one.get(form.name) ?? '', one.has('Encoded')),
     bytes: Number(one.get(form.bytes) ?? NaN),
     modified: Date.parse(one.get(form.modified) ?? ''),
+    etag: one.get(form.etag) ?? '',
   }));
   const readable = found.filter((one): one is ListedObject => one.name !== undefined && one.name !== '');
   return { objects: readable, unreadable: found.length - readable.length };
