@@ -5,6 +5,7 @@
 import type { Database, Queries } from './connection.ts';
 import { column, listed, type RecordOf } from './columns.ts';
 import { calling } from './named.ts';
+import { claimSource, noteObjects, type ObjectVersion, type SeenObjects } from './sources.ts';
 import { bigint, integer, jsonb } from './storable.ts';
 import { timeOf } from './uuid.ts';
 
@@ -55,6 +56,8 @@ export interface NewBatch {
   webhookEvery: number | null;
   /** Its only item is the listing. */
   listing?: BatchListing | null;
+  /** The source that makes it. */
+  source?: string | null;
 }
 
 /** A request of an earlier batch, whose result stands for an item as long as its source has not changed. */
@@ -88,7 +91,8 @@ export interface MostOfBatches {
 
 export type CreatedBatch =
   | { outcome: 'created' | 'repeated'; batch: Batch }
-  | { outcome: 'idempotency-conflict' | 'too-many-batches' | 'too-many-items' };
+  /** `not-claimed`: its source does not run, lists already, or has other objects by now. */
+  | { outcome: 'idempotency-conflict' | 'too-many-batches' | 'too-many-items' | 'not-claimed' };
 
 export interface Budget {
   maxRequests?: number | null;
@@ -122,6 +126,7 @@ const STORED = {
   tags: column<Record<string, number>>('b.tags'),
   endedAt: column<Date | null>('b.ended_at'),
   listing: column<BatchListing | null>('b.listing'),
+  sourceId: column<string | null>('b.source_id'),
 };
 // What runs is few rows; what waits is the rest. A counter of either would lock the batch for each request.
 const COUNTED = {
@@ -164,6 +169,8 @@ type Idempotency = { key: string; bodySha256: Buffer } | null;
 interface Conditions {
   most: MostOfBatches;
   idempotency: Idempotency;
+  /** Of the source that makes it: what its items are of, which is taken with them. */
+  objects?: readonly ObjectVersion[];
 }
 
 async function ofKey(queries: Queries, tokenId: number, key: Idempotency): Promise<CreatedBatch | null> {
@@ -210,20 +217,25 @@ async function insertItems(queries: Queries, id: string, items: readonly NewItem
   }
 }
 
-/** Of all unfinished batches of an account. */
+/** Of all unfinished batches of an account. Those of sources are bounded by the number of sources. */
 const unfinished = (queries: Queries, rootUserId: number): Promise<{ batches: number; items: number }> =>
   queries.one({
     name: 'unfinished_batches',
-    text: `select count(*) batches,
+    text: `select count(*) filter (where b.source_id is null) batches,
         coalesce(sum(b.items - b.success - b.with_errors - b.error - b.skipped), 0)::bigint items
       from batches b join users u on u.id = b.user_id
       where b.state <> 'ended' and coalesce(u.root_id, u.id) = $1`,
     values: [rootUserId],
   });
 
-async function full(queries: Queries, most: MostOfBatches, items: number): Promise<CreatedBatch | null> {
+async function full(
+  queries: Queries,
+  most: MostOfBatches,
+  items: number,
+  source: string | null = null,
+): Promise<CreatedBatch | null> {
   const held = await unfinished(queries, most.rootUserId);
-  if (held.batches >= most.batches) return { outcome: 'too-many-batches' };
+  if (source === null && held.batches >= most.batches) return { outcome: 'too-many-batches' };
   return held.items + items > most.items ? { outcome: 'too-many-items' } : null;
 }
 
@@ -248,22 +260,27 @@ export function createBatch(
   database: Database,
   batch: NewBatch,
   items: readonly NewItem[],
-  { most, idempotency }: Conditions,
+  { most, idempotency, objects = [] }: Conditions,
 ): Promise<CreatedBatch> {
+  const { source = null, listing = null } = batch;
   return database.transaction('create batch', async (queries) => {
     // Of ten at once exactly those are created that still fit.
     await lockAccount(queries, most.rootUserId);
     // The answer was lost.
     const same = await queries.first<Row>({ name: 'read_batch', text: `${READ} where b.id = $1`, values: [batch.id] });
     if (same) return { outcome: 'created', batch: shown(same) };
-    const known = (await ofKey(queries, batch.tokenId, idempotency)) ?? (await full(queries, most, items.length));
+    const known =
+      (await ofKey(queries, batch.tokenId, idempotency)) ?? (await full(queries, most, items.length, source));
     if (known) return known;
+    if (source !== null && !(await claimSource(queries, source, { lists: listing !== null, objects })))
+      return { outcome: 'not-claimed' };
     const row = await queries.one<Row>({
       name: 'insert_batch',
       text: `with b as (insert into batches (id, created_at, token_id, user_id, name, template, sealed_key, items,
           concurrency, rate, per_host, tries, max_requests, max_bytes, deadline_at, idempotency_key, body_sha256,
-          webhook_url, webhook_every, listing)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) returning *)
+          webhook_url, webhook_every, listing, source_id)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+        returning *)
         select ${listed(COLUMNS)} from b`,
       values: [
         batch.id,
@@ -285,7 +302,8 @@ export function createBatch(
         idempotency?.bodySha256 ?? null,
         batch.webhookUrl,
         batch.webhookEvery,
-        jsonb(batch.listing ?? null),
+        jsonb(listing),
+        source,
       ],
     });
     await insertItems(queries, batch.id, items);
@@ -304,6 +322,8 @@ export interface AppendedPage {
   /** With these. */
   listing: BatchListing;
   most: Omit<MostOfBatches, 'batches'>;
+  /** Of a source, in place of items. */
+  seen?: SeenObjects;
 }
 
 /**
@@ -312,7 +332,7 @@ export interface AppendedPage {
  */
 export function appendPage(
   database: Database,
-  { batch, requestId, ioBytes, items, had, listing, most }: AppendedPage,
+  { batch, requestId, ioBytes, items, had, listing, most, seen }: AppendedPage,
 ): Promise<'appended' | 'gone' | 'too-many-items'> {
   return database.transaction('append to batch', async (queries) => {
     await lockAccount(queries, most.rootUserId);
@@ -336,11 +356,18 @@ export function appendPage(
     });
     if (!isOwn) return 'gone';
     await insertItems(queries, batch, items);
+    const leftOut = seen ? (await noteObjects(queries, seen)).leftOut : 0;
     await queries.rows({
       name: 'grow_batch',
       text: `update batches set items = items + $2, requests = requests + 1, io_bytes = io_bytes + $3, listing = $4,
           success = success + $5 where id = $1`,
-      values: [batch, items.length, bigint(ioBytes), jsonb(listing), listing.listed ? 1 : 0],
+      values: [
+        batch,
+        items.length,
+        bigint(ioBytes),
+        jsonb({ ...listing, leftOut: listing.leftOut + leftOut }),
+        listing.listed ? 1 : 0,
+      ],
     });
     return 'appended';
   });
@@ -356,15 +383,16 @@ export async function readBatches(database: Database, ids: readonly string[]): P
   return new Map(rows.map((row) => [row.id, shown(row)]));
 }
 
-/** The newest first. `before`: the last batch of the page before. */
+/** The newest first, without listings of sources. `before`: the last batch of the page before. */
 export async function listBatches(
   database: Database,
-  { userId, before, limit }: { userId: number; before: string | null; limit: number },
+  { userId, before, limit, source }: { userId: number; before: string | null; limit: number; source?: string | null },
 ): Promise<Batch[]> {
   const rows = await database.rows<Row>({
-    name: 'list_batches',
-    text: `${READ} where b.user_id = $1 and b.id < $2 order by b.id desc limit $3`,
-    values: [userId, before ?? LAST_ID, limit],
+    name: source ? 'list_batches_of_source' : 'list_batches',
+    text: `${READ} where b.user_id = $1 and b.id < $2 and (b.source_id is null or b.listing is null)
+        ${source ? 'and b.source_id = $4' : ''} order by b.id desc limit $3`,
+    values: [userId, before ?? LAST_ID, limit, ...(source ? [source] : [])],
   });
   return rows.map(shown);
 }

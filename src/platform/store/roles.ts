@@ -54,11 +54,14 @@ export const RIGHTS: Record<Part, Rights> = {
       policy_documents: ALL,
       policies: ALL,
       former_policies: ALL,
-      batches: WRITE,
-      batch_items: WRITE,
+      // delete: the listing of a source.
+      batches: ALL,
+      batch_items: ALL,
       batch_driver: ['select', 'update'],
       // update: a call that finds its row.
       batch_objects: ALL,
+      sources: ALL,
+      source_objects: ALL,
       waivers: ALL,
     },
     hidden: {},

@@ -26,6 +26,7 @@ import * as requests from './requests.ts';
 import * as retention from './retention.ts';
 import * as sessions from './sessions.ts';
 import * as signingKeys from './signing_keys.ts';
+import * as sources from './sources.ts';
 import * as statistics from './statistics.ts';
 import * as tokens from './tokens.ts';
 import * as users from './users.ts';
@@ -67,6 +68,7 @@ const CALLS = {
   ...retention,
   ...sessions,
   ...signingKeys,
+  ...sources,
   ...statistics,
   ...tokens,
   ...users,

@@ -1,0 +1,60 @@
+-- Sources: buckets that are listed on a schedule and report their changes. What is new becomes items of batches.
+
+create table sources (
+  -- UUIDv7: its time is created_at.
+  id uuid primary key,
+  created_at timestamptz not null,
+  token_id bigint not null,
+  user_id bigint not null,
+  name text,
+  -- deleting: its batches are cancelled, and its objects dropped in pieces.
+  state text not null default 'running' check (state in ('running', 'paused', 'stopped', 'deleting')),
+  reason text,
+  text text,
+  url text not null,
+  -- What was sent, sealed in the box: the address of its webhook may have a secret.
+  body bytea not null,
+  -- Of the secret that addresses for its events have.
+  key_sha256 bytea not null,
+  -- Seconds between two listings. Null: only events.
+  every integer,
+  -- Seconds for which an object must not have changed.
+  settle integer not null,
+  -- Seconds between two batches.
+  bundle integer not null,
+  -- Whether objects older than the source are probed.
+  existing boolean not null,
+  -- Number of rows of source_objects.
+  objects integer not null default 0,
+  -- Null: no listing is due.
+  list_at timestamptz,
+  bundle_at timestamptz not null default '-infinity',
+  last_listing jsonb,
+  events_noted bigint not null default 0,
+  events_ignored bigint not null default 0,
+  last_event_at timestamptz
+);
+create index sources_user on sources (user_id, id desc);
+
+-- The newest version that is known of each object, and the one that was probed last.
+create table source_objects (
+  source_id uuid not null,
+  -- Of the name, which may be longer than an index takes.
+  hash bytea not null,
+  name text not null,
+  version bytea not null,
+  -- When the object was so: the time of its event, or the beginning of the listing's page.
+  at timestamptz not null,
+  -- Null: the version is taken.
+  due_at timestamptz,
+  -- The version of which an item was made.
+  taken bytea,
+  primary key (source_id, hash)
+) with (fillfactor = 80);
+create index source_objects_due on source_objects (source_id, due_at) where due_at is not null;
+
+alter table batches add column source_id uuid;
+create index batches_source on batches (source_id, id desc) where source_id is not null;
+-- What a source has in hand. Its listing is there until it is accounted for.
+create index batches_source_open on batches (source_id)
+  where source_id is not null and (state <> 'ended' or listing is not null);

@@ -1,0 +1,353 @@
+/**
+ * Sources: buckets of which each new version of an object becomes an item of a batch, once. A listing and an event do
+ * the same here: they note a version. The batch takes it in the transaction that creates the batch.
+ */
+import type { BatchState } from './batches.ts';
+import { column, listed, type RecordOf } from './columns.ts';
+import type { Database, Queries } from './connection.ts';
+import { jsonb } from './storable.ts';
+import { timeOf } from './uuid.ts';
+
+export type SourceState = 'running' | 'paused' | 'stopped' | 'deleting';
+
+/** How the last listing ended. */
+export interface LastListing {
+  at: string;
+  /** Null: it listed all. */
+  error: string | null;
+  found: number;
+  filtered: number;
+  left_out: number;
+}
+
+const SOURCE = {
+  id: column<string>(),
+  createdAt: column<Date>(),
+  tokenId: column<number>(),
+  userId: column<number>(),
+  name: column<string | null>(),
+  state: column<SourceState>(),
+  /** Why it stopped. */
+  reason: column<string | null>(),
+  text: column<string | null>(),
+  url: column<string>(),
+  body: column<Buffer>(),
+  keySha256: column<Buffer>('s.key_sha256'),
+  every: column<number | null>(),
+  settle: column<number>(),
+  bundle: column<number>(),
+  existing: column<boolean>(),
+  objects: column<number>(),
+  listAt: column<Date | null>(),
+  lastListing: column<LastListing | null>(),
+  eventsNoted: column<number>(),
+  eventsIgnored: column<number>(),
+  lastEventAt: column<Date | null>(),
+};
+export type Source = RecordOf<typeof SOURCE>;
+export type NewSource = Pick<
+  Source,
+  'id' | 'tokenId' | 'userId' | 'name' | 'url' | 'body' | 'keySha256' | 'every' | 'settle' | 'bundle' | 'existing'
+>;
+
+/** What the driver does next follows from it. */
+const DRIVEN = {
+  ...SOURCE,
+  /** Null: its user is erased. */
+  rootUserId: column<number | null>('(select coalesce(u.root_id, u.id) from users u where u.id = s.user_id)'),
+  listDue: column<boolean>('coalesce(s.list_at <= now(), false)'),
+  bundleDue: column<boolean>(`s.bundle_at <= now()
+    and exists (select from source_objects o where o.source_id = s.id and o.due_at <= now())`),
+  open: column<OpenBatch[]>(`(select coalesce(jsonb_agg(jsonb_build_object('id', b.id, 'state', b.state,
+      'reason', b.reason, 'lists', b.listing is not null) order by b.id), '[]')
+    from batches b where b.source_id = s.id and (b.state <> 'ended' or b.listing is not null))`),
+};
+export interface OpenBatch {
+  id: string;
+  state: BatchState;
+  reason: string | null;
+  lists: boolean;
+}
+export type DrivenSource = RecordOf<typeof DRIVEN>;
+
+const READ = `select ${listed(SOURCE, 's')} from sources s`;
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+/** Rows of one statement: of a million, an hour's listing changes most. */
+const MOST_OBJECTS = 1_000_000;
+const ROWS_AT_ONCE = 5_000;
+const MOST_DRIVEN = 1_000;
+
+/** With the same id again it is the same source. */
+export function createSource(
+  database: Database,
+  source: NewSource,
+  most: { rootUserId: number; sources: number },
+): Promise<{ outcome: 'created'; source: Source } | { outcome: 'too-many-sources' }> {
+  return database.transaction('create source', async (queries) => {
+    await queries.rows({
+      name: 'lock_sources',
+      text: `select pg_advisory_xact_lock(hashtext('probeyard.sources'), hashint8($1))`,
+      values: [most.rootUserId],
+    });
+    const known = await readSource(queries, source.id);
+    if (known) return { outcome: 'created', source: known };
+    const held = await queries.value<number>({
+      name: 'count_sources',
+      text: `select count(*) from sources s join users u on u.id = s.user_id where coalesce(u.root_id, u.id) = $1`,
+      values: [most.rootUserId],
+    });
+    if (held >= most.sources) return { outcome: 'too-many-sources' };
+    const { id, tokenId, userId, name, url, body, keySha256, every, settle, bundle, existing } = source;
+    const created = await queries.one<Source>({
+      name: 'insert_source',
+      text: `with s as (insert into sources (id, created_at, token_id, user_id, name, url, body, key_sha256, every,
+          settle, bundle, existing, list_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+          case when $9::integer is not null or $12 then now() end) returning *)
+        select ${listed(SOURCE, 's')} from s`,
+      values: [id, timeOf(id), tokenId, userId, name, url, body, keySha256, every, settle, bundle, existing],
+    });
+    return { outcome: 'created', source: created };
+  });
+}
+
+export const readSource = (database: Queries, id: string): Promise<Source | null> =>
+  database.first({ name: 'read_source', text: `${READ} where s.id = $1`, values: [id] });
+
+/** The newest first. `before`: the last source of the page before. */
+export const listSources = (
+  database: Database,
+  { userId, before, limit }: { userId: number; before: string | null; limit: number },
+): Promise<Source[]> =>
+  database.rows({
+    name: 'list_sources',
+    text: `${READ} where s.user_id = $1 and s.id < $2 order by s.id desc limit $3`,
+    values: [userId, before ?? LAST_ID, limit],
+  });
+
+/** All that are to be looked at, the oldest first. */
+export const drivenSources = (database: Database): Promise<DrivenSource[]> =>
+  database.rows({
+    name: 'driven_sources',
+    text: `select ${listed(DRIVEN, 's')} from sources s order by s.id limit ${MOST_DRIVEN}`,
+  });
+
+/** With the listing, until it is accounted for. */
+export const openBatchesOf = (database: Database, source: string): Promise<OpenBatch[]> =>
+  database.rows({
+    name: 'open_batches_of',
+    text: `select id, state, reason, listing is not null lists from batches
+      where source_id = $1 and (state <> 'ended' or listing is not null) order by id`,
+    values: [source],
+  });
+
+/** Null: it was in none of these states. */
+export const moveSource = (
+  database: Database,
+  { id, from, to, reason = null, text = null }: SourceMove,
+): Promise<Source | null> =>
+  database.first({
+    name: 'move_source',
+    text: `update sources s set state = $3, reason = $4, text = $5 where s.id = $1 and s.state = any($2)
+      returning ${listed(SOURCE, 's')}`,
+    values: [id, from, to, reason, text],
+  });
+export interface SourceMove {
+  id: string;
+  from: readonly SourceState[];
+  to: SourceState;
+  reason?: string | null;
+  text?: string | null;
+}
+
+/** The driver lists it as soon as it can. */
+export const listSourceNow = (database: Database, id: string): Promise<Source | null> =>
+  database.first({
+    name: 'list_source_now',
+    text: `update sources s set list_at = now() where s.id = $1 and s.state = 'running'
+      returning ${listed(SOURCE, 's')}`,
+    values: [id],
+  });
+
+// Objects.
+
+/** A version of an object, as a listing or an event says it is. */
+export interface SeenObject {
+  name: string;
+  /** Of its name. */
+  hash: Buffer;
+  version: Buffer;
+  /** When it was so. */
+  at: Date;
+  /** Null: not known. */
+  modified: Date | null;
+}
+/** Without two of one name. */
+export interface SeenObjects {
+  source: string;
+  objects: readonly SeenObject[];
+}
+export interface Noted {
+  /** False: there is no such source. */
+  known: boolean;
+  /** Not older than what was known. */
+  noted: number;
+  /** The source has as many objects as it may have. */
+  leftOut: number;
+}
+
+/**
+ * Older news than the row's is ignored. A version that is not the taken one is due once the object has not changed for
+ * `settle` seconds. What was there before the source is taken at once, unless `existing` is to be probed.
+ */
+const NOTE = `
+  with s as (select * from sources where id = $1 and state <> 'deleting' for no key update),
+  news as (
+    select n.hash, n.name, n.version, n.at,
+        coalesce(n.modified, n.at) + make_interval(secs => s.settle) due_at,
+        not s.existing and coalesce(n.modified < s.created_at, false) is_old
+      from s, unnest($2::bytea[], $3::text[], $4::bytea[], $5::timestamptz[], $6::timestamptz[])
+        n (hash, name, version, at, modified)
+      where s.objects + cardinality($2) <= ${MOST_OBJECTS}
+        or exists (select from source_objects k where k.source_id = $1 and k.hash = n.hash)),
+  noted as (
+    insert into source_objects as o (source_id, hash, name, version, at, due_at, taken)
+      select $1, hash, name, version, at, case when not is_old then due_at end, case when is_old then version end
+        from news order by hash
+      on conflict (source_id, hash) do update set version = excluded.version, at = excluded.at,
+          due_at = case when excluded.version = o.version then o.due_at
+            when excluded.version = o.taken then null
+            else (select n.due_at from news n where n.hash = o.hash) end
+        where excluded.at >= o.at
+      returning xmax = 0 is_new),
+  counted as (update sources set objects = objects + (select count(*) from noted where is_new) where id = $1)
+  select exists (select from s) known, (select count(*) from noted) noted,
+    case when exists (select from s) then cardinality($2) - (select count(*) from news) else 0 end "leftOut"`;
+
+export async function noteObjects(database: Queries, { source, objects }: SeenObjects): Promise<Noted> {
+  return database.one<Noted>({
+    name: 'note_objects',
+    text: NOTE,
+    values: [
+      source,
+      objects.map(({ hash }) => hash),
+      objects.map(({ name }) => name),
+      objects.map(({ version }) => version),
+      objects.map(({ at }) => at),
+      objects.map(({ modified }) => modified),
+    ],
+  });
+}
+
+/** Of which an item is to be made. */
+export interface ObjectVersion {
+  hash: Buffer;
+  name: string;
+  version: Buffer;
+}
+
+/** The longest due first. */
+export const dueObjects = (database: Database, source: string, limit: number): Promise<ObjectVersion[]> =>
+  database.rows({
+    name: 'due_objects',
+    text: `select hash, name, version from source_objects where source_id = $1 and due_at <= now()
+      order by due_at limit $2`,
+    values: [source, limit],
+  });
+
+const STILL_DUE = `unnest($2::bytea[], $3::bytea[]) n (hash, version)
+  where o.source_id = $1 and o.hash = n.hash and o.version = n.version and o.due_at is not null`;
+
+/** Within the creation of a batch: these versions are taken, all of them or none. */
+export async function claimSource(
+  queries: Queries,
+  source: string,
+  { lists, objects }: { lists: boolean; objects: readonly ObjectVersion[] },
+): Promise<boolean> {
+  const runs = await queries.hasRow({
+    name: 'claim_source',
+    text: `select from sources s where s.id = $1 and s.state = 'running' for no key update`,
+    values: [source],
+  });
+  if (!runs) return false;
+  if (lists)
+    return !(await queries.hasRow({
+      name: 'source_lists',
+      text: 'select from batches where source_id = $1 and listing is not null',
+      values: [source],
+    }));
+  const values = [source, objects.map(({ hash }) => hash), objects.map(({ version }) => version)];
+  const there = await queries.value<number>({
+    name: 'count_due',
+    text: `select count(*) from source_objects o, ${STILL_DUE}`,
+    values,
+  });
+  // Whoever notes others locks the source first.
+  if (there !== objects.length) return false;
+  await queries.rows({
+    name: 'take_objects',
+    text: `update source_objects o set taken = o.version, due_at = null from ${STILL_DUE}`,
+    values,
+  });
+  await queries.rows({
+    name: 'source_bundled',
+    text: 'update sources set bundle_at = now() + make_interval(secs => bundle) where id = $1',
+    values: [source],
+  });
+  return true;
+}
+
+/** Objects that were not seen since: at most so many. Returns their number. */
+export const forgetObjects = (database: Database, source: string, unseenSince: Date | null): Promise<number> =>
+  database.value({
+    name: 'forget_objects',
+    text: `with locked as (select id from sources where id = $1 for no key update),
+      gone as (
+        delete from source_objects where ctid = any(array(
+          select o.ctid from source_objects o, locked
+            where o.source_id = $1 and ($2::timestamptz is null or o.at < $2) limit ${ROWS_AT_ONCE}))
+          returning 1),
+      counted as (update sources set objects = objects - (select count(*) from gone) where id = $1)
+      select count(*) from gone`,
+    values: [source, unseenSince],
+  });
+
+/** A listing has ended: what it left is gone with it, and the next one has a time. */
+export function endSourceListing(
+  database: Database,
+  { source, batch, last }: { source: string; batch: string; last: LastListing },
+): Promise<boolean> {
+  return database.transaction('end listing of source', async (queries) => {
+    const isOwn = await queries.hasRow({
+      name: 'drop_listing',
+      text: `delete from batches where id = $1 and source_id = $2 and listing is not null and state = 'ended'
+        returning id`,
+      values: [batch, source],
+    });
+    if (!isOwn) return false;
+    await queries.rows({
+      name: 'drop_listing_items',
+      text: 'delete from batch_items where batch_id = $1 and created_at = $2',
+      values: [batch, timeOf(batch)],
+    });
+    await queries.rows({
+      name: 'source_listed',
+      text: `update sources set last_listing = $2, list_at = case
+          -- It was asked for meanwhile.
+          when list_at > $3 and list_at <= now() then list_at
+          else now() + make_interval(secs => every) end
+        where id = $1`,
+      values: [source, jsonb(last), timeOf(batch)],
+    });
+    return true;
+  });
+}
+
+/** One that is to be deleted and has no objects any more. */
+export const dropSource = (database: Database, id: string): Promise<boolean> =>
+  database.hasRow({
+    name: 'drop_source',
+    text: `delete from sources s where s.id = $1 and s.state = 'deleting'
+      and not exists (select from source_objects o where o.source_id = s.id) returning id`,
+    values: [id],
+  });

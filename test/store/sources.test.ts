@@ -1,0 +1,180 @@
+/** Sources in the record: what news of an object makes of its row, and that a version is taken once. */
+import assert from 'node:assert/strict';
+import type { NewSource, SeenObject } from '../../src/platform/store/sources.ts';
+import type { Store } from '../../src/platform/store/store.ts';
+import { aBatch, someItems } from './batch_fixture.ts';
+import { sha256, type StoreFixture, startStore } from './fixture.ts';
+
+const MINUTE = 60_000;
+
+describe('store: sources', function () {
+  this.timeout(60_000);
+  let fixture: StoreFixture;
+  let store: Store;
+  before(async () => {
+    fixture = await startStore();
+    ({ store } = fixture);
+  });
+  after(() => fixture.close());
+
+  const create = async (change: Partial<NewSource> = {}, sources = 1_000): Promise<string> => {
+    const { userId } = fixture.admin;
+    const { id } = store.newRequest();
+    const made = await store.createSource(
+      {
+        id,
+        tokenId: 1,
+        userId,
+        name: null,
+        url: 's3://films/',
+        body: Buffer.from('body'),
+        keySha256: sha256('key'),
+        every: 3_600,
+        settle: 60,
+        bundle: 60,
+        existing: true,
+        ...change,
+      },
+      { rootUserId: userId, sources },
+    );
+    assert.equal(made.outcome, 'created');
+    return id;
+  };
+  const now = (): number => Math.floor(store.clock.now());
+  /** `at`: minutes from now. */
+  const seen = (version: string, at: number, modified: number | null = null, name = 'a.mp4'): SeenObject => ({
+    name,
+    hash: sha256(name).subarray(0, 16),
+    version: sha256(version).subarray(0, 16),
+    at: new Date(now() + at * MINUTE),
+    modified: modified === null ? null : new Date(now() + modified * MINUTE),
+  });
+  const note = (source: string, ...objects: SeenObject[]) => store.noteObjects({ source, objects });
+  const due = async (source: string) => store.dueObjects(source, 100);
+  const take = async (source: string, objects?: Awaited<ReturnType<typeof due>>) => {
+    const taken = objects ?? (await due(source));
+    const created = await store.createBatch(
+      aBatch(store, { userId: fixture.admin.userId, source }),
+      someItems(taken.length),
+      {
+        most: { rootUserId: fixture.admin.userId, batches: 1, items: 1_000_000 },
+        idempotency: null,
+        objects: taken,
+      },
+    );
+    return created.outcome;
+  };
+  const names = async (source: string) => (await due(source)).map(({ name }) => name);
+
+  for (const [what, news, change, expected] of [
+    ['an object that is old enough is due', [['1', 0, -5]], {}, true],
+    ['one that was just modified is not due yet', [['1', 0, 0]], {}, false],
+    ['one whose time is not known is due after it was seen for so long', [['1', -2]], {}, true],
+    ['and not before', [['1', 0]], {}, false],
+    ['without settling it is due at once', [['1', 0]], { settle: 0 }, true],
+    [
+      'a newer version begins to settle anew',
+      [
+        ['1', -5],
+        ['2', 0],
+      ],
+      {},
+      false,
+    ],
+    [
+      'the same version again does not',
+      [
+        ['1', -5],
+        ['1', 0],
+      ],
+      {},
+      true,
+    ],
+    [
+      'an older version is ignored',
+      [
+        ['1', -5],
+        ['2', -9],
+      ],
+      {},
+      true,
+    ],
+    ['what was there before the source is not due', [['1', 0, -5]], { existing: false }, false],
+    [
+      'a later version of it is',
+      [
+        ['1', -9, -9],
+        ['2', -5, null],
+      ],
+      { existing: false },
+      true,
+    ],
+  ] as [string, Parameters<typeof seen>[], Partial<NewSource>, boolean][])
+    it(`news: ${what}`, async () => {
+      const source = await create(change);
+      for (const one of news) await note(source, seen(...one));
+      assert.equal((await names(source)).length === 1, expected);
+    });
+
+  it('a version is taken once, with its batch', async () => {
+    const source = await create();
+    await note(source, seen('1', -5), seen('1', -5, null, 'b.mp4'));
+    assert.deepEqual((await names(source)).toSorted(), ['a.mp4', 'b.mp4']);
+    const objects = await due(source);
+    assert.deepEqual((await Promise.all([take(source, objects), take(source, objects)])).toSorted(), [
+      'created',
+      'not-claimed',
+    ]);
+    assert.deepEqual(await names(source), []);
+    await note(source, seen('1', -2));
+    assert.deepEqual(await names(source), []);
+    await note(source, seen('2', -1.5));
+    assert.deepEqual(await names(source), ['a.mp4']);
+    // It has become again what was taken.
+    await note(source, seen('1', -1.2));
+    assert.deepEqual(await names(source), []);
+  });
+
+  it('nothing is taken of a version that has changed, of a paused source, and of none', async () => {
+    const source = await create();
+    await note(source, seen('1', -5), seen('1', -5, null, 'b.mp4'));
+    const objects = await due(source);
+    await note(source, seen('2', -3));
+    assert.equal(await take(source, objects), 'not-claimed');
+    assert.equal((await names(source)).length, 2);
+    await store.moveSource({ id: source, from: ['running'], to: 'paused' });
+    assert.equal(await take(source), 'not-claimed');
+    assert.equal(await take(store.newRequest().id, []), 'not-claimed');
+    assert.deepEqual(await note(store.newRequest().id, seen('1', 0)), { known: false, noted: 0, leftOut: 0 });
+  });
+
+  it('no more objects are noted than a source may have, and known ones still are', async () => {
+    const source = await create();
+    assert.deepEqual(await note(source, seen('1', -5)), { known: true, noted: 1, leftOut: 0 });
+    await fixture.sql('update sources set objects = 1000000 where id = $1', [source]);
+    assert.deepEqual(await note(source, seen('2', -4), seen('1', -4, null, 'b.mp4')), {
+      known: true,
+      noted: 1,
+      leftOut: 1,
+    });
+  });
+
+  it('objects that were not seen are forgotten, and counted', async () => {
+    const source = await create();
+    await note(source, seen('1', -90), seen('1', -5, null, 'b.mp4'), seen('1', -4, null, 'c.mp4'));
+    assert.equal((await store.readSource(source))?.objects, 3);
+    assert.equal(await store.forgetObjects(source, new Date(now() - 60 * MINUTE)), 1);
+    assert.equal((await store.readSource(source))?.objects, 2);
+    await store.moveSource({ id: source, from: ['running'], to: 'deleting' });
+    assert.equal(await store.dropSource(source), false);
+    assert.equal(await store.forgetObjects(source, null), 2);
+    assert.equal(await store.dropSource(source), true);
+  });
+
+  it('an account has no more sources than it may, and a repeated creation is the same source', async () => {
+    await fixture.sql('delete from sources');
+    const id = await create({}, 1);
+    await create({ id }, 1);
+    await assert.rejects(create({}, 1), /too-many-sources/);
+  });
+});
