@@ -112,6 +112,7 @@ export const SECTIONS: readonly Section[] = [
   others('API reference', {
     'reference/README.md': 'Every endpoint by group, how to sign in to the API, and the errors and headers of all.',
     'reference/probe.md': 'Probe a file, validate HLS, check C2PA, compare versions, read back and cancel a request.',
+    'reference/source.md': 'Create a source, follow it, have its bucket listed, pause, resume and delete it.',
     'reference/batch.md': 'Create a batch of many files, follow it, read its items, and pause, resume or cancel it.',
     'reference/policy.md': 'Save, read and delete policies, judge stored results by one, and read a verdict.',
     'reference/mcp.md': 'The endpoint that agents speak to by the Model Context Protocol.',

@@ -59,6 +59,7 @@ const TITLES: Readonly<Record<keyof typeof TAGS, string>> = {
   probe: 'API: probes',
   policy: 'API: policies',
   batch: 'API: batches',
+  source: 'API: sources',
   mcp: 'API: Model Context Protocol',
   log: 'API: the log',
   audit: 'API: the audit log',

@@ -3,7 +3,8 @@ import { openBox, sealInBox } from '../../platform/seal/box.ts';
 import { isSealError } from '../../platform/seal/seal.ts';
 import type { AccountSettings } from './settings.ts';
 
-export type Purpose = 'token' | 'batch' | 'webhook' | 'webhook-url' | 'signing-key' | 'mail' | 'browser' | 'sso';
+export type Purpose =
+  'token' | 'batch' | 'source' | 'webhook' | 'webhook-url' | 'signing-key' | 'mail' | 'browser' | 'sso';
 
 export type Box = ReturnType<typeof makeBox>;
 

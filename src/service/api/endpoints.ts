@@ -27,6 +27,7 @@ import * as requests from './probe/request_endpoints.ts';
 import { SINGLES } from './probe/single_endpoints.ts';
 import * as audit from './records/audit_endpoints.ts';
 import * as log from './records/log_endpoints.ts';
+import * as sources from './source/source_endpoints.ts';
 import * as report from './report_page/report_endpoints.ts';
 import * as mcpAccess from './sso/mcp_access.ts';
 import * as sso from './sso/sso_endpoints.ts';
@@ -49,6 +50,7 @@ const FILES: object = {
   batches,
   batchDiff,
   batchItems,
+  sources,
   compare,
   compareReport,
   policies,

@@ -50,6 +50,8 @@ export const ERRORS = {
   'email-taken': { status: 409, text: 'email: cannot be used for a new account' },
   /** The text says what it is in. */
   'batch-state': { status: 409, text: 'the batch is in another state' },
+  'source-state': { status: 409, text: 'the source is in another state' },
+  'too-many-sources': { status: 409, text: 'the account has reached its limit of sources; delete one' },
   'too-many-batches': {
     status: 409,
     text: 'the account has reached its limit of batches that have not ended; wait for one to end, or cancel one',

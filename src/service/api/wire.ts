@@ -23,6 +23,7 @@ import { webhookMetrics } from '../webhooks/metrics.ts';
 import { ofBatch } from './batch/batch_endpoints.ts';
 import { BatchObjects } from './batch/batch_objects.ts';
 import { BatchDriver } from './batch/driver.ts';
+import { SourceRounds } from './source/source_rounds.ts';
 import { LIST_MS } from './batch/list_at_address.ts';
 import { newestSnapshot } from './cluster/cluster_endpoint.ts';
 import { catalogOf, type Catalog } from './probe/tool_versions.ts';
@@ -116,9 +117,10 @@ const fetchOf = ({ denyCidrs }: Settings, { webhooks = {}, accounts }: Pick<Conn
 function driveBatches(deps: Deps, kube: KubeClient, ready: Promise<unknown>) {
   const driver = new BatchDriver(deps, ready);
   const objects = new BatchObjects(deps, kube, driver);
+  const sources = new SourceRounds(deps, driver);
   return {
     async stop(): Promise<void> {
-      await objects.stop();
+      await Promise.all([objects.stop(), sources.stop()]);
       await driver.stop();
     },
   };

@@ -57,6 +57,7 @@ const BATCH = {
       { description: 'Of a batch over a bucket, whose item 0 is the listing. Null: its items were sent.' },
     ),
   ),
+  source: orNull(uuid('The source that made it. Null: it was sent.')),
   requests: whole('Ended requests, repeated ones included.'),
   io_bytes: whole('Bytes that they read from origins.'),
   concurrency: whole('Jobs at once, each an item or a chunk of small files.'),

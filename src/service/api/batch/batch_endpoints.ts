@@ -49,6 +49,7 @@ const rowOf = (batch: Batch): Static<typeof BatchRowSchema> => ({
   items: batch.items,
   counts: batch.counts,
   bucket: batch.listing && shownListing(batch.listing),
+  source: batch.sourceId,
   requests: batch.requests,
   io_bytes: batch.ioBytes,
   concurrency: batch.concurrency,
@@ -161,17 +162,21 @@ export const mostOf = (
   { rootUserId }: Pick<TokenRecord, 'rootUserId'>,
 ): MostOfBatches => ({ rootUserId, batches: MOST_BATCHES, items: settings.batchMaxItems });
 
-const OUTCOMES = { 'too-many-batches': 'too-many-batches', 'too-many-items': 'too-many-items' } as const;
+const OUTCOMES = {
+  'too-many-batches': 'too-many-batches',
+  'too-many-items': 'too-many-items',
+  'not-claimed': 'unavailable',
+} as const;
 
 type Conditions = Parameters<Store['createBatch']>[2];
 
-/** `given`: with the id of an earlier call that created the batch, it is that batch. */
+/** With the `id` of an earlier call that created the batch, it is that batch. */
 export async function createOf(
   deps: Deps,
   by: Asker,
   { head, template, listing, readItems }: BatchRequest,
   conditions: Conditions,
-  given?: string,
+  { id: given, source }: { id?: string; source?: string } = {},
 ): Promise<{ created: CreatedBatch; leftOut: number }> {
   const { store, accounts } = deps;
   const token = tokenOf(by);
@@ -186,6 +191,7 @@ export async function createOf(
     name: head.name,
     template,
     listing,
+    source: source ?? null,
     sealedKey: await accounts.box.seal(batchKey.toString('base64'), 'batch', id),
     ...limitsOf(head, token),
     perHost: head.per_host,
@@ -281,15 +287,17 @@ export const createBatch = endpoint(
 const ListQuery = closed({
   limit: Type.Integer({ minimum: 1, default: 20, [LOWERED_TO]: 100, description: 'Rows; at most 100.' }),
   before: orNull(Type.String({ pattern: UUID, default: null, description: '`next` of the page before.' })),
+  source: orNull(Type.String({ pattern: UUID, default: null, description: 'Only batches of this source.' })),
 });
 
 async function list({ store }: Deps, ctx: Context): Promise<void> {
-  const { limit, before } = checkedBy(ListQuery, ctx);
+  const { limit, before, source } = checkedBy(ListQuery, ctx);
   if (before !== null && !isUuid(before.toLowerCase())) throw invalid('before', 'must be the id of a batch');
   const batches = await store.listBatches({
     userId: tokenOf(ctx).userId,
     before: before?.toLowerCase() ?? null,
     limit: limit + 1,
+    source: source?.toLowerCase() ?? null,
   });
   const page = batches.slice(0, limit);
   ctx.body = { batches: page.map(rowOf), next: batches.length > limit ? page.at(-1)!.id : null };

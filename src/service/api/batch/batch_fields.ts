@@ -73,7 +73,7 @@ const patterns = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN }), { maxItems: 10, default: [], description });
 const bytes = (description: string) => optionalWhole(0, Number.MAX_SAFE_INTEGER, description);
 
-const BucketSchema = closed(
+export const BucketSchema = closed(
   {
     url: nonEmpty(
       MAX_ADDRESS,

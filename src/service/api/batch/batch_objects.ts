@@ -285,13 +285,8 @@ export class BatchObjects {
     try {
       const body = { mediaType: 'application/json', text: '', value: request };
       const read = await batchRequest(this.#deps, by, body, gone);
-      const { created } = await createOf(
-        this.#deps,
-        by,
-        read,
-        { most: mostOf(this.#deps, token), idempotency: null },
-        id,
-      );
+      const conditions = { most: mostOf(this.#deps, token), idempotency: null };
+      const { created } = await createOf(this.#deps, by, read, conditions, { id });
       return 'batch' in created ? null : TOO_MANY;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500) throw error;

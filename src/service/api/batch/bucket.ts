@@ -65,9 +65,9 @@ const LISTING_MS = 60_000;
 export function listingRequest(
   request: ProbeRequest,
   { filter, cursor }: BatchListing,
-  { address, credential }: { address: string; credential: string | null },
+  { address, credential, versions }: { address: string; credential: string | null; versions: boolean },
 ): ProbeRequest {
-  const listing: Listing = { ...(filter as Filter), cursor };
+  const listing: Listing = { ...(filter as Filter), cursor, ...(versions ? { versions } : {}) };
   return {
     ...request,
     secrets: [JSON.stringify({ address, credential: credential ?? undefined, listing })],

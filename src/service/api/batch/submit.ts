@@ -94,10 +94,11 @@ const askerOf = ({ token }: Of): Asker => ({
 
 async function requestOf(deps: Deps, of: Of, address: string, n?: number): Promise<ProbeRequest> {
   const { fields, policyRevision } = of.batch.template as KeptTemplate;
-  const { listing } = of.batch;
+  const { listing, sourceId } = of.batch;
   if (n === 0 && listing) {
     const request = await fileRequest(deps, askerOf(of), fieldsOf({ ...fields, policy: null }, address));
-    return { ...listingRequest(request, listing, { address, credential: fields.credential }), background: true };
+    const how = { address, credential: fields.credential, versions: sourceId !== null };
+    return { ...listingRequest(request, listing, how), background: true };
   }
   const request = await fileRequest(deps, askerOf(of), fieldsOf(fields, address), policyRevision);
   return { ...request, background: true };

@@ -23,6 +23,7 @@ export const TAGS = {
   probe: { of: /^\/v1\//, text: 'Media analysis. These endpoints accept API tokens only.' },
   policy: { of: /\/(?:policy|waivers)\b/, text: 'Policies: rules that a file is judged by, and what is waived.' },
   batch: { of: /^\/v1\/batch\b/, text: 'Batches: many files, probed by one template.' },
+  source: { of: /^\/v1\/source\b/, text: 'Sources: buckets whose new objects are probed.' },
   mcp: { of: /^\/mcp$|^\/\.well-known\//, text: 'The Model Context Protocol.' },
   log: { of: /\/media\/log\b/, text: 'The log of requests.' },
   reports: { of: /^\/r\/|\/media\/(?:link\b|log\/:id\/)/, text: 'Reports of requests to hand on, and links to them.' },

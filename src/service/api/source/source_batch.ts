@@ -1,0 +1,63 @@
+/** The batches that a source makes, from what its creator sent. */
+import type { CreatedBatch } from '../../../platform/store/batches.ts';
+import type { TokenRecord } from '../../../platform/store/records.ts';
+import type { DrivenSource, ObjectVersion, Source } from '../../../platform/store/sources.ts';
+import { itemsOf } from '../batch/append_listed.ts';
+import { createOf, mostOf } from '../batch/batch_endpoints.ts';
+import { batchRequest, type BatchRequest } from '../batch/batch_request.ts';
+import type { Deps } from '../deps.ts';
+import type { Asker } from '../http/request_context.ts';
+import type { SentSource } from './source_fields.ts';
+
+/** Its fields that are those of a batch. */
+export type BodyOfBatch = Omit<SentSource, 'every' | 'settle' | 'bundle' | 'existing'>;
+
+export const bodyOf = async ({ accounts }: Pick<Deps, 'accounts'>, { id, body }: Source): Promise<BodyOfBatch> =>
+  JSON.parse(await accounts.box.open(body, 'source', id)) as BodyOfBatch;
+
+/** Throws what is wrong with it. */
+export const readBody = (deps: Deps, by: Asker, value: BodyOfBatch, gone: AbortSignal): Promise<BatchRequest> =>
+  batchRequest(deps, by, { mediaType: 'application/json', text: '', value }, gone);
+
+interface Of {
+  source: DrivenSource;
+  token: TokenRecord;
+  gone: AbortSignal;
+}
+
+async function created(
+  deps: Deps,
+  { source, token, gone }: Of,
+  change: (request: BatchRequest) => BatchRequest,
+  objects: readonly ObjectVersion[],
+): Promise<CreatedBatch['outcome']> {
+  const by: Asker = { method: 'POST', state: { token } };
+  const request = change(await readBody(deps, by, await bodyOf(deps, source), gone));
+  const conditions = { most: mostOf(deps, token), idempotency: null, objects };
+  const { created: batch } = await createOf(deps, by, request, conditions, { source: source.id });
+  return batch.outcome;
+}
+
+/** It has the listing alone, and nobody is told of it. */
+export const createListing = (deps: Deps, of: Of): Promise<CreatedBatch['outcome']> =>
+  created(
+    deps,
+    of,
+    (request) => ({ ...request, head: { ...request.head, webhook_url: null, webhook_every: null } }),
+    [],
+  );
+
+export function createBundle(deps: Deps, of: Of, objects: readonly ObjectVersion[]): Promise<CreatedBatch['outcome']> {
+  const { source, token } = of;
+  const names = objects.map(({ name }) => name);
+  return created(
+    deps,
+    of,
+    (request) => {
+      const { template } = request;
+      const readItems = () => itemsOf(deps, { url: source.url, template, token }, names);
+      return { ...request, listing: null, readItems };
+    },
+    objects,
+  );
+}

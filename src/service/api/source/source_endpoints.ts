@@ -1,0 +1,280 @@
+/** Sources: create one, list and read them, pause, resume and delete one, and have one listed now. */
+import { createHash, randomBytes } from 'node:crypto';
+import Type, { type Static } from 'typebox';
+import { hideQuery } from '../../../base/hide_query.ts';
+import type { Source, SourceState } from '../../../platform/store/sources.ts';
+import { isUuid } from '../../../platform/store/uuid.ts';
+import { type BatchEvent, move } from '../batch/states.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, invalid, notFound } from '../errors.ts';
+import { type Described, endpoint } from '../http/endpoint.ts';
+import { LOWERED_TO } from '../http/input/read_fields.ts';
+import { takeRequestRate } from '../http/rate.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { type Asker, type Context, nameIgnored, tokenOf, uuidOf } from '../http/request_context.ts';
+import { closed, component, oneOf, orNull, time, UUID, whole } from '../http/request_fields.ts';
+import { untilClosed } from '../probe/stored_result.ts';
+import { readBody } from './source_batch.ts';
+import { MOST_SOURCES, type SentSource, SourceInput, SourceSchema } from './source_fields.ts';
+
+const uuid = (description: string) => Type.String({ format: 'uuid', description });
+
+const SourceAnswer = component('Source', {
+  id: uuid("The source's id."),
+  name: orNull(Type.String()),
+  state: oneOf(['running', 'paused', 'stopped', 'deleting'] as const, {
+    description:
+      'running. paused: by its owner; events are still noted. stopped: it cannot go on; `reason` and `text` say why. ' +
+      'deleting: its objects are being forgotten.',
+  }),
+  reason: orNull(Type.String({ description: 'Of a stopped source: TokenInactive or InvalidRequest.' })),
+  text: orNull(Type.String({ description: 'What a stopped source waits for.' })),
+  created_at: time(),
+  url: Type.String(),
+  every: orNull(Type.Integer({ description: 'Seconds between two listings.' })),
+  settle: whole('Seconds for which an object must not have changed.'),
+  bundle: whole('Seconds between two batches.'),
+  existing: Type.Boolean({ description: 'Whether older objects than the source are probed.' }),
+  objects: whole('Objects that are known.'),
+  next_listing_at: orNull(time('Null: none is due.')),
+  last_listing: orNull(
+    closed(
+      {
+        at: time('When it began.'),
+        error: orNull(Type.String({ description: 'Null: it listed all. Else its code or reason.' })),
+        found: whole('Objects.'),
+        filtered: whole('Of these, not wanted.'),
+        left_out: whole('Of these, with a name that no address can have, or more than a source may have.'),
+      },
+      { description: 'Null: none has ended.' },
+    ),
+  ),
+});
+
+const CreatedSource = closed({
+  ...SourceAnswer.properties,
+  events_key: Type.String({ description: 'The secret of addresses for its events. It is shown this once.' }),
+});
+
+const SourceList = closed({
+  sources: Type.Array(SourceAnswer),
+  next: orNull(uuid('`before` of the next page. Null: there is none.')),
+});
+
+const shown = (source: Source): Static<typeof SourceAnswer> => ({
+  id: source.id,
+  name: source.name,
+  state: source.state,
+  reason: source.reason,
+  text: source.text,
+  created_at: source.createdAt.toISOString(),
+  url: hideQuery(source.url),
+  every: source.every,
+  settle: source.settle,
+  bundle: source.bundle,
+  existing: source.existing,
+  objects: source.objects,
+  next_listing_at: source.listAt?.toISOString() ?? null,
+  last_listing: source.lastListing,
+});
+
+// Creation.
+
+/** As the key of an address for events. */
+const newKey = (): string => randomBytes(24).toString('base64url');
+const keySha256 = (key: string): Buffer => createHash('sha256').update(key).digest();
+
+/** With the `id` of an earlier call it is that source, and its key is not known any more. */
+async function makeSource(
+  deps: Deps,
+  by: Asker,
+  { every, settle, bundle, existing, ...body }: SentSource,
+  { id, gone }: { id: string; gone: AbortSignal },
+) {
+  const { store, accounts } = deps;
+  const token = tokenOf(by);
+  const { ignored } = await readBody(deps, by, body, gone);
+  const key = newKey();
+  const created = await store.createSource(
+    {
+      id,
+      tokenId: token.id,
+      userId: token.userId,
+      name: body.name,
+      url: body.bucket.url,
+      body: await accounts.box.seal(JSON.stringify(body), 'source', id),
+      keySha256: keySha256(key),
+      every,
+      settle,
+      bundle,
+      existing,
+    },
+    { rootUserId: token.rootUserId, sources: MOST_SOURCES },
+  );
+  return { created, key, ignored };
+}
+
+async function create(deps: Deps, ctx: Context): Promise<void> {
+  await takeRequestRate(deps, ctx);
+  const how = { id: deps.store.newRequest().id, gone: untilClosed(ctx) };
+  const { created, key, ignored } = await makeSource(deps, ctx, checkedBy(SourceInput, ctx), how);
+  if (created.outcome !== 'created') throw new ApiError(created.outcome);
+  nameIgnored(ctx, ignored);
+  ctx.set('Location', `/v1/source/${created.source.id}`);
+  ctx.body = { ...shown(created.source), events_key: key };
+}
+
+export const createSource = endpoint(
+  'POST /v1/source',
+  {
+    id: 'createSource',
+    summary: 'Probe what comes into a bucket',
+    description:
+      'The bucket is listed now and on a schedule. Each new version of an object that is wanted becomes an item of a ' +
+      'batch, once. The other fields are those of `POST /v1/batch`, and hold for each of these batches. An account has ' +
+      `at most ${MOST_SOURCES} sources.`,
+    rate: 'request',
+    body: SourceSchema,
+    input: SourceInput,
+    bodyExamples: {
+      bucket: {
+        summary: 'What comes into a bucket',
+        value: { probe: { credential: 'films' }, bucket: { url: 's3://films/incoming/', include: ['*.mp4'] } },
+      },
+    },
+    also: [409],
+    answer: { status: 201, description: 'The source.', schema: CreatedSource },
+  },
+  create,
+);
+
+// Reading.
+
+const ListQuery = closed({
+  limit: Type.Integer({ minimum: 1, default: 20, [LOWERED_TO]: 100, description: 'Rows; at most 100.' }),
+  before: orNull(Type.String({ pattern: UUID, default: null, description: '`next` of the page before.' })),
+});
+
+async function list({ store }: Deps, ctx: Context): Promise<void> {
+  const { limit, before } = checkedBy(ListQuery, ctx);
+  if (before !== null && !isUuid(before.toLowerCase())) throw invalid('before', 'must be the id of a source');
+  const sources = await store.listSources({
+    userId: tokenOf(ctx).userId,
+    before: before?.toLowerCase() ?? null,
+    limit: limit + 1,
+  });
+  const page = sources.slice(0, limit);
+  ctx.body = { sources: page.map(shown), next: sources.length > limit ? page.at(-1)!.id : null };
+}
+
+export const listSources = endpoint(
+  'GET /v1/source',
+  {
+    id: 'listSources',
+    summary: 'List sources',
+    description: "Those of the caller's user, the newest first.",
+    query: ListQuery,
+    answer: { description: 'A page of sources.', schema: SourceList },
+  },
+  list,
+);
+
+/** Of another user: as if there were none. */
+async function ownSource({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<Source> {
+  const source = await store.readSource(uuidOf(ctx));
+  if (source?.userId !== tokenOf(ctx).userId) throw notFound();
+  return source;
+}
+
+const SOURCE_PARAM = { id: uuid("The source's id.") };
+
+export const readSource = endpoint(
+  'GET /v1/source/:id',
+  {
+    id: 'readSource',
+    summary: 'Read a source',
+    params: SOURCE_PARAM,
+    also: [404],
+    answer: { description: 'The source.', schema: SourceAnswer },
+  },
+  async (deps, ctx) => {
+    ctx.body = shown(await ownSource(deps, ctx));
+  },
+);
+
+// Actions.
+
+type Action = 'pause' | 'resume' | 'list' | 'delete';
+
+/** From which states, to which one, and what becomes of the batches of the source. */
+const ACTIONS: Record<Action, { from: readonly SourceState[]; to: SourceState; batches: BatchEvent | null }> = {
+  pause: { from: ['running', 'paused'], to: 'paused', batches: 'pause' },
+  resume: { from: ['running', 'paused', 'stopped'], to: 'running', batches: 'resume' },
+  list: { from: ['running'], to: 'running', batches: null },
+  delete: { from: ['running', 'paused', 'stopped', 'deleting'], to: 'deleting', batches: 'cancel' },
+};
+
+async function act(deps: Deps, ctx: Context, action: Action): Promise<Source> {
+  const { store } = deps;
+  const { id, state } = await ownSource(deps, ctx);
+  const { from, to, batches } = ACTIONS[action];
+  const moved = action === 'list' ? await store.listSourceNow(id) : await store.moveSource({ id, from, to });
+  if (!moved) throw new ApiError('source-state', { text: `the source is ${state}: ${action} is not possible` });
+  if (batches === null) return moved;
+  // Those that are made from now on find the source as it is.
+  for (const batch of await store.openBatchesOf(id)) {
+    const next = move(batch.state, batches);
+    if (next !== null && next !== batch.state)
+      await store.moveBatch({
+        id: batch.id,
+        from: [batch.state],
+        to: next,
+        reason: next === 'cancelling' ? 'Cancelled' : null,
+      });
+  }
+  return moved;
+}
+
+const ACTION = {
+  params: SOURCE_PARAM,
+  also: [404],
+  answer: { status: 202, description: 'The source.', schema: SourceAnswer },
+  errors: { 409: 'The source is in another state; the error says which.' },
+} satisfies Partial<Described>;
+
+const action = (name: 'pause' | 'resume' | 'list', summary: string, description: string) =>
+  endpoint(
+    `POST /v1/source/:id/${name}`,
+    { ...ACTION, id: `${name}Source`, summary, description, input: 'ignored' },
+    async (deps, ctx) => {
+      ctx.body = shown(await act(deps, ctx, name));
+    },
+  );
+
+export const pauseSource = action(
+  'pause',
+  'Pause a source',
+  'Nothing is listed, and its batches are paused. Events are still noted. A repeated call has the same answer.',
+);
+
+export const resumeSource = action(
+  'resume',
+  'Resume a source',
+  'Of a paused or stopped one, with its batches. A repeated call has the same answer.',
+);
+
+export const listSourceNow = action('list', 'List the bucket of a source now', 'The schedule goes on from there.');
+
+export const deleteSource = endpoint(
+  'DELETE /v1/source/:id',
+  {
+    ...ACTION,
+    id: 'deleteSource',
+    summary: 'Delete a source',
+    description: 'Its batches are cancelled, and stay on record. What is known of its objects is forgotten.',
+    input: 'ignored',
+  },
+  async (deps, ctx) => {
+    ctx.body = shown(await act(deps, ctx, 'delete'));
+  },
+);

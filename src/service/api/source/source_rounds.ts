@@ -1,0 +1,173 @@
+/**
+ * Lists the buckets of sources when it is time, and makes batches of the objects that are due: the replica that drives
+ * the batches does. Each step is one transaction that checks what it begins from, so a step that was cut short, or made
+ * by two replicas, is made good by the next round.
+ */
+import { Rest } from '../../../base/rest.ts';
+import { pause } from '../../../base/retry.ts';
+import type { TokenRecord } from '../../../platform/store/records.ts';
+import type { DrivenSource, OpenBatch, SourceState } from '../../../platform/store/sources.ts';
+import { MOST_ITEMS } from '../batch/batch_fields.ts';
+import { type BatchDriver, mayProbe } from '../batch/driver.ts';
+import { move, textOfStop } from '../batch/states.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError } from '../errors.ts';
+import { createBundle, createListing } from './source_batch.ts';
+import { stepOf } from './source_steps.ts';
+
+const ROUND_MS = 2_000;
+const GAP_MS = 200;
+/** Each has up to 10,000 names in memory. */
+const MOST_AT_WORK = 4;
+const CREATE_MS = 60_000;
+const AFTER_FAILURE_MS = 5_000;
+/** The clock of an origin may be behind: what it has reported since a listing began is not forgotten. */
+const UNSEEN_MS = 3_600_000;
+/** Pieces in which objects are forgotten in one round. */
+const MOST_PIECES = 20;
+
+const LIVE: readonly SourceState[] = ['running', 'paused', 'stopped'];
+
+export class SourceRounds {
+  readonly #deps: Deps;
+  readonly #driver: Pick<BatchDriver, 'leads'>;
+  readonly #stopping = new AbortController();
+  readonly #rest = new Rest(this.#stopping.signal);
+  /** By account: one at a time. */
+  readonly #working = new Map<number, Promise<void>>();
+  /** Sources that are not looked at before this time. */
+  readonly #pausedUntil = new Map<string, number>();
+  readonly #running: Promise<void>;
+
+  constructor(deps: Deps, driver: Pick<BatchDriver, 'leads'>) {
+    this.#deps = deps;
+    this.#driver = driver;
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('this replica is shutting down'));
+    await this.#running;
+    await Promise.allSettled(this.#working.values());
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      this.#rest.begin();
+      await this.#round().catch((error: unknown) => {
+        this.#deps.log.warn({ err: error }, 'cannot follow sources');
+      });
+      await pause(GAP_MS, signal);
+      await this.#rest.take(ROUND_MS);
+    }
+  }
+
+  async #round(): Promise<void> {
+    const { store } = this.#deps;
+    if (!this.#driver.leads || this.#deps.drain.started) return;
+    const sources = await store.drivenSources();
+    const now = performance.now();
+    for (const [id, until] of this.#pausedUntil) if (until <= now) this.#pausedUntil.delete(id);
+    const ready = sources.filter(({ id, rootUserId }) => !this.#pausedUntil.has(id) && !this.#isBusy(rootUserId));
+    const tokens = await store.tokenLimits([...new Set(ready.map(({ tokenId }) => tokenId))]);
+    for (const source of ready) this.#follow(source, tokens.get(source.tokenId));
+  }
+
+  #isBusy(account: number | null): boolean {
+    return this.#working.has(account ?? ERASED);
+  }
+
+  #follow(source: DrivenSource, token: TokenRecord | undefined): void {
+    const account = source.rootUserId ?? ERASED;
+    const may = token !== undefined && mayProbe(token, this.#deps.store.clock.now());
+    if (this.#isBusy(account) || this.#working.size >= MOST_AT_WORK || stepOf(source, may).do === 'wait') return;
+    const work = this.#made(source, may ? token : undefined)
+      .catch((error: unknown) => {
+        this.#deps.log.warn({ err: error, source: source.id }, 'cannot follow a source, will retry');
+        return false;
+      })
+      .then((done) => {
+        if (!done) this.#pausedUntil.set(source.id, performance.now() + AFTER_FAILURE_MS);
+        this.#working.delete(account);
+        this.#rest.end();
+      });
+    this.#working.set(account, work);
+  }
+
+  /** False: not now, and not in the next round. */
+  async #made(source: DrivenSource, token: TokenRecord | undefined): Promise<boolean> {
+    const step = stepOf(source, token !== undefined);
+    switch (step.do) {
+      case 'drop':
+        return this.#drop(source);
+      case 'end-listing':
+        return this.#endListing(source, step.with);
+      case 'give-up-listing':
+        return this.#cancel(step.with, step.with.reason);
+      case 'stop':
+        return this.#stop(source, 'TokenInactive', textOfStop('TokenInactive'));
+      default:
+        return token !== undefined && this.#create(source, token, step.do === 'list');
+    }
+  }
+
+  async #create(source: DrivenSource, token: TokenRecord, lists: boolean): Promise<boolean> {
+    const { store, log } = this.#deps;
+    const gone = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(CREATE_MS)]);
+    const of = { source, token, gone };
+    try {
+      const outcome = lists
+        ? await createListing(this.#deps, of)
+        : await createBundle(this.#deps, of, await store.dueObjects(source.id, MOST_ITEMS));
+      return outcome === 'created';
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status >= 500 || error.status === 429) throw error;
+      log.info({ source: source.id, text: error.message }, 'stopped a source');
+      return this.#stop(source, 'InvalidRequest', error.message);
+    }
+  }
+
+  async #stop({ id }: DrivenSource, reason: string, text: string | null): Promise<boolean> {
+    await this.#deps.store.moveSource({ id, from: ['running'], to: 'stopped', reason, text });
+    return true;
+  }
+
+  async #cancel({ id, state }: OpenBatch, reason: string | null): Promise<boolean> {
+    const to = move(state, 'cancel');
+    return to !== null && (await this.#deps.store.moveBatch({ id, from: [state], to, reason })) !== null;
+  }
+
+  async #endListing({ id: source }: DrivenSource, { id, reason }: OpenBatch): Promise<boolean> {
+    const { store } = this.#deps;
+    const batch = await store.readBatch(id);
+    if (!batch?.listing) return true;
+    const { listed, found, filtered, leftOut } = batch.listing;
+    const [item] = await store.itemsPage({ batch: id, after: -1, limit: 1 });
+    const error = listed ? null : (item?.code ?? item?.reason ?? reason);
+    if (listed && !(await this.#forget(source, new Date(batch.createdAt.getTime() - UNSEEN_MS)))) return false;
+    const last = { at: batch.createdAt.toISOString(), error, found, filtered, left_out: leftOut };
+    await store.endSourceListing({ source, batch: id, last });
+    return true;
+  }
+
+  /** Whether all are forgotten. */
+  async #forget(source: string, unseenSince: Date | null): Promise<boolean> {
+    for (let piece = 0; piece < MOST_PIECES; piece++)
+      if ((await this.#deps.store.forgetObjects(source, unseenSince)) === 0) return true;
+    return false;
+  }
+
+  async #drop({ id, state, open }: DrivenSource): Promise<boolean> {
+    const { store } = this.#deps;
+    if (state !== 'deleting') await store.moveSource({ id, from: LIVE, to: 'deleting' });
+    for (const batch of open) if (batch.state !== 'cancelling') await this.#cancel(batch, 'Cancelled');
+    const listing = open.find(({ lists, state: of }) => lists && of === 'ended');
+    if (listing) await this.#endListing({ id } as DrivenSource, listing);
+    if (!(await this.#forget(id, null))) return true;
+    return !open.some(({ lists }) => lists) && store.dropSource(id);
+  }
+}
+
+/** In place of an account. */
+const ERASED = -1;
