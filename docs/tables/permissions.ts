@@ -10,7 +10,7 @@ const COLUMNS: [title: string, role: Caller['role'], permissions: readonly strin
   ['root', 'root', PERMISSIONS],
 ];
 
-const NEEDS = { anyone: 'none', caller: 'authentication required', admin: 'administrator' } as const;
+const NEEDS = { anyone: 'none', caller: 'authentication required', admin: 'administrator', sender: '' } as const;
 const needs = ({ who, permission }: Access): string =>
   permission === undefined ? NEEDS[who] : `${who === 'admin' ? 'administrator, ' : ''}\`${permission}\``;
 const mark = (may: boolean): string => (may ? 'yes' : '-');

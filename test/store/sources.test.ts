@@ -27,6 +27,7 @@ describe('store: sources', function () {
         userId,
         name: null,
         url: 's3://films/',
+        filter: {},
         body: Buffer.from('body'),
         keySha256: sha256('key'),
         every: 3_600,

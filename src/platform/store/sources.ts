@@ -31,8 +31,8 @@ const SOURCE = {
   reason: column<string | null>(),
   text: column<string | null>(),
   url: column<string>(),
+  filter: column<object>(),
   body: column<Buffer>(),
-  keySha256: column<Buffer>('s.key_sha256'),
   every: column<number | null>(),
   settle: column<number>(),
   bundle: column<number>(),
@@ -47,8 +47,8 @@ const SOURCE = {
 export type Source = RecordOf<typeof SOURCE>;
 export type NewSource = Pick<
   Source,
-  'id' | 'tokenId' | 'userId' | 'name' | 'url' | 'body' | 'keySha256' | 'every' | 'settle' | 'bundle' | 'existing'
->;
+  'id' | 'tokenId' | 'userId' | 'name' | 'url' | 'filter' | 'body' | 'every' | 'settle' | 'bundle' | 'existing'
+> & { keySha256: Buffer };
 
 /** What the driver does next follows from it. */
 const DRIVEN = {
@@ -97,15 +97,29 @@ export function createSource(
       values: [most.rootUserId],
     });
     if (held >= most.sources) return { outcome: 'too-many-sources' };
-    const { id, tokenId, userId, name, url, body, keySha256, every, settle, bundle, existing } = source;
+    const { id, tokenId, userId, name, url, filter, body, keySha256, every, settle, bundle, existing } = source;
     const created = await queries.one<Source>({
       name: 'insert_source',
-      text: `with s as (insert into sources (id, created_at, token_id, user_id, name, url, body, key_sha256, every,
-          settle, bundle, existing, list_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-          case when $9::integer is not null or $12 then now() end) returning *)
+      text: `with s as (insert into sources (id, created_at, token_id, user_id, name, url, filter, body, key_sha256,
+          every, settle, bundle, existing, list_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+          case when $10::integer is not null or $13 then now() end) returning *)
         select ${listed(SOURCE, 's')} from s`,
-      values: [id, timeOf(id), tokenId, userId, name, url, body, keySha256, every, settle, bundle, existing],
+      values: [
+        id,
+        timeOf(id),
+        tokenId,
+        userId,
+        name,
+        url,
+        jsonb(filter),
+        body,
+        keySha256,
+        every,
+        settle,
+        bundle,
+        existing,
+      ],
     });
     return { outcome: 'created', source: created };
   });
@@ -113,6 +127,21 @@ export function createSource(
 
 export const readSource = (database: Queries, id: string): Promise<Source | null> =>
   database.first({ name: 'read_source', text: `${READ} where s.id = $1`, values: [id] });
+
+/** What an event is checked by. Null: there is none, or its user is not active. */
+export const sourceForEvents = (database: Queries, id: string): Promise<SourceForEvents | null> =>
+  database.first({
+    name: 'source_for_events',
+    text: `select s.id, s.url, s.filter, s.key_sha256 "keySha256", s.user_id "userId",
+        coalesce(u.root_id, u.id) "rootUserId"
+      from sources s join users u on u.id = s.user_id
+      where s.id = $1 and s.state <> 'deleting' and u.status = 'active'`,
+    values: [id],
+  });
+export interface SourceForEvents extends Pick<Source, 'id' | 'url' | 'filter' | 'userId'> {
+  keySha256: Buffer;
+  rootUserId: number;
+}
 
 /** The newest first. `before`: the last source of the page before. */
 export const listSources = (
@@ -186,6 +215,8 @@ export interface SeenObject {
 export interface SeenObjects {
   source: string;
   objects: readonly SeenObject[];
+  /** Of events: others of the same message. */
+  ignored?: number;
 }
 export interface Noted {
   /** False: there is no such source. */
@@ -220,11 +251,16 @@ const NOTE = `
             else (select n.due_at from news n where n.hash = o.hash) end
         where excluded.at >= o.at
       returning xmax = 0 is_new),
-  counted as (update sources set objects = objects + (select count(*) from noted where is_new) where id = $1)
+  counted as (
+    update sources set objects = objects + (select count(*) from noted where is_new),
+        events_noted = events_noted + case when $7::integer is null then 0 else (select count(*) from noted) end,
+        events_ignored = events_ignored + coalesce($7, 0),
+        last_event_at = case when $7 is null then last_event_at else now() end
+      where id = (select id from s))
   select exists (select from s) known, (select count(*) from noted) noted,
     case when exists (select from s) then cardinality($2) - (select count(*) from news) else 0 end "leftOut"`;
 
-export async function noteObjects(database: Queries, { source, objects }: SeenObjects): Promise<Noted> {
+export async function noteObjects(database: Queries, { source, objects, ignored }: SeenObjects): Promise<Noted> {
   return database.one<Noted>({
     name: 'note_objects',
     text: NOTE,
@@ -235,6 +271,7 @@ export async function noteObjects(database: Queries, { source, objects }: SeenOb
       objects.map(({ version }) => version),
       objects.map(({ at }) => at),
       objects.map(({ modified }) => modified),
+      ignored ?? null,
     ],
   });
 }

@@ -12,6 +12,8 @@ create table sources (
   reason text,
   text text,
   url text not null,
+  -- What is wanted of it, as that of a listing.
+  filter jsonb not null,
   -- What was sent, sealed in the box: the address of its webhook may have a secret.
   body bytea not null,
   -- Of the secret that addresses for its events have.

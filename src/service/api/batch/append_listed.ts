@@ -62,7 +62,7 @@ function listedIn(value: unknown): Listed | null {
 const MOST_NAME = 1_024;
 
 /** As an address, and as a text of Postgres. */
-const mayBeRead = (name: string): boolean =>
+export const mayBeRead = (name: string): boolean =>
   name.length <= MOST_NAME && name.isWellFormed() && !name.includes('\0') && !climbs(name);
 
 /** By name of an object: its item, without those that no address can have. */

@@ -46,7 +46,7 @@ function badScheme(header: string): ApiError {
 const only = (given: readonly string[], name: string): string | undefined =>
   given.length > 1 ? '' : given[0]?.slice(name.length + 1);
 
-const queryValue = (querystring: string, name: string): string | undefined =>
+export const queryValue = (querystring: string, name: string): string | undefined =>
   only(
     querystring.split('&').filter((part) => part === name || part.startsWith(`${name}=`)),
     name,

@@ -16,6 +16,7 @@ import {
   sideOf,
 } from './endpoint_access.ts';
 import { makeAuthenticate } from './authenticate.ts';
+import { authenticateSender, SENDER_KEY } from './authenticate_sender.ts';
 import type { Context, Handler, State } from './request_context.ts';
 import { methods, noCache, sameSite } from './middleware.ts';
 import { accountRate, addressRate, callRate, countRefused, rateLimitHeaders } from './rate.ts';
@@ -151,6 +152,7 @@ function operationOf(method: string, path: string, described: Described, access:
 function accessChecks(deps: Deps, access: Access, side: Side, rate: Described['rate'], isRead: boolean): Handler[] {
   const time = isRead ? [] : [refuseOverload(deps)];
   if (access.who === 'anyone') return [addressRate(deps), ...time];
+  if (access.who === 'sender') return [authenticateSender(deps, access), ...time];
   const [known, may] = [[makeAuthenticate(deps, side.credentials), ...time], permitted(access)];
   return rate === 'request'
     ? [rateLimitHeaders, countRefused(deps), ...known, accountRate(deps), may]
@@ -182,7 +184,10 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
         : readInput(deps, {
             schema: input,
             text: text && Object.keys(text),
-            side: { ...side, emptyBody: side.emptyBody || described.bodyMayBeAbsent === true },
+            side: {
+              credentials: access.who === 'sender' ? ['token', SENDER_KEY] : side.credentials,
+              emptyBody: side.emptyBody || described.bodyMayBeAbsent === true,
+            },
             bounds,
             upload,
           })),

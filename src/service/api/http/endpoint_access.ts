@@ -37,8 +37,11 @@ const MANAGEMENT: Side = {
 export const sideOf = (path: string): Side => (isManagement(path) ? MANAGEMENT : GATEWAY);
 
 export interface Access {
-  /** `anyone`: no authentication. `caller`: any authenticated caller. `admin`: administrators only. */
-  who: 'anyone' | 'caller' | 'admin';
+  /**
+   * `anyone`: no authentication. `caller`: any authenticated caller. `admin`: administrators only. `sender`: who has
+   * the key of a source, or may write it.
+   */
+  who: 'anyone' | 'caller' | 'admin' | 'sender';
   /** Required in addition. */
   permission?: Permission;
 }
@@ -139,6 +142,7 @@ export const PROBE_ACCESS = {
   'POST /v1/source/:id/pause': having('write:media'),
   'POST /v1/source/:id/resume': having('write:media'),
   'POST /v1/source/:id/list': having('write:media'),
+  'POST /v1/source/:id/events': { who: 'sender', permission: 'write:media' },
   'GET /v1/versions': having('read:media'),
   'GET /v1/samples': having('read:media'),
   'POST /v1/compare': having('write:media'),

@@ -273,7 +273,8 @@ interface Reading {
   schema: TSchema;
   /** Media types of a body that is a document itself: it is not checked by the schema. */
   text: readonly string[] | undefined;
-  side: Side;
+  /** `credentials`: names in the query that are none of its fields. */
+  side: Pick<Side, 'emptyBody'> & { credentials: readonly string[] };
   bounds: Bounds;
   /** A multipart form may hold a file. */
   upload: boolean;

@@ -3,6 +3,7 @@ import type { DefaultContext, Middleware, ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/caller.ts';
 import type { AuditChange } from '../../../platform/store/audit.ts';
 import type { Rate, TokenRecord } from '../../../platform/store/records.ts';
+import type { SourceForEvents } from '../../../platform/store/sources.ts';
 import type { RequestTrace } from '../../../platform/tracing/request_trace.ts';
 import { siteOf } from '../../accounts/networks.ts';
 import type { Payer } from '../../result/pace.ts';
@@ -44,6 +45,8 @@ export interface State {
   trace?: RequestTrace;
   audit?: AuditNote;
   code?: ErrorCode;
+  /** Set for a message of events. */
+  source?: SourceForEvents;
   /** Shows an error to a person, in place of JSON. */
   errorPage?: (error: ApiError) => void;
 }
@@ -102,7 +105,7 @@ export function remoteIp(ctx: Pick<Context, 'get' | 'req'>, trustedHops: number)
 
 /** Who pays for the work of a call: the account, or the address of a caller who is not authenticated. */
 export const payerOf = (ctx: Context, trustedHops: number): Payer =>
-  ctx.state.caller?.rootUserId ?? siteOf(remoteIp(ctx, trustedHops));
+  ctx.state.source?.rootUserId ?? ctx.state.caller?.rootUserId ?? siteOf(remoteIp(ctx, trustedHops));
 
 // `Prefer: respond-async` (RFC 7240): the caller does not want to hold the connection until the request has ended.
 

@@ -1,0 +1,52 @@
+/**
+ * Authenticates who sends events of a source: by the key in the address, as senders of events may not set headers, or
+ * by an API token that may write the source.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { isUuid } from '../../../platform/store/uuid.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { makeAuthenticate, queryValue } from './authenticate.ts';
+import { type Access, refusal } from './endpoint_access.ts';
+import { makeGuessLimit } from './rate.ts';
+import { type Handler, paramOf, remoteIp } from './request_context.ts';
+
+export const SENDER_KEY = 'key';
+const KEY = /^[\w-]{32}$/;
+
+/** Of an account, at each replica: a bucket with many small objects sends one for each. */
+const MESSAGES_PER_MINUTE = 6_000;
+
+export const keySha256 = (key: string): Buffer => createHash('sha256').update(key).digest();
+
+const wrong = (): ApiError =>
+  new ApiError('bad-credential', { text: 'key: is not the events_key of this source; create the source anew for one' });
+
+export function authenticateSender(deps: Deps, access: Access): Handler {
+  const { store, accounts, accountRates } = deps;
+  const byToken = makeAuthenticate(deps, ['token']);
+  const guesses = makeGuessLimit();
+  return async function authenticateSource(ctx, next) {
+    const id = paramOf(ctx).toLowerCase();
+    const key = queryValue(ctx.querystring, SENDER_KEY);
+    if (key === undefined) {
+      await byToken(ctx, async () => {});
+      const refused = refusal(access, ctx.state.caller!);
+      if (refused !== null) throw new ApiError('no-permission', { text: refused });
+    } else if (!KEY.test(key) || !isUuid(id)) throw wrong();
+    const giveBack = guesses.take(remoteIp(ctx, accounts.settings.trustedHops));
+    const source = isUuid(id) ? await store.sourceForEvents(id) : null;
+    if (key === undefined) {
+      if (source?.userId !== ctx.state.caller!.userId) throw notFound();
+    } else if (!source || !timingSafeEqual(source.keySha256, keySha256(key))) throw wrong();
+    giveBack();
+    const waitMs = accountRates.take(`events:${source.rootUserId}`, MESSAGES_PER_MINUTE);
+    if (waitMs > 0)
+      throw new ApiError('rate-limited', {
+        retryAfterS: waitMs / 1_000,
+        text: `an account sends at most ${MESSAGES_PER_MINUTE} messages of events a minute; the next listing finds the rest`,
+      });
+    ctx.state.source = source;
+    return next();
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * Events of a bucket, in the form of S3: what a message says of the objects of a source. Also a record alone, one in
+ * `data` of a CloudEvent, and one in the text of a message of SNS.
+ */
+import { isObject } from '../../../base/is_object.ts';
+import type { SeenObject } from '../../../platform/store/sources.ts';
+import { cutAt } from '../../../source/address/text.ts';
+import { decoded, decodeLoosely } from '../../../source/address/s3.ts';
+import { type Filter, isWanted } from '../../../source/listing/listing.ts';
+import { versionOf } from '../../../source/listing/object_version.ts';
+import { mayBeRead } from '../batch/append_listed.ts';
+import { invalid } from '../errors.ts';
+import { seenObject } from './seen_object.ts';
+
+const MOST_RECORDS = 1_000;
+
+type Members = Record<string, unknown>;
+const membersOf = (value: unknown, name: string): Members => {
+  const member = isObject(value) ? value[name] : undefined;
+  return isObject(member) ? member : {};
+};
+
+/** `parse`: of a text within the message. */
+export function recordsIn(value: unknown, parse: (text: string) => unknown, depth = 0): unknown[] {
+  if (!isObject(value)) throw invalid('body', 'must be a JSON object: a message of S3 events');
+  const { Records: records, Message: text, data, s3 } = value;
+  if (Array.isArray(records)) {
+    if (records.length > MOST_RECORDS) throw invalid('Records', `must have at most ${MOST_RECORDS} values`);
+    return records;
+  }
+  if (isObject(s3)) return [value];
+  if (depth === 0 && isObject(data)) return recordsIn(data, parse, 1);
+  if (depth === 0 && typeof text === 'string') return recordsIn(parse(text), parse, 1);
+  // As a bucket sends when its events are set up.
+  return [];
+}
+
+const ofForm = (key: string): string | undefined => decoded(key.replaceAll('+', ' '));
+
+/** Encoded as a form. versitygw sends it as it is, and also ends the name of the bucket with it. */
+function nameOf(key: string, arn: unknown): string {
+  const isPlain = /[^!-~]/.test(key) || (typeof arn === 'string' && arn.endsWith(`/${key}`));
+  return isPlain ? key : (ofForm(key) ?? key);
+}
+
+interface Place {
+  bucket: string;
+  prefix: string;
+}
+
+/** Of `s3://films/2026/`. */
+export function placeOf(url: string): Place {
+  const [bucket, path] = cutAt(url.slice(url.indexOf('://') + 3), '/');
+  return { bucket, prefix: decodeLoosely(path ?? '') };
+}
+
+/** Null: it is not an event of an object that is wanted. `now`: in milliseconds. */
+export function objectIn(record: unknown, { bucket, prefix }: Place, filter: Filter, now: number): SeenObject | null {
+  if (!isObject(record)) return null;
+  const { eventName, eventTime } = record;
+  const s3 = membersOf(record, 's3');
+  const of = membersOf(s3, 'bucket');
+  const { key, eTag: etag, size } = membersOf(s3, 'object');
+  if (typeof eventName !== 'string' || !/^(?:s3:)?ObjectCreated:/.test(eventName)) return null;
+  if (of['name'] !== bucket || typeof key !== 'string' || typeof etag !== 'string' || etag === '') return null;
+  const name = nameOf(key, of['arn']);
+  if (!name.startsWith(prefix) || !mayBeRead(name)) return null;
+  const time = typeof eventTime === 'string' ? Date.parse(eventTime) : NaN;
+  // A clock that is ahead must not make later news older.
+  const at = Number.isNaN(time) ? now : Math.max(0, Math.min(time, now));
+  const bytes = typeof size === 'number' ? size : NaN;
+  if (!isWanted({ name, bytes, modified: at }, filter, prefix.lastIndexOf('/') + 1)) return null;
+  return seenObject(name, { version: versionOf({ etag, bytes, modified: at }), at: new Date(at), modified: null });
+}
