@@ -27,7 +27,7 @@ const COLOURS: Readonly<Record<string, Colour>> = {
   stopped: 'red',
   paused: 'yellow',
 };
-const coloured = (text: string) => ({ text, colour: COLOURS[text] });
+export const coloured = (text: string) => ({ text, colour: COLOURS[text] });
 
 // Creating one.
 
@@ -61,7 +61,7 @@ function backOf({ text, has }: Given): Partial<Head> {
 
 const COUNTS = { concurrency: 'concurrency', rate: 'rate', 'per-host': 'per_host', tries: 'tries' } as const;
 
-async function headOf(invocation: Invocation): Promise<Omit<Head, 'items'>> {
+export async function headOf(invocation: Invocation): Promise<Omit<Head, 'items'>> {
   const probe = await fileRequest(invocation);
   if (typeof probe['policy'] === 'object')
     throw usage('--policy: a batch is judged by a saved policy', 'PUT /v1/policy/NAME saves one; give its name');
@@ -87,12 +87,12 @@ const byLine = (message: string, items: readonly ListedItem[]): string =>
     return found ? `line ${found.line}` : whole;
   });
 
-const BUCKET = /^(?:s3|gs|az):\/\//i;
+export const BUCKET = /^(?:s3|gs|az):\/\//i;
 const SIZE_OPTIONS = { 'min-size': 'min_bytes', 'max-size': 'max_bytes' } as const;
 const TIME_OPTIONS = { 'modified-after': 'modified_after', 'modified-before': 'modified_before' } as const;
 const OF_BUCKET = ['include', 'exclude', ...Object.keys(SIZE_OPTIONS), ...Object.keys(TIME_OPTIONS)];
 
-function bucketOf({ text, texts }: Given, url: string): Pick<Head, 'bucket'> {
+export function bucketOf({ text, texts }: Given, url: string): Required<Pick<Head, 'bucket'>> {
   const given = <const F extends string>(
     options: Readonly<Record<string, F>>,
     read: (o: string, t: string) => unknown,
@@ -202,13 +202,13 @@ async function show(invocation: Invocation, batch: Batch): Promise<void> {
   await writeValue(invocation, batch, () => statusText(invocation, batch));
 }
 
-const LIMIT = 20;
+export const LIMIT = 20;
 const MOST = 1_000_000;
 /** Of one call. */
 const PAGE = 1_000;
 
 /** Pages of a list, up to `--limit`. */
-async function paged<T, C>(
+export async function paged<T, C>(
   invocation: Invocation,
   byDefault: number,
   page: (limit: number, cursor: C | undefined) => Promise<{ rows: readonly T[]; next: C | null }>,
@@ -228,7 +228,12 @@ async function paged<T, C>(
 
 async function list(invocation: Invocation, api: Api): Promise<void> {
   const rows = await paged<Row, string>(invocation, LIMIT, async (limit, before) => {
-    const query = { limit: Math.min(limit, 100), ...(before === undefined ? {} : { before }) };
+    const source = invocation.text('source');
+    const query = {
+      limit: Math.min(limit, 100),
+      ...(before === undefined ? {} : { before }),
+      ...(source === undefined ? {} : { source }),
+    };
     const { batches, next } = await api.call('GET /v1/batch', { query });
     return { rows: batches, next };
   });

@@ -33,6 +33,34 @@ const PERIOD: readonly Option[] = [
   { name: 'to', value: 'TIME', help: 'until then' },
 ];
 
+/** Of each batch that is created. */
+const OF_BATCH: readonly Option[] = [
+  { name: 'name', value: 'NAME', help: 'create: a name for people' },
+  ONLY,
+  ...VERSIONS,
+  { ...POLICY, help: 'create: the name of a saved policy that judges each source' },
+  QC,
+  CACHE,
+  SET,
+  ...TIMES,
+  { name: 'concurrency', value: 'COUNT', help: 'create: jobs at once; default: half of the slots, at most 4' },
+  { name: 'rate', value: 'COUNT', help: 'create: requests a minute; default: half of what the account may send' },
+  { name: 'per-host', value: 'COUNT', help: 'create: jobs of one host at once; default: 4' },
+  { name: 'tries', value: 'COUNT', help: 'create: requests for a source whose failure may pass; default: 3' },
+  { name: 'webhook-url', value: 'URL', help: 'create: send the batch there when it has ended' },
+  { name: 'webhook-format', value: 'FORMAT', ...oneOf(['plain', 'cloudevents'], 'create: of what is sent: ') },
+  { name: 'webhook-items', help: 'create: send the result of each source there, too' },
+  { name: 'tag-objects', help: 'create: write the verdict to each s3:// object, as tags' },
+];
+const OF_BUCKET: readonly Option[] = [
+  { name: 'include', value: 'PATTERN', many: true, help: 'create: of a bucket only what fits one: *.mp4' },
+  { name: 'exclude', value: 'PATTERN', many: true, help: 'create: of a bucket nothing that fits one' },
+  { name: 'min-size', value: 'SIZE', help: 'create: of a bucket nothing smaller' },
+  { name: 'max-size', value: 'SIZE', help: 'create: of a bucket nothing larger' },
+  { name: 'modified-after', value: 'WHEN', help: 'create: of a bucket nothing older: 2026-01-31T00:00:00Z' },
+  { name: 'modified-before', value: 'WHEN', help: 'create: of a bucket nothing newer' },
+];
+
 export const COMMANDS: readonly Command[] = [
   {
     name: 'probe',
@@ -277,18 +305,7 @@ export const COMMANDS: readonly Command[] = [
       { name: 'ID', help: 'of diff the id of the later batch', optional: true },
     ],
     options: [
-      { name: 'name', value: 'NAME', help: 'create: a name for people' },
-      ONLY,
-      ...VERSIONS,
-      { ...POLICY, help: 'create: the name of a saved policy that judges each source' },
-      QC,
-      CACHE,
-      SET,
-      ...TIMES,
-      { name: 'concurrency', value: 'COUNT', help: 'create: jobs at once; default: half of the slots, at most 4' },
-      { name: 'rate', value: 'COUNT', help: 'create: requests a minute; default: half of what the account may send' },
-      { name: 'per-host', value: 'COUNT', help: 'create: jobs of one host at once; default: 4' },
-      { name: 'tries', value: 'COUNT', help: 'create: requests for a source whose failure may pass; default: 3' },
+      ...OF_BATCH,
       { name: 'deadline', value: 'TIME', help: 'create: sources that wait then are skipped: 12h; default: 7d' },
       { name: 'from', value: 'ID', help: 'create: in place of a list, what failed or was skipped in this batch' },
       { name: 'all', help: 'create: all sources of the batch of --from' },
@@ -296,20 +313,12 @@ export const COMMANDS: readonly Command[] = [
         name: 'changed',
         help: 'create: those of --from whose file has changed, as their host says; others are skipped',
       },
-      { name: 'include', value: 'PATTERN', many: true, help: 'create: of a bucket only what fits one: *.mp4' },
-      { name: 'exclude', value: 'PATTERN', many: true, help: 'create: of a bucket nothing that fits one' },
-      { name: 'min-size', value: 'SIZE', help: 'create: of a bucket nothing smaller' },
-      { name: 'max-size', value: 'SIZE', help: 'create: of a bucket nothing larger' },
-      { name: 'modified-after', value: 'WHEN', help: 'create: of a bucket nothing older: 2026-01-31T00:00:00Z' },
-      { name: 'modified-before', value: 'WHEN', help: 'create: of a bucket nothing newer' },
+      ...OF_BUCKET,
       { name: 'max-requests', value: 'COUNT', help: 'create, resume: stop after so many requests' },
       { name: 'max-bytes', value: 'SIZE', help: 'create, resume: stop after so many bytes of origins: 500GB' },
-      { name: 'webhook-url', value: 'URL', help: 'create: send the batch there when it has ended' },
-      { name: 'webhook-format', value: 'FORMAT', ...oneOf(['plain', 'cloudevents'], 'create: of what is sent: ') },
-      { name: 'webhook-items', help: 'create: send the result of each source there, too' },
-      { name: 'tag-objects', help: 'create: write the verdict to each s3:// object, as tags' },
       { name: 'state', value: 'STATE', ...oneOf(Object.keys(ITEM_STATES), 'items: only those in this state: ') },
       { name: 'code', value: 'CODE', help: 'items: only those that failed with this code: http-404' },
+      { name: 'source', value: 'ID', help: 'list: only batches of this source' },
       { name: 'limit', value: 'COUNT', help: 'list, items: at most so many; default: 20' },
     ],
     formats: ['table', 'json', 'yaml', 'csv', 'ndjson'],
@@ -340,6 +349,45 @@ export const COMMANDS: readonly Command[] = [
       },
     ],
     run: async () => (await import('./batch_command.ts')).default,
+  },
+  {
+    name: 'source',
+    summary: 'Probe what comes into a bucket',
+    description: [
+      'The service lists the bucket on a schedule and takes the events that it sends. Each new version of an object ' +
+        'becomes an item of a batch, once: batch list --source ID shows them.',
+      'create prints the id alone to stdout, and to stderr the address for events, which is shown this once.',
+    ],
+    positionals: [
+      {
+        name: 'ACTION',
+        values: ['list', 'create', 'show', 'pause', 'resume', 'list-now', 'delete'],
+        help: 'list (default), create, show, pause, resume, list-now or delete',
+        optional: true,
+      },
+      { name: 'ID|BUCKET', help: 'of create a bucket: s3://BUCKET/PREFIX; else the id of a source', optional: true },
+    ],
+    options: [
+      ...OF_BATCH,
+      ...OF_BUCKET,
+      { name: 'every', value: 'TIME', help: 'create: the time between two listings: 10m, or none; default: 1h' },
+      { name: 'settle', value: 'TIME', help: 'create: an object must not have changed for so long; default: 1m' },
+      { name: 'bundle', value: 'TIME', help: 'create: the time between two batches; default: 1m' },
+      { name: 'new-only', help: 'create: nothing that is older than the source' },
+      { name: 'limit', value: 'COUNT', help: 'list: at most so many; default: 20' },
+    ],
+    formats: ['table', 'json', 'yaml'],
+    examples: [
+      {
+        does: 'probe each film that comes into a bucket, by a policy',
+        line: "probeyard source create s3://films/in/ --include '*.mp4' --policy shared/web-mp4 --set credential=films",
+      },
+      {
+        does: 'the batches that it made',
+        line: 'probeyard batch list --source 019a5f3e-8a00-7000-8000-000000000001',
+      },
+    ],
+    run: async () => (await import('./source_command.ts')).default,
   },
   {
     name: 'result',

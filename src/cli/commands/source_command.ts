@@ -1,0 +1,102 @@
+/** `source`: a bucket whose new objects are probed. */
+import type { Answer, Body } from '../../api_calls.ts';
+import type { Api } from '../api/api_client.ts';
+import { milliseconds } from '../args.ts';
+import type { Given, Invocation, Run } from '../command.ts';
+import { EXIT, usage } from '../exits.ts';
+import { age, tableText } from '../output/text_table.ts';
+import { writeValue } from '../output/write_answer.ts';
+import { BUCKET, bucketOf, coloured, headOf, LIMIT, paged } from './batch_command.ts';
+
+type Source = Answer<'GET /v1/source/:id'>;
+type Sent = NonNullable<Body<'POST /v1/source'>>;
+
+const TIMES = ['every', 'settle', 'bundle'] as const;
+
+/** Given options alone: the service has the defaults, and the bounds. */
+function timesOf({ text, has }: Given): Pick<Sent, (typeof TIMES)[number] | 'existing'> {
+  const times = TIMES.flatMap((option) => {
+    const value = text(option);
+    if (value === undefined) return [];
+    return [[option, option === 'every' && value === 'none' ? null : milliseconds(option, value) / 1_000] as const];
+  });
+  return { ...Object.fromEntries(times), ...(has('new-only') ? { existing: false } : {}) };
+}
+
+async function create(invocation: Invocation, url: string | undefined): Promise<void> {
+  const { format, terminal } = invocation;
+  if (url === undefined || !BUCKET.test(url))
+    throw usage('source create: a bucket is missing', 's3://BUCKET/PREFIX is one; gs:// and az:// are others');
+  const body = { ...(await headOf(invocation)), ...bucketOf(invocation, url), ...timesOf(invocation) };
+  const api = await invocation.api();
+  const made = await api.call('POST /v1/source', { body: body as Sent });
+  if (format !== 'table') return writeValue(invocation, made);
+  terminal.note(`source ${made.id}: its bucket sends events to`);
+  terminal.note(`${api.server.origin}/v1/source/${made.id}/events?key=${made.events_key}`);
+  await terminal.data(`${made.id}\n`);
+}
+
+const listingText = ({ at, error, found, filtered }: NonNullable<Source['last_listing']>): string =>
+  `${at}, ${error ?? `${found} found, ${filtered} not wanted`}`;
+
+function factsText({ terminal }: Invocation, source: Source): string {
+  const { name, state, reason, text, url, objects, events, last_listing: last, next_listing_at: next } = source;
+  const facts: [string, string | null][] = [
+    ['name', name],
+    ['state', [state, reason ?? []].flat().join(', ')],
+    ['why', text],
+    ['bucket', url],
+    ['objects', String(objects)],
+    ['listed', last && listingText(last)],
+    ['listed next', next],
+    ['events', `${events.noted} noted, ${events.ignored} ignored`],
+  ];
+  return tableText(
+    terminal,
+    ['SOURCE', source.id],
+    facts.flatMap(([fact, value]) => (value === null ? [] : [[fact, value]])),
+  );
+}
+
+async function list(invocation: Invocation, api: Api): Promise<void> {
+  const rows = await paged<Source, string>(invocation, LIMIT, async (limit, before) => {
+    const query = { limit: Math.min(limit, 100), ...(before === undefined ? {} : { before }) };
+    const { sources, next } = await api.call('GET /v1/source', { query });
+    return { rows: sources, next };
+  });
+  const cells = rows.map((row) => [
+    row.id,
+    age(row.created_at),
+    coloured(row.state),
+    String(row.objects),
+    row.last_listing?.error ?? '',
+    row.url,
+    row.name ?? '',
+  ]);
+  const head = ['ID', 'AGE', 'STATE', 'OBJECTS', 'ERROR', 'BUCKET', 'NAME'];
+  await writeValue(invocation, rows, () => tableText(invocation.terminal, head, cells));
+}
+
+const ACTIONS = {
+  show: 'GET /v1/source/:id',
+  pause: 'POST /v1/source/:id/pause',
+  resume: 'POST /v1/source/:id/resume',
+  'list-now': 'POST /v1/source/:id/list',
+  delete: 'DELETE /v1/source/:id',
+} as const;
+
+const run: Run = async (invocation) => {
+  const [action = 'list', given] = invocation.positionals;
+  if (action === 'create') await create(invocation, given);
+  else if (action === 'list') {
+    if (given !== undefined) throw usage('source list: takes no ID');
+    await list(invocation, await invocation.api());
+  } else {
+    if (given === undefined) throw usage(`source ${action}: ID is missing`, 'probeyard source list shows the ids');
+    const api = await invocation.api();
+    const source = await api.call(ACTIONS[action as keyof typeof ACTIONS], { params: { id: given } });
+    await writeValue(invocation, source, () => factsText(invocation, source));
+  }
+  return EXIT.done;
+};
+export default run;
