@@ -41,6 +41,7 @@ const TILES: readonly Tile[] = [
       'guides/reliable-ffprobe.md',
       'cli.md',
       'batches.md',
+      'bucket-sources.md',
       'guides/clients.md',
       'guides/webhooks.md',
       'mcp.md',

@@ -85,6 +85,7 @@ export const SECTIONS: readonly Section[] = [
   callers('Topics', {
     'api.md':
       'Every feature of the API as a curl command: probes, versions, uploads, policies, webhooks, log, statistics.',
+    'bucket-sources.md': 'Probe each new object of a bucket once: schedules, S3 events, what is guaranteed.',
     'batches.md': 'Probe many addresses as one batch: lists, states, retries, bounds, what it costs.',
     'accounts.md': 'Sign up, create users and tokens with permissions and limits, and read the log of requests.',
     'sources.md': 'Every scheme that can be read, its rules and credentials, and the codes of sources that fail.',

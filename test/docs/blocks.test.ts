@@ -24,7 +24,7 @@ import { prepare, programs, type Command, type Program } from './programs.ts';
 const exec = promisify(execFile);
 const BLOCK_MS = 120_000;
 const blocks = PAGES.filter(
-  ({ file }) => file.startsWith('guides/') || file === 'quickstart.md' || file === 'batches.md',
+  ({ file }) => file.startsWith('guides/') || ['quickstart.md', 'batches.md', 'bucket-sources.md'].includes(file),
 ).flatMap(({ file }) => blocksOf(file));
 const valuesSchema = JSON.parse(
   readFileSync(new URL('../../charts/probeyard/values.schema.json', import.meta.url), 'utf8'),
