@@ -186,6 +186,49 @@ export const accountSettings = (change: Partial<AccountSettings> = {}): AccountS
   };
 };
 
+/** The end of a request, as a collector records it. */
+export function closingOf(
+  id: string,
+  {
+    result,
+    close = {},
+    asked = [{ name: 'ffprobe' }],
+  }: Pick<Parameters<ApiFixture['end']>[1], 'result' | 'close' | 'asked'>,
+): CloseInput {
+  const submittedAt = timeOf(id)!;
+  const judged = result
+    ? outcome(
+        headOf(result),
+        asked.map((run) => ({ version: '7.1', ...result.tools.find(({ name }) => name === run.name), ...run })),
+      )
+    : undefined;
+  const body = result ? packText(result).packed : null;
+  return {
+    id,
+    submittedAt,
+    state: judged?.state ?? 'error',
+    status: judged?.status ?? 500,
+    reason: judged?.reason ?? 'InternalError',
+    error: judged?.error ?? null,
+    attempt: 1,
+    startedAt: new Date(submittedAt.getTime() + 7),
+    // Of those that failed: their codes are told with the end.
+    tools: (result?.tools ?? [])
+      .filter(({ success }) => !success)
+      .map((ran) => ({
+        name: ran.name,
+        version: ran.version,
+        success: false,
+        ...codeMember(ran),
+        durationMs: 0,
+        usageMs: 0,
+      })),
+    ioBytes: result?.ioUsage ?? 0,
+    body,
+    ...close,
+  };
+}
+
 export async function startApi(
   change: Partial<Settings> = {},
   options: {
@@ -303,38 +346,8 @@ export async function startApi(
       id,
       { result, close = {}, tell = true, inline = true, asked = [{ name: 'ffprobe' }, { name: 'mediainfo' }] },
     ) {
-      const submittedAt = timeOf(id)!;
-      const judged = result
-        ? outcome(
-            headOf(result),
-            asked.map((run) => ({ version: '7.1', ...result.tools.find(({ name }) => name === run.name), ...run })),
-          )
-        : undefined;
-      const body = result ? packText(result).packed : null;
-      const input: CloseInput = {
-        id,
-        submittedAt,
-        state: judged?.state ?? 'error',
-        status: judged?.status ?? 500,
-        reason: judged?.reason ?? 'InternalError',
-        error: judged?.error ?? null,
-        attempt: 1,
-        startedAt: new Date(submittedAt.getTime() + 7),
-        // Of those that failed: their codes are told with the end.
-        tools: (result?.tools ?? [])
-          .filter(({ success }) => !success)
-          .map((ran) => ({
-            name: ran.name,
-            version: ran.version,
-            success: false,
-            ...codeMember(ran),
-            durationMs: 0,
-            usageMs: 0,
-          })),
-        ioBytes: result?.ioUsage ?? 0,
-        body,
-        ...close,
-      };
+      const input = closingOf(id, { ...(result ? { result } : {}), close, asked });
+      const { body } = input;
       const { queueTimeMs } = await stored.store.closeRequest(input);
       if (!tell) return;
       const ended: Ended = {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { exportJWK, generateKeyPair } from 'jose';
 import { createUser } from 'nkeys.js';
 import { freePort } from '../free_port.ts';
+import type { KubeClient } from '../../src/platform/kube/client.ts';
 import { testApiServer } from '../kube/apiserver.ts';
 import { makeDirectory } from '../server_process.ts';
 import { startNats } from '../servers.ts';
@@ -13,6 +14,8 @@ export const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 
 export interface RoleServers {
   stored: StoreFixture;
+  kube: KubeClient;
+  namespace: string;
   folder: string;
   /** Of a process, with ports of its own. */
   settings(): Promise<{ env: NodeJS.ProcessEnv; url: string; metricsUrl: string; livenessUrl: string }>;
@@ -38,6 +41,8 @@ export async function startRoleServers(): Promise<RoleServers> {
   );
   return {
     stored,
+    kube: apiServer.client,
+    namespace,
     folder,
     async settings() {
       const [port, metricsPort, livenessPort] = [await freePort(), await freePort(), await freePort()];

@@ -282,13 +282,13 @@ export async function startMediaServer(
   };
 }
 
-/** versitygw over a folder whose subfolders are buckets. It verifies signatures. */
+/** versitygw over a folder whose subfolders are buckets. It verifies signatures. `events`: where it sends them. */
 export async function startS3(
   folder: string,
   accessKey: string,
   secret: string,
   region: string,
-  { users, versions }: { users?: string; versions?: string } = {},
+  { users, versions, events }: { users?: string; versions?: string; events?: string } = {},
 ): Promise<Peer> {
   const port = await freePort();
   const peer = start(await programOf('versitygw'), [
@@ -301,6 +301,7 @@ export async function startS3(
     region,
     '--port',
     `127.0.0.1:${port}`,
+    ...(events === undefined ? [] : ['--event-webhook-url', events]),
     'posix',
     ...(versions === undefined ? [] : ['--versioning-dir', versions]),
     folder,
