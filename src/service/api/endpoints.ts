@@ -27,6 +27,7 @@ import * as requests from './probe/request_endpoints.ts';
 import { SINGLES } from './probe/single_endpoints.ts';
 import * as audit from './records/audit_endpoints.ts';
 import * as log from './records/log_endpoints.ts';
+import * as sourceEvents from './source/event_endpoint.ts';
 import * as sources from './source/source_endpoints.ts';
 import * as report from './report_page/report_endpoints.ts';
 import * as mcpAccess from './sso/mcp_access.ts';
@@ -51,6 +52,7 @@ const FILES: object = {
   batchDiff,
   batchItems,
   sources,
+  sourceEvents,
   compare,
   compareReport,
   policies,

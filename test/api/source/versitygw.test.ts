@@ -193,7 +193,8 @@ describe('source: a real S3 server', function () {
       'all is probed',
       async () => {
         const [row] = await sql<{ open: string; due: string; listed: boolean; probed: string }>(
-          `select (select count(*) from batches where source_id = $1 and (state <> 'ended' or listing is not null)) open,
+          `select
+            (select count(*) from batches where source_id = $1 and (state <> 'ended' or listing is not null)) open,
             (select count(*) from source_objects where source_id = $1 and due_at is not null) due,
             (select count(*) from source_objects where source_id = $1) probed,
             (select last_listing is not null and list_at > now() from sources where id = $1) listed`,

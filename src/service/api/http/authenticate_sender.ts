@@ -44,7 +44,9 @@ export function authenticateSender(deps: Deps, access: Access): Handler {
     if (waitMs > 0)
       throw new ApiError('rate-limited', {
         retryAfterS: waitMs / 1_000,
-        text: `an account sends at most ${MESSAGES_PER_MINUTE} messages of events a minute; the next listing finds the rest`,
+        text:
+          `an account sends at most ${MESSAGES_PER_MINUTE} messages of events a minute; the next listing finds ` +
+          'what they name',
       });
     ctx.state.source = source;
     return next();

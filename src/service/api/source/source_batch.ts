@@ -12,7 +12,7 @@ import type { SentSource } from './source_fields.ts';
 /** Its fields that are those of a batch. */
 export type BodyOfBatch = Omit<SentSource, 'every' | 'settle' | 'bundle' | 'existing'>;
 
-export const bodyOf = async ({ accounts }: Pick<Deps, 'accounts'>, { id, body }: Source): Promise<BodyOfBatch> =>
+const bodyOf = async ({ accounts }: Pick<Deps, 'accounts'>, { id, body }: Source): Promise<BodyOfBatch> =>
   JSON.parse(await accounts.box.open(body, 'source', id)) as BodyOfBatch;
 
 /** Throws what is wrong with it. */

@@ -2,23 +2,19 @@
 import { randomBytes } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { hideQuery } from '../../../base/hide_query.ts';
-import type { SeenObject, Source, SourceState } from '../../../platform/store/sources.ts';
+import type { Source, SourceState } from '../../../platform/store/sources.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
-import { makeSlices } from '../batch/batch_request.ts';
 import { type BatchEvent, move } from '../batch/states.ts';
-import type { Filter } from '../../../source/listing/listing.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, invalid, notFound, unreadable } from '../errors.ts';
-import { keySha256, SENDER_KEY } from '../http/authenticate_sender.ts';
+import { ApiError, invalid, notFound } from '../errors.ts';
+import { keySha256 } from '../http/authenticate_sender.ts';
 import { type Described, endpoint } from '../http/endpoint.ts';
-import { JSON_BOUNDS, JsonRefused, parseJson } from '../http/input/bounded_json.ts';
 import { LOWERED_TO } from '../http/input/read_fields.ts';
 import { takeRequestRate } from '../http/rate.ts';
-import { checkedBy, type TextBody } from '../http/read_input.ts';
+import { checkedBy } from '../http/read_input.ts';
 import { type Asker, type Context, nameIgnored, tokenOf, uuidOf } from '../http/request_context.ts';
 import { closed, component, oneOf, orNull, time, UUID, whole } from '../http/request_fields.ts';
 import { untilClosed } from '../probe/stored_result.ts';
-import { objectIn, placeOf, recordsIn } from './events.ts';
 import { readBody } from './source_batch.ts';
 import { MOST_SOURCES, type SentSource, SourceInput, SourceSchema } from './source_fields.ts';
 
@@ -146,8 +142,8 @@ export const createSource = endpoint(
     summary: 'Probe what comes into a bucket',
     description:
       'The bucket is listed now and on a schedule. Each new version of an object that is wanted becomes an item of a ' +
-      'batch, once. The other fields are those of `POST /v1/batch`, and hold for each of these batches. An account has ' +
-      `at most ${MOST_SOURCES} sources.`,
+      'batch, once. The other fields are those of `POST /v1/batch`, and hold for each of these batches. An account ' +
+      `has at most ${MOST_SOURCES} sources.`,
     rate: 'request',
     body: SourceSchema,
     input: SourceInput,
@@ -201,7 +197,7 @@ async function ownSource({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<
   return source;
 }
 
-const SOURCE_PARAM = { id: uuid("The source's id.") };
+export const SOURCE_PARAM = { id: uuid("The source's id.") };
 
 export const readSource = endpoint(
   'GET /v1/source/:id',
@@ -292,71 +288,4 @@ export const deleteSource = endpoint(
   async (deps, ctx) => {
     ctx.body = shown(await act(deps, ctx, 'delete'));
   },
-);
-
-// Events.
-
-const EventsAnswer = closed({
-  noted: whole('Events that named a version that was not known to be older.'),
-  ignored: whole('Others.'),
-});
-
-/** Of 1,000 records. */
-const MOST_VALUES = 50_000;
-
-function parsedMessage(text: string): unknown {
-  try {
-    return parseJson(text, { ...JSON_BOUNDS, values: MOST_VALUES, used: 0 });
-  } catch (error) {
-    if (!(error instanceof JsonRefused)) throw unreadable('is not valid JSON');
-    throw unreadable(error.message);
-  }
-}
-
-async function takeEvents(deps: Deps, ctx: Context): Promise<void> {
-  const { id, url, filter, rootUserId } = ctx.state.source!;
-  const { text, value } = ctx.state.checked as TextBody;
-  const slices = makeSlices(deps.paceOf(rootUserId));
-  const records = recordsIn(value ?? parsedMessage(text), parsedMessage);
-  const [place, now] = [placeOf(url), deps.store.clock.now()];
-  const objects = new Map<string, SeenObject>();
-  for (const record of records) {
-    const object = objectIn(record, place, filter as Filter, now);
-    const known = object && objects.get(object.name);
-    if (object && !(known && known.at > object.at)) objects.set(object.name, object);
-    await slices.next();
-  }
-  await slices.pay();
-  const ignored = records.length - objects.size;
-  const seen = { source: id, objects: [...objects.values()], ignored };
-  const { noted } = records.length === 0 ? { noted: 0 } : await deps.store.noteObjects(seen);
-  ctx.body = { noted, ignored: records.length - noted };
-}
-
-export const sendEvents = endpoint(
-  'POST /v1/source/:id/events',
-  {
-    id: 'sendEvents',
-    summary: 'Tell a source of objects',
-    description:
-      'A message of S3 event notifications: `Records`, one record, a CloudEvent with either in `data`, or a message of ' +
-      'SNS. Of `ObjectCreated` events, those of the bucket that are wanted are noted; all others are ignored. A message ' +
-      'may be sent again. At most 1,000 records and 256 KB.',
-    params: SOURCE_PARAM,
-    query: closed({
-      [SENDER_KEY]: orNull(
-        Type.String({ default: null, description: '`events_key` of the source, in place of an API token.' }),
-      ),
-    }),
-    body: Type.Object({}, { additionalProperties: true, description: 'As S3 sends it.' }),
-    text: {
-      'text/plain': Type.String({ description: 'The same, as SNS sends it.' }),
-      'application/cloudevents+json': Type.Object({}, { additionalProperties: true }),
-    },
-    input: Type.Object({}, { additionalProperties: true }),
-    bounds: { bytes: 256 * 1024, values: MOST_VALUES, inflates: false },
-    also: [401, 404],
-    answer: { description: 'How many were noted.', schema: EventsAnswer },
-  },
-  takeEvents,
 );
