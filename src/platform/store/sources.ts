@@ -154,11 +154,14 @@ export const listSources = (
     values: [userId, before ?? LAST_ID, limit],
   });
 
-/** All that are to be looked at, the oldest first. */
+/** Those with something to do. With more than one round has room for, none is always the last. */
 export const drivenSources = (database: Database): Promise<DrivenSource[]> =>
   database.rows({
     name: 'driven_sources',
-    text: `select ${listed(DRIVEN, 's')} from sources s order by s.id limit ${MOST_DRIVEN}`,
+    text: `select * from (select ${listed(DRIVEN, 's')} from sources s) d
+      where d.state = 'deleting' or d."rootUserId" is null or d.state = 'running' and (d."listDue" or d."bundleDue")
+        or d.open @? '$[*] ? (@.lists == true && (@.state == "ended" || @.state == "stopped"))'
+      order by random() limit ${MOST_DRIVEN}`,
   });
 
 /** With the listing, until it is accounted for. */

@@ -113,7 +113,7 @@ describe('source', function () {
     await sources.call(`/${other.id}`, { method: 'DELETE' });
   });
 
-  it('stops when its token is revoked, and goes on when it is resumed', async () => {
+  it('stops when its token is revoked', async () => {
     const { token, tokenId } = await sources.batches.account('revoked');
     const { id } = await sources.create({ bucket: { url: 's3://revoked/' } }, token);
     await api.stored.sql('update tokens set revoked_at = now() where id = $1', [tokenId]);
@@ -148,6 +148,29 @@ describe('source', function () {
       async () => (await api.stored.store.readSource(id)) === null,
     );
     assert.deepEqual(await api.stored.sql('select from batches where source_id = $1', [id]), []);
+  });
+
+  it('goes with its user', async () => {
+    const { token, userId } = await sources.batches.account('erased');
+    const { id } = await sources.create({ bucket: { url: 's3://erased/' } }, token);
+    await until('it lists', async () => (await sources.batches.jobs('erased')).length === 1);
+    await api.stored.store.eraseUser(userId);
+    await until('it is gone', async () => (await api.stored.store.readSource(id)) === null);
+  });
+
+  it('shows what it makes batches of, and not where their webhooks go', async () => {
+    const webhook = 'https://user:secret@hooks.test/x?token=secret';
+    const created = await sources.create({
+      bucket: { url: 's3://shown/', include: ['*.mp4'] },
+      webhook_url: webhook,
+      tries: 2,
+    });
+    const { request } = (await sources.read(created.id)) as unknown as { request: Record<string, unknown> };
+    assert.deepEqual([request['tries'], request['probe']], [2, { only: 'ffprobe' }]);
+    const rows = await api.stored.sql('select * from sources where id = $1', [created.id]);
+    for (const text of [JSON.stringify(await sources.read(created.id)), JSON.stringify(rows), ...api.log])
+      assert.ok(!text.includes('secret@') && !text.includes('token=secret'), text);
+    await sources.call(`/${created.id}`, { method: 'DELETE' });
   });
 
   it('is not there for another account', async () => {

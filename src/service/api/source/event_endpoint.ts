@@ -11,7 +11,7 @@ import { JSON_BOUNDS, JsonRefused, parseJson } from '../http/input/bounded_json.
 import type { TextBody } from '../http/read_input.ts';
 import type { Context } from '../http/request_context.ts';
 import { closed, orNull, whole } from '../http/request_fields.ts';
-import { objectIn, placeOf, recordsIn } from './events.ts';
+import { MOST_RECORDS, objectIn, placeOf, recordsIn } from './events.ts';
 import { SOURCE_PARAM } from './source_endpoints.ts';
 
 const EventsAnswer = closed({
@@ -19,12 +19,9 @@ const EventsAnswer = closed({
   ignored: whole('Others.'),
 });
 
-/** Of 1,000 records. */
-const MOST_VALUES = 50_000;
-
 function parsedMessage(text: string): unknown {
   try {
-    return parseJson(text, { ...JSON_BOUNDS, values: MOST_VALUES, used: 0 });
+    return parseJson(text, { ...JSON_BOUNDS, used: 0 });
   } catch (error) {
     if (!(error instanceof JsonRefused)) throw unreadable('is not valid JSON');
     throw unreadable(error.message);
@@ -59,7 +56,7 @@ export const sendEvents = endpoint(
     description:
       'A message of S3 event notifications: `Records`, one record, a CloudEvent with either in `data`, or a message ' +
       'of SNS. Of `ObjectCreated` events, those of the bucket that are wanted are noted; all others are ignored. A ' +
-      'message may be sent again. At most 1,000 records and 256 KB.',
+      `message may be sent again. At most ${MOST_RECORDS} records and 256 KB.`,
     params: SOURCE_PARAM,
     query: closed({
       [SENDER_KEY]: orNull(
@@ -72,7 +69,7 @@ export const sendEvents = endpoint(
       'application/cloudevents+json': Type.Object({}, { additionalProperties: true }),
     },
     input: Type.Object({}, { additionalProperties: true }),
-    bounds: { bytes: 256 * 1024, values: MOST_VALUES, inflates: false },
+    bounds: { bytes: 256 * 1024, inflates: false },
     also: [401, 404],
     answer: { description: 'How many were noted.', schema: EventsAnswer },
   },

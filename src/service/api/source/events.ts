@@ -12,7 +12,8 @@ import { mayBeRead } from '../batch/append_listed.ts';
 import { invalid } from '../errors.ts';
 import { seenObject } from './seen_object.ts';
 
-const MOST_RECORDS = 1_000;
+/** Each is a row to write. */
+export const MOST_RECORDS = 100;
 
 type Members = Record<string, unknown>;
 const membersOf = (value: unknown, name: string): Members => {

@@ -12,12 +12,12 @@ import type { SentSource } from './source_fields.ts';
 /** Its fields that are those of a batch. */
 export type BodyOfBatch = Omit<SentSource, 'every' | 'settle' | 'bundle' | 'existing'>;
 
-const bodyOf = async ({ accounts }: Pick<Deps, 'accounts'>, { id, body }: Source): Promise<BodyOfBatch> =>
+export const bodyOf = async ({ accounts }: Pick<Deps, 'accounts'>, { id, body }: Source): Promise<BodyOfBatch> =>
   JSON.parse(await accounts.box.open(body, 'source', id)) as BodyOfBatch;
 
-/** Throws what is wrong with it. */
-export const readBody = (deps: Deps, by: Asker, value: BodyOfBatch, gone: AbortSignal): Promise<BatchRequest> =>
-  batchRequest(deps, by, { mediaType: 'application/json', text: '', value }, gone);
+/** Throws what is wrong with it. Of a copy: defaults and exact versions are filled in. */
+export const readBody = (deps: Deps, by: Asker, body: BodyOfBatch, gone: AbortSignal): Promise<BatchRequest> =>
+  batchRequest(deps, by, { mediaType: 'application/json', text: '', value: structuredClone(body) }, gone);
 
 interface Of {
   source: DrivenSource;
@@ -38,14 +38,11 @@ async function created(
   return batch.outcome;
 }
 
-/** It has the listing alone, and nobody is told of it. */
+/** Nobody is told of its end, and the budget is that of objects. */
+const OF_LISTING = { webhook_url: null, webhook_every: null, max_requests: null, max_bytes: null } as const;
+
 export const createListing = (deps: Deps, of: Of): Promise<CreatedBatch['outcome']> =>
-  created(
-    deps,
-    of,
-    (request) => ({ ...request, head: { ...request.head, webhook_url: null, webhook_every: null } }),
-    [],
-  );
+  created(deps, of, (request) => ({ ...request, head: { ...request.head, ...OF_LISTING } }), []);
 
 export function createBundle(deps: Deps, of: Of, objects: readonly ObjectVersion[]): Promise<CreatedBatch['outcome']> {
   const { source, token } = of;

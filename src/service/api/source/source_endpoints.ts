@@ -15,7 +15,7 @@ import { checkedBy } from '../http/read_input.ts';
 import { type Asker, type Context, nameIgnored, tokenOf, uuidOf } from '../http/request_context.ts';
 import { closed, component, oneOf, orNull, time, UUID, whole } from '../http/request_fields.ts';
 import { untilClosed } from '../probe/stored_result.ts';
-import { readBody } from './source_batch.ts';
+import { bodyOf, readBody } from './source_batch.ts';
 import { MOST_SOURCES, type SentSource, SourceInput, SourceSchema } from './source_fields.ts';
 
 const uuid = (description: string) => Type.String({ format: 'uuid', description });
@@ -54,6 +54,14 @@ const SourceAnswer = component('Source', {
       },
       { description: 'Null: none has ended.' },
     ),
+  ),
+});
+
+const WholeSource = closed({
+  ...SourceAnswer.properties,
+  request: Type.Object(
+    {},
+    { additionalProperties: true, description: 'The fields of its batches, as they were sent, without `webhook_url`.' },
   ),
 });
 
@@ -206,10 +214,12 @@ export const readSource = endpoint(
     summary: 'Read a source',
     params: SOURCE_PARAM,
     also: [404],
-    answer: { description: 'The source.', schema: SourceAnswer },
+    answer: { description: 'The source, and what it makes batches of.', schema: WholeSource },
   },
   async (deps, ctx) => {
-    ctx.body = shown(await ownSource(deps, ctx));
+    const source = await ownSource(deps, ctx);
+    const { webhook_url: _secret, ...request } = await bodyOf(deps, source);
+    ctx.body = { ...shown(source), request };
   },
 );
 
