@@ -145,6 +145,7 @@ describe('store: database roles', function () {
         'drop_months',
         'drop_partition',
         'drop_requests',
+        'drop_source_listing',
         'ensure_partitions',
         'erase_request',
         'erase_step',

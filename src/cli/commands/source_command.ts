@@ -8,7 +8,7 @@ import { age, tableText } from '../output/text_table.ts';
 import { writeValue } from '../output/write_answer.ts';
 import { BUCKET, bucketOf, coloured, headOf, LIMIT, paged } from './batch_command.ts';
 
-type Source = Answer<'GET /v1/source/:id'>;
+type Source = Answer<'GET /v1/source'>['sources'][number];
 type Sent = NonNullable<Body<'POST /v1/source'>>;
 
 const TIMES = ['every', 'settle', 'bundle'] as const;

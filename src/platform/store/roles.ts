@@ -54,9 +54,8 @@ export const RIGHTS: Record<Part, Rights> = {
       policy_documents: ALL,
       policies: ALL,
       former_policies: ALL,
-      // delete: the listing of a source.
-      batches: ALL,
-      batch_items: ALL,
+      batches: WRITE,
+      batch_items: WRITE,
       batch_driver: ['select', 'update'],
       // update: a call that finds its row.
       batch_objects: ALL,
@@ -72,6 +71,7 @@ export const RIGHTS: Record<Part, Rights> = {
       'erase_request(uuid, timestamptz, bigint[])',
       'return_items(uuid[], timestamptz, integer)',
       'open_of_chunk(uuid[], timestamptz)',
+      'drop_source_listing(uuid, uuid)',
     ],
   },
   controller: {

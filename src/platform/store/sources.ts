@@ -5,6 +5,7 @@
 import type { BatchState } from './batches.ts';
 import { column, listed, type RecordOf } from './columns.ts';
 import type { Database, Queries } from './connection.ts';
+import { calling } from './named.ts';
 import { jsonb } from './storable.ts';
 import { timeOf } from './uuid.ts';
 
@@ -358,18 +359,7 @@ export function endSourceListing(
   { source, batch, last }: { source: string; batch: string; last: LastListing },
 ): Promise<boolean> {
   return database.transaction('end listing of source', async (queries) => {
-    const isOwn = await queries.hasRow({
-      name: 'drop_listing',
-      text: `delete from batches where id = $1 and source_id = $2 and listing is not null and state = 'ended'
-        returning id`,
-      values: [batch, source],
-    });
-    if (!isOwn) return false;
-    await queries.rows({
-      name: 'drop_listing_items',
-      text: 'delete from batch_items where batch_id = $1 and created_at = $2',
-      values: [batch, timeOf(batch)],
-    });
+    if (!(await queries.value<boolean>(calling('drop_source_listing', { source, batch })))) return false;
     await queries.rows({
       name: 'source_listed',
       text: `update sources set last_listing = $2, list_at = case

@@ -60,3 +60,24 @@ create index batches_source on batches (source_id, id desc) where source_id is n
 -- What a source has in hand. Its listing is there until it is accounted for.
 create index batches_source_open on batches (source_id)
   where source_id is not null and (state <> 'ended' or listing is not null);
+
+-- A listing that has ended, with its item. False: there is none. Roles that may not delete batches may call it.
+create function drop_source_listing(p_source uuid, p_batch uuid) returns boolean language plpgsql as $$
+declare
+  gone timestamptz;
+begin
+  delete from batches where id = p_batch and source_id = p_source and listing is not null and state = 'ended'
+    returning created_at into gone;
+  if not found then return false; end if;
+  delete from batch_items where batch_id = p_batch and created_at = gone;
+  return true;
+end $$;
+
+do $$
+declare
+  path text := (select string_agg(quote_ident(s), ', ') from unnest(current_schemas(false)) s) || ', pg_temp';
+begin
+  alter function drop_source_listing(uuid, uuid) security definer;
+  execute format('alter function drop_source_listing(uuid, uuid) set search_path = %s', path);
+  revoke all on function drop_source_listing(uuid, uuid) from public;
+end $$;
