@@ -14,7 +14,7 @@ import { sourceRules } from '../probe/probe_request.ts';
 import { outputTexts } from '../probe/stored_result.ts';
 import { seenObject } from '../source/seen_object.ts';
 import { itemIn, type KeptTemplate, makeSlices, type ReadItem } from './batch_request.ts';
-import { sealItem } from './item_seal.ts';
+import { sealItems } from './item_seal.ts';
 
 /** Of a result. A runner is not trusted; one of ours sends a page more than half a megabyte, or 4,000 names. */
 const MOST_BYTES = 4 * 1024 * 1024;
@@ -97,15 +97,8 @@ interface Taken {
 async function newItems(deps: Deps, { batch, token, key }: Into, names: readonly string[]): Promise<Taken> {
   const template = batch.template as KeptTemplate;
   const { items, leftOut } = await itemsOf(deps, { url: batch.listing.url, template, token }, names);
-  const slices = makeSlices(deps.paceOf(token.rootUserId));
-  const sealed: NewItem[] = [];
-  for (const { address, ...item } of items) {
-    const n = batch.items + sealed.length;
-    sealed.push({ n, ...item, sealed: sealItem(address, { batch: batch.id, n }, key) });
-    await slices.next();
-  }
-  await slices.pay();
-  return { items: sealed, leftOut };
+  const place = { batch: batch.id, n: batch.items };
+  return { items: await sealItems(items, place, key, makeSlices(deps.paceOf(token.rootUserId))), leftOut };
 }
 
 /** Of a source: they become items when they are due. */

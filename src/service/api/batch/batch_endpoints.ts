@@ -8,7 +8,6 @@ import type {
   CreatedBatch,
   MostOfBatches,
   NewBatch,
-  NewItem,
 } from '../../../platform/store/batches.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { Store } from '../../../platform/store/store.ts';
@@ -28,9 +27,9 @@ import { idempotencyKey } from '../probe/probe_request.ts';
 import { untilClosed } from '../probe/stored_result.ts';
 import { BatchAnswerSchema, BatchListSchema, type BatchRowSchema } from './batch_answers.ts';
 import { BatchSchema, type Head, MOST_BATCHES, MOST_ITEMS, ResumeSchema } from './batch_fields.ts';
-import { batchRequest, type BatchRequest, type KeptTemplate, makeSlices, type ReadItem } from './batch_request.ts';
+import { batchRequest, type BatchRequest, type KeptTemplate, makeSlices } from './batch_request.ts';
 import { shownListing } from './bucket.ts';
-import { newBatchKey, sealItem } from './item_seal.ts';
+import { newBatchKey, sealItems } from './item_seal.ts';
 import { type BatchEvent, move, textOfStop } from './states.ts';
 
 // How a batch is shown.
@@ -140,23 +139,6 @@ export function limitsOf({ concurrency, rate }: Pick<Head, 'concurrency' | 'rate
   };
 }
 
-async function sealed(
-  deps: Deps,
-  by: Asker,
-  items: readonly ReadItem[],
-  batch: string,
-): Promise<{ key: Buffer; items: NewItem[] }> {
-  const key = newBatchKey();
-  const slices = makeSlices(deps.paceOf(tokenOf(by).rootUserId));
-  const rows: NewItem[] = [];
-  for (const [n, { address, ...item }] of items.entries()) {
-    rows.push({ n, ...item, sealed: sealItem(address, { batch, n }, key) });
-    await slices.next();
-  }
-  await slices.pay();
-  return { key, items: rows };
-}
-
 export const mostOf = (
   { settings }: Pick<Deps, 'settings'>,
   { rootUserId }: Pick<TokenRecord, 'rootUserId'>,
@@ -183,7 +165,8 @@ export async function createOf(
   const { items: read, leftOut } = await readItems();
   const { id: fresh, submittedAt } = store.newRequest();
   const id = given ?? fresh;
-  const { key: batchKey, items } = await sealed(deps, by, read, id);
+  const batchKey = newBatchKey();
+  const items = await sealItems(read, { batch: id, n: 0 }, batchKey, makeSlices(deps.paceOf(token.rootUserId)));
   const batch: NewBatch = {
     id,
     tokenId: token.id,

@@ -238,6 +238,8 @@ export function makeSlices(pace: (busyMs: number) => Promise<void> | undefined) 
   return { next: (): Promise<void> | undefined => (performance.now() - began < SLICE_MS ? undefined : pay()), pay };
 }
 
+export type Slices = ReturnType<typeof makeSlices>;
+
 const MOST_NAMED = 20;
 
 async function itemsIn(

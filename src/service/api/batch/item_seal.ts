@@ -4,6 +4,8 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { SealError } from '../../../platform/seal/seal.ts';
+import type { NewItem } from '../../../platform/store/batches.ts';
+import type { ReadItem, Slices } from './batch_request.ts';
 
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
@@ -25,6 +27,23 @@ export function sealItem(address: string, place: ItemPlace, key: Buffer): Buffer
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(CIPHER, key, iv).setAAD(bound(place));
   return Buffer.concat([iv, cipher.update(address, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** `first`: the place of the first of them. */
+export async function sealItems(
+  items: readonly ReadItem[],
+  first: ItemPlace,
+  key: Buffer,
+  slices: Slices,
+): Promise<NewItem[]> {
+  const rows: NewItem[] = [];
+  for (const { address, ...item } of items) {
+    const n = first.n + rows.length;
+    rows.push({ n, ...item, sealed: sealItem(address, { ...first, n }, key) });
+    await slices.next();
+  }
+  await slices.pay();
+  return rows;
 }
 
 export function openItem(sealed: Buffer, place: ItemPlace, key: Buffer): string {
