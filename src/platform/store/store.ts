@@ -8,13 +8,13 @@ import * as audit from './audit.ts';
 import { backupState } from './backups.ts';
 import * as batches from './batches.ts';
 import * as batchItems from './batch_items.ts';
-import * as batchObjects from './batch_objects.ts';
 import * as cachedResults from './cached_results.ts';
 import * as charges from './chargeback.ts';
 import * as chunks from './chunks.ts';
 import { startClock, type StoreClock } from './clock.ts';
 import { openDatabase, type Database, type PoolSettings } from './connection.ts';
 import { isStoreError, StoreError } from './errors.ts';
+import * as followedObjects from './followed_objects.ts';
 import * as identities from './identities.ts';
 import { listen, type Listener, listenTokens, type TokenChange } from './listen.ts';
 import * as log from './log.ts';
@@ -55,10 +55,10 @@ const CALLS = {
   ...audit,
   ...batches,
   ...batchItems,
-  ...batchObjects,
   ...cachedResults,
   ...charges,
   ...chunks,
+  ...followedObjects,
   ...identities,
   ...log,
   ...mails,

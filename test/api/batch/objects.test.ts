@@ -151,24 +151,29 @@ describe('ProbeBatches', function () {
       await batches.call('').then((answer) => answer.json() as Promise<{ batches: { reason: string }[] }>)
     ).batches;
     assert.equal(batch?.reason, 'Cancelled');
-    const unseen = { uid: 'f0f7f4e8-0000-4000-8000-000000000001', namespace: api.namespace, name: 'unseen' };
+    const unseen = {
+      kind: 'ProbeBatch' as const,
+      uid: 'f0f7f4e8-0000-4000-8000-000000000001',
+      namespace: api.namespace,
+      name: 'unseen',
+    };
     const left = await batches.create({ items: ['https://unseen.example/a.mp4'] });
-    await api.stored.store.batchIdOf(unseen, left.id);
+    await api.stored.store.idOfObject(unseen, left.id);
     // As one that is being created when its object goes.
     const young = { ...unseen, uid: 'f0f7f4e8-0000-4000-8000-000000000002' };
     const { id } = api.stored.store.newRequest();
-    await api.stored.store.batchIdOf(young, id);
+    await api.stored.store.idOfObject(young, id);
     const again = new BatchObjects(api.wired.deps, api.kube, { leads: true });
     await until(
       'the batch is cancelled',
       async () => (await api.stored.store.readBatch(left.id))?.reason === 'Cancelled',
     );
     await until('its row is gone', async () => {
-      const kept = await api.stored.store.objectsBeside([], 100);
+      const kept = await api.stored.store.objectsBeside('ProbeBatch', { uids: [], limit: 100 });
       return !kept.some(({ uid }) => uid === unseen.uid);
     });
     await again.stop();
-    assert.equal(await api.stored.store.batchIdOf(young, left.id), id);
+    assert.equal(await api.stored.store.idOfObject(young, left.id), id);
   });
 
   it('deleted, and kept by a finalizer: its batch is cancelled at once', async () => {
@@ -186,7 +191,7 @@ describe('ProbeBatches', function () {
     const name = await create({ items_url: `${origin.url}/list.txt` }, { suspend: true });
     const uid = (await read(name)).metadata.uid!;
     const id = uuidv7(api.stored.store.clock.now() - 3_600_000);
-    await api.stored.store.batchIdOf({ uid, namespace: api.namespace, name }, id);
+    await api.stored.store.idOfObject({ kind: 'ProbeBatch', uid, namespace: api.namespace, name }, id);
     await patch(name, { suspend: false });
     await until('its list is read', () => held.length === 1);
     await api.kube.delete(PROBE_BATCHES, name, { namespace: api.namespace });

@@ -7,16 +7,12 @@ import {
   type ProbeBatchStatus,
 } from '../../../platform/kube/probe_batch.ts';
 import type { Batch, BatchState } from '../../../platform/store/batches.ts';
-import { canonical } from '../probe/cache_key.ts';
+import type { Standing as StandingIn, Status } from '../objects/followed_objects.ts';
 import { progressOf } from './batch_endpoints.ts';
 import { textOfStop } from './states.ts';
 
-/** Where an object stands. `reason` and `message` are those of its condition Succeeded. */
-export interface Standing {
-  state: ProbeBatchState;
-  reason: string;
-  message: string;
-}
+/** `reason` and `message` are those of its condition Succeeded. */
+export type Standing = StandingIn<ProbeBatchState>;
 
 const OF_STATE: Record<Exclude<BatchState, 'ended' | 'stopped'>, Standing> = {
   running: { state: 'Running', reason: 'Running', message: 'items are begun' },
@@ -78,7 +74,7 @@ export function statusOf(
   object: ProbeBatch,
   standing: Standing,
   { batch, held, now }: { batch: Batch | undefined; held: Standing | null; now: number },
-): object {
+): Status<ProbeBatchState> {
   const { metadata, status } = object;
   const { generation: observedGeneration = 0 } = metadata;
   const { state, reason, message } = standing;
@@ -102,14 +98,3 @@ export function statusOf(
     ...(succeeded === 'Unknown' || batch ? {} : { completedAt: status?.completedAt ?? stamp(now) }),
   };
 }
-
-/** The rate alone is no reason to write. */
-export function isSame(status: ProbeBatchStatus | undefined, next: object): boolean {
-  return comparable(status ?? {}) === comparable(next);
-}
-
-/** The API server gives members back in an order of its own. */
-const comparable = (status: object): string =>
-  canonical(
-    Object.fromEntries(Object.entries(status).filter(([name, value]) => value !== null && name !== 'perMinute')),
-  );

@@ -1,0 +1,348 @@
+/**
+ * Follows the objects of a kind, each of which has something in the record: the replica that drives the batches does.
+ * Each round compares objects and record, so a round that was cut short, or made by two replicas, is made good by the
+ * next. What a status says is never believed: the record says what an object has.
+ */
+import { pause } from '../../../base/retry.ts';
+import { Rest } from '../../../base/rest.ts';
+import { isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
+import { keyOf, type KubeObject, type ResourceType } from '../../../platform/kube/kinds.ts';
+import { startReflector, type Reflector } from '../../../platform/kube/reflector.ts';
+import { ServedNamespaces } from '../../../platform/kube/served_namespaces.ts';
+import type { FollowedKind, LostObject } from '../../../platform/store/followed_objects.ts';
+import type { TokenRecord } from '../../../platform/store/records.ts';
+import { timeOf } from '../../../platform/store/uuid.ts';
+import { type BatchDriver, mayProbe } from '../batch/driver.ts';
+import { isUnread } from '../batch/list_at_address.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError } from '../errors.ts';
+import type { Asker } from '../http/request_context.ts';
+import { canonical } from '../probe/cache_key.ts';
+
+const ROUND_MS = 3_000;
+/** Between two rounds, however often objects change. */
+const GAP_MS = 500;
+/** Between two statuses of an object that say the same state. */
+const STATUS_MS = 5_000;
+/** Between two looks for objects that are gone; one that is seen to go is looked for at once. */
+const LOST_MS = 60_000;
+const LOST_AT_ONCE = 100;
+const WRITES_OF_A_ROUND = 200;
+/** Each has up to 10,000 addresses in memory. */
+const MOST_MAKING = 4;
+const MAKE_MS = 60_000;
+const AFTER_FAILURE_MS = 10_000;
+const UNREAD_MS = 60_000;
+/** No creation by another replica takes longer. */
+const UNCREATED_MS = 900_000;
+/** They may have a megabyte each. */
+const PAGE = 20;
+
+export interface Followed extends KubeObject {
+  spec: { suspend?: boolean };
+  status?: { state: string };
+}
+
+/** What is written. */
+export interface Status<State extends string = string> {
+  state: State;
+  [member: string]: unknown;
+}
+
+/** Where an object stands, and why. */
+export interface Standing<State extends string = string> {
+  state: State;
+  reason: string;
+  message: string;
+}
+/** That of one which has nothing in the record yet. */
+export type Wait = Standing<'Waiting' | 'Refused'> & { againMs: number };
+
+export const waiting = (reason: string, message: string, againMs = ROUND_MS): Wait => ({
+  state: 'Waiting',
+  reason,
+  message,
+  againMs,
+});
+
+export const uidOf = ({ metadata }: KubeObject): string => metadata.uid!;
+export const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace!;
+
+/** Its deletion was asked for, and waits for a finalizer. */
+export const isGoing = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined;
+
+/** On whose behalf something is made. */
+export interface Maker {
+  token: TokenRecord;
+  by: Asker;
+  gone: AbortSignal;
+  /** Of what the object has: the same for each try. */
+  id: () => Promise<string>;
+}
+
+/** What a kind is beside others. */
+export interface Rules<T extends Followed> {
+  kind: FollowedKind;
+  type: ResourceType<T>;
+  /** What is held of an object. */
+  slim: (object: T) => T;
+  round: (objects: T[]) => Promise<void>;
+  /** Null: it is made, or must not be now. */
+  make: (whole: T, maker: Maker) => Promise<Wait | null>;
+  /** Whether what a lost object had has ended, or will. Null: there is nothing. */
+  end: (id: string, object: string) => Promise<boolean | null>;
+  /** Why nothing is made, without a look at the whole object. */
+  foreseen?: (token: TokenRecord) => Promise<Wait | null>;
+  beforeRound?: () => void;
+  gone?: (object: T) => void;
+  /** Another replica follows them. */
+  resting?: () => Promise<void>;
+}
+
+export class FollowedObjects<T extends Followed> {
+  readonly served: ServedNamespaces;
+  readonly #deps: Deps;
+  readonly #kube: KubeClient;
+  readonly #driver: Pick<BatchDriver, 'leads'>;
+  readonly #rules: Rules<T>;
+  readonly #stopping = new AbortController();
+  readonly #rest = new Rest(this.#stopping.signal);
+  readonly #running: Promise<void>;
+  #watched: Reflector<T> | undefined;
+  #lookedAt = -Infinity;
+  #writes = 0;
+  /** By the namespace: one at a time. */
+  readonly #making = new Map<string, Promise<void>>();
+  /** By uid: what became of its generation, and until when it is not tried again. */
+  readonly #outcomes = new Map<string, { standing: Wait; until: number; generation: number | undefined }>();
+  readonly #writtenAt = new Map<string, number>();
+
+  constructor(
+    deps: Deps,
+    kube: KubeClient,
+    { driver, rules }: { driver: Pick<BatchDriver, 'leads'>; rules: Rules<T> },
+  ) {
+    this.#deps = deps;
+    this.#kube = kube;
+    this.#driver = driver;
+    this.#rules = rules;
+    this.served = new ServedNamespaces(deps.settings);
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('this replica is shutting down'));
+    await this.#running;
+    await Promise.allSettled([...this.#making.values(), this.#unwatch()]);
+  }
+
+  /** The next round begins as soon as it can. */
+  again(): void {
+    this.#rest.end();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      this.#rest.begin();
+      await this.#turn().catch((error: unknown) => this.#warn(error, 'cannot follow objects'));
+      await pause(GAP_MS, signal);
+      await this.#rest.take(ROUND_MS);
+    }
+  }
+
+  async #turn(): Promise<void> {
+    if (!this.#driver.leads || this.#deps.drain.started) return this.#unwatch();
+    this.#watched ??= this.#watch();
+    this.#rules.beforeRound?.();
+    if (!this.#watched.hasSynced()) return;
+    const objects = this.#watched.list().filter((one) => this.served.serves(one));
+    await this.#dropLost(objects);
+    this.#writes = 0;
+    await this.#rules.round(objects);
+  }
+
+  #watch(): Reflector<T> {
+    const changed = (): void => this.#rest.end();
+    const gone = (object: T): void => {
+      this.forget(object);
+      this.#writtenAt.delete(uidOf(object));
+      this.#rules.gone?.(object);
+      this.#lookedAt = -Infinity;
+      this.#rest.end();
+    };
+    this.#lookedAt = -Infinity;
+    const reflector = startReflector({
+      client: this.#kube,
+      type: this.#rules.type,
+      namespace: this.served.watched,
+      only: (object) => this.served.serves(object),
+      transform: this.#rules.slim,
+      pageSize: PAGE,
+      handlers: { add: changed, update: changed, delete: gone },
+      hooks: { failed: (error) => this.#warn(error, 'cannot watch objects') },
+    });
+    reflector.synced.then(changed, () => {});
+    return reflector;
+  }
+
+  async #unwatch(): Promise<void> {
+    const watched = this.#watched;
+    this.#watched = undefined;
+    await Promise.all([watched?.stop(), this.#rules.resting?.()]);
+  }
+
+  #warn(error: unknown, text: string, object?: KubeObject): void {
+    const { kind } = this.#rules;
+    this.#deps.log.warn({ err: error, kind, ...(object ? { object: keyOf(object) } : {}) }, text);
+  }
+
+  // What an object has.
+
+  tokenFor(object: T): Promise<TokenRecord | null> {
+    const { store } = this.#deps;
+    const { account, token = null } = this.served.bindingOf(object) ?? {};
+    return account === undefined ? store.defaultToken() : store.tokenOfAccount(account, token);
+  }
+
+  /** Why it is not tried again now; else it is made, in a while. */
+  attempt(object: T): Wait | null {
+    const [uid, namespace] = [uidOf(object), namespaceOf(object)];
+    const { generation } = object.metadata;
+    const known = this.#outcomes.get(uid);
+    if (known?.generation === generation && performance.now() < known!.until) return known!.standing;
+    if (this.#making.has(namespace) || this.#making.size >= MOST_MAKING) return null;
+    const after = (standing: Wait): void => {
+      this.#outcomes.set(uid, { standing, until: performance.now() + standing.againMs, generation });
+    };
+    const work = this.#make(object)
+      .then((standing) => {
+        if (standing) after(standing);
+      })
+      .catch((error: unknown) => {
+        this.#warn(error, 'cannot make what an object asks for', object);
+        after(waiting('InternalError', 'it could not be created, and is tried again', AFTER_FAILURE_MS));
+      })
+      .finally(() => {
+        this.#making.delete(namespace);
+        // It may have gone meanwhile.
+        this.#lookedAt = -Infinity;
+        this.#rest.end();
+      });
+    this.#making.set(namespace, work);
+    return null;
+  }
+
+  /** What became of its tries. */
+  forget(object: T): void {
+    this.#outcomes.delete(uidOf(object));
+  }
+
+  async #make(object: T): Promise<Wait | null> {
+    const { store } = this.#deps;
+    const { kind, type, make, foreseen } = this.#rules;
+    const token = await this.tokenFor(object);
+    if (!token || !mayProbe(token, store.clock.now())) return NO_TOKEN;
+    const full = await foreseen?.(token);
+    if (full) return full;
+    const [uid, namespace, { name }] = [uidOf(object), namespaceOf(object), object.metadata];
+    const whole = await this.#kube.get(type, name, { namespace }).catch(ifThere);
+    if (!whole || uidOf(whole) !== uid || isGoing(whole)) return null;
+    const { allowed } = await store.takeRate('token', token.id, token.limits.requestsPerMinute);
+    if (!allowed) return RATE_LIMITED;
+    const gone = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(MAKE_MS)]);
+    const id = () => store.idOfObject({ kind, uid, namespace, name }, store.newRequest().id);
+    return make(whole, { token, by: { method: 'POST', state: { token } }, gone, id }).catch(waitOf);
+  }
+
+  // Statuses.
+
+  async write(object: T, status: Status): Promise<void> {
+    if (isSame(object.status, status)) return;
+    const uid = uidOf(object);
+    const isDue = performance.now() - (this.#writtenAt.get(uid) ?? -Infinity) >= STATUS_MS;
+    if ((!isDue && object.status?.state === status.state) || this.#writes >= WRITES_OF_A_ROUND) return;
+    this.#writes += 1;
+    this.#writtenAt.set(uid, performance.now());
+    const { name, resourceVersion } = object.metadata;
+    await this.#kube
+      .mergePatchStatus(this.#rules.type, name, status, { namespace: namespaceOf(object), resourceVersion })
+      .catch((error: unknown) => {
+        // It has changed, which the watch shows, or is gone.
+        this.#writtenAt.delete(uid);
+        if (isKubeError(error, 'conflict') || isKubeError(error, 'not-found')) return;
+        // A server that refuses one, or is away, takes no other of this round.
+        this.#writes = WRITES_OF_A_ROUND;
+        this.#warn(error, 'cannot write the status of an object', object);
+      });
+  }
+
+  async delete(object: T): Promise<void> {
+    if (this.#writes >= WRITES_OF_A_ROUND) return;
+    this.#writes += 1;
+    const { name, uid } = object.metadata;
+    const options = { namespace: namespaceOf(object), uid };
+    await this.#kube.delete(this.#rules.type, name, options).catch((error: unknown) => {
+      // There is a new one of its name.
+      if (!isKubeError(error, 'not-found') && !isKubeError(error, 'conflict')) throw error;
+    });
+  }
+
+  // Objects that are gone, also those that went while no replica ran.
+
+  async #dropLost(objects: readonly T[]): Promise<void> {
+    if (performance.now() - this.#lookedAt < LOST_MS) return;
+    this.#lookedAt = performance.now();
+    const others = { uids: objects.map(uidOf), limit: LOST_AT_ONCE };
+    const lost = await this.#deps.store.objectsBeside(this.#rules.kind, others);
+    for (const one of lost) await this.#drop(one);
+    if (lost.length === LOST_AT_ONCE) this.#lookedAt = -Infinity;
+  }
+
+  async #drop({ kind, uid, namespace, name, id }: LostObject): Promise<void> {
+    const { store } = this.#deps;
+    // Another replica may have seen a newer object.
+    const served = this.served.serves({ metadata: { name, namespace } });
+    const there = served ? await this.#kube.get(this.#rules.type, name, { namespace }).catch(ifThere) : undefined;
+    if (there?.metadata.uid === uid) return;
+    const isEnded = await this.#rules.end(id, `${namespace}/${name}`);
+    // Of a creation that is under way there is nothing yet. A later try has the id of the first.
+    const isUncreated = !this.#making.has(namespace) && this.#isOld(id);
+    if (isEnded ?? isUncreated) await store.forgetObject({ kind, uid });
+  }
+
+  #isOld(id: string): boolean {
+    return this.#deps.store.clock.now() - (timeOf(id)?.getTime() ?? 0) > UNCREATED_MS;
+  }
+}
+
+const NO_TOKEN = waiting(
+  'TokenInactive',
+  'the account has no API token that is active and may probe: the default token, or one of the account that the ' +
+    'namespace is bound to',
+);
+const RATE_LIMITED = waiting('RateLimited', 'the requests a minute of the token are used up');
+
+/** Of an error in what the object asks for. Others are thrown. */
+function waitOf(error: unknown): Wait {
+  if (!(error instanceof ApiError) || error.status >= 500) throw error;
+  const { message } = error;
+  if (error.status === 429) return waiting('RateLimited', message);
+  if (isUnread(error)) return waiting('ListUnreadable', `spec.request: ${message}; it is tried again`, UNREAD_MS);
+  return { state: 'Refused', reason: 'InvalidRequest', message: `spec.request: ${message}`, againMs: Infinity };
+}
+
+/** The rate alone is no reason to write. */
+function isSame(status: object | undefined, next: object): boolean {
+  return comparable(status ?? {}) === comparable(next);
+}
+
+/** The API server gives members back in an order of its own. */
+const comparable = (status: object): string =>
+  canonical(
+    Object.fromEntries(Object.entries(status).filter(([name, value]) => value !== null && name !== 'perMinute')),
+  );
+
+function ifThere(error: unknown): undefined {
+  if (!isKubeError(error, 'not-found')) throw error;
+}
