@@ -5,9 +5,10 @@ import { PROBE_BATCH } from '../src/platform/kube/probe_batch.ts';
 import { PROBE_JOB } from '../src/platform/kube/probe_job.ts';
 import { PROBE_POLICY } from '../src/platform/kube/probe_policy.ts';
 import { PROBE_POOL } from '../src/platform/kube/probe_pool.ts';
+import { PROBE_SOURCE } from '../src/platform/kube/probe_source.ts';
 import { PROBE_TOOL } from '../src/platform/kube/probe_tool.ts';
 import { GROUP, VERSION, type Definition } from '../src/platform/kube/resource.ts';
-import { batchBody } from './batch_body.ts';
+import { batchBody, sourceBody } from './request_body.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -41,10 +42,16 @@ function structural(schema: unknown): Json {
 }
 
 /** The platform does not know the fields of the API. */
-const specOf = (definition: Definition): unknown =>
-  definition === PROBE_BATCH
-    ? { ...definition.spec, properties: { ...(definition.spec as TObject).properties, request: batchBody() } }
-    : definition.spec;
+const REQUESTS = new Map([
+  [PROBE_BATCH, batchBody],
+  [PROBE_SOURCE, sourceBody],
+]);
+
+function specOf(definition: Definition): unknown {
+  const request = REQUESTS.get(definition)?.();
+  const { spec } = definition;
+  return request ? { ...spec, properties: { ...(spec as TObject).properties, request } } : spec;
+}
 
 export function customResourceDefinition(definition: Definition): Record<string, Json> {
   return {
@@ -99,7 +106,14 @@ export function customResourceDefinition(definition: Definition): Record<string,
 
 const HEAD = '# Made from src/platform/kube/probe_*.ts by `make generate`: change it there.\n';
 
-export const DEFINITIONS: readonly Definition[] = [PROBE_JOB, PROBE_BATCH, PROBE_TOOL, PROBE_POOL, PROBE_POLICY];
+export const DEFINITIONS: readonly Definition[] = [
+  PROBE_JOB,
+  PROBE_BATCH,
+  PROBE_SOURCE,
+  PROBE_TOOL,
+  PROBE_POOL,
+  PROBE_POLICY,
+];
 
 const crdYaml = (definition: Definition): string =>
   HEAD + stringify(customResourceDefinition(definition), { lineWidth: 0 });

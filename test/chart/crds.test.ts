@@ -8,6 +8,7 @@ import {
   PROBE_JOBS,
   PROBE_POLICIES,
   PROBE_POOLS,
+  PROBE_SOURCES,
   PROBE_TOOLS,
   type KubeClient,
   type KubeObject,
@@ -53,6 +54,10 @@ const tool = (changes: Json = {}): Json => ({
 });
 const pool = (changes: Json = {}): Json => ({ serves: { kinds: ['file', 'c2pa'] }, ...changes });
 
+const source = (request: Json = {}, changes: Json = {}): Json => ({
+  request: { bucket: { url: 's3://films/incoming/' }, ...request },
+  ...changes,
+});
 const batch = (request: Json = {}, changes: Json = {}): Json => ({
   request: { items: [{ url: 'https://media.example.org/a.mp4' }], ...request },
   ...changes,
@@ -232,6 +237,9 @@ const bad: [ResourceType, string, Json, RegExp][] = [
   [PROBE_BATCHES, 'a list with a signature', batch({ items_url: 'https://a.example/l?sig=1' }), /items_url/],
   [PROBE_BATCHES, 'an unknown tool', batch({ probe: { only: 'exiftool' } }), /probe\.only/],
   [PROBE_BATCHES, 'no tries', batch({ tries: 0 }), /tries/],
+  [PROBE_SOURCES, 'no bucket', { request: {} }, /bucket/],
+  [PROBE_SOURCES, 'a key in its address', source({ bucket: { url: 's3://a:b@films/' } }), /bucket\.url/],
+  [PROBE_SOURCES, 'a listing each second', source({ every: 1 }), /every/],
   [PROBE_POLICIES, 'no rules', policy({ rules: [] }), /at least 1 item/],
   [
     PROBE_POLICIES,
@@ -341,7 +349,7 @@ describe('custom resource definitions', function () {
       if (node['additionalProperties'] !== undefined && node['maxProperties'] === undefined) unbounded.push(path);
       for (const [name, child] of Object.entries((node['properties'] ?? {}) as Record<string, Json>)) {
         // Those of the request are the API's.
-        const sentence = path.startsWith('ProbeBatch.spec.request') ? /^.{6,}[.`]$/s : /^[A-Z{`].{5,}[.`]$/s;
+        const sentence = /^Probe(Batch|Source)\.spec\.request/.test(path) ? /^.{6,}[.`]$/s : /^[A-Z{`].{5,}[.`]$/s;
         if (!sentence.test(String(child['description']))) undescribed.push(`${path}.${name}`);
         walk(child, `${path}.${name}`);
       }
@@ -391,27 +399,32 @@ describe('custom resource definitions', function () {
     }
   });
 
-  it('show a ProbeBatch in a table that has no empty cell before anybody looked at it', async () => {
-    const made = await create(PROBE_BATCHES, batch({}, { suspend: true }));
-    const path = `/apis/probeyard.dev/v1alpha1/namespaces/${client.namespace}/probebatches/${made.metadata.name}`;
-    const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
-    const { rows } = await client.request<{ rows: { cells: unknown[] }[] }>({ method: 'GET', path, accept });
-    const [name, state, done, failed, total, age] = rows[0]!.cells;
-    assert.deepEqual([name, state, done, failed, total], [made.metadata.name, 'Waiting', 0, 0, 0]);
-    assert.ok(age);
-  });
+  for (const [type, spec, cells] of [
+    [PROBE_BATCHES, batch({}, { suspend: true }), ['Waiting', 0, 0, 0]],
+    [PROBE_SOURCES, source(), ['Waiting', 's3://films/incoming/', 0]],
+  ] as const)
+    it(`show a ${type.kind} in a table before anybody looked at it`, async () => {
+      const { name } = (await create(type, spec)).metadata;
+      const path = `/apis/probeyard.dev/v1alpha1/namespaces/${client.namespace}/${type.plural}/${name}`;
+      const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+      const { rows } = await client.request<{ rows: { cells: unknown[] }[] }>({ method: 'GET', path, accept });
+      assert.deepEqual(rows[0]!.cells.slice(0, cells.length + 1), [name, ...cells]);
+    });
 
-  it('describe the request of a ProbeBatch to kubectl explain', async () => {
-    const { components } = await client.request<{
-      components: { schemas: Record<string, { properties: Record<string, { properties: Record<string, Json> }> }> };
-    }>({ method: 'GET', path: '/openapi/v3/apis/probeyard.dev/v1alpha1' });
-    const { request } = components.schemas['dev.probeyard.v1alpha1.ProbeBatch']!.properties['spec']!.properties;
-    const fields = request!['properties'] as Record<string, { description: string; default?: unknown }>;
-    for (const name of ['probe', 'items', 'items_url', 'concurrency', 'deadline'])
-      assert.match(fields[name]!.description, /\w{3}/, name);
-    assert.match(fields['per_host']!.description, /Default: 4\.$/);
-    assert.equal(fields['per_host']!.default, undefined);
-  });
+  for (const [kind, names] of [
+    ['ProbeBatch', ['probe', 'items', 'items_url', 'concurrency', 'deadline']],
+    ['ProbeSource', ['probe', 'bucket', 'every', 'settle', 'bundle', 'deadline']],
+  ] as const)
+    it(`describe the request of a ${kind} to kubectl explain`, async () => {
+      const { components } = await client.request<{
+        components: { schemas: Record<string, { properties: Record<string, { properties: Record<string, Json> }> }> };
+      }>({ method: 'GET', path: '/openapi/v3/apis/probeyard.dev/v1alpha1' });
+      const { request } = components.schemas[`dev.probeyard.v1alpha1.${kind}`]!.properties['spec']!.properties;
+      const fields = request!['properties'] as Record<string, { description: string; default?: unknown }>;
+      for (const name of names) assert.match(fields[name]!.description, /\w{3}/, name);
+      assert.match(fields['per_host']!.description, /Default: 4\.$/);
+      assert.equal(fields['per_host']!.default, undefined);
+    });
 
   it('keep the request of a ProbeBatch as it is, and let it be suspended', async () => {
     const { metadata } = await create(PROBE_BATCHES, batch());
@@ -419,6 +432,19 @@ describe('custom resource definitions', function () {
       await assert.rejects(client.mergePatch(PROBE_BATCHES, metadata.name, { spec }), { code: 'invalid' });
     const changed = { suspend: true, ttlSecondsAfterFinished: 60 };
     await client.mergePatch(PROBE_BATCHES, metadata.name, { spec: changed });
+  });
+
+  it('let the request of a ProbeSource be changed, but for its bucket, and keep what null says', async () => {
+    const { metadata, spec } = await create(PROBE_SOURCES, source({ every: null }));
+    assert.deepEqual(spec, source({ every: null }));
+    const change = (request: Json) => client.mergePatch(PROBE_SOURCES, metadata.name, { spec: { request } });
+    await change({ every: 60, name: 'films', bucket: { include: ['*.mp4'] } });
+    await assert.rejects(change({ bucket: { url: 's3://other/' } }), {
+      code: 'invalid',
+      message: /spec\.request\.bucket\.url: cannot be changed/,
+    });
+    const creator = client.mergePatch(PROBE_SOURCES, metadata.name, { spec: { createdBy: 'alice' } });
+    await assert.rejects(creator, { code: 'invalid' });
   });
 
   it('fill in defaults', async () => {

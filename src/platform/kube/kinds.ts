@@ -14,6 +14,7 @@ import type { ProbeBatch } from './probe_batch.ts';
 import type { ProbeJob } from './probe_job.ts';
 import type { ProbePolicy } from './probe_policy.ts';
 import type { ProbePool } from './probe_pool.ts';
+import type { ProbeSource } from './probe_source.ts';
 import type { ProbeTool } from './probe_tool.ts';
 
 /** Common to all objects: metadata with at least a name. */
@@ -68,6 +69,7 @@ const own = servedBy(GROUP, VERSION);
 
 export const PROBE_JOBS: ResourceType<ProbeJob> = { ...own<ProbeJob>('probejobs', 'ProbeJob'), statusInObject: true };
 export const PROBE_BATCHES = own<ProbeBatch>('probebatches', 'ProbeBatch');
+export const PROBE_SOURCES = own<ProbeSource>('probesources', 'ProbeSource');
 export const PROBE_TOOLS = own<ProbeTool>('probetools', 'ProbeTool');
 export const PROBE_POLICIES = own<ProbePolicy>('probepolicies', 'ProbePolicy');
 export const PROBE_POOLS = own<ProbePool>('probepools', 'ProbePool');

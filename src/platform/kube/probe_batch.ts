@@ -5,13 +5,14 @@ import {
   AGE,
   conditions,
   count,
+  createdBy,
   flag,
   GROUP,
   integer,
+  kept,
   observedGeneration,
   oneOf,
   optional,
-  shownText,
   text,
   time,
   type Definition,
@@ -24,11 +25,7 @@ const OURS = `${GROUP}/controller`;
 const specFields = {
   request: Type.Unsafe<object>({ type: 'object' }),
   ...optional({
-    createdBy: shownText(
-      512,
-      'The Kubernetes user who created the object. An admission policy refuses a name that is not theirs, and an ' +
-        'object of a tenant without one.',
-    ),
+    createdBy,
     suspend: flag('True: the batch is paused, or not created yet. False again: it goes on.'),
     managedBy: text(63, `What the object is for. One for another than ${OURS} is left alone.`, {
       pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$',
@@ -44,8 +41,6 @@ const specFields = {
 
 /** They can be changed while it runs. */
 const CHANGEABLE = ['suspend', 'ttlSecondsAfterFinished'];
-const kept = (name: string): string =>
-  `has(self.${name}) == has(oldSelf.${name}) && (!has(self.${name}) || self.${name} == oldSelf.${name})`;
 
 const ProbeBatchSpec = Type.Object(specFields, {
   'x-kubernetes-validations': [

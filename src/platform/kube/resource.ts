@@ -88,6 +88,11 @@ export const text = (maxLength: number, description?: string, more: object = {})
 /** For text that `kubectl get` prints: no control character, and none that reverses or hides what stands beside it. */
 export const shownText = (maxLength: number, description: string, more: object = {}) =>
   text(maxLength, description, { pattern: '^[^\\p{Cc}\\p{Cf}\\p{Co}\\p{Zl}\\p{Zp}]*$', ...more });
+export const createdBy = shownText(
+  512,
+  'The Kubernetes user who created the object. An admission policy refuses a name that is not theirs, and an object ' +
+    'of a tenant without one.',
+);
 export const time = (description: string) => Type.String({ format: 'date-time', maxLength: 40, description });
 export const flag = (description: string, more: object = {}) => Type.Boolean({ ...more, description });
 export const integer = (minimum: number, maximum: number, description: string, more: object = {}) =>
@@ -116,6 +121,10 @@ export const mapOf = <T extends TSchema>(
   description: string,
   more: object = {},
 ) => array('map', items, maxItems, description, { 'x-kubernetes-list-map-keys': keys, ...more });
+
+/** A rule: this member cannot be changed. */
+export const kept = (name: string): string =>
+  `has(self.${name}) == has(oldSelf.${name}) && (!has(self.${name}) || self.${name} == oldSelf.${name})`;
 
 const generation = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
 export const observedGeneration = generation('Generation of the object that the status was made for.');

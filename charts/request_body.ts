@@ -1,5 +1,6 @@
-/** The body of `POST /v1/batch` as a CustomResourceDefinition can say it: from the schema that reads such a body. */
+/** The bodies of `POST /v1/batch` and `/v1/source` as a CustomResourceDefinition can say them, from their schemas. */
 import { BatchSchema, ItemSchema } from '../src/service/api/batch/batch_fields.ts';
+import { SourceSchema } from '../src/service/api/source/source_fields.ts';
 import { LOWERED_TO } from '../src/service/api/http/input/read_fields.ts';
 
 interface Field {
@@ -49,6 +50,8 @@ function fieldOf(field: Field): object {
     ...described(field),
     ...Object.fromEntries(KEPT.filter((name) => name in field).map((name) => [name, field[name]])),
     ...patternOf(field.pattern),
+    // Null is another value than the default.
+    ...([type].flat().includes('null') && (field.default ?? null) !== null ? { nullable: true } : {}),
     ...(only === 'string' && !values && field['maxLength'] === undefined ? { maxLength: MOST } : {}),
     ...(values ? { enum: values.filter((value) => value !== null) } : {}),
     ...(needed.length > 0 ? { required: needed } : {}),
@@ -67,25 +70,36 @@ const open = (field: Field): Field => ({
   description: `${field.description ?? ''} Here without user info, query and fragment.`,
 });
 
+type Fields = Record<string, Field>;
+
+/** What both bodies have. */
+function opened({ bucket, webhook_url: webhook, ...fields }: Fields): Fields {
+  const properties = { ...bucket!.properties, url: open(bucket!.properties!['url']!) };
+  return { ...fields, bucket: { ...bucket, properties }, webhook_url: open(webhook!) };
+}
+
 export function batchBody(): object {
-  const {
-    items,
-    items_url: list,
-    webhook_url: webhook,
-    bucket,
-    ...fields
-  } = BatchSchema.properties as unknown as Record<string, Field>;
-  const { url, ...ofItem } = ItemSchema.properties as unknown as Record<string, Field>;
+  const { items, items_url: list, ...fields } = BatchSchema.properties as unknown as Fields;
+  const { url, ...ofItem } = ItemSchema.properties as unknown as Fields;
   const item: Field = { type: 'object', required: ['url'], properties: { url: open(url!), ...ofItem } };
+  const { bucket, webhook_url: webhook, ...rest } = opened(fields);
   return fieldOf({
     type: 'object',
     description: 'The body of POST /v1/batch: the template, the sources and the bounds of the batch.',
     properties: {
-      ...fields,
+      ...rest,
       items: { ...items, type: 'array', items: item, description: `${items!.description ?? ''} As objects here.` },
       items_url: open(list!),
-      bucket: { ...bucket, properties: { ...bucket!.properties, url: open(bucket!.properties!['url']!) } },
-      webhook_url: open(webhook!),
+      bucket: bucket!,
+      webhook_url: webhook!,
     },
   });
 }
+
+export const sourceBody = (): object =>
+  fieldOf({
+    type: 'object',
+    description: 'The body of POST /v1/source: the bucket, when it is looked at, and how its objects are probed.',
+    required: ['bucket'],
+    properties: opened(SourceSchema.properties as unknown as Fields),
+  });
