@@ -17,29 +17,26 @@ describe('store: sources', function () {
   });
   after(() => fixture.close());
 
+  const aSource = (change: Partial<NewSource>): NewSource => ({
+    id: store.newRequest().id,
+    tokenId: 1,
+    userId: fixture.admin.userId,
+    name: null,
+    url: 's3://films/',
+    filter: {},
+    body: Buffer.from('body'),
+    keySha256: sha256('key'),
+    every: 3_600,
+    settle: 60,
+    bundle: 60,
+    existing: true,
+    ...change,
+  });
   const create = async (change: Partial<NewSource> = {}, sources = 1_000): Promise<string> => {
-    const { userId } = fixture.admin;
-    const { id } = store.newRequest();
-    const made = await store.createSource(
-      {
-        id,
-        tokenId: 1,
-        userId,
-        name: null,
-        url: 's3://films/',
-        filter: {},
-        body: Buffer.from('body'),
-        keySha256: sha256('key'),
-        every: 3_600,
-        settle: 60,
-        bundle: 60,
-        existing: true,
-        ...change,
-      },
-      { rootUserId: userId, sources },
-    );
+    const source = aSource(change);
+    const made = await store.createSource(source, { rootUserId: fixture.admin.userId, sources });
     assert.equal(made.outcome, 'created');
-    return id;
+    return source.id;
   };
   const now = (): number => Math.floor(store.clock.now());
   /** `at`: minutes from now. */
@@ -177,5 +174,39 @@ describe('store: sources', function () {
     const id = await create({}, 1);
     await create({ id }, 1);
     await assert.rejects(create({}, 1), /too-many-sources/);
+  });
+
+  it('a change by its object keeps what is known, and lets it run', async () => {
+    const id = await create();
+    const object = { kind: 'ProbeSource' as const, uid: id, namespace: 'media', name: 'films' };
+    assert.equal(await store.idOfObject(object, id), id);
+    assert.equal(await store.idOfObject(object, store.newRequest().id), id);
+    await note(id, seen('1', -5));
+    await take(id);
+    await store.moveSource({ id, from: ['running'], to: 'stopped', reason: 'InvalidRequest' });
+    const of = { uid: id, requestSha256: sha256('request') };
+    const source = aSource({ id, name: 'new', every: null });
+    assert.equal(await store.changeSource(source, of), true);
+    const found = (await store.sourcesOfObjects([id])).get(id)!;
+    assert.deepEqual([found.account, found.batches, found.requestSha256], [1, ['running'], sha256('request')]);
+    const { state, reason, name, every, objects } = found.source!;
+    assert.deepEqual([state, reason, name, every, objects], ['running', null, 'new', null, 1]);
+    assert.deepEqual(await due(id), []);
+  });
+
+  it('a change by its object is refused on a deleted source, and on behalf of another account', async () => {
+    const id = await create();
+    await store.idOfObject({ kind: 'ProbeSource', uid: id, namespace: 'media', name: 'other' }, id);
+    const of = { uid: id, requestSha256: sha256('request') };
+    await fixture.sql(`insert into users (id, email, status, role) overriding system value
+      values (77, 'other@source.test', 'active', 'user') on conflict do nothing`);
+    assert.equal(await store.changeSource(aSource({ id, userId: 77 }), of), false);
+    await store.moveSource({ id, from: ['running'], to: 'deleting' });
+    assert.equal(await store.changeSource(aSource({ id }), of), false);
+    assert.equal((await store.sourcesOfObjects([id])).get(id)?.requestSha256, null);
+    await store.forgetObject({ kind: 'ProbeSource', uid: id, id: store.newRequest().id });
+    assert.equal((await store.sourcesOfObjects([id])).size, 1);
+    await store.forgetObject({ kind: 'ProbeSource', uid: id, id });
+    assert.equal((await store.sourcesOfObjects([id])).size, 0);
   });
 });

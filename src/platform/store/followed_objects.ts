@@ -1,10 +1,11 @@
-/** Which batch belongs to which object of Kubernetes. */
+/** Which batch or source belongs to which object of Kubernetes. */
 import { readBatches, type Batch } from './batches.ts';
 import type { Database } from './connection.ts';
 
 /** The table of a kind, and the column with the id of what each object has. */
 const TABLES = {
   ProbeBatch: { table: 'batch_objects', id: 'batch_id' },
+  ProbeSource: { table: 'probe_sources', id: 'source_id' },
 } as const;
 export type FollowedKind = keyof typeof TABLES;
 
@@ -46,12 +47,17 @@ export function objectsBeside(
   });
 }
 
+/** With another id it was made anew meanwhile. */
 export async function forgetObject(
   database: Database,
-  { kind, uid }: Pick<FollowedObject, 'kind' | 'uid'>,
+  { kind, uid, id }: Pick<LostObject, 'kind' | 'uid' | 'id'>,
 ): Promise<void> {
-  const { table } = TABLES[kind];
-  await database.rows({ name: `forget_in_${table}`, text: `delete from ${table} where uid = $1`, values: [uid] });
+  const { table, id: column } = TABLES[kind];
+  await database.rows({
+    name: `forget_in_${table}`,
+    text: `delete from ${table} where uid = $1 and ${column} = $2`,
+    values: [uid, id],
+  });
 }
 
 /** `account`: its root user; null: erased. */

@@ -78,6 +78,9 @@ const MOST_OBJECTS = 1_000_000;
 const ROWS_AT_ONCE = 5_000;
 const MOST_DRIVEN = 1_000;
 
+const FIRST_LISTING = (every: string, existing: string): string =>
+  `case when ${every}::integer is not null or ${existing} then now() end`;
+
 /** With the same id again it is the same source. */
 export function createSource(
   database: Database,
@@ -104,7 +107,7 @@ export function createSource(
       text: `with s as (insert into sources (id, created_at, token_id, user_id, name, url, filter, body, key_sha256,
           every, settle, bundle, existing, list_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-          case when $10::integer is not null or $13 then now() end) returning *)
+          ${FIRST_LISTING('$10', '$13')}) returning *)
         select ${listed(SOURCE, 's')} from s`,
       values: [
         id,
@@ -191,6 +194,62 @@ export interface SourceMove {
   to: SourceState;
   reason?: string | null;
   text?: string | null;
+}
+
+// As an object of Kubernetes.
+
+/** `requestSha256`: null, the source may not be there yet. `account`: its root user; null: erased. */
+export interface SourceOfObject {
+  id: string;
+  requestSha256: Buffer | null;
+  account: number | null;
+  /** Of its batches that have not ended. */
+  batches: BatchState[];
+  source: Source | null;
+}
+
+/** By uid. */
+export async function sourcesOfObjects(
+  database: Database,
+  uids: readonly string[],
+): Promise<Map<string, SourceOfObject>> {
+  const rows = await database.rows<Source & Omit<SourceOfObject, 'id' | 'source'> & { uid: string; sourceId: string }>({
+    name: 'sources_of_objects',
+    text: `select ${listed(SOURCE, 's')}, o.uid, o.source_id "sourceId", o.request_sha256 "requestSha256",
+        (select coalesce(u.root_id, u.id) from users u where u.id = s.user_id) account,
+        array(select b.state from batches b
+          where b.source_id = s.id and b.state <> 'ended' and b.listing is null) batches
+      from probe_sources o left join sources s on s.id = o.source_id where o.uid = any($1)`,
+    values: [uids],
+  });
+  return new Map(
+    rows.map(({ uid, sourceId, requestSha256, account, batches, ...source }) => [
+      uid,
+      { id: sourceId, requestSha256, account, batches, source: source.id === null ? null : source },
+    ]),
+  );
+}
+
+/** What its object asks for now: it keeps what it knows, and lists at once. False: it is deleted, or of another account. */
+export function changeSource(
+  database: Database,
+  { id, tokenId, userId, name, filter, body, every, settle, bundle, existing }: NewSource,
+  { uid, requestSha256 }: { uid: string; requestSha256: Buffer },
+): Promise<boolean> {
+  return database.hasRow({
+    name: 'change_source',
+    text: `with changed as (
+        update sources s set token_id = $2, user_id = $3, name = $4, filter = $5, body = $6, every = $7, settle = $8,
+            bundle = $9, existing = $10, list_at = ${FIRST_LISTING('$7', '$10')}, reason = null, text = null,
+            state = case state when 'stopped' then 'running' else state end
+          from users u, users n
+          where s.id = $1 and s.state <> 'deleting' and u.id = s.user_id and n.id = $3
+            and coalesce(u.root_id, u.id) = coalesce(n.root_id, n.id)
+          returning s.id)
+      update probe_sources o set request_sha256 = $12 from changed c where o.uid = $11 and o.source_id = c.id
+        returning o.uid`,
+    values: [id, tokenId, userId, name, jsonb(filter), body, every, settle, bundle, existing, uid, requestSha256],
+  });
 }
 
 /** The driver lists it as soon as it can. */

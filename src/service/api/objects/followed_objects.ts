@@ -308,7 +308,7 @@ export class FollowedObjects<T extends Followed> {
     const isEnded = await this.#rules.end(id, `${namespace}/${name}`);
     // Of a creation that is under way there is nothing yet. A later try has the id of the first.
     const isUncreated = !this.#making.has(namespace) && this.#isOld(id);
-    if (isEnded ?? isUncreated) await store.forgetObject({ kind, uid });
+    if (isEnded ?? isUncreated) await store.forgetObject({ kind, uid, id });
   }
 
   #isOld(id: string): boolean {
