@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { hideQuery } from '../../../base/hide_query.ts';
-import type { Source, SourceState } from '../../../platform/store/sources.ts';
+import type { TokenRecord } from '../../../platform/store/records.ts';
+import type { NewSource, Source, SourceState } from '../../../platform/store/sources.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import { type BatchEvent, move } from '../batch/states.ts';
 import type { Deps } from '../deps.ts';
@@ -102,41 +103,39 @@ const shown = (source: Source): Static<typeof SourceAnswer> => ({
 /** As the key of an address for events. */
 const newKey = (): string => randomBytes(24).toString('base64url');
 
-/** With the `id` of an earlier call it is that source, and its key is not known any more. */
-async function makeSource(
+export async function sourceFrom(
   deps: Deps,
   by: Asker,
   { every, settle, bundle, existing, ...body }: SentSource,
   { id, gone }: { id: string; gone: AbortSignal },
 ) {
-  const { store, accounts } = deps;
   const token = tokenOf(by);
   const { ignored, listing } = await readBody(deps, by, body, gone);
   const key = newKey();
-  const created = await store.createSource(
-    {
-      id,
-      tokenId: token.id,
-      userId: token.userId,
-      name: body.name,
-      url: body.bucket.url,
-      filter: listing!.filter,
-      body: await accounts.box.seal(JSON.stringify(body), 'source', id),
-      keySha256: keySha256(key),
-      every,
-      settle,
-      bundle,
-      existing,
-    },
-    { rootUserId: token.rootUserId, sources: MOST_SOURCES },
-  );
-  return { created, key, ignored };
+  const source: NewSource = {
+    id,
+    tokenId: token.id,
+    userId: token.userId,
+    name: body.name,
+    url: body.bucket.url,
+    filter: listing!.filter,
+    body: await deps.accounts.box.seal(JSON.stringify(body), 'source', id),
+    keySha256: keySha256(key),
+    every,
+    settle,
+    bundle,
+    existing,
+  };
+  return { source, key, ignored };
 }
+
+export const mostSources = ({ rootUserId }: TokenRecord) => ({ rootUserId, sources: MOST_SOURCES });
 
 async function create(deps: Deps, ctx: Context): Promise<void> {
   await takeRequestRate(deps, ctx);
   const how = { id: deps.store.newRequest().id, gone: untilClosed(ctx) };
-  const { created, key, ignored } = await makeSource(deps, ctx, checkedBy(SourceInput, ctx), how);
+  const { source, key, ignored } = await sourceFrom(deps, ctx, checkedBy(SourceInput, ctx), how);
+  const created = await deps.store.createSource(source, mostSources(tokenOf(ctx)));
   if (created.outcome !== 'created') throw new ApiError(created.outcome);
   nameIgnored(ctx, ignored);
   ctx.set('Location', `/v1/source/${created.source.id}`);
@@ -225,23 +224,28 @@ export const readSource = endpoint(
 
 // Actions.
 
-type Action = 'pause' | 'resume' | 'list' | 'delete';
+export type Action = 'pause' | 'resume' | 'list' | 'delete';
 
 /** From which states, to which one, and what becomes of the batches of the source. */
 const ACTIONS: Record<Action, { from: readonly SourceState[]; to: SourceState; batches: BatchEvent | null }> = {
-  pause: { from: ['running', 'paused'], to: 'paused', batches: 'pause' },
+  pause: { from: ['running', 'paused', 'stopped'], to: 'paused', batches: 'pause' },
   resume: { from: ['running', 'paused', 'stopped'], to: 'running', batches: 'resume' },
   list: { from: ['running'], to: 'running', batches: null },
   delete: { from: ['running', 'paused', 'stopped', 'deleting'], to: 'deleting', batches: 'cancel' },
 };
 
 async function act(deps: Deps, ctx: Context, action: Action): Promise<Source> {
-  const { store } = deps;
-  const { id, state } = await ownSource(deps, ctx);
+  const source = await ownSource(deps, ctx);
+  const moved = await actOn(deps, source.id, action);
+  if (!moved) throw new ApiError('source-state', { text: `the source is ${source.state}: ${action} is not possible` });
+  return moved;
+}
+
+/** Null: its state does not allow it. */
+export async function actOn({ store }: Pick<Deps, 'store'>, id: string, action: Action): Promise<Source | null> {
   const { from, to, batches } = ACTIONS[action];
   const moved = action === 'list' ? await store.listSourceNow(id) : await store.moveSource({ id, from, to });
-  if (!moved) throw new ApiError('source-state', { text: `the source is ${state}: ${action} is not possible` });
-  if (batches === null) return moved;
+  if (!moved || batches === null) return moved;
   // Those that are made from now on find the source as it is.
   for (const batch of await store.openBatchesOf(id)) {
     const next = move(batch.state, batches);
