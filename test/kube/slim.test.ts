@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isFinished } from '../../src/platform/kube/conditions.ts';
 import type { Pod } from '../../src/platform/kube/kinds.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
-import { keptJob, slimBatch, slimJob, slimPod } from '../../src/platform/kube/slim.ts';
+import { keptJob, slimBatch, slimSource, slimJob, slimPod } from '../../src/platform/kube/slim.ts';
 
 const job = (status?: 'True' | 'False' | 'Unknown'): ProbeJob => ({
   apiVersion: 'probeyard.dev/v1alpha1',
@@ -89,7 +89,7 @@ describe('what a cache keeps', () => {
     });
   });
 
-  it('of a ProbeBatch, keeps nothing that its creator can make large', () => {
+  it('of a ProbeBatch or ProbeSource, keeps nothing that its creator can make large', () => {
     const large = 'x'.repeat(60);
     const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`a.example/${n}`, large]));
     const queue = { 'kueue.x-k8s.io/queue-name': 'media' };
@@ -111,5 +111,14 @@ describe('what a cache keeps', () => {
       metadata: { name: 'b', namespace: 'n', uid: 'u', resourceVersion: '7', labels: queue },
       spec: { suspend: true, request: { concurrency: 2 } },
     });
+    const source = { ...named, kind: 'ProbeSource' };
+    assert.deepEqual(
+      slimSource(() => ({ sha256: 'd' }))({
+        ...source,
+        metadata: { name: 's', namespace: 'n', uid: 'u', labels: { ...many, ...queue }, annotations: many },
+        spec: { createdBy: large, request: { name: large } },
+      }),
+      { ...source, metadata: { name: 's', namespace: 'n', uid: 'u' }, spec: { request: { sha256: 'd' } } },
+    );
   });
 });

@@ -5,6 +5,7 @@
 import { isFinished } from './conditions.ts';
 import type { KubeObject, Pod } from './kinds.ts';
 import type { ProbeBatch } from './probe_batch.ts';
+import type { ProbeSource } from './probe_source.ts';
 import type { ProbeJob } from './probe_job.ts';
 import { KUEUE_LABEL } from './workload.ts';
 
@@ -46,24 +47,34 @@ export function keptJob({ apiVersion, kind, metadata, spec, status }: ProbeJob):
 
 const QUEUE_LABELS: ReadonlySet<string> = new Set(Object.values(KUEUE_LABEL));
 
-/** Its creator decides about a megabyte of it: of the request, what its quota is asked for, and no labels of others. */
-export function slimBatch({ apiVersion, kind, metadata, spec, status }: ProbeBatch): ProbeBatch {
+/** Without what others write in an object: labels, annotations. */
+function bare<T extends KubeObject & { status?: unknown }>({ apiVersion, kind, metadata, status }: T) {
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = metadata;
+  const present = clean({ namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp });
+  return { apiVersion, kind, metadata: { name, ...present }, ...clean({ status }) } as Omit<T, 'spec'>;
+}
+
+/** Its creator decides about a megabyte of it: of the request, what its quota is asked for, and no labels of others. */
+export function slimBatch(object: ProbeBatch): ProbeBatch {
+  const { metadata, spec } = object;
   const labels = Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([label]) => QUEUE_LABELS.has(label)));
   const { concurrency } = spec.request as { concurrency?: number };
   const { suspend, managedBy, ttlSecondsAfterFinished } = spec;
+  const rest = bare(object);
   return {
-    apiVersion,
-    kind,
-    ...clean({ status }),
-    metadata: {
-      name,
-      labels,
-      ...clean({ namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp }),
-    },
+    ...rest,
+    metadata: { ...rest.metadata, labels },
     spec: { request: clean({ concurrency }), ...clean({ suspend, managedBy, ttlSecondsAfterFinished }) },
   };
 }
+
+/** Of the request, what says whether it is another one. */
+export const slimSource =
+  (digested: (request: object) => object) =>
+  (object: ProbeSource): ProbeSource => ({
+    ...bare(object),
+    spec: { request: digested(object.spec.request), ...clean({ suspend: object.spec.suspend }) },
+  });
 
 /** The controller wrote the spec of these pods, and only reads where they run. */
 export function slimPod(pod: Pod): Pod {

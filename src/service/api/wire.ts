@@ -23,6 +23,7 @@ import { webhookMetrics } from '../webhooks/metrics.ts';
 import { ofBatch } from './batch/batch_endpoints.ts';
 import { BatchObjects } from './batch/batch_objects.ts';
 import { BatchDriver } from './batch/driver.ts';
+import { ProbeSources } from './source/probe_sources.ts';
 import { SourceRounds } from './source/source_rounds.ts';
 import { LIST_MS } from './batch/list_at_address.ts';
 import { newestSnapshot } from './cluster/cluster_endpoint.ts';
@@ -116,11 +117,14 @@ const fetchOf = ({ denyCidrs }: Settings, { webhooks = {}, accounts }: Pick<Conn
 /** Those of callers and those of objects. */
 function driveBatches(deps: Deps, kube: KubeClient, ready: Promise<unknown>) {
   const driver = new BatchDriver(deps, ready);
-  const objects = new BatchObjects(deps, kube, driver);
-  const sources = new SourceRounds(deps, driver);
+  const parts = [
+    new BatchObjects(deps, kube, driver),
+    new ProbeSources(deps, kube, driver),
+    new SourceRounds(deps, driver),
+  ];
   return {
     async stop(): Promise<void> {
-      await Promise.all([objects.stop(), sources.stop()]);
+      await Promise.all(parts.map((part) => part.stop()));
       await driver.stop();
     },
   };

@@ -1,0 +1,179 @@
+/** Makes and follows the sources of ProbeSources. */
+import { createHash } from 'node:crypto';
+import { PROBE_SOURCES, type KubeClient } from '../../../platform/kube/client.ts';
+import { stamp, withTimes, type Change } from '../../../platform/kube/conditions.ts';
+import { keyOf } from '../../../platform/kube/kinds.ts';
+import type { ProbeSource, ProbeSourceState } from '../../../platform/kube/probe_source.ts';
+import { slimSource } from '../../../platform/kube/slim.ts';
+import type { Source, SourceOfObject } from '../../../platform/store/sources.ts';
+import { makeSlices } from '../batch/batch_request.ts';
+import type { BatchDriver } from '../batch/driver.ts';
+import type { Deps } from '../deps.ts';
+import { makeReader } from '../http/input/read_fields.ts';
+import {
+  FollowedObjects,
+  isGoing,
+  type Maker,
+  type Standing as StandingIn,
+  type Status,
+  uidOf,
+  type Wait,
+  waiting,
+} from '../objects/followed_objects.ts';
+import { canonical } from '../probe/cache_key.ts';
+import { type Action, actOn, mostSources, sourceFrom } from './source_endpoints.ts';
+import { type SentSource, SourceInput } from './source_fields.ts';
+
+type Standing = StandingIn<ProbeSourceState>;
+
+const readRequest = makeReader<SentSource>(SourceInput);
+
+const sha256Of = (request: object): Buffer => createHash('sha256').update(canonical(request)).digest();
+const digested = (request: object): { sha256: string } => ({ sha256: sha256Of(request).toString('hex') });
+const digestOf = ({ spec }: ProbeSource): string => (spec.request as ReturnType<typeof digested>).sha256;
+
+export class ProbeSources {
+  readonly #deps: Deps;
+  readonly #objects: FollowedObjects<ProbeSource>;
+
+  constructor(deps: Deps, kube: KubeClient, driver: Pick<BatchDriver, 'leads'>) {
+    this.#deps = deps;
+    const rules = {
+      kind: 'ProbeSource' as const,
+      type: PROBE_SOURCES,
+      slim: slimSource(digested),
+      round: (objects: ProbeSource[]) => this.#round(objects),
+      make: (whole: ProbeSource, maker: Maker) => this.#make(whole, maker),
+      end: (id: string, object: string) => this.#end(id, object),
+    };
+    this.#objects = new FollowedObjects(deps, kube, { driver, rules });
+  }
+
+  stop(): Promise<void> {
+    return this.#objects.stop();
+  }
+
+  async #round(objects: ProbeSource[]): Promise<void> {
+    if (objects.length === 0) return;
+    const sources = await this.#deps.store.sourcesOfObjects(objects.map(uidOf));
+    const slices = makeSlices(() => undefined);
+    for (const object of objects) {
+      await this.#follow(object, sources.get(uidOf(object)));
+      await slices.next();
+    }
+  }
+
+  async #follow(object: ProbeSource, found: SourceOfObject | undefined): Promise<void> {
+    if (!found?.source) return this.#begin(object, found);
+    const { account } = this.#objects.served.bindingOf(object) ?? {};
+    const isOther = account !== undefined && account !== found.account;
+    const action = actionOf(object, found, isOther);
+    const source = (action && (await actOn(this.#deps, found.id, action))) ?? found.source;
+    const wait = source.state !== 'deleting' && isStale(object, found) ? this.#objects.attempt(object) : null;
+    const standing = wait?.state === 'Refused' ? wait : standingOf(source, isOther);
+    await this.#write(object, standing, { ...found, source });
+  }
+
+  async #begin(object: ProbeSource, found: SourceOfObject | undefined): Promise<void> {
+    // It was deleted, and the object asks for it still.
+    if (found?.requestSha256)
+      await this.#deps.store.forgetObject({ kind: 'ProbeSource', uid: uidOf(object), ...found });
+    if (isGoing(object)) return;
+    const standing = object.spec.suspend ? SUSPENDED : this.#objects.attempt(object);
+    if (standing) await this.#write(object, standing, undefined);
+  }
+
+  /** Makes its source, or changes it. */
+  async #make(whole: ProbeSource, { token, by, gone, id: idOf }: Maker): Promise<Wait | null> {
+    const { store, log } = this.#deps;
+    const { request, suspend, createdBy: user } = whole.spec;
+    const id = await idOf();
+    if (suspend && !(await store.readSource(id))) return null;
+    const { source } = await sourceFrom(this.#deps, by, readRequest({ form: 'json', value: request }), { id, gone });
+    const { outcome } = await store.createSource(source, mostSources(token));
+    if (outcome !== 'created') return TOO_MANY;
+    const isChanged = await store.changeSource(source, { uid: uidOf(whole), requestSha256: sha256Of(request) });
+    if (isChanged) log.info({ source: id, object: keyOf(whole), user }, 'made or changed the source of a ProbeSource');
+    else await actOn(this.#deps, id, 'delete');
+    return null;
+  }
+
+  async #end(id: string, object: string): Promise<boolean | null> {
+    const { store, log } = this.#deps;
+    const source = await store.readSource(id);
+    if (source && source.state !== 'deleting' && (await actOn(this.#deps, id, 'delete')))
+      log.info({ source: id, object }, 'deleted the source of a ProbeSource that is gone');
+    return source && true;
+  }
+
+  #write(object: ProbeSource, standing: Standing, found: SourceOfObject | undefined): Promise<void> {
+    return this.#objects.write(object, statusOf(object, standing, { found, now: this.#deps.store.clock.now() }));
+  }
+}
+
+const SUSPENDED: Standing = { state: 'Suspended', reason: 'Suspended', message: 'spec.suspend is true' };
+const TOO_MANY = waiting('TooManySources', 'the account has as many sources as it may have', 30_000);
+
+/** The object says whether its source runs, whatever was done to the source. What stopped by itself needs a change. */
+function actionOf(object: ProbeSource, { source, batches }: SourceOfObject, isOther: boolean): Action | null {
+  const state = source?.state;
+  if (state === 'deleting') return null;
+  if (isGoing(object) || isOther) return 'delete';
+  // Its batches are moved after it, so an action that was cut short is repeated.
+  if (object.spec.suspend) return state !== 'paused' || batches.includes('running') ? 'pause' : null;
+  return state === 'paused' || (state === 'running' && batches.includes('paused')) ? 'resume' : null;
+}
+
+/** Its request is another one, or its token is gone and the account may have a new one. */
+const isStale = (object: ProbeSource, { requestSha256, source }: SourceOfObject): boolean =>
+  requestSha256?.toString('hex') !== digestOf(object) ||
+  (source?.state === 'stopped' && source.reason === 'TokenInactive');
+
+function standingOf({ state, reason, text }: Source, isOther: boolean): Standing {
+  switch (state) {
+    case 'running':
+      return { state: 'Running', reason: 'Running', message: 'the bucket is listed, and what is new is probed' };
+    case 'paused':
+      return SUSPENDED;
+    case 'stopped':
+      return { state: 'Stopped', reason: reason ?? 'Stopped', message: text ?? 'the source has stopped' };
+    case 'deleting':
+      return isOther
+        ? { state: 'Deleting', reason: 'AccountChanged', message: 'the namespace is bound to another account' }
+        : { state: 'Deleting', reason: 'Deleted', message: 'the source is deleted' };
+  }
+}
+
+function listedOf({ lastListing }: Source): Pick<Change, 'status' | 'reason' | 'message'> {
+  if (!lastListing) return { status: 'Unknown', reason: 'NotListed', message: 'no listing has ended' };
+  const { error, found, filtered, left_out: leftOut } = lastListing;
+  if (error !== null) return { status: 'False', reason: 'ListingFailed', message: error };
+  const message = `${found} objects were found, ${filtered} are not wanted, ${leftOut} were left out`;
+  return { status: 'True', reason: 'Listed', message };
+}
+
+/** Members that a status may lack. A patch removes one by null. */
+const ABSENT = { id: null, batches: null, lastListing: null };
+
+function statusOf(
+  object: ProbeSource,
+  { state, reason, message }: Standing,
+  { found, now }: { found: SourceOfObject | undefined; now: number },
+): Status<ProbeSourceState> {
+  const { generation: observedGeneration = 0 } = object.metadata;
+  const source = found?.source;
+  const ready = state === 'Waiting' ? 'Unknown' : state === 'Running' ? 'True' : 'False';
+  const conditions: Change[] = [
+    { type: 'Ready', status: ready, reason, message: message.slice(0, 4_096), observedGeneration },
+    ...(source ? [{ type: 'Listed', ...listedOf(source), observedGeneration }] : []),
+  ];
+  return {
+    state,
+    observedGeneration,
+    objects: source?.objects ?? 0,
+    conditions: withTimes(object.status, conditions, stamp(now)),
+    ...ABSENT,
+    ...(source ? { id: source.id, batches: found.batches.length } : {}),
+    ...(source?.lastListing ? { lastListing: source.lastListing.at } : {}),
+  };
+}
