@@ -4,6 +4,7 @@ import {
   isKubeError,
   makeClient,
   PROBE_BATCHES,
+  PROBE_SOURCES,
   PROBE_JOBS,
   PROBE_TOOLS,
   type KubeClient,
@@ -106,6 +107,16 @@ describe('admission policies', function () {
       );
     assert.match((await create('theirs', 'alice')) ?? '', /spec\.createdBy: must be your user name, "admin"/);
     assert.equal(await create('own', 'admin'), undefined);
+    assert.equal(await create('nameless'), undefined);
+  });
+
+  it('a source names its own creator, or none', async () => {
+    const create = (name: string, more: { createdBy?: string } = {}) =>
+      refusal(
+        kube.create(PROBE_SOURCES, { metadata: { name }, spec: { request: { bucket: { url: 's3://a/' } }, ...more } }),
+      );
+    assert.match((await create('theirs', { createdBy: 'alice' })) ?? '', /must be your user name, "admin"/);
+    assert.equal(await create('own', { createdBy: 'admin' }), undefined);
     assert.equal(await create('nameless'), undefined);
   });
 

@@ -167,6 +167,7 @@ describe('chart: GitOps', function () {
       assert.deepEqual(only(objects, 'ResourceQuota', 'probeyard-jobs')['spec'].hard, {
         'count/probebatches.probeyard.dev': '500',
         'count/probejobs.probeyard.dev': most,
+        'count/probesources.probeyard.dev': '100',
       });
     });
 });

@@ -61,15 +61,27 @@ function callsOf(role: string): Set<string> {
       for (const verb of VERBS[call!] ?? [`unknown call ${call}`]) calls.add(`${verb} ${resource}`);
   }
   for (const [, type] of text.matchAll(/\bfound\(kube, ([A-Z_]+)/g)) calls.add(`get ${resourceOf(type!)}`);
+  // Of a kind that followed_objects.ts follows.
+  for (const [, type] of text.matchAll(/type: (PROBE_[A-Z]+),\s+slim:/g))
+    for (const call of ['get ', 'list ', 'watch ', 'patch /status']) {
+      const [verb, part] = call.split(' ');
+      calls.add(`${verb} ${resourceOf(type!)}${part}`);
+    }
   for (const [, type] of text.matchAll(/startReflector(?:<\w+>)?\(\{\s*client: \w+, type: ([A-Z_]+)/g))
     for (const verb of ['list', 'watch']) calls.add(`${verb} ${resourceOf(type!)}`);
   return calls;
 }
 
-const BATCHES = ['probebatches.probeyard.dev: get list watch delete', 'probebatches/status.probeyard.dev: patch'];
+const BATCHES = [
+  'probebatches.probeyard.dev: get list watch delete',
+  'probesources.probeyard.dev: get list watch',
+  'probebatches/status.probeyard.dev: patch',
+  'probesources/status.probeyard.dev: patch',
+];
 const SUBMITTER = [
   'probejobs.probeyard.dev: create get list watch delete',
   'probebatches.probeyard.dev: create get list watch update patch delete',
+  'probesources.probeyard.dev: create get list watch update patch delete',
 ];
 const EXPECTED = {
   'Role/probeyard-api': [
@@ -117,14 +129,20 @@ const EXPECTED = {
     'probepolicies.probeyard.dev: get create update patch delete',
   ],
   'Role/probeyard-submitter': SUBMITTER,
-  'Role/probeyard-served': ['probejobs', 'probebatches', 'probetools', 'probepools', 'probepolicies'].map(
-    (resource) => `${resource}.probeyard.dev: serve`,
-  ),
+  'Role/probeyard-served': [
+    'probejobs',
+    'probebatches',
+    'probesources',
+    'probetools',
+    'probepools',
+    'probepolicies',
+  ].map((resource) => `${resource}.probeyard.dev: serve`),
 };
 const AGGREGATED = {
   'ClusterRole/probeyard-view': [
     'probejobs.probeyard.dev: get list watch',
     'probebatches.probeyard.dev: get list watch',
+    'probesources.probeyard.dev: get list watch',
     'probetools.probeyard.dev: get list watch',
     'probepools.probeyard.dev: get list watch',
     'probepolicies.probeyard.dev: get list watch',
@@ -132,6 +150,7 @@ const AGGREGATED = {
   'ClusterRole/probeyard-edit': [
     'probejobs.probeyard.dev: create delete',
     'probebatches.probeyard.dev: create update patch delete',
+    'probesources.probeyard.dev: create update patch delete',
   ],
 };
 const TENANTS = { tenants: { namespaces: [{ name: 'team-a', account: 7 }] } };
@@ -142,7 +161,9 @@ const WITH_TENANTS = {
   ],
   'ClusterRole/probeyard-tenant-batches': BATCHES,
   'ClusterRole/probeyard-submitter': SUBMITTER,
-  'ClusterRole/probeyard-served': ['probejobs.probeyard.dev: serve', 'probebatches.probeyard.dev: serve'],
+  'ClusterRole/probeyard-served': ['probejobs', 'probebatches', 'probesources'].map(
+    (resource) => `${resource}.probeyard.dev: serve`,
+  ),
 };
 
 describe('chart: roles', function () {

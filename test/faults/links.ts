@@ -141,13 +141,13 @@ export interface Held {
 export const held = async (c: Cluster): Promise<Held> => ({ links: await links(c), watches: await watches(c) });
 
 /**
- * What a cluster at rest holds. After a replica was killed, nobody drives the batches, or watches their objects, until
+ * What a cluster at rest holds. After a replica was killed, nobody drives the batches, or watches their objects and those of sources, until
  * its lease is over; the garbage collector of the cluster watches them, too.
  */
 export const heldAtRest = (c: Cluster): Promise<Held> =>
-  eventually('a replica watches ProbeBatches', 60, async () => {
+  eventually('a replica watches ProbeBatches and ProbeSources', 60, async () => {
     const all = await held(c);
-    return (all.watches['probebatches'] ?? 0) >= 2 && all;
+    return ['probebatches', 'probesources'].every((kind) => (all.watches[kind] ?? 0) >= 2) && all;
   });
 
 /**
