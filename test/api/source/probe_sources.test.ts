@@ -32,7 +32,7 @@ describe('ProbeSources', function () {
   afterEach(async () => {
     const { items } = await api.kube.list(PROBE_SOURCES, { namespace: api.namespace });
     for (const { metadata } of items) await api.kube.delete(PROBE_SOURCES, metadata.name, { namespace: api.namespace });
-    await untilEnded('their sources are gone', async () => (await rows()).length === 0);
+    await untilEnded('their sources are gone', async () => (await api.stored.sql('select from sources')).length === 0);
   });
 
   /** The controller ends what is cancelled. */
@@ -113,6 +113,7 @@ describe('ProbeSources', function () {
       ['True', '2 objects were found, 0 are not wanted, 0 were left out'],
     );
     assert.equal((await sources.read(id!)).state, 'running');
+    assert.equal(api.log.filter((line) => line.includes('made or changed') && line.includes(id!)).length, 1);
   });
 
   it('a listing that fails: the condition has its code, and the source runs', async () => {
@@ -165,6 +166,7 @@ describe('ProbeSources', function () {
     assert.equal(after.name, 'faster');
     assert.notEqual(after.lastListing?.at, lastListing?.at);
     assert.deepEqual(await rows(name), [{ id, state: 'running', user_id: api.userId }]);
+    assert.equal(api.log.filter((line) => line.includes('made or changed') && line.includes(id!)).length, 2);
   });
 
   it('invalid: the condition says why, a source that is there goes on, and a change mends it', async () => {
@@ -245,6 +247,7 @@ describe('ProbeSources', function () {
     await api.stored.sql('update tokens set user_id = $2, is_default = true where id = $1', [old, api.userId]);
     const name = await create(requestOf('revoked'));
     const { id } = (await untilReady(name, 'Running')).status!;
+    await untilProbed(id!, 'revoked', new Map([['a.mp4', '1']]), 1);
     await api.stored.sql('update tokens set revoked_at = now(), is_default = false where id = $1', [old]);
     await api.stored.sql(`update sources set list_at = now() where id = $1`, [id]);
     await untilReady(name, 'TokenInactive');

@@ -87,13 +87,15 @@ export class ProbeSources {
   async #make(whole: ProbeSource, { token, by, gone, id: idOf }: Maker): Promise<Wait | null> {
     const { store, log } = this.#deps;
     const { request, suspend, createdBy: user } = whole.spec;
+    // Before it is read, which adds defaults to it.
+    const of = { uid: uidOf(whole), requestSha256: sha256Of(request) };
     const id = await idOf();
     if (suspend && !(await store.readSource(id))) return null;
     const { source } = await sourceFrom(this.#deps, by, readRequest({ form: 'json', value: request }), { id, gone });
     const { outcome } = await store.createSource(source, mostSources(token));
     if (outcome !== 'created') return TOO_MANY;
-    const isChanged = await store.changeSource(source, { uid: uidOf(whole), requestSha256: sha256Of(request) });
-    if (isChanged) log.info({ source: id, object: keyOf(whole), user }, 'made or changed the source of a ProbeSource');
+    if (await store.changeSource(source, of))
+      log.info({ source: id, object: keyOf(whole), user }, 'made or changed the source of a ProbeSource');
     else await actOn(this.#deps, id, 'delete');
     return null;
   }
