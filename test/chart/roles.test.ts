@@ -62,7 +62,7 @@ function callsOf(role: string): Set<string> {
   }
   for (const [, type] of text.matchAll(/\bfound\(kube, ([A-Z_]+)/g)) calls.add(`get ${resourceOf(type!)}`);
   // Of a kind that followed_objects.ts follows.
-  for (const [, type] of text.matchAll(/type: (PROBE_[A-Z]+),\s+slim:/g))
+  for (const [, type] of text.matchAll(/readonly type = (PROBE_[A-Z]+);/g))
     for (const call of ['get ', 'list ', 'watch ', 'patch /status']) {
       const [verb, part] = call.split(' ');
       calls.add(`${verb} ${resourceOf(type!)}${part}`);

@@ -3,7 +3,6 @@ import { PROBE_BATCHES, type KubeClient } from '../../../platform/kube/client.ts
 import { isTrue } from '../../../platform/kube/conditions.ts';
 import { keyOf } from '../../../platform/kube/kinds.ts';
 import { isOurs, isOver, managerOf, type ProbeBatch } from '../../../platform/kube/probe_batch.ts';
-import { ServedNamespaces } from '../../../platform/kube/served_namespaces.ts';
 import { slimBatch } from '../../../platform/kube/slim.ts';
 import { MULTIKUEUE } from '../../../platform/kube/workload.ts';
 import type { Batch } from '../../../platform/store/batches.ts';
@@ -25,38 +24,38 @@ const byAge = (a: ProbeBatch, b: ProbeBatch): number => (ageOf(a) < ageOf(b) ? -
 const ageOf = ({ metadata: { creationTimestamp = '', name, namespace } }: ProbeBatch): string =>
   `${creationTimestamp} ${name} ${namespace}`;
 
-export class BatchObjects {
-  readonly #deps: Deps;
+export class BatchObjects extends FollowedObjects<ProbeBatch> {
+  protected readonly kind = 'ProbeBatch';
+  protected readonly type = PROBE_BATCHES;
+  protected readonly slim = slimBatch;
   readonly #queues: Queues;
-  readonly #objects: FollowedObjects<ProbeBatch>;
 
   constructor(deps: Deps, kube: KubeClient, driver: Pick<BatchDriver, 'leads'>) {
-    this.#deps = deps;
+    super(deps, kube, driver);
     const { kueue, namespace } = deps.settings;
-    const { watched } = new ServedNamespaces(deps.settings);
-    this.#queues = new Queues(kube, { kueue, namespace, watched }, deps.log, () => this.#objects.again());
-    const rules = {
-      kind: 'ProbeBatch' as const,
-      type: PROBE_BATCHES,
-      slim: slimBatch,
-      round: (objects: ProbeBatch[]) => this.#round(objects),
-      foreseen: async (token: TokenRecord) =>
-        (await deps.store.foreseenBatch(token.id, { most: mostOf(deps, token), idempotency: null })) ? TOO_MANY : null,
-      make: (whole: ProbeBatch, maker: Maker) => this.#create(whole, maker),
-      end: (id: string, object: string) => this.#end(id, object),
-      beforeRound: () => this.#queues.begin(),
-      gone: (object: ProbeBatch) => this.#queues.forget(object),
-      resting: () => this.#queues.end(),
-    };
-    this.#objects = new FollowedObjects(deps, kube, { driver, rules });
+    const settings = { kueue, namespace, watched: this.served.watched };
+    this.#queues = new Queues(kube, settings, deps.log, () => this.again());
   }
 
-  stop(): Promise<void> {
-    return this.#objects.stop();
+  protected override beforeRound(): void {
+    this.#queues.begin();
   }
 
-  async #round(objects: ProbeBatch[]): Promise<void> {
-    const { store } = this.#deps;
+  protected override gone(object: ProbeBatch): void {
+    this.#queues.forget(object);
+  }
+
+  protected override resting(): Promise<void> {
+    return this.#queues.end();
+  }
+
+  protected override async foreseen(token: TokenRecord): Promise<Wait | null> {
+    const conditions = { most: mostOf(this.deps, token), idempotency: null };
+    return (await this.deps.store.foreseenBatch(token.id, conditions)) ? TOO_MANY : null;
+  }
+
+  protected async round(objects: ProbeBatch[]): Promise<void> {
+    const { store } = this.deps;
     const open = objects.filter((one) => isOurs(one) && !this.#isSettled(one)).toSorted(byAge);
     const batches = objects.length === 0 ? new Map<string, never>() : await store.batchesOfObjects(open.map(uidOf));
     const live = new Set(open.map(uidOf));
@@ -70,7 +69,7 @@ export class BatchObjects {
     for (const object of objects) {
       // Their batch and their status are made in another cluster.
       if (managerOf(object) === MULTIKUEUE && !isOver(object)) await this.#queue(object, undefined);
-      if (this.#isOverdue(object)) await this.#objects.delete(object);
+      if (this.#isOverdue(object)) await this.delete(object);
     }
   }
 
@@ -96,7 +95,7 @@ export class BatchObjects {
       running: batch?.counts.running ?? 0,
       over: overOf(object, batch),
       count: async () => {
-        const token = await this.#objects.tokenFor(object);
+        const token = await this.tokenFor(object);
         return token ? limitsOf({ concurrency, rate: null }, token).concurrency : 1;
       },
     });
@@ -107,14 +106,14 @@ export class BatchObjects {
     const held = this.#heldBy(object);
     await this.#queue(object, found?.batch);
     if (!found) return this.#begin(object, held);
-    const { account } = this.#objects.served.bindingOf(object) ?? {};
+    const { account } = this.served.bindingOf(object) ?? {};
     if (account !== undefined && account !== found.account) {
       await this.#move(found.batch, 'cancel');
-      return this.#write(object, REBOUND, { batch: undefined, held });
+      return this.#say(object, REBOUND, { batch: undefined, held });
     }
     const batch = (await this.#moved(object, found.batch, held)) ?? found.batch;
-    this.#objects.forget(object);
-    await this.#write(object, held && batch.state === 'paused' ? held : standingOf(batch), { batch, held });
+    this.forget(object);
+    await this.#say(object, held && batch.state === 'paused' ? held : standingOf(batch), { batch, held });
   }
 
   /** The object says whether the batch runs, whatever was done to the batch. What stopped by itself needs a change. */
@@ -129,32 +128,32 @@ export class BatchObjects {
   #move({ id, state }: Batch, event: BatchEvent): Promise<Batch | null> {
     const to = move(state, event);
     if (to === null || to === state) return Promise.resolve(null);
-    return this.#deps.store.moveBatch({ id, from: [state], to, reason: event === 'cancel' ? 'Cancelled' : null });
+    return this.deps.store.moveBatch({ id, from: [state], to, reason: event === 'cancel' ? 'Cancelled' : null });
   }
 
   async #begin(object: ProbeBatch, held: Standing | null): Promise<void> {
     // Its batch is not in the record any more, or was never created.
-    if (isOver(object)) return this.#write(object, overAs(object), { batch: undefined, held });
-    if (held) return this.#write(object, held, { batch: undefined, held });
+    if (isOver(object)) return this.#say(object, overAs(object), { batch: undefined, held });
+    if (held) return this.#say(object, held, { batch: undefined, held });
     if (isGoing(object)) return;
-    const standing = this.#objects.attempt(object);
-    if (standing) await this.#write(object, standing, { batch: undefined, held });
+    const standing = this.attempt(object);
+    if (standing) await this.#say(object, standing, { batch: undefined, held });
   }
 
-  async #create(whole: ProbeBatch, { token, by, gone, id: idOf }: Maker): Promise<Wait | null> {
+  protected async make(whole: ProbeBatch, { token, by, gone, id: idOf }: Maker): Promise<Wait | null> {
     const { request, suspend, createdBy: user } = whole.spec;
     if (suspend) return null;
     const id = await idOf();
-    const read = await batchRequest(this.#deps, by, { mediaType: 'application/json', text: '', value: request }, gone);
-    const conditions = { most: mostOf(this.#deps, token), idempotency: null };
-    const { created } = await createOf(this.#deps, by, read, conditions, { id });
+    const read = await batchRequest(this.deps, by, { mediaType: 'application/json', text: '', value: request }, gone);
+    const conditions = { most: mostOf(this.deps, token), idempotency: null };
+    const { created } = await createOf(this.deps, by, read, conditions, { id });
     if (!('batch' in created)) return TOO_MANY;
-    this.#deps.log.info({ batch: id, object: keyOf(whole), user }, 'created the batch of a ProbeBatch');
+    this.deps.log.info({ batch: id, object: keyOf(whole), user }, 'created the batch of a ProbeBatch');
     return null;
   }
 
-  async #end(id: string, object: string): Promise<boolean | null> {
-    const { store, log } = this.#deps;
+  protected async end(id: string, object: string): Promise<boolean | null> {
+    const { store, log } = this.deps;
     const batch = await store.readBatch(id);
     if (batch && (await this.#move(batch, 'cancel')))
       log.info({ batch: id, object }, 'cancelled the batch of a ProbeBatch that is gone');
@@ -162,13 +161,13 @@ export class BatchObjects {
     return left && (left.state === 'cancelling' || left.state === 'ended');
   }
 
-  #write(
+  #say(
     object: ProbeBatch,
     standing: Standing,
     { batch, held }: { batch: Batch | undefined; held: Standing | null },
   ): Promise<void> {
-    const now = this.#deps.store.clock.now();
-    return this.#objects.write(object, statusOf(object, standing, { batch, held, now }));
+    const now = this.deps.store.clock.now();
+    return this.write(object, statusOf(object, standing, { batch, held, now }));
   }
 
   #isOverdue(object: ProbeBatch): boolean {
@@ -176,7 +175,7 @@ export class BatchObjects {
     const { ttlSecondsAfterFinished: ttl } = spec;
     if (isGoing(object) || ttl === undefined || !isOurs(object) || !isOver(object) || status?.completedAt === undefined)
       return false;
-    return this.#deps.store.clock.now() >= Date.parse(status.completedAt) + ttl * 1_000;
+    return this.deps.store.clock.now() >= Date.parse(status.completedAt) + ttl * 1_000;
   }
 }
 

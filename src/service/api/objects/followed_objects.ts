@@ -80,31 +80,15 @@ export interface Maker {
   id: () => Promise<string>;
 }
 
-/** What a kind is beside others. */
-export interface Rules<T extends Followed> {
-  kind: FollowedKind;
-  type: ResourceType<T>;
+export abstract class FollowedObjects<T extends Followed> {
+  protected abstract readonly kind: FollowedKind;
+  protected abstract readonly type: ResourceType<T>;
   /** What is held of an object. */
-  slim: (object: T) => T;
-  round: (objects: T[]) => Promise<void>;
-  /** Null: it is made, or must not be now. */
-  make: (whole: T, maker: Maker) => Promise<Wait | null>;
-  /** Whether what a lost object had has ended, or will. Null: there is nothing. */
-  end: (id: string, object: string) => Promise<boolean | null>;
-  /** Why nothing is made, without a look at the whole object. */
-  foreseen?: (token: TokenRecord) => Promise<Wait | null>;
-  beforeRound?: () => void;
-  gone?: (object: T) => void;
-  /** Another replica follows them. */
-  resting?: () => Promise<void>;
-}
-
-export class FollowedObjects<T extends Followed> {
-  readonly served: ServedNamespaces;
-  readonly #deps: Deps;
+  protected abstract readonly slim: (object: T) => T;
+  protected readonly deps: Deps;
+  protected readonly served: ServedNamespaces;
   readonly #kube: KubeClient;
   readonly #driver: Pick<BatchDriver, 'leads'>;
-  readonly #rules: Rules<T>;
   readonly #stopping = new AbortController();
   readonly #rest = new Rest(this.#stopping.signal);
   readonly #running: Promise<void>;
@@ -117,18 +101,26 @@ export class FollowedObjects<T extends Followed> {
   readonly #outcomes = new Map<string, { standing: Wait; until: number; generation: number | undefined }>();
   readonly #writtenAt = new Map<string, number>();
 
-  constructor(
-    deps: Deps,
-    kube: KubeClient,
-    { driver, rules }: { driver: Pick<BatchDriver, 'leads'>; rules: Rules<T> },
-  ) {
-    this.#deps = deps;
+  constructor(deps: Deps, kube: KubeClient, driver: Pick<BatchDriver, 'leads'>) {
+    this.deps = deps;
+    this.served = new ServedNamespaces(deps.settings);
     this.#kube = kube;
     this.#driver = driver;
-    this.#rules = rules;
-    this.served = new ServedNamespaces(deps.settings);
-    this.#running = this.#run();
+    // Not before the kind's own constructor.
+    this.#running = Promise.resolve().then(() => this.#run());
   }
+
+  protected abstract round(objects: T[]): Promise<void>;
+  /** Null: it is made, or must not be now. */
+  protected abstract make(whole: T, maker: Maker): Promise<Wait | null>;
+  /** Whether what a lost object had has ended, or will. Null: there is nothing. */
+  protected abstract end(id: string, object: string): Promise<boolean | null>;
+  /** Why nothing is made, without a look at the whole object. */
+  protected foreseen?(token: TokenRecord): Promise<Wait | null>;
+  protected beforeRound?(): void;
+  protected gone?(object: T): void;
+  /** Another replica follows them. */
+  protected resting?(): Promise<void>;
 
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('this replica is shutting down'));
@@ -137,7 +129,7 @@ export class FollowedObjects<T extends Followed> {
   }
 
   /** The next round begins as soon as it can. */
-  again(): void {
+  protected again(): void {
     this.#rest.end();
   }
 
@@ -152,14 +144,14 @@ export class FollowedObjects<T extends Followed> {
   }
 
   async #turn(): Promise<void> {
-    if (!this.#driver.leads || this.#deps.drain.started) return this.#unwatch();
+    if (!this.#driver.leads || this.deps.drain.started) return this.#unwatch();
     this.#watched ??= this.#watch();
-    this.#rules.beforeRound?.();
+    this.beforeRound?.();
     if (!this.#watched.hasSynced()) return;
     const objects = this.#watched.list().filter((one) => this.served.serves(one));
     await this.#dropLost(objects);
     this.#writes = 0;
-    await this.#rules.round(objects);
+    await this.round(objects);
   }
 
   #watch(): Reflector<T> {
@@ -167,17 +159,17 @@ export class FollowedObjects<T extends Followed> {
     const gone = (object: T): void => {
       this.forget(object);
       this.#writtenAt.delete(uidOf(object));
-      this.#rules.gone?.(object);
+      this.gone?.(object);
       this.#lookedAt = -Infinity;
       this.#rest.end();
     };
     this.#lookedAt = -Infinity;
     const reflector = startReflector({
       client: this.#kube,
-      type: this.#rules.type,
+      type: this.type,
       namespace: this.served.watched,
       only: (object) => this.served.serves(object),
-      transform: this.#rules.slim,
+      transform: this.slim,
       pageSize: PAGE,
       handlers: { add: changed, update: changed, delete: gone },
       hooks: { failed: (error) => this.#warn(error, 'cannot watch objects') },
@@ -189,24 +181,23 @@ export class FollowedObjects<T extends Followed> {
   async #unwatch(): Promise<void> {
     const watched = this.#watched;
     this.#watched = undefined;
-    await Promise.all([watched?.stop(), this.#rules.resting?.()]);
+    await Promise.all([watched?.stop(), this.resting?.()]);
   }
 
   #warn(error: unknown, text: string, object?: KubeObject): void {
-    const { kind } = this.#rules;
-    this.#deps.log.warn({ err: error, kind, ...(object ? { object: keyOf(object) } : {}) }, text);
+    this.deps.log.warn({ err: error, kind: this.kind, ...(object ? { object: keyOf(object) } : {}) }, text);
   }
 
   // What an object has.
 
-  tokenFor(object: T): Promise<TokenRecord | null> {
-    const { store } = this.#deps;
+  protected tokenFor(object: T): Promise<TokenRecord | null> {
+    const { store } = this.deps;
     const { account, token = null } = this.served.bindingOf(object) ?? {};
     return account === undefined ? store.defaultToken() : store.tokenOfAccount(account, token);
   }
 
   /** Why it is not tried again now; else it is made, in a while. */
-  attempt(object: T): Wait | null {
+  protected attempt(object: T): Wait | null {
     const [uid, namespace] = [uidOf(object), namespaceOf(object)];
     const { generation } = object.metadata;
     const known = this.#outcomes.get(uid);
@@ -234,30 +225,30 @@ export class FollowedObjects<T extends Followed> {
   }
 
   /** What became of its tries. */
-  forget(object: T): void {
+  protected forget(object: T): void {
     this.#outcomes.delete(uidOf(object));
   }
 
   async #make(object: T): Promise<Wait | null> {
-    const { store } = this.#deps;
-    const { kind, type, make, foreseen } = this.#rules;
+    const { store } = this.deps;
+    const { kind } = this;
     const token = await this.tokenFor(object);
     if (!token || !mayProbe(token, store.clock.now())) return NO_TOKEN;
-    const full = await foreseen?.(token);
+    const full = await this.foreseen?.(token);
     if (full) return full;
     const [uid, namespace, { name }] = [uidOf(object), namespaceOf(object), object.metadata];
-    const whole = await this.#kube.get(type, name, { namespace }).catch(ifThere);
+    const whole = await this.#kube.get(this.type, name, { namespace }).catch(ifThere);
     if (!whole || uidOf(whole) !== uid || isGoing(whole)) return null;
     const { allowed } = await store.takeRate('token', token.id, token.limits.requestsPerMinute);
     if (!allowed) return RATE_LIMITED;
     const gone = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(MAKE_MS)]);
     const id = () => store.idOfObject({ kind, uid, namespace, name }, store.newRequest().id);
-    return make(whole, { token, by: { method: 'POST', state: { token } }, gone, id }).catch(waitOf);
+    return this.make(whole, { token, by: { method: 'POST', state: { token } }, gone, id }).catch(waitOf);
   }
 
   // Statuses.
 
-  async write(object: T, status: Status): Promise<void> {
+  protected async write(object: T, status: Status): Promise<void> {
     if (isSame(object.status, status)) return;
     const uid = uidOf(object);
     const isDue = performance.now() - (this.#writtenAt.get(uid) ?? -Infinity) >= STATUS_MS;
@@ -266,7 +257,7 @@ export class FollowedObjects<T extends Followed> {
     this.#writtenAt.set(uid, performance.now());
     const { name, resourceVersion } = object.metadata;
     await this.#kube
-      .mergePatchStatus(this.#rules.type, name, status, { namespace: namespaceOf(object), resourceVersion })
+      .mergePatchStatus(this.type, name, status, { namespace: namespaceOf(object), resourceVersion })
       .catch((error: unknown) => {
         // It has changed, which the watch shows, or is gone.
         this.#writtenAt.delete(uid);
@@ -277,12 +268,12 @@ export class FollowedObjects<T extends Followed> {
       });
   }
 
-  async delete(object: T): Promise<void> {
+  protected async delete(object: T): Promise<void> {
     if (this.#writes >= WRITES_OF_A_ROUND) return;
     this.#writes += 1;
     const { name, uid } = object.metadata;
     const options = { namespace: namespaceOf(object), uid };
-    await this.#kube.delete(this.#rules.type, name, options).catch((error: unknown) => {
+    await this.#kube.delete(this.type, name, options).catch((error: unknown) => {
       // There is a new one of its name.
       if (!isKubeError(error, 'not-found') && !isKubeError(error, 'conflict')) throw error;
     });
@@ -294,25 +285,25 @@ export class FollowedObjects<T extends Followed> {
     if (performance.now() - this.#lookedAt < LOST_MS) return;
     this.#lookedAt = performance.now();
     const others = { uids: objects.map(uidOf), limit: LOST_AT_ONCE };
-    const lost = await this.#deps.store.objectsBeside(this.#rules.kind, others);
+    const lost = await this.deps.store.objectsBeside(this.kind, others);
     for (const one of lost) await this.#drop(one);
     if (lost.length === LOST_AT_ONCE) this.#lookedAt = -Infinity;
   }
 
   async #drop({ kind, uid, namespace, name, id }: LostObject): Promise<void> {
-    const { store } = this.#deps;
+    const { store } = this.deps;
     // Another replica may have seen a newer object.
     const served = this.served.serves({ metadata: { name, namespace } });
-    const there = served ? await this.#kube.get(this.#rules.type, name, { namespace }).catch(ifThere) : undefined;
+    const there = served ? await this.#kube.get(this.type, name, { namespace }).catch(ifThere) : undefined;
     if (there?.metadata.uid === uid) return;
-    const isEnded = await this.#rules.end(id, `${namespace}/${name}`);
+    const isEnded = await this.end(id, `${namespace}/${name}`);
     // Of a creation that is under way there is nothing yet. A later try has the id of the first.
     const isUncreated = !this.#making.has(namespace) && this.#isOld(id);
     if (isEnded ?? isUncreated) await store.forgetObject({ kind, uid, id });
   }
 
   #isOld(id: string): boolean {
-    return this.#deps.store.clock.now() - (timeOf(id)?.getTime() ?? 0) > UNCREATED_MS;
+    return this.deps.store.clock.now() - (timeOf(id)?.getTime() ?? 0) > UNCREATED_MS;
   }
 }
 

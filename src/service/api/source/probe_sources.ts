@@ -1,14 +1,12 @@
 /** Makes and follows the sources of ProbeSources. */
 import { createHash } from 'node:crypto';
-import { PROBE_SOURCES, type KubeClient } from '../../../platform/kube/client.ts';
+import { PROBE_SOURCES } from '../../../platform/kube/client.ts';
 import { stamp, withTimes, type Change } from '../../../platform/kube/conditions.ts';
 import { keyOf } from '../../../platform/kube/kinds.ts';
 import type { ProbeSource, ProbeSourceState } from '../../../platform/kube/probe_source.ts';
 import { slimSource } from '../../../platform/kube/slim.ts';
 import type { Source, SourceOfObject } from '../../../platform/store/sources.ts';
 import { makeSlices } from '../batch/batch_request.ts';
-import type { BatchDriver } from '../batch/driver.ts';
-import type { Deps } from '../deps.ts';
 import { makeReader } from '../http/input/read_fields.ts';
 import {
   FollowedObjects,
@@ -32,30 +30,14 @@ const sha256Of = (request: object): Buffer => createHash('sha256').update(canoni
 const digested = (request: object): { sha256: string } => ({ sha256: sha256Of(request).toString('hex') });
 const digestOf = ({ spec }: ProbeSource): string => (spec.request as ReturnType<typeof digested>).sha256;
 
-export class ProbeSources {
-  readonly #deps: Deps;
-  readonly #objects: FollowedObjects<ProbeSource>;
+export class ProbeSources extends FollowedObjects<ProbeSource> {
+  protected readonly kind = 'ProbeSource';
+  protected readonly type = PROBE_SOURCES;
+  protected readonly slim = slimSource(digested);
 
-  constructor(deps: Deps, kube: KubeClient, driver: Pick<BatchDriver, 'leads'>) {
-    this.#deps = deps;
-    const rules = {
-      kind: 'ProbeSource' as const,
-      type: PROBE_SOURCES,
-      slim: slimSource(digested),
-      round: (objects: ProbeSource[]) => this.#round(objects),
-      make: (whole: ProbeSource, maker: Maker) => this.#make(whole, maker),
-      end: (id: string, object: string) => this.#end(id, object),
-    };
-    this.#objects = new FollowedObjects(deps, kube, { driver, rules });
-  }
-
-  stop(): Promise<void> {
-    return this.#objects.stop();
-  }
-
-  async #round(objects: ProbeSource[]): Promise<void> {
+  protected async round(objects: ProbeSource[]): Promise<void> {
     if (objects.length === 0) return;
-    const sources = await this.#deps.store.sourcesOfObjects(objects.map(uidOf));
+    const sources = await this.deps.store.sourcesOfObjects(objects.map(uidOf));
     const slices = makeSlices(() => undefined);
     for (const object of objects) {
       await this.#follow(object, sources.get(uidOf(object)));
@@ -65,51 +47,50 @@ export class ProbeSources {
 
   async #follow(object: ProbeSource, found: SourceOfObject | undefined): Promise<void> {
     if (!found?.source) return this.#begin(object, found);
-    const { account } = this.#objects.served.bindingOf(object) ?? {};
+    const { account } = this.served.bindingOf(object) ?? {};
     const isOther = account !== undefined && account !== found.account;
     const action = actionOf(object, found, isOther);
-    const source = (action && (await actOn(this.#deps, found.id, action))) ?? found.source;
-    const wait = source.state !== 'deleting' && isStale(object, found) ? this.#objects.attempt(object) : null;
+    const source = (action && (await actOn(this.deps, found.id, action))) ?? found.source;
+    const wait = source.state !== 'deleting' && isStale(object, found) ? this.attempt(object) : null;
     const standing = wait?.state === 'Refused' ? wait : standingOf(source, isOther);
-    await this.#write(object, standing, { ...found, source });
+    await this.#say(object, standing, { ...found, source });
   }
 
   async #begin(object: ProbeSource, found: SourceOfObject | undefined): Promise<void> {
     // It was deleted, and the object asks for it still.
-    if (found?.requestSha256)
-      await this.#deps.store.forgetObject({ kind: 'ProbeSource', uid: uidOf(object), ...found });
+    if (found?.requestSha256) await this.deps.store.forgetObject({ kind: this.kind, uid: uidOf(object), ...found });
     if (isGoing(object)) return;
-    const standing = object.spec.suspend ? SUSPENDED : this.#objects.attempt(object);
-    if (standing) await this.#write(object, standing, undefined);
+    const standing = object.spec.suspend ? SUSPENDED : this.attempt(object);
+    if (standing) await this.#say(object, standing, undefined);
   }
 
   /** Makes its source, or changes it. */
-  async #make(whole: ProbeSource, { token, by, gone, id: idOf }: Maker): Promise<Wait | null> {
-    const { store, log } = this.#deps;
+  protected async make(whole: ProbeSource, { token, by, gone, id: idOf }: Maker): Promise<Wait | null> {
+    const { store, log } = this.deps;
     const { request, suspend, createdBy: user } = whole.spec;
     // Before it is read, which adds defaults to it.
     const of = { uid: uidOf(whole), requestSha256: sha256Of(request) };
     const id = await idOf();
     if (suspend && !(await store.readSource(id))) return null;
-    const { source } = await sourceFrom(this.#deps, by, readRequest({ form: 'json', value: request }), { id, gone });
+    const { source } = await sourceFrom(this.deps, by, readRequest({ form: 'json', value: request }), { id, gone });
     const { outcome } = await store.createSource(source, mostSources(token));
     if (outcome !== 'created') return TOO_MANY;
     if (await store.changeSource(source, of))
       log.info({ source: id, object: keyOf(whole), user }, 'made or changed the source of a ProbeSource');
-    else await actOn(this.#deps, id, 'delete');
+    else await actOn(this.deps, id, 'delete');
     return null;
   }
 
-  async #end(id: string, object: string): Promise<boolean | null> {
-    const { store, log } = this.#deps;
+  protected async end(id: string, object: string): Promise<boolean | null> {
+    const { store, log } = this.deps;
     const source = await store.readSource(id);
-    if (source && source.state !== 'deleting' && (await actOn(this.#deps, id, 'delete')))
+    if (source && source.state !== 'deleting' && (await actOn(this.deps, id, 'delete')))
       log.info({ source: id, object }, 'deleted the source of a ProbeSource that is gone');
     return source && true;
   }
 
-  #write(object: ProbeSource, standing: Standing, found: SourceOfObject | undefined): Promise<void> {
-    return this.#objects.write(object, statusOf(object, standing, { found, now: this.#deps.store.clock.now() }));
+  #say(object: ProbeSource, standing: Standing, found: SourceOfObject | undefined): Promise<void> {
+    return this.write(object, statusOf(object, standing, { found, now: this.deps.store.clock.now() }));
   }
 }
 
