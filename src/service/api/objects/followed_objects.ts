@@ -58,12 +58,9 @@ export interface Standing<State extends string = string> {
 /** That of one which has nothing in the record yet. */
 export type Wait = Standing<'Waiting' | 'Refused'> & { againMs: number };
 
-export const waiting = (reason: string, message: string, againMs = ROUND_MS): Wait => ({
-  state: 'Waiting',
-  reason,
-  message,
-  againMs,
-});
+export function waiting(reason: string, message: string, againMs = ROUND_MS): Wait {
+  return { state: 'Waiting', reason, message, againMs };
+}
 
 export const uidOf = ({ metadata }: KubeObject): string => metadata.uid!;
 export const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace!;

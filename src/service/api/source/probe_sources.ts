@@ -5,7 +5,7 @@ import { stamp, withTimes, type Change } from '../../../platform/kube/conditions
 import { keyOf } from '../../../platform/kube/kinds.ts';
 import type { ProbeSource, ProbeSourceState } from '../../../platform/kube/probe_source.ts';
 import { slimSource } from '../../../platform/kube/slim.ts';
-import type { Source, SourceOfObject } from '../../../platform/store/sources.ts';
+import type { Source, SourceOfObject, SourceState } from '../../../platform/store/sources.ts';
 import { makeSlices } from '../batch/batch_request.ts';
 import { makeReader } from '../http/input/read_fields.ts';
 import {
@@ -47,12 +47,11 @@ export class ProbeSources extends FollowedObjects<ProbeSource> {
 
   async #follow(object: ProbeSource, found: SourceOfObject | undefined): Promise<void> {
     if (!found?.source) return this.#begin(object, found);
-    const { account } = this.served.bindingOf(object) ?? {};
-    const isOther = account !== undefined && account !== found.account;
-    const action = actionOf(object, found, isOther);
+    const { account = found.account } = this.served.bindingOf(object) ?? {};
+    const action = actionOf(object, found, account !== found.account);
     const source = (action && (await actOn(this.deps, found.id, action))) ?? found.source;
     const wait = source.state !== 'deleting' && isStale(object, found) ? this.attempt(object) : null;
-    const standing = wait?.state === 'Refused' ? wait : standingOf(source, isOther);
+    const standing = wait?.state === 'Refused' ? wait : standingOf(source);
     await this.#say(object, standing, { ...found, source });
   }
 
@@ -112,20 +111,18 @@ const isStale = (object: ProbeSource, { requestSha256, source }: SourceOfObject)
   requestSha256?.toString('hex') !== digestOf(object) ||
   (source?.state === 'stopped' && source.reason === 'TokenInactive');
 
-function standingOf({ state, reason, text }: Source, isOther: boolean): Standing {
-  switch (state) {
-    case 'running':
-      return { state: 'Running', reason: 'Running', message: 'the bucket is listed, and what is new is probed' };
-    case 'paused':
-      return SUSPENDED;
-    case 'stopped':
-      return { state: 'Stopped', reason: reason ?? 'Stopped', message: text ?? 'the source has stopped' };
-    case 'deleting':
-      return isOther
-        ? { state: 'Deleting', reason: 'AccountChanged', message: 'the namespace is bound to another account' }
-        : { state: 'Deleting', reason: 'Deleted', message: 'the source is deleted' };
-  }
-}
+const STATES: Record<SourceState, ProbeSourceState> = {
+  running: 'Running',
+  paused: 'Suspended',
+  stopped: 'Stopped',
+  deleting: 'Deleting',
+};
+
+const standingOf = ({ state, reason, text }: Source): Standing => ({
+  state: STATES[state],
+  reason: reason ?? STATES[state],
+  message: text ?? `the source is ${state}`,
+});
 
 function listedOf({ lastListing }: Source): Pick<Change, 'status' | 'reason' | 'message'> {
   if (!lastListing) return { status: 'Unknown', reason: 'NotListed', message: 'no listing has ended' };
