@@ -37,10 +37,6 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
     this.#queues = new Queues(kube, settings, deps.log, () => this.again());
   }
 
-  protected override beforeRound(): void {
-    this.#queues.begin();
-  }
-
   protected override gone(object: ProbeBatch): void {
     this.#queues.forget(object);
   }
@@ -55,6 +51,7 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
   }
 
   protected async round(objects: ProbeBatch[]): Promise<void> {
+    this.#queues.begin();
     const { store } = this.deps;
     const open = objects.filter((one) => isOurs(one) && !this.#isSettled(one)).toSorted(byAge);
     const batches = objects.length === 0 ? new Map<string, never>() : await store.batchesOfObjects(open.map(uidOf));

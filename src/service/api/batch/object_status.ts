@@ -7,7 +7,7 @@ import {
   type ProbeBatchStatus,
 } from '../../../platform/kube/probe_batch.ts';
 import type { Batch, BatchState } from '../../../platform/store/batches.ts';
-import type { Standing as StandingIn, Status } from '../objects/followed_objects.ts';
+import type { Standing as StandingIn } from '../objects/followed_objects.ts';
 import { progressOf } from './batch_endpoints.ts';
 import { textOfStop } from './states.ts';
 
@@ -74,7 +74,7 @@ export function statusOf(
   object: ProbeBatch,
   standing: Standing,
   { batch, held, now }: { batch: Batch | undefined; held: Standing | null; now: number },
-): Status<ProbeBatchState> {
+) {
   const { metadata, status } = object;
   const { generation: observedGeneration = 0 } = metadata;
   const { state, reason, message } = standing;

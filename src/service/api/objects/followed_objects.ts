@@ -43,12 +43,6 @@ export interface Followed extends KubeObject {
   status?: { state: string };
 }
 
-/** What is written. */
-export interface Status<State extends string = string> {
-  state: State;
-  [member: string]: unknown;
-}
-
 /** Where an object stands, and why. */
 export interface Standing<State extends string = string> {
   state: State;
@@ -114,7 +108,6 @@ export abstract class FollowedObjects<T extends Followed> {
   protected abstract end(id: string, object: string): Promise<boolean | null>;
   /** Why nothing is made, without a look at the whole object. */
   protected foreseen?(token: TokenRecord): Promise<Wait | null>;
-  protected beforeRound?(): void;
   protected gone?(object: T): void;
   /** Another replica follows them. */
   protected resting?(): Promise<void>;
@@ -143,7 +136,6 @@ export abstract class FollowedObjects<T extends Followed> {
   async #turn(): Promise<void> {
     if (!this.#driver.leads || this.deps.drain.started) return this.#unwatch();
     this.#watched ??= this.#watch();
-    this.beforeRound?.();
     if (!this.#watched.hasSynced()) return;
     const objects = this.#watched.list().filter((one) => this.served.serves(one));
     await this.#dropLost(objects);
@@ -245,7 +237,7 @@ export abstract class FollowedObjects<T extends Followed> {
 
   // Statuses.
 
-  protected async write(object: T, status: Status): Promise<void> {
+  protected async write(object: T, status: { state: string }): Promise<void> {
     if (isSame(object.status, status)) return;
     const uid = uidOf(object);
     const isDue = performance.now() - (this.#writtenAt.get(uid) ?? -Infinity) >= STATUS_MS;

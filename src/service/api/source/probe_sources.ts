@@ -13,7 +13,6 @@ import {
   isGoing,
   type Maker,
   type Standing as StandingIn,
-  type Status,
   uidOf,
   type Wait,
   waiting,
@@ -139,7 +138,7 @@ function statusOf(
   object: ProbeSource,
   { state, reason, message }: Standing,
   { found, now }: { found: SourceOfObject | undefined; now: number },
-): Status<ProbeSourceState> {
+) {
   const { generation: observedGeneration = 0 } = object.metadata;
   const source = found?.source;
   const ready = state === 'Waiting' ? 'Unknown' : state === 'Running' ? 'True' : 'False';
