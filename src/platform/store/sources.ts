@@ -230,7 +230,7 @@ export async function sourcesOfObjects(
   );
 }
 
-/** What its object asks for now: it keeps what it knows, and lists at once. False: it is deleted, or of another account. */
+/** As its object asks now: it keeps what it knows, and lists at once. False: it is deleted, or of another account. */
 export function changeSource(
   database: Database,
   { id, tokenId, userId, name, filter, body, every, settle, bundle, existing }: NewSource,

@@ -57,7 +57,7 @@ export function waiting(reason: string, message: string, againMs = ROUND_MS): Wa
 }
 
 export const uidOf = ({ metadata }: KubeObject): string => metadata.uid!;
-export const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace!;
+const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace!;
 
 /** Its deletion was asked for, and waits for a finalizer. */
 export const isGoing = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined;
