@@ -141,8 +141,8 @@ export interface Held {
 export const held = async (c: Cluster): Promise<Held> => ({ links: await links(c), watches: await watches(c) });
 
 /**
- * What a cluster at rest holds. After a replica was killed, nobody drives the batches, or watches objects of batches and
- * sources, until its lease is over; the garbage collector of the cluster watches them, too.
+ * What a cluster at rest holds. After a replica was killed, nobody drives the batches, or watches ProbeBatches and
+ * ProbeSources, until its lease is over; the garbage collector of the cluster watches them, too.
  */
 export const heldAtRest = (c: Cluster): Promise<Held> =>
   eventually('a replica watches ProbeBatches and ProbeSources', 60, async () => {
