@@ -1335,6 +1335,7 @@ export interface Batch {
     filtered: number;
     left_out: number;
   } | null;
+  source: string | null;
   requests: number;
   io_bytes: number;
   concurrency: number;
@@ -1376,6 +1377,7 @@ export interface BatchRow {
     filtered: number;
     left_out: number;
   } | null;
+  source: string | null;
   requests: number;
   io_bytes: number;
   concurrency: number;
@@ -1473,6 +1475,34 @@ export interface BatchDiff {
     count: number;
   }>;
   next: number | null;
+}
+
+export interface Source {
+  id: string;
+  name: string | null;
+  state: 'running' | 'paused' | 'stopped' | 'deleting';
+  reason: string | null;
+  text: string | null;
+  created_at: string;
+  url: string;
+  every: number | null;
+  settle: number;
+  bundle: number;
+  existing: boolean;
+  objects: number;
+  next_listing_at: string | null;
+  events: {
+    noted: number;
+    ignored: number;
+    last_at: string | null;
+  };
+  last_listing: {
+    at: string;
+    error: string | null;
+    found: number;
+    filtered: number;
+    left_out: number;
+  } | null;
 }
 
 export interface PolicyAtVersions {
@@ -2639,6 +2669,7 @@ export interface Calls {
     query: {
       limit?: number;
       before?: string | null;
+      source?: string | null;
     };
     answer: {
       batches: Array<BatchRow>;
@@ -2687,6 +2718,273 @@ export interface Calls {
   };
   'POST /v1/batch/:id/cancel': {
     answer: Batch;
+  };
+  'POST /v1/source': {
+    body: {
+      name?: string | null;
+      probe?: {
+        credential?: string | null;
+        timeout?: number;
+        queue_timeout?: number;
+        only?: 
+          | 'ffprobe'
+          | 'mediainfo'
+          | 'probe_report'
+          | 'mediastreamvalidator'
+          | 'c2pa'
+          | 'qc'
+          | null;
+        inject_json?: boolean;
+        cache?: {
+          max_age?: number | null;
+        };
+        ffprobe?: {
+          enabled?: boolean;
+          version?: string;
+          timeout?: number;
+          output_format?: string;
+          show_format?: boolean;
+          show_streams?: boolean;
+          show_programs?: boolean;
+          show_chapters?: boolean;
+          show_error?: boolean;
+          show_frames?: boolean;
+          show_packets?: boolean;
+          show_data?: boolean;
+          show_data_hash?: boolean;
+          show_private_data?: boolean;
+          count_frames?: boolean;
+          count_packets?: boolean;
+          unit?: boolean;
+          prefix?: boolean;
+          byte_binary_prefix?: boolean;
+          sexagesimal?: boolean;
+          skip_estimate_duration_from_pts?: boolean;
+          tls_verify?: boolean;
+          show_entries?: string | null;
+          select_streams?: string | null;
+          read_intervals?: string | null;
+          show_log?: 
+            | 'quiet'
+            | 'panic'
+            | 'fatal'
+            | 'error'
+            | 'warning'
+            | 'info'
+            | 'verbose'
+            | 'debug'
+            | 'trace'
+            | null;
+          skip_frame?: 'none' | 'default' | 'noref' | 'bidir' | 'nokey' | 'nointra' | 'all' | null;
+          probesize?: number;
+          analyzeduration?: number;
+          max_probe_packets?: number;
+          max_ts_probe?: number;
+          show_stream_groups?: boolean;
+          show_program_version?: boolean;
+          show_library_versions?: boolean;
+          show_versions?: boolean;
+          show_pixel_formats?: boolean;
+          bitexact?: boolean;
+          analyze_frames?: boolean;
+          show_optional_fields?: 'always' | 'never' | 'auto' | null;
+          fflags?: string | null;
+          err_detect?: string | null;
+          export_side_data?: string | null;
+          formatprobesize?: number | null;
+          fpsprobesize?: number | null;
+          max_streams?: number | null;
+          correct_ts_overflow?: number | null;
+          threads?: number | null;
+          scan_all_pmts?: number | null;
+          merge_pmt_versions?: number | null;
+          skip_changes?: number | null;
+          resync_size?: number | null;
+          ignore_editlist?: number | null;
+          advanced_editlist?: number | null;
+          live_start_index?: number | null;
+        };
+        mediainfo?: {
+          enabled?: boolean;
+          version?: string;
+          timeout?: number;
+          output?: 
+            | 'Text'
+            | 'HTML'
+            | 'XML'
+            | 'JSON'
+            | 'EBUCore_1.8_ps'
+            | 'EBUCore_1.8_sp'
+            | 'EBUCore_1.8_ps_JSON'
+            | 'EBUCore_1.8_sp_JSON'
+            | 'EBUCore_1.6'
+            | 'FIMS_1.3'
+            | 'MPEG-7_Strict'
+            | 'MPEG-7_Relaxed'
+            | 'MPEG-7_Extended'
+            | 'PBCore_2.1'
+            | 'PBCore_2.0'
+            | 'PBCore_1.2'
+            | 'NISO_Z39.87';
+          full?: boolean;
+          language?: string;
+          parse_speed?: number;
+          read_by_human?: boolean;
+          details?: boolean;
+          inform?: string | null;
+          cover_data?: boolean;
+          acquisition_data_output_mode?: 'segmentParameter' | 'parameterSegment' | null;
+          hide_parameter?: string | null;
+          show_parameter?: string | null;
+          legacy_stream_display?: boolean;
+          inform_version?: boolean;
+          inform_timestamp?: boolean;
+          ssl_ignore_security?: boolean;
+        };
+        probe_report?: {
+          enabled?: boolean;
+          diff?: boolean;
+          prefer?: 'ffprobe' | 'mediainfo' | null;
+          frames?: 'auto' | 'never' | 'always';
+        };
+        mediastreamvalidator?: {
+          enabled?: boolean;
+          parse_playlist_only?: boolean;
+          measure_all_segments?: boolean;
+          enable_cli_output?: boolean;
+          enable_playlist_text?: boolean;
+        };
+        c2pa?: {
+          enabled?: boolean;
+        };
+        qc?: {
+          enabled?: boolean;
+          version?: string;
+          timeout?: number;
+          black_min?: number;
+          black_pixel?: number;
+          freeze_min?: number;
+          freeze_noise?: number;
+          silence_min?: number;
+          silence_noise?: number;
+          phase_min?: number;
+          letterbox_min?: number;
+          test_bars_min?: number;
+          test_tone_min?: number;
+          pictures?: boolean;
+          private_pictures?: boolean;
+          integrity?: boolean;
+          sha256?: string | null;
+          md5?: string | null;
+        };
+        policy?: string | null;
+      };
+      concurrency?: number | null;
+      rate?: number | null;
+      per_host?: number;
+      tries?: number;
+      max_requests?: number | null;
+      max_bytes?: number | null;
+      webhook_url?: string | null;
+      webhook_format?: 'plain' | 'cloudevents';
+      webhook_every?: number | null;
+      tag_objects?: boolean;
+      webhook_items?: boolean;
+      deadline?: number;
+      bucket: {
+        url: string;
+        include?: Array<string>;
+        exclude?: Array<string>;
+        min_bytes?: number | null;
+        max_bytes?: number | null;
+        modified_after?: string | null;
+        modified_before?: string | null;
+      };
+      every?: number | null;
+      settle?: number;
+      bundle?: number;
+      existing?: boolean;
+    };
+    answer: {
+      id: string;
+      name: string | null;
+      state: 'running' | 'paused' | 'stopped' | 'deleting';
+      reason: string | null;
+      text: string | null;
+      created_at: string;
+      url: string;
+      every: number | null;
+      settle: number;
+      bundle: number;
+      existing: boolean;
+      objects: number;
+      next_listing_at: string | null;
+      events: {
+        noted: number;
+        ignored: number;
+        last_at: string | null;
+      };
+      last_listing: {
+        at: string;
+        error: string | null;
+        found: number;
+        filtered: number;
+        left_out: number;
+      } | null;
+      events_key: string;
+    };
+  };
+  'GET /v1/source': {
+    query: {
+      limit?: number;
+      before?: string | null;
+    };
+    answer: {
+      sources: Array<Source>;
+      next: string | null;
+    };
+  };
+  'GET /v1/source/:id': {
+    answer: {
+      id: string;
+      name: string | null;
+      state: 'running' | 'paused' | 'stopped' | 'deleting';
+      reason: string | null;
+      text: string | null;
+      created_at: string;
+      url: string;
+      every: number | null;
+      settle: number;
+      bundle: number;
+      existing: boolean;
+      objects: number;
+      next_listing_at: string | null;
+      events: {
+        noted: number;
+        ignored: number;
+        last_at: string | null;
+      };
+      last_listing: {
+        at: string;
+        error: string | null;
+        found: number;
+        filtered: number;
+        left_out: number;
+      } | null;
+      request: object;
+    };
+  };
+  'DELETE /v1/source/:id': {
+    answer: Source;
+  };
+  'POST /v1/source/:id/pause': {
+    answer: Source;
+  };
+  'POST /v1/source/:id/resume': {
+    answer: Source;
+  };
+  'POST /v1/source/:id/list': {
+    answer: Source;
   };
   'POST /v1/compare': {
     body: {
