@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { isAbsolute } from 'node:path';
-import { commandOf, type RunSettings } from './job.ts';
+import { commandOf, ENVIRONMENT, type RunSettings } from './job.ts';
 import type { OptionSpec } from '../../media/tools/option.ts';
 import { PROOF_LIMITS as MOST, type ProofLine, type ProofReason, type Proven } from '../../media/tools/proof.ts';
 import { TOOL_TABLE, type ImageTool } from '../../media/tools/table.ts';
@@ -47,7 +47,7 @@ function execute(argv: string[]): Promise<Ran> {
   const child = spawn(file, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: tmpdir(),
-    env: { HOME: '/tmp', LC_ALL: 'C.UTF-8', no_proxy: '127.0.0.1' },
+    env: { ...ENVIRONMENT, no_proxy: '127.0.0.1' },
     detached: true,
   });
   const output = { stdout: '', stderr: '' };
