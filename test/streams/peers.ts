@@ -104,9 +104,9 @@ async function until(
   }
 }
 
-const accepts = (port: number): Promise<boolean> =>
+const accepts = (port: number, host = '127.0.0.1'): Promise<boolean> =>
   new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port });
+    const socket = connect({ host, port });
     socket
       .once('connect', () => {
         socket.destroy();
@@ -283,12 +283,20 @@ export async function startMediaServer(
 }
 
 /** versitygw over a folder whose subfolders are buckets. It verifies signatures. `events`: where it sends them. */
+interface S3Options {
+  users?: string;
+  versions?: string;
+  /** The address that its events are sent to. */
+  events?: string;
+  host?: string;
+}
+
 export async function startS3(
   folder: string,
   accessKey: string,
   secret: string,
   region: string,
-  { users, versions, events }: { users?: string; versions?: string; events?: string } = {},
+  { users, versions, events, host = '127.0.0.1' }: S3Options = {},
 ): Promise<Peer> {
   const port = await freePort();
   const peer = start(await programOf('versitygw'), [
@@ -300,13 +308,13 @@ export async function startS3(
     '--region',
     region,
     '--port',
-    `127.0.0.1:${port}`,
+    `${host}:${port}`,
     ...(events === undefined ? [] : ['--event-webhook-url', events]),
     'posix',
     ...(versions === undefined ? [] : ['--versioning-dir', versions]),
     folder,
   ]);
-  await until('the S3 server listens', 20, () => accepts(port), peer.output);
+  await until('the S3 server listens', 20, () => accepts(port, host), peer.output);
   return { ...peer, port };
 }
 
