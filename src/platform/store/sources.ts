@@ -95,12 +95,7 @@ export function createSource(
     });
     const known = await readSource(queries, source.id);
     if (known) return { outcome: 'created', source: known };
-    const held = await queries.value<number>({
-      name: 'count_sources',
-      text: `select count(*) from sources s join users u on u.id = s.user_id where coalesce(u.root_id, u.id) = $1`,
-      values: [most.rootUserId],
-    });
-    if (held >= most.sources) return { outcome: 'too-many-sources' };
+    if ((await countSources(queries, most.rootUserId)) >= most.sources) return { outcome: 'too-many-sources' };
     const { id, tokenId, userId, name, url, filter, body, keySha256, every, settle, bundle, existing } = source;
     const created = await queries.one<Source>({
       name: 'insert_source',
@@ -128,6 +123,14 @@ export function createSource(
     return { outcome: 'created', source: created };
   });
 }
+
+/** Of an account. */
+export const countSources = (database: Queries, rootUserId: number): Promise<number> =>
+  database.value({
+    name: 'count_sources',
+    text: `select count(*) from sources s join users u on u.id = s.user_id where coalesce(u.root_id, u.id) = $1`,
+    values: [rootUserId],
+  });
 
 export const readSource = (database: Queries, id: string): Promise<Source | null> =>
   database.first({ name: 'read_source', text: `${READ} where s.id = $1`, values: [id] });

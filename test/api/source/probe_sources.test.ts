@@ -235,8 +235,11 @@ describe('ProbeSources', function () {
   it('as many sources as an account may have: it waits for room', async () => {
     const others = [];
     for (let n = 0; n < MOST_SOURCES; n++) others.push(await sources.create({ bucket: { url: `s3://full-${n}/` } }));
+    const rate = () => api.stored.sql('select * from rate_limits where scope = $1 and id = $2', ['token', api.tokenId]);
+    const before = await rate();
     const name = await create(requestOf('full'));
     await untilReady(name, 'TooManySources');
+    assert.deepEqual(await rate(), before, 'to wait is no request of the token');
     for (const { id } of others) await sources.call(`/${id}`, { method: 'DELETE' });
     await untilEnded('there is room', async () => (await read(name)).status?.state === 'Running');
   });

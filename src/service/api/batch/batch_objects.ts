@@ -45,7 +45,7 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
     return this.#queues.end();
   }
 
-  protected override async foreseen(token: TokenRecord): Promise<Wait | null> {
+  async #foreseen(token: TokenRecord): Promise<Wait | null> {
     const conditions = { most: mostOf(this.deps, token), idempotency: null };
     return (await this.deps.store.foreseenBatch(token.id, conditions)) ? TOO_MANY : null;
   }
@@ -133,7 +133,7 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
     if (isOver(object)) return this.#say(object, overAs(object), { batch: undefined, held });
     if (held) return this.#say(object, held, { batch: undefined, held });
     if (isGoing(object)) return;
-    const standing = this.attempt(object);
+    const standing = this.attempt(object, (token) => this.#foreseen(token));
     if (standing) await this.#say(object, standing, { batch: undefined, held });
   }
 

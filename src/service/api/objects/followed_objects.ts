@@ -71,6 +71,9 @@ export interface Maker {
   id: () => Promise<string>;
 }
 
+/** Why nothing is made: without a look at the whole object, and at no request of the token. */
+type Foreseen = (token: TokenRecord) => Promise<Wait | null>;
+
 export abstract class FollowedObjects<T extends Followed> {
   protected abstract readonly kind: FollowedKind;
   protected abstract readonly type: ResourceType<T>;
@@ -106,8 +109,6 @@ export abstract class FollowedObjects<T extends Followed> {
   protected abstract make(whole: T, maker: Maker): Promise<Wait | null>;
   /** Whether what a lost object had has ended, or will. Null: there is nothing. */
   protected abstract end(id: string, object: string): Promise<boolean | null>;
-  /** Why nothing is made, without a look at the whole object. */
-  protected foreseen?(token: TokenRecord): Promise<Wait | null>;
   protected gone?(object: T): void;
   /** Another replica follows them. */
   protected resting?(): Promise<void>;
@@ -185,8 +186,8 @@ export abstract class FollowedObjects<T extends Followed> {
     return account === undefined ? store.defaultToken() : store.tokenOfAccount(account, token);
   }
 
-  /** Why it is not tried again now; else it is made, in a while. */
-  protected attempt(object: T): Wait | null {
+  /** Why it is not tried again now; else it is made, in a while, unless something is foreseen. */
+  protected attempt(object: T, foreseen?: Foreseen): Wait | null {
     const [uid, namespace] = [uidOf(object), namespaceOf(object)];
     const { generation } = object.metadata;
     const known = this.#outcomes.get(uid);
@@ -195,7 +196,7 @@ export abstract class FollowedObjects<T extends Followed> {
     const after = (standing: Wait): void => {
       this.#outcomes.set(uid, { standing, until: performance.now() + standing.againMs, generation });
     };
-    const work = this.#make(object)
+    const work = this.#make(object, foreseen)
       .then((standing) => {
         if (standing) after(standing);
       })
@@ -218,12 +219,12 @@ export abstract class FollowedObjects<T extends Followed> {
     this.#outcomes.delete(uidOf(object));
   }
 
-  async #make(object: T): Promise<Wait | null> {
+  async #make(object: T, foreseen?: Foreseen): Promise<Wait | null> {
     const { store } = this.deps;
     const { kind } = this;
     const token = await this.tokenFor(object);
     if (!token || !mayProbe(token, store.clock.now())) return NO_TOKEN;
-    const full = await this.foreseen?.(token);
+    const full = await foreseen?.(token);
     if (full) return full;
     const [uid, namespace, { name }] = [uidOf(object), namespaceOf(object), object.metadata];
     const whole = await this.#kube.get(this.type, name, { namespace }).catch(ifThere);

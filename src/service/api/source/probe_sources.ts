@@ -5,6 +5,7 @@ import { stamp, withTimes, type Change } from '../../../platform/kube/conditions
 import { keyOf } from '../../../platform/kube/kinds.ts';
 import type { ProbeSource, ProbeSourceState } from '../../../platform/kube/probe_source.ts';
 import { slimSource } from '../../../platform/kube/slim.ts';
+import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { Source, SourceOfObject, SourceState } from '../../../platform/store/sources.ts';
 import { makeSlices } from '../batch/batch_request.ts';
 import { makeReader } from '../http/input/read_fields.ts';
@@ -37,8 +38,10 @@ export class ProbeSources extends FollowedObjects<ProbeSource> {
   protected async round(objects: ProbeSource[]): Promise<void> {
     if (objects.length === 0) return;
     const sources = await this.deps.store.sourcesOfObjects(objects.map(uidOf));
+    const isNew = (object: ProbeSource): number => Number(!sources.get(uidOf(object))?.source);
     const slices = makeSlices(() => undefined);
-    for (const object of objects) {
+    // A namespace makes one at a time: its changes wait for no creations, which may be many.
+    for (const object of objects.toSorted((a, b) => isNew(a) - isNew(b))) {
       await this.#follow(object, sources.get(uidOf(object)));
       await slices.next();
     }
@@ -58,8 +61,13 @@ export class ProbeSources extends FollowedObjects<ProbeSource> {
     // It was deleted, and the object asks for it still.
     if (found?.requestSha256) await this.deps.store.forgetObject({ kind: this.kind, uid: uidOf(object), ...found });
     if (isGoing(object)) return;
-    const standing = object.spec.suspend ? SUSPENDED : this.attempt(object);
+    const standing = object.spec.suspend ? SUSPENDED : this.attempt(object, (token) => this.#foreseen(token));
     if (standing) await this.#say(object, standing, undefined);
+  }
+
+  async #foreseen(token: TokenRecord): Promise<Wait | null> {
+    const { rootUserId, sources } = mostSources(token);
+    return (await this.deps.store.countSources(rootUserId)) >= sources ? TOO_MANY : null;
   }
 
   /** Makes its source, or changes it. */
