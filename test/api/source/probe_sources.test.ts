@@ -167,6 +167,18 @@ describe('ProbeSources', function () {
     assert.notEqual(after.lastListing?.at, lastListing?.at);
     assert.deepEqual(await rows(name), [{ id, state: 'running', user_id: api.userId }]);
     assert.equal(api.log.filter((line) => line.includes('made or changed') && line.includes(id!)).length, 2);
+    await untilReady(name, 'Running');
+    // Until a change is made, the status is not one of it.
+    await api.stored.sql(`update rate_limits set tat = now() + interval '1 hour' where id = $1`, [api.tokenId]);
+    await patch(name, { suspend: true, request: { every: 120 } });
+    const { metadata, status } = await until('it is paused', async () => {
+      const object = await read(name);
+      return object.status?.state === 'Suspended' && object;
+    });
+    assert.ok(status!.observedGeneration! < metadata.generation!);
+    await api.stored.sql(`delete from rate_limits where id = $1`, [api.tokenId]);
+    await untilReady(name, 'Suspended');
+    assert.equal((await row(id!)).every, 120);
   });
 
   it('invalid: the condition says why, a source that is there goes on, and a change mends it', async () => {

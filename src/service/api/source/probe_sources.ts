@@ -52,9 +52,12 @@ export class ProbeSources extends FollowedObjects<ProbeSource> {
     const { account = found.account } = this.served.bindingOf(object) ?? {};
     const action = actionOf(object, found, account !== found.account);
     const source = (action && (await actOn(this.deps, found.id, action))) ?? found.source;
-    const wait = source.state !== 'deleting' && isStale(object, found) ? this.attempt(object) : null;
-    const standing = wait?.state === 'Refused' ? wait : standingOf(source);
-    await this.#say(object, standing, { ...found, source });
+    const isBehind = source.state !== 'deleting' && isStale(object, found);
+    const wait = isBehind ? this.attempt(object) : null;
+    if (wait?.state === 'Refused') return this.#say(object, wait, { ...found, source });
+    // Whoever waits for a change reads that it is not made yet.
+    const generation = isBehind ? (object.status?.observedGeneration ?? 0) : undefined;
+    await this.#say(object, standingOf(source), { ...found, source }, generation);
   }
 
   async #begin(object: ProbeSource, found: SourceOfObject | undefined): Promise<void> {
@@ -95,8 +98,14 @@ export class ProbeSources extends FollowedObjects<ProbeSource> {
     return source && true;
   }
 
-  #say(object: ProbeSource, standing: Standing, found: SourceOfObject | undefined): Promise<void> {
-    return this.write(object, statusOf(object, standing, { found, now: this.deps.store.clock.now() }));
+  #say(
+    object: ProbeSource,
+    standing: Standing,
+    found: SourceOfObject | undefined,
+    observedGeneration = object.metadata.generation ?? 0,
+  ): Promise<void> {
+    const now = this.deps.store.clock.now();
+    return this.write(object, statusOf(object, standing, { found, observedGeneration, now }));
   }
 }
 
@@ -145,9 +154,8 @@ const ABSENT = { id: null, batches: null, lastListing: null };
 function statusOf(
   object: ProbeSource,
   { state, reason, message }: Standing,
-  { found, now }: { found: SourceOfObject | undefined; now: number },
+  { found, observedGeneration, now }: { found: SourceOfObject | undefined; observedGeneration: number; now: number },
 ) {
-  const { generation: observedGeneration = 0 } = object.metadata;
   const source = found?.source;
   const ready = state === 'Waiting' ? 'Unknown' : state === 'Running' ? 'True' : 'False';
   const conditions: Change[] = [
