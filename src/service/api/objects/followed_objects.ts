@@ -171,6 +171,9 @@ export abstract class FollowedObjects<T extends Followed> {
   async #unwatch(): Promise<void> {
     const watched = this.#watched;
     this.#watched = undefined;
+    // What goes while another replica follows them is not seen here.
+    this.#outcomes.clear();
+    this.#writtenAt.clear();
     await Promise.all([watched?.stop(), this.resting?.()]);
   }
 
