@@ -187,6 +187,7 @@ describe('store: tokens', function () {
         ...DEFAULT_LIMITS,
         accountConcurrency: 4 * DEFAULT,
         accountRequestsPerMinute: 4 * DEFAULT_LIMITS.requestsPerMinute,
+        cacheMaxAgeS: 0,
       },
       allow: [],
     });
