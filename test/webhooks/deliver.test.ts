@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import type { Delivery } from '../../src/service/webhooks/deliver.ts';
 import { makeCertificate } from '../source/certificate.ts';
@@ -355,6 +355,27 @@ describe('delivering webhooks', function () {
     await ended(again, 'delivered');
     assert.equal(delivery.inHand(), 3, 'sent again by hand, they get no more');
     receiver.answer = (response) => void response.writeHead(410).end();
+  });
+
+  it('a backlog of one account does not hide what others have to send', async () => {
+    const [busy] = await fixture.sql<{ id: string }>(
+      `insert into users (email, status) values ('backlog@example.org', 'active') returning id`,
+    );
+    await fixture.sql(
+      `insert into webhook_outbox (request_id, submitted_at, token_id, user_id, url, progress, next_at)
+        select gen_random_uuid(), now(), $1, $2, '', -n, now() - interval '1 hour' from generate_series(1, 5000) n`,
+      [fixture.admin.tokenId, Number(busy!.id)],
+    );
+    const id = await endedRequest(fixture, `${receiver.url}/ok`);
+    const claimed = await fixture.store.claimWebhooks({
+      holder: randomUUID(),
+      leaseMs: 60_000,
+      limit: 16,
+      perAccount: 8,
+      busy: new Map(),
+    });
+    assert.equal(claimed.length, 9);
+    assert.equal(claimed.filter(({ requestId }) => requestId === id).length, 1);
   });
 
   it('connects to no refused address, although the token may read sources there', async () => {

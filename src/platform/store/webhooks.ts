@@ -82,20 +82,26 @@ export interface WebhookFilter {
 
 /** Attempts kept of a webhook that is retried by hand many times. */
 const KEPT_ATTEMPTS = 50;
-/** Due rows that one claim examines: an account with a long backlog must not hide the others for long. */
-const LOOK = 2_000;
 
 const SENDABLE = `state = 'pending' and next_at <= now() and (lease_until is null or lease_until < now())`;
 // Rows are chosen first and locked by key afterwards: as one join, a table without statistics led to a nested loop of
-// 1,000 × 1,000 rows, 2.7 s. More are chosen than needed, because other replicas choose the same rows at the same time.
-// For a deleted user, the user id stands in for the account.
+// 1,000 × 1,000 rows, 2.7 s. Each user with a webhook is looked up in the index, so that the backlog of one does not
+// hold up others. More are chosen than needed, because other replicas choose the same rows at the same time. For a
+// deleted user, the user id stands in for the account.
 const CLAIM = `
-  with due as materialized (
-    select id, account, next_at, row_number() over (partition by account order by next_at) n
-      from (select w.id, coalesce(u.root_id, w.user_id) account, w.next_at from webhook_outbox w
-        left join users u on u.id = w.user_id
-        where ${SENDABLE} and coalesce(u.root_id, w.user_id) <> all($5::bigint[]) order by w.next_at
-          limit ${LOOK}) first),
+  with recursive first (user_id, next_at) as (
+    (select user_id, next_at from webhook_outbox where state = 'pending' order by 1, 2 limit 1)
+    union all
+    select following.* from first cross join lateral (
+      select w.user_id, w.next_at from webhook_outbox w where w.state = 'pending' and w.user_id > first.user_id
+        order by 1, 2 limit 1) following),
+  due as materialized (
+    select one.id, of.account, one.next_at, row_number() over (partition by of.account order by one.next_at) n
+      from (select f.user_id, coalesce(u.root_id, f.user_id) account from first f left join users u on u.id = f.user_id
+        where f.next_at <= now() and coalesce(u.root_id, f.user_id) <> all($5::bigint[])) of
+      cross join lateral (
+        select w.id, w.next_at from webhook_outbox w where w.user_id = of.user_id and ${SENDABLE}
+          order by w.next_at limit $4) one),
   chosen as materialized (
     select due.id, due.account from due
       left join unnest($6::bigint[], $7::int[]) as busy (account, held) on busy.account = due.account
