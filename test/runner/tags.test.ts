@@ -278,6 +278,7 @@ describe('tags in the answer of a host', () => {
       [['a&b', tag('a&amp;b', ' x ')]],
     ],
     ['without a key', '<TagSet><Tag><Value>x</Value></Tag></TagSet>', []],
+    ['ended again', '<TagSet/><Tag><Key>a</Key></Key></Tag></Key></Tag>', [['a', '<Tag><Key>a</Key></Key></Tag>']]],
   ] as const)
     it(what, () => assert.deepEqual([...tagsIn(xml)], expected));
   for (const xml of ['', '<html>', '<Error><Key>a</Key></Error>', '<Tagging><TagSet>'])

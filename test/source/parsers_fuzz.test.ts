@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { rewriteDash } from '../../src/source/playlist/dash.ts';
 import { SourceError } from '../../src/source/error.ts';
+import { tagsIn } from '../../src/source/http/object_tags.ts';
 import { ChunkedBody } from '../../src/source/http/connection.ts';
 import { headEnd, parseHead, ResponseError } from '../../src/source/http/response_head.ts';
 import { encodeAmf } from '../../src/source/protocols/rtmp/amf0.ts';
@@ -77,6 +78,20 @@ describe(`sources: damaged input (SEED=${seed})`, function () {
         });
         // An address of one letter becomes one below the proxy, at most 100 characters longer.
         assert.ok(written.length <= 100 * (bytes.length + 1), `${written.length} characters of ${bytes.length}`);
+      },
+    );
+  });
+
+  it('S3: tags of an object end in a SourceError, or are parts of the answer, no two of the same', () => {
+    const tags = '<Tag><Key>a&amp;b</Key><Value><![CDATA[c]]></Value></Tag><Tag><Value/><Key>d&#x1f600;</Key></Tag>';
+    tried(
+      (error) => error instanceof SourceError,
+      Buffer.from(`<?xml version="1.0"?><Tagging xmlns="x"><TagSet>${tags.repeat(20)}</TagSet></Tagging>`),
+      (bytes) => {
+        const text = bytes.toString('latin1');
+        const found = [...tagsIn(text).values()];
+        assert.ok(found.every((tag) => text.includes(tag)));
+        assert.ok(found.join('').length <= text.length);
       },
     );
   });
