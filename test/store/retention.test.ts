@@ -208,6 +208,21 @@ describe("store: deleting a user's data", function () {
     return { id: Number(user?.id), token: Number(token?.id) };
   }
 
+  it('its webhooks go in steps, as a batch may leave a million', async () => {
+    const { id } = await aUser('webhooks@example.org');
+    await fixture.sql(
+      `insert into webhook_outbox (request_id, submitted_at, token_id, user_id, url)
+        select gen_random_uuid(), now(), 0, $1, '' from generate_series(1, 10)`,
+      [id],
+    );
+    await fixture.store.eraseUser(id, { withinMs: 0 });
+    await fixture.sql('select erase_step($1, 7)', [id]);
+    const left = () => fixture.sql('select count(*)::integer n from webhook_outbox where user_id = $1', [id]);
+    assert.deepEqual(await left(), [{ n: 3 }]);
+    await fixture.store.eraseMore();
+    assert.deepEqual(await left(), [{ n: 0 }]);
+  });
+
   it('deletes it everywhere, with the sub-users, and of no other user; running requests leave nothing', async () => {
     const [gone, stays] = [await aUser('gone@example.org'), await aUser('stays@example.org')];
     const sub = await aUser('sub@example.org', gone.id);

@@ -378,6 +378,23 @@ describe('delivering webhooks', function () {
     assert.equal(claimed.filter(({ requestId }) => requestId === id).length, 1);
   });
 
+  it('those that ended long ago are deleted, more than one step takes, and pending ones stay', async () => {
+    const rows = (count: number, state: string, days: number) =>
+      fixture.sql(
+        `insert into webhook_outbox (request_id, submitted_at, token_id, user_id, url, state, next_at, created_at,
+            ended_at)
+          select gen_random_uuid(), day, 0, 0, '', $2::text, 'infinity', day, case when $2 <> 'pending' then day end
+            from generate_series(1, $1) n, (select now() - make_interval(days => $3) as day) then_`,
+        [count, state, days],
+      );
+    await Promise.all([rows(1, 'pending', 9), rows(10_001, 'delivered', 9), rows(1, 'failed', 5)]);
+    await fixture.store.forgetWebhooks(7);
+    assert.deepEqual(await fixture.sql('select state from webhook_outbox order by state'), [
+      { state: 'failed' },
+      { state: 'pending' },
+    ]);
+  });
+
   it('connects to no refused address, although the token may read sources there', async () => {
     const [own] = await fixture.sql<{ id: string }>(
       'insert into tokens (user_id, name, allow, webhook_secret) values ($1, ' +

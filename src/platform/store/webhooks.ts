@@ -239,11 +239,27 @@ export async function retryWebhook(
   });
 }
 
-/** Deletes ended webhooks of this age; pending ones are never deleted. */
+const FORGOTTEN_AT_ONCE = 10_000;
+/** Of an hour: the rest is for the next one. */
+const MOST_STEPS = 100;
+
+/**
+ * Deletes ended webhooks of this age; pending ones are never deleted. In steps: a batch may leave a million, and in one
+ * statement they took longer than one may.
+ */
 export async function forgetWebhooks(database: Database, olderThanDays: number): Promise<void> {
-  await database.rows({
-    name: 'forget_webhooks',
-    text: `delete from webhook_outbox where state <> 'pending' and ended_at < now() - make_interval(days => $1)`,
-    values: [olderThanDays],
-  });
+  for (let step = 0; step < MOST_STEPS; step++) {
+    const gone = await database.value<number>({
+      name: 'forget_webhooks',
+      text: `with gone as (
+          delete from webhook_outbox where state <> 'pending' and id = any(array(
+            select id from webhook_outbox where created_at < now() - make_interval(days => $1)
+              and state <> 'pending' and ended_at < now() - make_interval(days => $1)
+              order by created_at limit ${FORGOTTEN_AT_ONCE}))
+            returning 1)
+        select count(*) from gone`,
+      values: [olderThanDays],
+    });
+    if (gone < FORGOTTEN_AT_ONCE) return;
+  }
 }

@@ -379,7 +379,11 @@ begin
     get diagnostics gone = row_count;
     if gone > 0 then return gone; end if;
   end loop;
-  delete from webhook_outbox where user_id = p_user;
+  -- A batch may leave a million of them.
+  delete from webhook_outbox where id = any(array(
+    select id from webhook_outbox where user_id = p_user limit p_most));
+  get diagnostics gone = row_count;
+  if gone > 0 then return gone; end if;
   delete from idempotency where token_id = any((select token_ids from erasures where user_id = p_user)::bigint[]);
   delete from rate_limits where (scope = 'user' and id = p_user)
     or (scope = 'token' and id = any((select token_ids from erasures where user_id = p_user)::bigint[]));
