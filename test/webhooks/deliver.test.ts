@@ -367,15 +367,20 @@ describe('delivering webhooks', function () {
       [fixture.admin.tokenId, Number(busy!.id)],
     );
     const id = await endedRequest(fixture, `${receiver.url}/ok`);
-    const claimed = await fixture.store.claimWebhooks({
-      holder: randomUUID(),
-      leaseMs: 60_000,
-      limit: 16,
-      perAccount: 8,
-      busy: new Map(),
-    });
-    assert.equal(claimed.length, 9);
-    assert.equal(claimed.filter(({ requestId }) => requestId === id).length, 1);
+    const claim = (limit: number) =>
+      fixture.store.claimWebhooks({
+        holder: randomUUID(),
+        leaseMs: 60_000,
+        limit,
+        perAccount: 8,
+        busy: new Map([[Number(busy!.id), 2]]),
+      });
+    assert.deepEqual(
+      (await claim(1)).map(({ requestId }) => requestId),
+      [id],
+      'who has fewer under way comes first',
+    );
+    assert.equal((await claim(16)).length, 6);
   });
 
   it('those that ended long ago are deleted, more than one step takes, and pending ones stay', async () => {

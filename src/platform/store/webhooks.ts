@@ -103,12 +103,13 @@ const CLAIM = `
         select w.id, w.next_at from webhook_outbox w where w.user_id = of.user_id and ${SENDABLE}
           order by w.next_at limit $4) one),
   chosen as materialized (
-    select due.id, due.account from due
+    select due.id, due.account, row_number() over (order by due.n + coalesce(busy.held, 0), due.next_at) place from due
       left join unnest($6::bigint[], $7::int[]) as busy (account, held) on busy.account = due.account
-      where due.n <= $4 - coalesce(busy.held, 0) order by due.n, due.next_at limit $3 * 4),
+      where due.n <= $4 - coalesce(busy.held, 0) order by place limit $3 * 4),
   mine as (
     select o.id, o.leased_by is not null lost from webhook_outbox o
-      where o.id = any(array(select id from chosen)) and ${SENDABLE} limit $3 for update skip locked)
+      where o.id = any(array(select id from chosen)) and ${SENDABLE}
+      order by (select c.place from chosen c where c.id = o.id) limit $3 for update skip locked)
   update webhook_outbox o set lease_until = now() + make_interval(secs => $2 / 1000.0), leased_by = $1 from mine
     where o.id = mine.id
   returning ${listed(DUE, 'o')}`;
