@@ -676,6 +676,7 @@ describe('store: batches', function () {
       const [done, again] = [await open(batch, 0), await open(batch, 1)];
       for (const input of [done, again]) await close(input);
       const ends = await ended(batch);
+      assert.equal(await store.eraseRequest(done.id, 'everyone'), 'open', 'its item has not ended');
       await store.settleItems(
         ends.map((end) => ({ ...end, next: end.n === 0 ? { to: 'end' } : { to: 'waiting', afterMs: 1, isTry: true } })),
       );

@@ -402,7 +402,10 @@ begin
       and (p_users is null or q.user_id = any(p_users))
     for update;
   if not found or r.erased_at is not null then return 'none'; end if;
-  if r.state = 'open' then return 'open'; end if;
+  -- Nor while its item runs: the driver, which sees the end in a moment, may need the address, and sends the result.
+  if r.state = 'open' or exists (select from batch_items i where i.request_id = p_id and i.state = 'running') then
+    return 'open';
+  end if;
   delete from envelopes e where e.id = p_id and e.submitted_at = r.submitted_at;
   delete from webhook_outbox w where w.request_id = p_id;
   delete from webhook_outbox w using batch_items i
