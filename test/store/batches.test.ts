@@ -425,6 +425,20 @@ describe('store: batches', function () {
       assert.equal(await store.endUnopened({ batch: paused.id, n: 0, attempt: 1, ...refused }), false);
     });
 
+    it('as unchanged, with the verdict of the earlier request', async () => {
+      const before = await create(1);
+      const judged = { policy: { name: 'shared/web-mp4', revision: 1 } };
+      const request = anOpenInput(store, { userId: fixture.admin.userId, request: judged });
+      assert.equal((await store.openItem(opening(before, 0, { open: request }))).outcome, 'opened');
+      await close(request, { policy: 'warn' });
+      const { id, submittedAt } = request;
+      const batch = await create([{ ...someItems(1)[0]!, earlier: { id, submittedAt } }]);
+      const end = { state: 'skipped', status: null, reason: 'Unchanged', code: null } as const;
+      assert.equal(await store.endUnopened({ batch: batch.id, n: 0, attempt: 1, ...end }), true);
+      const { state, requestId, policyOutcome } = await item(batch, 0);
+      assert.deepEqual([state, requestId, policyOutcome], ['skipped', id, 'warn']);
+    });
+
     it('each with one end, while all of it goes on at once', async () => {
       const batch = await create(120);
       const drive = async (from: Store, seed: number): Promise<void> => {

@@ -257,7 +257,10 @@ export function endUnopened(
     name: 'end_unopened',
     text: `with live as (select id, created_at from batches where id = $1 and state = 'running' for no key update),
       ended as (
-        update batch_items i set state = $7, status = $4, reason = $5, code = $6, sealed = null, ended_at = now()
+        update batch_items i set state = $7, status = $4, reason = $5, code = $6, sealed = null, ended_at = now(),
+            -- Of the earlier result, where that stands for it.
+            policy_outcome = case when $7 = 'skipped' then (select r.policy_outcome from requests r
+              where r.id = i.request_id and r.submitted_at = i.submitted_at) end
           from live where i.batch_id = live.id and i.created_at = live.created_at and i.n = $2
             and i.state = 'waiting' and i.tries = $3 - 1
           returning i.batch_id)
