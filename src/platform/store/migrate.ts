@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { retry } from '../../base/retry.ts';
 import { type ConnectionSettings, type Database, withConnection } from './connection.ts';
-import { StoreError } from './errors.ts';
+import { isStoreError, StoreError } from './errors.ts';
 import { grantRights, type Roles } from './roles.ts';
 
 export interface Migration {
@@ -27,7 +27,8 @@ export interface Migration {
 const FOLDER = join(import.meta.dirname, 'migrations');
 // An arbitrary advisory lock number, used by nothing else in this database.
 const LOCK = 7_305_841_902;
-const LOCK_WAIT = '120s';
+const LOCK_WAIT_MS = 120_000;
+const TURN_PAUSES = { first: 100, longest: 1_000 };
 /** The longest that a request is held up by a file that waits for a lock. */
 const TABLE_LOCK_WAIT = '500ms';
 const LOCK_PAUSES = { first: 1_000, longest: 10_000 };
@@ -73,12 +74,7 @@ export async function migrate(
   // A migration that moves rows may take longer than any request, so there is no statement timeout.
   const session = { ...settings, statementTimeoutMs: 0, name: 'probeyard-migrate' };
   return withConnection('migrate', session, async (client) => {
-    await client.query(`set lock_timeout = '${LOCK_WAIT}'`);
-    // A session-level lock: it is released when the connection ends, in any case.
-    await client.query('select pg_advisory_lock($1)', [LOCK]).catch((error: unknown) => {
-      if (!LOCKED.has(codeOf(error))) throw error;
-      throw new StoreError('not-ready', 'another migration is running', { cause: error });
-    });
+    await takeTurn(client);
     await client.query(`set lock_timeout = '${TABLE_LOCK_WAIT}'`);
     await client.query(
       `create table if not exists schema_migrations (version integer primary key, name text not null,
@@ -92,6 +88,22 @@ export async function migrate(
       [APPLIED],
     );
     return applied;
+  });
+}
+
+/**
+ * A session-level lock: it is released when the connection ends, in any case. It is asked for again and again, because
+ * `create index concurrently` waits for everybody who waits in a statement: the two would wait for each other.
+ */
+async function takeTurn(client: pg.Client): Promise<void> {
+  const take = async (): Promise<void> => {
+    const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) taken', [LOCK]);
+    if (!rows[0]!.taken) throw new StoreError('not-ready', 'another migration is running');
+  };
+  await retry(take, {
+    ...TURN_PAUSES,
+    until: performance.now() + LOCK_WAIT_MS,
+    when: (error) => isStoreError(error, 'not-ready'),
   });
 }
 
