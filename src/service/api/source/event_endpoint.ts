@@ -1,17 +1,14 @@
 /** Takes the events of a bucket that its source is sent. */
 import Type from 'typebox';
-import type { SeenObject } from '../../../platform/store/sources.ts';
-import type { Filter } from '../../../source/listing/listing.ts';
 import { makeSlices } from '../batch/batch_request.ts';
 import type { Deps } from '../deps.ts';
-import { unreadable } from '../errors.ts';
 import { SENDER_KEY } from '../http/authenticate_sender.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { JSON_BOUNDS, JsonRefused, parseJson } from '../http/input/bounded_json.ts';
 import type { TextBody } from '../http/read_input.ts';
 import type { Context } from '../http/request_context.ts';
 import { closed, orNull, whole } from '../http/request_fields.ts';
-import { MOST_RECORDS, objectIn, placeOf, recordsIn } from './events.ts';
+import { MOST_RECORDS, recordsIn } from './events.ts';
+import { MOST_MESSAGE_BYTES, objectsOf, parsedMessage } from './read_events.ts';
 import { SOURCE_PARAM } from './source_endpoints.ts';
 
 const EventsAnswer = closed({
@@ -19,31 +16,14 @@ const EventsAnswer = closed({
   ignored: whole('Others.'),
 });
 
-function parsedMessage(text: string): unknown {
-  try {
-    return parseJson(text, { ...JSON_BOUNDS, used: 0 });
-  } catch (error) {
-    if (!(error instanceof JsonRefused)) throw unreadable('is not valid JSON');
-    throw unreadable(error.message);
-  }
-}
-
 async function takeEvents(deps: Deps, ctx: Context): Promise<void> {
   const { id, url, filter, rootUserId } = ctx.state.source!;
   const { text, value } = ctx.state.checked as TextBody;
   const slices = makeSlices(deps.paceOf(rootUserId));
   const records = recordsIn(value ?? parsedMessage(text), parsedMessage);
-  const [place, now] = [placeOf(url), deps.store.clock.now()];
-  const objects = new Map<string, SeenObject>();
-  for (const record of records) {
-    const object = objectIn(record, place, filter as Filter, now);
-    const known = object && objects.get(object.name);
-    if (object && !(known && known.at > object.at)) objects.set(object.name, object);
-    await slices.next();
-  }
+  const objects = await objectsOf(records, { url, filter }, { now: deps.store.clock.now(), slices });
   await slices.pay();
-  const ignored = records.length - objects.size;
-  const seen = { source: id, objects: [...objects.values()], ignored };
+  const seen = { source: id, objects, ignored: records.length - objects.length };
   const { noted } = records.length === 0 ? { noted: 0 } : await deps.store.noteObjects(seen);
   ctx.body = { noted, ignored: records.length - noted };
 }
@@ -69,7 +49,7 @@ export const sendEvents = endpoint(
       'application/cloudevents+json': Type.Object({}, { additionalProperties: true }),
     },
     input: Type.Object({}, { additionalProperties: true }),
-    bounds: { bytes: 256 * 1024, inflates: false },
+    bounds: { bytes: MOST_MESSAGE_BYTES, inflates: false },
     also: [401, 404],
     answer: { description: 'How many were noted.', schema: EventsAnswer },
   },
