@@ -150,6 +150,24 @@ export interface SourceForEvents extends Pick<Source, 'id' | 'url' | 'filter' | 
   rootUserId: number;
 }
 
+/** Events of one bucket are read for at most so many. */
+const MOST_OF_BUCKET = 100;
+
+/**
+ * Of all accounts, the oldest first. Any account may create a source of any bucket: only a listing that succeeded shows
+ * that it may know the names of the objects.
+ */
+export const sourcesOfBucket = (database: Queries, bucket: string): Promise<SourceOfBucket[]> =>
+  database.rows({
+    name: 'sources_of_bucket',
+    text: `select s.id, s.url, s.filter from sources s join users u on u.id = s.user_id
+      where split_part(s.url, '/', 3) = $1 and s.url like 's3:%' and s.state <> 'deleting' and u.status = 'active'
+        and s.last_listing is not null and s.last_listing ->> 'error' is null
+      order by s.id limit ${MOST_OF_BUCKET}`,
+    values: [bucket],
+  });
+export type SourceOfBucket = Pick<Source, 'id' | 'url' | 'filter'>;
+
 /** The newest first. `before`: the last source of the page before. */
 export const listSources = (
   database: Database,

@@ -37,6 +37,8 @@ create table sources (
   last_event_at timestamptz
 );
 create index sources_user on sources (user_id, id desc);
+-- The bucket of s3://BUCKET/PREFIX.
+create index sources_bucket on sources (split_part(url, '/', 3));
 
 -- The newest version that is known of each object, and the one that was probed last.
 create table source_objects (
