@@ -39,6 +39,8 @@ export const WORRY: Readonly<Record<string, string>> = {
   probeyard_api_connections_refused_total: '`replica` increases: raise `api.maxConnections` or add replicas',
   probeyard_api_overload_refused_total:
     '`replica` increases: this replica has too little CPU for its work; `account` alone: one account asks for too much',
+  probeyard_api_events_messages_total: '`dropped` or `failed` increases: sources learn of objects by listings alone',
+  probeyard_api_events_server_up: 'it stays 0: the log says why, and sources learn of objects by listings alone',
   probeyard_api_slow_sockets_closed_total: 'there are many: callers read slowly, or a proxy does',
   probeyard_jobs_waited_total: '`NoRunner` increases: the pool is too small',
   probeyard_jobs_finished_total: '`RunnerLost` or `InternalError` increases: the installation failed a request',

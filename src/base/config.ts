@@ -74,6 +74,17 @@ const httpUrl = (variable: string, fallback?: string): Setting<string> => ({
   },
 });
 
+/** User info would be shown with the setting. */
+const natsUrl = (variable: string, fallback?: string): Setting<string> => ({
+  variable,
+  fallback,
+  parse: (value) => {
+    if (!/^(?:nats|tls):\/\/(?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d{1,5})?$/.test(value))
+      throw new Error('must be nats:// or tls:// with a host and a port, and no user');
+    return value;
+  },
+});
+
 const json = <T>(variable: string, what: string, is: (value: unknown) => value is T, fallback?: T): Setting<T> => ({
   variable,
   fallback,
@@ -277,6 +288,10 @@ const api = {
   uploadMaxBytes: integer('PY_UPLOAD_MAX_BYTES', 1, 1_000_000_000_000, 2_000_000_000),
   uploadRoomBytes: integer('PY_UPLOAD_ROOM_BYTES', 1, 10_000_000_000_000, 4_000_000_000),
   podIp: text('PY_POD_IP', ''),
+  /** Where buckets send their events. Empty: nowhere. */
+  eventsNatsUrl: natsUrl('PY_EVENTS_NATS_URL', ''),
+  eventsNatsSubject: text('PY_EVENTS_NATS_SUBJECT', ''),
+  eventsNatsFolder: text('PY_EVENTS_NATS_FOLDER', '/etc/probeyard/events'),
   /** Open connections of callers. */
   maxConnections: integer('PY_MAX_CONNECTIONS', 10, 1_000_000, 4_000),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),

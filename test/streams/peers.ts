@@ -282,15 +282,15 @@ export async function startMediaServer(
   };
 }
 
-/** versitygw over a folder whose subfolders are buckets. It verifies signatures. `events`: where it sends them. */
 interface S3Options {
   users?: string;
   versions?: string;
-  /** The address that its events are sent to. */
-  events?: string;
+  /** Where its events are sent: an address, or a NATS server. */
+  events?: string | { nats: string; subject: string };
   host?: string;
 }
 
+/** versitygw over a folder whose subfolders are buckets. It verifies signatures. */
 export async function startS3(
   folder: string,
   accessKey: string,
@@ -309,7 +309,8 @@ export async function startS3(
     region,
     '--port',
     `${host}:${port}`,
-    ...(events === undefined ? [] : ['--event-webhook-url', events]),
+    ...(typeof events === 'string' ? ['--event-webhook-url', events] : []),
+    ...(typeof events === 'object' ? ['--event-nats-url', events.nats, '--event-nats-topic', events.subject] : []),
     'posix',
     ...(versions === undefined ? [] : ['--versioning-dir', versions]),
     folder,

@@ -66,6 +66,11 @@ function countersOf(registry: Registry) {
       'Items of batches that have ended, by outcome; skipped: unchanged; again: they wait for another try',
       ['outcome'],
     ),
+    events: counter(
+      'probeyard_api_events_messages_total',
+      'Messages of the events server, by how they ended; dropped: too many waited',
+      ['outcome'],
+    ),
     slow: counter(
       'probeyard_api_slow_sockets_closed_total',
       'Connections that were closed because their callers took less than 64 kB/s over 30 s',
@@ -117,6 +122,14 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
       readOne(registry, 'probeyard_api_batch_driver', 'Whether this replica drives the batches: 1 or 0', () =>
         drives() ? 1 : 0,
       ),
+    serverEvents: (outcome: 'noted' | 'ignored' | 'invalid' | 'failed' | 'dropped'): void =>
+      count.events.inc({ outcome }),
+    watchEventsServer(connected: () => boolean): void {
+      for (const outcome of ['failed', 'dropped']) count.events.inc({ outcome }, 0);
+      readOne(registry, 'probeyard_api_events_server_up', '1 if this replica is connected to the events server', () =>
+        connected() ? 1 : 0,
+      );
+    },
     slowSocketClosed: (): void => count.slow.inc(),
     step: (name: 'open' | 'create' | 'answer', ms: number): void => count.steps.observe({ step: name }, ms / 1000),
   };

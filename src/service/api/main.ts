@@ -160,8 +160,16 @@ const MCP_ANSWER_MS = 45_000;
 const GRACE_MS = 60_000;
 const CACHE_SEEN_MS = 5_000;
 
+const eventsServerOf = ({
+  eventsNatsUrl: url,
+  eventsNatsSubject: subject,
+  eventsNatsFolder: folder,
+  podName,
+}: Config<'api'>) => (url === '' ? undefined : { url, subject, folder, name: `api/${podName}` });
+
 const wiringOf = (config: Config<'api'>, log: Logger, uploads: Uploads | undefined) => ({
   uploads,
+  eventsServer: eventsServerOf(config),
   sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'cannot reload the seal keys')),
   accounts: accountSettings(config, (error) => log.error({ err: error }, 'cannot reload the account keys')),
   webhooks: wayOut(config),

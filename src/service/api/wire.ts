@@ -3,6 +3,7 @@ import type { JSONWebKeySet } from 'jose';
 import { makeAccounts } from '../accounts/accounts.ts';
 import type { AccountSettings } from '../accounts/settings.ts';
 import type { Bus } from '../../platform/bus/connect.ts';
+import type { EventsServer } from '../../platform/bus/events_server.ts';
 import { SUBJECT, type Ended } from '../../platform/bus/messages.ts';
 import { PROBE_TOOLS, type KubeClient } from '../../platform/kube/client.ts';
 import { startReflector } from '../../platform/kube/reflector.ts';
@@ -24,6 +25,7 @@ import { ofBatch } from './batch/batch_endpoints.ts';
 import { BatchObjects } from './batch/batch_objects.ts';
 import { BatchDriver } from './batch/driver.ts';
 import { ProbeSources } from './source/probe_sources.ts';
+import { takeServerEvents } from './source/server_events.ts';
 import { SourceRounds } from './source/source_rounds.ts';
 import { LIST_MS } from './batch/list_at_address.ts';
 import { newestSnapshot } from './cluster/cluster_endpoint.ts';
@@ -62,6 +64,7 @@ export interface Connections {
   accounts: AccountSettings;
   tracing?: Omit<TracerSettings, 'registry'>;
   uploads?: Uploads | undefined;
+  eventsServer?: EventsServer | undefined;
   processMetrics?: boolean;
 }
 
@@ -143,6 +146,7 @@ export function wire({
   webhooks = {},
   tracing,
   uploads,
+  eventsServer,
   processMetrics = false,
 }: Connections) {
   const waiting = makeWaiting({ look: async (ids) => (await store.endsFor(ids)).map((end) => endedNotice(end)), log });
@@ -230,6 +234,7 @@ export function wire({
     objectRoom: makeObjectRoom({ kube, log, namespace: settings.namespace }, usualObjects(settings)),
   };
   const batches = driveBatches(deps, kube, tools.synced);
+  const events = eventsServer && takeServerEvents(deps, eventsServer);
   return {
     deps,
     checks: readyChecks({ store, bus, kube, settings }, tools, deps.drain),
@@ -239,6 +244,7 @@ export function wire({
       work.close();
       overload.stop();
       told.stop();
+      await events?.stop();
       await batches.stop();
       await Promise.allSettled([handOver.stop(), delivery.stop(), tools.stop(), listener.stop(), accounts.stop()]);
       await tracer?.stop();

@@ -55,6 +55,9 @@ export function placeOf(url: string): Place {
   return { bucket, prefix: decodeLoosely(path ?? '') };
 }
 
+/** Undefined: it names none. */
+export const bucketOf = (record: unknown): unknown => membersOf(membersOf(record, 's3'), 'bucket')['name'];
+
 /** Null: it is not an event of an object that is wanted. `now`: in milliseconds. */
 export function objectIn(record: unknown, { bucket, prefix }: Place, filter: Filter, now: number): SeenObject | null {
   if (!isObject(record)) return null;

@@ -1,0 +1,105 @@
+/**
+ * Takes the events that buckets send to the operator's events server, for every source of their bucket. What is lost
+ * here, the next listing finds.
+ */
+import { pause } from '../../../base/retry.ts';
+import { type EventsServer, followEvents } from '../../../platform/bus/events_server.ts';
+import type { SourceOfBucket } from '../../../platform/store/sources.ts';
+import { makeSlices } from '../batch/batch_request.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError } from '../errors.ts';
+import { bucketOf, recordsIn } from './events.ts';
+import { MOST_MESSAGE_BYTES, objectsOf, parsedMessage } from './read_events.ts';
+
+const MOST_PENDING = 1_000;
+const MOST_PENDING_BYTES = 16 * 1024 * 1024;
+const AFTER_FAILURE_MS = 1_000;
+const SOURCES_KEPT_MS = 5_000;
+const MOST_BUCKETS_KEPT = 100;
+/** No account caused the message, and the operator chose the server: all of them share what one account may use. */
+const PAYER = 'events server';
+
+export function takeServerEvents(deps: Deps, server: EventsServer): { stop(): Promise<void> } {
+  const { log, metrics } = deps;
+  const stopping = new AbortController();
+  const sourcesOf = keptSources(deps);
+  const pending: Uint8Array[] = [];
+  let bytes = 0;
+  let working: Promise<void> | undefined;
+
+  function next(): Uint8Array {
+    const data = pending.shift()!;
+    bytes -= data.length;
+    return data;
+  }
+  function onMessage(data: Uint8Array): void {
+    if (data.length > MOST_MESSAGE_BYTES) return metrics.serverEvents('invalid');
+    pending.push(data);
+    bytes += data.length;
+    while (pending.length > MOST_PENDING || bytes > MOST_PENDING_BYTES) {
+      next();
+      metrics.serverEvents('dropped');
+    }
+    working ??= work();
+  }
+  async function work(): Promise<void> {
+    while (pending.length > 0 && !stopping.signal.aborted) metrics.serverEvents(await outcomeOf(next()));
+    working = undefined;
+  }
+  async function outcomeOf(data: Uint8Array): Promise<'noted' | 'ignored' | 'invalid' | 'failed'> {
+    try {
+      return (await note(deps, data, sourcesOf)) > 0 ? 'noted' : 'ignored';
+    } catch (error) {
+      if (error instanceof ApiError) return 'invalid';
+      log.warn({ err: error }, 'cannot note events of the events server');
+      await pause(AFTER_FAILURE_MS, stopping.signal);
+      return 'failed';
+    }
+  }
+
+  const followed = followEvents(server, {
+    onMessage,
+    onState: (error) =>
+      error
+        ? log.warn({ err: error }, 'not connected to the events server, will retry')
+        : log.info('connected to the events server'),
+  });
+  metrics.watchEventsServer(followed.connected);
+  return {
+    async stop() {
+      stopping.abort();
+      await followed.stop();
+      await working;
+    },
+  };
+}
+
+/** How many versions were noted. */
+async function note(deps: Deps, data: Uint8Array, sourcesOf: ReturnType<typeof keptSources>): Promise<number> {
+  const { store } = deps;
+  const slices = makeSlices(deps.paceOf(PAYER));
+  const records = recordsIn(parsedMessage(new TextDecoder().decode(data)), parsedMessage);
+  const now = store.clock.now();
+  let noted = 0;
+  for (const [bucket, of] of Map.groupBy(records, bucketOf))
+    for (const source of await sourcesOf(bucket)) {
+      const objects = await objectsOf(of, source, { now, slices });
+      if (objects.length > 0) noted += (await store.noteObjects({ source: source.id, objects, ignored: 0 })).noted;
+    }
+  await slices.pay();
+  return noted;
+}
+
+function keptSources({ store }: Pick<Deps, 'store'>) {
+  const kept = new Map<string, { until: number; sources: SourceOfBucket[] }>();
+  return async (bucket: unknown): Promise<SourceOfBucket[]> => {
+    if (typeof bucket !== 'string' || !/^[\w.-]{1,255}$/.test(bucket)) return [];
+    const now = performance.now();
+    const known = kept.get(bucket);
+    if (known && known.until > now) return known.sources;
+    const sources = await store.sourcesOfBucket(bucket);
+    if (kept.size >= MOST_BUCKETS_KEPT) kept.clear();
+    kept.set(bucket, { until: now + SOURCES_KEPT_MS, sources });
+    return sources;
+  };
+}
