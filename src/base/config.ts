@@ -74,17 +74,6 @@ const httpUrl = (variable: string, fallback?: string): Setting<string> => ({
   },
 });
 
-/** User info would be shown with the setting. */
-const natsUrl = (variable: string, fallback?: string): Setting<string> => ({
-  variable,
-  fallback,
-  parse: (value) => {
-    if (!/^(?:nats|tls):\/\/(?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d{1,5})?$/.test(value))
-      throw new Error('must be nats:// or tls:// with a host and a port, and no user');
-    return value;
-  },
-});
-
 const json = <T>(variable: string, what: string, is: (value: unknown) => value is T, fallback?: T): Setting<T> => ({
   variable,
   fallback,
@@ -234,7 +223,6 @@ const origins = {
   s3Region: text('PY_S3_REGION', ''),
   minBytesPerMinute: integer('PY_MIN_BYTES_PER_MINUTE', 0, 1_000_000_000, 16_384),
 };
-/** Maximum number of finished ProbeJobs. */
 /** Namespaces of tenants, each bound to an account. */
 const tenantNamespaces = json('PY_TENANT_NAMESPACES', 'a list of {name, account, token}', areBindings, []);
 const finishedMax = integer('PY_FINISHED_MAX', 0, 100_000, 5_000);
@@ -289,7 +277,7 @@ const api = {
   uploadRoomBytes: integer('PY_UPLOAD_ROOM_BYTES', 1, 10_000_000_000_000, 4_000_000_000),
   podIp: text('PY_POD_IP', ''),
   /** Where buckets send their events. Empty: nowhere. */
-  eventsNatsUrl: natsUrl('PY_EVENTS_NATS_URL', ''),
+  eventsNatsUrl: text('PY_EVENTS_NATS_URL', ''),
   eventsNatsSubject: text('PY_EVENTS_NATS_SUBJECT', ''),
   eventsNatsFolder: text('PY_EVENTS_NATS_FOLDER', '/etc/probeyard/events'),
   /** Open connections of callers. */

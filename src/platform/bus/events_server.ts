@@ -18,59 +18,53 @@ export interface EventsServer {
   name: string;
 }
 
-interface Listeners {
-  onMessage(data: Uint8Array): void;
-  /** Null: it is connected. Otherwise why it is not, at each change. */
-  onState(error: BusError | null): void;
-}
-
 /** Each message goes to one replica. */
 const QUEUE = 'probeyard';
-const PAUSES = { first: 500, longest: 30_000 };
 
-export function followEvents(server: EventsServer, { onMessage, onState }: Listeners) {
+/** `onState`: at each change. Null: it is connected. */
+export function followEvents(
+  server: EventsServer,
+  { onMessage, onState }: { onMessage(data: Uint8Array): void; onState(error: BusError | null): void },
+) {
   const stopping = new AbortController();
   const { signal } = stopping;
+  const pauses = backoff({ first: 500, longest: 30_000 });
   let connection: NatsConnection | undefined;
-  /** Null: connected. Undefined: nothing is known yet. */
   let state: BusError | null | undefined;
   const become = (next: BusError | null): void => {
-    if (state !== undefined && next?.message === state?.message) return;
+    if (state === undefined || next?.message !== state?.message) onState(next);
     state = next;
-    onState(next);
   };
 
   /** Returns why it ended. */
-  async function connected(onSubscribed: () => void): Promise<unknown> {
+  async function connected(): Promise<unknown> {
     connection = await open(server);
     if (signal.aborted) return undefined;
-    // Refused: without this the connection would stay, and nothing would ever arrive.
     let refusal: Error | undefined;
     connection.subscribe(server.subject, {
       queue: QUEUE,
       callback: (error, message) => {
-        refusal ??= error ?? undefined;
-        if (error) void connection?.close();
-        else onMessage(message.data);
+        if (!error) return onMessage(message.data);
+        // The connection would stay, and nothing would ever arrive.
+        refusal = error;
+        void connection?.close();
       },
     });
     // The server answers in order: a refusal comes first.
     await connection.flush().catch(() => {});
-    if (!refusal && !connection.isClosed()) onSubscribed();
+    if (!connection.isClosed()) {
+      pauses.reset();
+      become(null);
+    }
     const closed = await connection.closed();
     return refusal ?? closed ?? new BusError('disconnected', 'the server closed the connection');
   }
 
   async function run(): Promise<void> {
-    const pauses = backoff(PAUSES);
     while (!signal.aborted) {
-      const error = await connected(() => {
-        pauses.reset();
-        become(null);
-      }).catch((failure: unknown) => failure);
+      const error = await connected().catch((failure: unknown) => failure);
       await connection?.close();
-      if (signal.aborted) return;
-      become(asBusError(error, server.subject));
+      if (!signal.aborted) become(asBusError(error, server.subject));
       await pause(pauses.next(), signal);
     }
   }
@@ -86,22 +80,17 @@ export function followEvents(server: EventsServer, { onMessage, onState }: Liste
   };
 }
 
-function open({ url, folder, name }: EventsServer): Promise<NatsConnection> {
-  const read = (key: string): string | undefined =>
-    existsSync(join(folder, key)) ? readFileSync(join(folder, key), 'utf8').trim() : undefined;
-  const [user, pass, token] = ['user', 'password', 'token'].map(read);
+function open({ url: servers, folder, name }: EventsServer): Promise<NatsConnection> {
   const caFile = join(folder, 'ca.crt');
-  const hasCa = existsSync(caFile);
+  const [user, pass, token] = ['user', 'password', 'token'].map((key) => {
+    const file = join(folder, key);
+    return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+  });
+  // With `tls`, a server without TLS is refused before it is sent anything.
+  const tls = existsSync(caFile) ? { caFile } : servers.startsWith('tls:') ? {} : undefined;
   return connectNats({
-    servers: url,
-    name,
-    reconnect: false,
-    timeout: 5_000,
-    // A server that died without closing is detected after two unanswered pings.
-    pingInterval: 5_000,
-    maxPingOut: 2,
+    ...{ servers, name, reconnect: false, timeout: 5_000, pingInterval: 5_000, maxPingOut: 2 },
     ...(token ? { token } : user ? { user, pass: pass ?? '' } : {}),
-    // Then a server without TLS is refused, before it is sent anything.
-    ...(hasCa ? { tls: { caFile } } : url.startsWith('tls:') ? { tls: {} } : {}),
+    ...(tls ? { tls } : {}),
   });
 }

@@ -4,7 +4,7 @@
  */
 import { pause } from '../../../base/retry.ts';
 import { type EventsServer, followEvents } from '../../../platform/bus/events_server.ts';
-import type { SourceOfBucket } from '../../../platform/store/sources.ts';
+import type { SeenObjects, SourceOfBucket } from '../../../platform/store/sources.ts';
 import { makeSlices } from '../batch/batch_request.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
@@ -22,7 +22,7 @@ const PAYER = 'events server';
 export function takeServerEvents(deps: Deps, server: EventsServer): { stop(): Promise<void> } {
   const { log, metrics } = deps;
   const stopping = new AbortController();
-  const sourcesOf = keptSources(deps);
+  const noted = noting(deps);
   const pending: Uint8Array[] = [];
   let bytes = 0;
   let working: Promise<void> | undefined;
@@ -34,12 +34,9 @@ export function takeServerEvents(deps: Deps, server: EventsServer): { stop(): Pr
   }
   function onMessage(data: Uint8Array): void {
     if (data.length > MOST_MESSAGE_BYTES) return metrics.serverEvents('invalid');
-    pending.push(data);
     bytes += data.length;
-    while (pending.length > MOST_PENDING || bytes > MOST_PENDING_BYTES) {
-      next();
-      metrics.serverEvents('dropped');
-    }
+    pending.push(data);
+    for (; pending.length > MOST_PENDING || bytes > MOST_PENDING_BYTES; next()) metrics.serverEvents('dropped');
     working ??= work();
   }
   async function work(): Promise<void> {
@@ -48,7 +45,7 @@ export function takeServerEvents(deps: Deps, server: EventsServer): { stop(): Pr
   }
   async function outcomeOf(data: Uint8Array): Promise<'noted' | 'ignored' | 'invalid' | 'failed'> {
     try {
-      return (await note(deps, data, sourcesOf)) > 0 ? 'noted' : 'ignored';
+      return (await noted(data)) > 0 ? 'noted' : 'ignored';
     } catch (error) {
       if (error instanceof ApiError) return 'invalid';
       log.warn({ err: error }, 'cannot note events of the events server');
@@ -56,14 +53,12 @@ export function takeServerEvents(deps: Deps, server: EventsServer): { stop(): Pr
       return 'failed';
     }
   }
+  function onState(error: Error | null): void {
+    if (error) log.warn({ err: error }, 'not connected to the events server, will retry');
+    else log.info('connected to the events server');
+  }
 
-  const followed = followEvents(server, {
-    onMessage,
-    onState: (error) =>
-      error
-        ? log.warn({ err: error }, 'not connected to the events server, will retry')
-        : log.info('connected to the events server'),
-  });
+  const followed = followEvents(server, { onMessage, onState });
   metrics.watchEventsServer(followed.connected);
   return {
     async stop() {
@@ -74,25 +69,9 @@ export function takeServerEvents(deps: Deps, server: EventsServer): { stop(): Pr
   };
 }
 
-/** How many versions were noted. */
-async function note(deps: Deps, data: Uint8Array, sourcesOf: ReturnType<typeof keptSources>): Promise<number> {
-  const { store } = deps;
-  const slices = makeSlices(deps.paceOf(PAYER));
-  const records = recordsIn(parsedMessage(new TextDecoder().decode(data)), parsedMessage);
-  const now = store.clock.now();
-  let noted = 0;
-  for (const [bucket, of] of Map.groupBy(records, bucketOf))
-    for (const source of await sourcesOf(bucket)) {
-      const objects = await objectsOf(of, source, { now, slices });
-      if (objects.length > 0) noted += (await store.noteObjects({ source: source.id, objects, ignored: 0 })).noted;
-    }
-  await slices.pay();
-  return noted;
-}
-
-function keptSources({ store }: Pick<Deps, 'store'>) {
+function noting({ store, paceOf }: Pick<Deps, 'store' | 'paceOf'>) {
   const kept = new Map<string, { until: number; sources: SourceOfBucket[] }>();
-  return async (bucket: unknown): Promise<SourceOfBucket[]> => {
+  async function sourcesOf(bucket: unknown): Promise<SourceOfBucket[]> {
     if (typeof bucket !== 'string' || !/^[\w.-]{1,255}$/.test(bucket)) return [];
     const now = performance.now();
     const known = kept.get(bucket);
@@ -101,5 +80,20 @@ function keptSources({ store }: Pick<Deps, 'store'>) {
     if (kept.size >= MOST_BUCKETS_KEPT) kept.clear();
     kept.set(bucket, { until: now + SOURCES_KEPT_MS, sources });
     return sources;
+  }
+  /** How many versions were noted. */
+  return async (data: Uint8Array): Promise<number> => {
+    const slices = makeSlices(paceOf(PAYER));
+    const records = recordsIn(parsedMessage(new TextDecoder().decode(data)), parsedMessage);
+    const now = store.clock.now();
+    const seen: SeenObjects[] = [];
+    for (const [bucket, of] of Map.groupBy(records, bucketOf))
+      for (const { id: source, ...where } of await sourcesOf(bucket))
+        seen.push({ source, objects: await objectsOf(of, where, { now, slices }), ignored: 0 });
+    // Not for the time of the database.
+    await slices.pay();
+    let noted = 0;
+    for (const one of seen) if (one.objects.length > 0) noted += (await store.noteObjects(one)).noted;
+    return noted;
   };
 }
