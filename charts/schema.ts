@@ -323,6 +323,18 @@ const VALUES: TSchema = object({
       endpoint: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }),
       region: text({ pattern: '^[A-Za-z0-9-]{0,64}$' }),
     }),
+    events: object({
+      nats: orNull(
+        object(
+          {
+            url: text({ pattern: '^(nats|tls)://([A-Za-z0-9_.-]+|\\[[0-9a-fA-F:]+\\])(:[0-9]{1,5})?$' }),
+            subject: text({ pattern: '^[^\\s]{1,255}$' }),
+            secretName: optionalName,
+          },
+          ['url', 'subject'],
+        ),
+      ),
+    }),
   }),
   webhooks: object({ allow: Type.Array(allowedPlace) }),
   samples: object({ enabled: flag, resources, ...placement }),

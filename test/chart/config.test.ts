@@ -147,6 +147,16 @@ describe("product with the chart's settings", function () {
     assert.deepEqual([plain.issuers, plain.passwords, plain.absenceDays], [[], true, null]);
   });
 
+  it('gets the server of events, with what is there of its Secret', () => {
+    const objects = render(EVERYTHING);
+    const api = loadConfig('api', environmentOf(container(objects, 'api')));
+    assert.deepEqual([api.eventsNatsUrl, api.eventsNatsSubject], ['tls://events.example:4223', 'buckets.>']);
+    const mounted = mountedAt(objects, 'api', '/etc/probeyard');
+    for (const key of ['user', 'password', 'token', 'ca.crt']) assert.equal(mounted[`events/${key}`], `events/${key}`);
+    assert.equal(api.eventsNatsFolder, '/etc/probeyard/events');
+    assert.equal(loadConfig('api', environmentOf(container(render({}), 'api'))).eventsNatsUrl, '');
+  });
+
   it('gets the secrets and addresses of external servers', () => {
     const objects = render({
       postgres: { external: { existingSecret: 'pg', urlKey: 'pooled', directUrlKey: 'direct' } },

@@ -69,6 +69,7 @@ export const EVERYTHING = {
       },
     ],
     s3: { hosts: ['minio.example.com:9000'], endpoint: 'https://minio.example.com', region: 'eu-west-1' },
+    events: { nats: { url: 'tls://events.example:4223', subject: 'buckets.>', secretName: 'events' } },
   },
   webhooks: { allow: [{ cidr: '10.88.0.2/32', port: 8443 }, { host: 'hooks.example' }] },
   limits: {

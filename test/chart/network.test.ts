@@ -294,6 +294,19 @@ describe('chart: egress of the API', function () {
   this.timeout(60_000);
   const policy = (values: object = {}) => only(render(values), 'NetworkPolicy', 'probeyard-api');
 
+  for (const [url, port] of [
+    ['nats://events.example', 4222],
+    ['tls://events.example:4223', 4223],
+    ['nats://[fd00::1]:4224', 4224],
+  ] as const)
+    it(`allows the port of the events server ${url}`, () => {
+      const events = (nats: object | null) =>
+        policy({ sources: { s3: { endpoint: 'https://minio.example' }, events: { nats } } });
+      assert.equal(reaches(events({ url, subject: 'events' }), '10.0.0.1', port), true);
+      // An installed NATS is reached by its pods.
+      assert.equal(reaches(events(null), '10.0.0.1', port), false);
+    });
+
   for (const [address, open] of [
     ['93.184.216.34', true],
     ['2606:2800:220:1::1', true],

@@ -32,6 +32,19 @@ describe('chart: refused values and clusters', function () {
     ['a wrong type', { api: { replicas: 'two' } }, /\/api\/replicas/],
     ['an invalid digest', { image: { digest: 'latest' } }, /\/image\/digest/],
     ['an allowed source without an address', { sources: { allow: [{ port: 80 }] } }, /\/sources\/allow\/0/],
+    ...['nats://user:password@events.example', 'nats://a.example,nats://b.example', 'ws://events.example'].map(
+      (url) =>
+        [
+          `the address ${url} of an events server`,
+          { sources: { events: { nats: { url, subject: 'events' } } } },
+          /\/sources\/events\/nats/,
+        ] as const,
+    ),
+    [
+      'an events server without the service of its buckets',
+      { sources: { events: { nats: { url: 'nats://events.example', subject: 'events' } } } },
+      /needs sources\.s3\.endpoint/,
+    ],
     ['an allowed receiver of webhooks without one', { webhooks: { allow: [{ port: 80 }] } }, /\/webhooks\/allow\/0/],
     ['an invalid denied range', { sources: { deny: ['10.0.0.1'] } }, /\/sources\/deny\/0/],
     [
