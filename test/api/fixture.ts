@@ -237,7 +237,6 @@ export async function startApi(
     webhooks?: Connections['webhooks'];
     tracing?: Connections['tracing'];
     uploads?: Connections['uploads'];
-    eventsServer?: Connections['eventsServer'];
     store?: FixtureSettings;
   } = {},
 ): Promise<ApiFixture> {
@@ -283,7 +282,6 @@ export async function startApi(
     ...(options.webhooks ? { webhooks: options.webhooks } : {}),
     ...(options.tracing ? { tracing: options.tracing } : {}),
     uploads: options.uploads,
-    eventsServer: options.eventsServer,
     settings: { ...DEFAULTS, namespace, replica, allowSources: [], denyCidrs: [], ...change },
   });
   const { deps, checks } = wired;

@@ -89,7 +89,12 @@ function open({ url: servers, folder, name }: EventsServer): Promise<NatsConnect
   // With `tls`, a server without TLS is refused before it is sent anything.
   const tls = existsSync(caFile) ? { caFile } : servers.startsWith('tls:') ? {} : undefined;
   return connectNats({
-    ...{ servers, name, reconnect: false, timeout: 5_000, pingInterval: 5_000, maxPingOut: 2 },
+    servers,
+    name,
+    reconnect: false,
+    timeout: 5_000,
+    pingInterval: 5_000,
+    maxPingOut: 2,
     ...(token ? { token } : user ? { user, pass: pass ?? '' } : {}),
     ...(tls ? { tls } : {}),
   });

@@ -1,6 +1,7 @@
 /** Dependencies of the endpoints. They are all injected, so tests can combine real servers with their own parts. */
 import type { JSONWebKeySet } from 'jose';
 import type { Accounts } from '../accounts/accounts.ts';
+import type { EventsServer } from '../../platform/bus/events_server.ts';
 import type { ProbeJob } from '../../platform/kube/probe_job.ts';
 import type { MemoryBudget } from '../result/memory_budget.ts';
 import type { PaceOf } from '../result/pace.ts';
@@ -57,6 +58,8 @@ export interface Settings extends OfApi {
   samplesUrl: string | null;
   /** How long a call of `/mcp` waits for the end of a request. Null: no `/mcp`. */
   mcpAnswerMs: number | null;
+  /** Where buckets send their events. Undefined: nowhere. */
+  eventsServer?: EventsServer | undefined;
   /** What an origin said of a file is taken for true for as long. */
   cacheSeenMs: number;
   /** Additional time to wait for a request beyond queue and analysis: lost runners, failover, collecting. */

@@ -169,7 +169,6 @@ const eventsServerOf = ({
 
 const wiringOf = (config: Config<'api'>, log: Logger, uploads: Uploads | undefined) => ({
   uploads,
-  eventsServer: eventsServerOf(config),
   sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'cannot reload the seal keys')),
   accounts: accountSettings(config, (error) => log.error({ err: error }, 'cannot reload the account keys')),
   webhooks: wayOut(config),
@@ -183,6 +182,7 @@ const wiringOf = (config: Config<'api'>, log: Logger, uploads: Uploads | undefin
     ...config,
     ...foldersOf(config),
     samplesUrl: config.samplesUrl || null,
+    eventsServer: eventsServerOf(config),
     mcpAnswerMs: config.mcp ? MCP_ANSWER_MS : null,
     cacheSeenMs: CACHE_SEEN_MS,
     graceMs: GRACE_MS,

@@ -3,7 +3,6 @@ import type { JSONWebKeySet } from 'jose';
 import { makeAccounts } from '../accounts/accounts.ts';
 import type { AccountSettings } from '../accounts/settings.ts';
 import type { Bus } from '../../platform/bus/connect.ts';
-import type { EventsServer } from '../../platform/bus/events_server.ts';
 import { SUBJECT, type Ended } from '../../platform/bus/messages.ts';
 import { PROBE_TOOLS, type KubeClient } from '../../platform/kube/client.ts';
 import { startReflector } from '../../platform/kube/reflector.ts';
@@ -64,7 +63,6 @@ export interface Connections {
   accounts: AccountSettings;
   tracing?: Omit<TracerSettings, 'registry'>;
   uploads?: Uploads | undefined;
-  eventsServer?: EventsServer | undefined;
   processMetrics?: boolean;
 }
 
@@ -120,10 +118,12 @@ const fetchOf = ({ denyCidrs }: Settings, { webhooks = {}, accounts }: Pick<Conn
 /** Those of callers and those of objects. */
 function driveBatches(deps: Deps, kube: KubeClient, ready: Promise<unknown>) {
   const driver = new BatchDriver(deps, ready);
+  const { eventsServer } = deps.settings;
   const parts = [
     new BatchObjects(deps, kube, driver),
     new ProbeSources(deps, kube, driver),
     new SourceRounds(deps, driver),
+    ...(eventsServer ? [takeServerEvents(deps, eventsServer)] : []),
   ];
   return {
     async stop(): Promise<void> {
@@ -146,7 +146,6 @@ export function wire({
   webhooks = {},
   tracing,
   uploads,
-  eventsServer,
   processMetrics = false,
 }: Connections) {
   const waiting = makeWaiting({ look: async (ids) => (await store.endsFor(ids)).map((end) => endedNotice(end)), log });
@@ -234,7 +233,6 @@ export function wire({
     objectRoom: makeObjectRoom({ kube, log, namespace: settings.namespace }, usualObjects(settings)),
   };
   const batches = driveBatches(deps, kube, tools.synced);
-  const events = eventsServer && takeServerEvents(deps, eventsServer);
   return {
     deps,
     checks: readyChecks({ store, bus, kube, settings }, tools, deps.drain),
@@ -244,7 +242,6 @@ export function wire({
       work.close();
       overload.stop();
       told.stop();
-      await events?.stop();
       await batches.stop();
       await Promise.allSettled([handOver.stop(), delivery.stop(), tools.stop(), listener.stop(), accounts.stop()]);
       await tracer?.stop();

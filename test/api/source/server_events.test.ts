@@ -47,7 +47,7 @@ describe('events of an events server', function () {
     secret(USER.user);
     server = await startNats({ conf: CONF });
     await server.kill();
-    api = await startApi({}, { eventsServer: { url: server.url, subject: SUBJECT, folder, name: 'api/test' } });
+    api = await startApi({ eventsServer: { url: server.url, subject: SUBJECT, folder, name: 'api/test' } });
     sources = sourcesOf(api);
   });
   after(async () => {
