@@ -152,12 +152,28 @@ describe('batch over a bucket', function () {
     );
   });
 
+  const deposeDriver = () =>
+    api.stored.sql(
+      `update batch_driver set holder = gen_random_uuid(), epoch = epoch + 1, until = now() + interval '1 hour'`,
+    );
+
+  it('ends with an error when the result of its listing is gone', async () => {
+    const { id } = await created('s3://gone/', {}, { tries: 1 });
+    await until('it lists', async () => (await batches.jobs('gone')).length === 1);
+    await deposeDriver();
+    const [job] = await batches.jobs('gone');
+    await endListing(job!.metadata.name, { names: ['a.mp4'] });
+    await api.stored.sql('delete from envelopes where id = $1', [job!.metadata.name]);
+    await api.stored.sql('update batch_driver set until = now()');
+    await batches.untilIn(id, 'ended');
+    const end = await read(id);
+    assert.deepEqual([end.items, end.errors], [1, [{ code: 'InternalError', count: 1 }]]);
+  });
+
   it('takes a page that ended while nobody drove, once', async () => {
     const { id } = await created('s3://between/');
     await until('it lists', async () => (await batches.jobs('between')).length === 1);
-    await api.stored.sql(
-      `update batch_driver set holder = gen_random_uuid(), epoch = epoch + 1, until = now() + interval '1 hour'`,
-    );
+    await deposeDriver();
     const [job] = await batches.jobs('between');
     await endListing(job!.metadata.name, { names: ['a.mp4', 'b.mp4'], next: 'b.mp4' });
     await api.stored.sql('update batch_driver set until = now()');

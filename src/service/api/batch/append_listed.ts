@@ -2,6 +2,7 @@
 import { isObject } from '../../../base/is_object.ts';
 import type { EndedItem } from '../../../platform/store/batch_items.ts';
 import type { Batch, BatchListing, NewItem } from '../../../platform/store/batches.ts';
+import { isStoreError } from '../../../platform/store/errors.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { SeenObject, SeenObjects } from '../../../platform/store/sources.ts';
 import { climbs, encodeKey } from '../../../source/address/s3.ts';
@@ -34,8 +35,9 @@ async function listedBy(deps: Deps, end: EndedItem, account: number): Promise<Li
     const [text] = await outputTexts(unpacked, opened.packed, [listing.output]);
     return listedIn(JSON.parse(text!));
   } catch (error) {
-    // It will not be another one the next time.
-    if (error instanceof SyntaxError || error instanceof UnreadableResult) return null;
+    // It is gone, or will not be another one the next time.
+    if (error instanceof SyntaxError || error instanceof UnreadableResult || isStoreError(error, 'not-ready'))
+      return null;
     throw error;
   } finally {
     opened.place.release();
