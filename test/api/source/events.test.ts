@@ -1,5 +1,6 @@
 /** Events of a bucket: which objects they name, who may send them, and that they are listed no second time. */
 import assert from 'node:assert/strict';
+import pg from 'pg';
 import type { Filter } from '../../../src/source/listing/listing.ts';
 import { objectIn, placeOf, recordsIn } from '../../../src/service/api/source/events.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
@@ -160,6 +161,50 @@ describe('events of a source', function () {
     assert.ok(!api.log.some((line) => line.includes(key)));
     const [row] = await api.stored.sql<{ text: string }>('select s::text text from sources s where id = $1', [id]);
     assert.ok(!row!.text.includes(key));
+  });
+
+  it('leave connections of the pool to others while their source is locked', async () => {
+    const { id, events_key: key } = await sources.create({
+      bucket: { url: 's3://locked/' },
+      every: null,
+      existing: false,
+    });
+    const client = new pg.Client({ connectionString: api.stored.server.url });
+    await client.connect();
+    const [{ max }, waits] = [
+      api.stored.store.connections(),
+      async () => {
+        const { rows } = await client.query(
+          `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        );
+        return rows.length;
+      },
+    ];
+    await client.query('begin');
+    await client.query('select from sources where id = $1 for update', [id]);
+    const sent = Array.from({ length: 2 * max }, (_, n) =>
+      send(`${id}/events?key=${key}`, event('locked', `${n}.mp4`, '1')),
+    );
+    try {
+      await until('one waits', async () => (await waits()) > 0);
+      assert.equal((await sources.read(id)).id, id);
+      assert.equal(await waits(), 1);
+    } finally {
+      await client.query('rollback');
+      await client.end();
+    }
+    assert.deepEqual(new Set((await Promise.all(sent)).map(({ status }) => status)), new Set([200]));
+    await sources.call(`/${id}`, { method: 'DELETE' });
+  });
+
+  it('count by themselves against the rate of the account, however many a message has', async () => {
+    const { token } = await sources.batches.account('loud');
+    const { id, events_key: key } = await sources.create({ bucket: { url: 's3://loud/' }, every: null }, token);
+    const message = { Records: Array.from({ length: 100 }, () => 1) };
+    let status = 200;
+    for (let sent = 0; status === 200 && sent < 200; sent++)
+      ({ status } = await send(`${id}/events?key=${key}`, message));
+    assert.equal(status, 429);
   });
 
   it('wait in a paused source, and are probed when it is resumed', async () => {

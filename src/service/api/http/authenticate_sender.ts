@@ -14,8 +14,17 @@ import { type Handler, paramOf, remoteIp } from './request_context.ts';
 export const SENDER_KEY = 'key';
 const KEY = /^[\w-]{32}$/;
 
-/** Of an account, at each replica: a bucket with many small objects sends one for each. */
-const MESSAGES_PER_MINUTE = 6_000;
+/** Of an account, at each replica: a bucket with many small objects sends a message for each. */
+const EVENTS_PER_MINUTE = 6_000;
+
+export function takeEventRate({ accountRates }: Pick<Deps, 'accountRates'>, account: number, count: number): void {
+  const waitMs = accountRates.take(`events:${account}`, EVENTS_PER_MINUTE, count);
+  if (waitMs > 0)
+    throw new ApiError('rate-limited', {
+      retryAfterS: waitMs / 1_000,
+      text: `an account sends at most ${EVENTS_PER_MINUTE} events a minute; the next listing finds what they name`,
+    });
+}
 
 export const keySha256 = (key: string): Buffer => createHash('sha256').update(key).digest();
 
@@ -23,7 +32,7 @@ const wrong = (): ApiError =>
   new ApiError('bad-credential', { text: 'key: is not the events_key of this source; create the source anew for one' });
 
 export function authenticateSender(deps: Deps, access: Access): Handler {
-  const { store, accounts, accountRates } = deps;
+  const { store, accounts } = deps;
   const byToken = makeAuthenticate(deps, ['token']);
   const guesses = makeGuessLimit();
   return async function authenticateSource(ctx, next) {
@@ -40,14 +49,8 @@ export function authenticateSender(deps: Deps, access: Access): Handler {
       if (source?.userId !== ctx.state.caller!.userId) throw notFound();
     } else if (!source || !timingSafeEqual(source.keySha256, keySha256(key))) throw wrong();
     giveBack();
-    const waitMs = accountRates.take(`events:${source.rootUserId}`, MESSAGES_PER_MINUTE);
-    if (waitMs > 0)
-      throw new ApiError('rate-limited', {
-        retryAfterS: waitMs / 1_000,
-        text:
-          `an account sends at most ${MESSAGES_PER_MINUTE} messages of events a minute; the next listing finds ` +
-          'what they name',
-      });
+    // A message without events counts as one. Its others are counted when they are read.
+    takeEventRate(deps, source.rootUserId, 1);
     ctx.state.source = source;
     return next();
   };

@@ -115,15 +115,15 @@ export function makeAccountRates(now = (): number => performance.now()) {
   return {
     /**
      * Returns the milliseconds after which the account may call again; 0: this call is counted. Text: what else of an
-     * account is counted for itself.
+     * account is counted for itself. `count`: at most `perMinute`.
      */
-    take(account: number | string, perMinute: number): number {
+    take(account: number | string, perMinute: number, count = 1): number {
       const at = now();
       if (wholeAt.size >= sweepAt) {
         for (const [one, whole] of wholeAt) if (whole <= at) wholeAt.delete(one);
         sweepAt = Math.max(SWEEP_FROM, wholeAt.size * 2);
       }
-      const next = Math.max(wholeAt.get(account) ?? at, at) + (WINDOW_S * 1000) / perMinute;
+      const next = Math.max(wholeAt.get(account) ?? at, at) + (count * WINDOW_S * 1000) / perMinute;
       const waitMs = next - at - WINDOW_S * 1000;
       if (waitMs > 0) return waitMs;
       wholeAt.set(account, next);

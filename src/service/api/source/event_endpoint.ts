@@ -1,8 +1,11 @@
 /** Takes the events of a bucket that its source is sent. */
 import Type from 'typebox';
+import { getOrMake } from '../../../base/get_or_make.ts';
+import { makeTurns, type Turns } from '../../../base/turns.ts';
 import { makeSlices } from '../batch/batch_request.ts';
 import type { Deps } from '../deps.ts';
-import { SENDER_KEY } from '../http/authenticate_sender.ts';
+import { ApiError } from '../errors.ts';
+import { SENDER_KEY, takeEventRate } from '../http/authenticate_sender.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { TextBody } from '../http/read_input.ts';
 import type { Context } from '../http/request_context.ts';
@@ -16,15 +19,36 @@ const EventsAnswer = closed({
   ignored: whole('Others.'),
 });
 
+/** Of an account, while one is written. Each holds its message. */
+const MOST_WAITING = 100;
+
+/** By account. Writers of one source wait for its row, and each would hold a connection of the pool meanwhile. */
+const turns = new Map<number, Turns>();
+
+async function inTurn<T>(account: number, write: () => Promise<T>): Promise<T> {
+  const turn = getOrMake(turns, account, () => makeTurns(1));
+  if (turn.waiting() >= MOST_WAITING)
+    throw new ApiError('rate-limited', {
+      retryAfterS: 1,
+      text: `${MOST_WAITING} messages of the account wait to be noted; try again later`,
+    });
+  try {
+    return await turn.run(write);
+  } finally {
+    if (turn.running() === 0) turns.delete(account);
+  }
+}
+
 async function takeEvents(deps: Deps, ctx: Context): Promise<void> {
   const { id, url, filter, rootUserId } = ctx.state.source!;
   const { text, value } = ctx.state.checked as TextBody;
   const slices = makeSlices(deps.paceOf(rootUserId));
   const records = recordsIn(value ?? parsedMessage(text), parsedMessage);
+  takeEventRate(deps, rootUserId, Math.max(0, records.length - 1));
   const objects = await objectsOf(records, { url, filter }, { now: deps.store.clock.now(), slices });
   await slices.pay();
   const seen = { source: id, objects, ignored: records.length - objects.length };
-  const { noted } = records.length === 0 ? { noted: 0 } : await deps.store.noteObjects(seen);
+  const { noted } = records.length === 0 ? { noted: 0 } : await inTurn(rootUserId, () => deps.store.noteObjects(seen));
   ctx.body = { noted, ignored: records.length - noted };
 }
 
