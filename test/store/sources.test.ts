@@ -157,6 +157,23 @@ describe('store: sources', function () {
     });
   });
 
+  it('the driver reads what it decides by, and no bodies', async () => {
+    const source = await create();
+    const driven = (await store.drivenSources()).find(({ id }) => id === source)!;
+    const rootUserId = fixture.admin.userId;
+    assert.deepEqual(driven, {
+      id: source,
+      tokenId: 1,
+      state: 'running',
+      rootUserId,
+      listDue: true,
+      bundleDue: false,
+      open: [],
+    });
+    await note(source, seen('1', -5));
+    assert.equal((await store.drivenSources()).find(({ id }) => id === source)?.bundleDue, true);
+  });
+
   it('objects that were not seen are forgotten, and counted', async () => {
     const source = await create();
     await note(source, seen('1', -90), seen('1', -5, null, 'b.mp4'), seen('1', -4, null, 'c.mp4'));

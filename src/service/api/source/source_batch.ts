@@ -1,7 +1,7 @@
 /** The batches that a source makes, from what its creator sent. */
 import type { CreatedBatch } from '../../../platform/store/batches.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
-import type { DrivenSource, ObjectVersion, Source } from '../../../platform/store/sources.ts';
+import type { ObjectVersion, Source } from '../../../platform/store/sources.ts';
 import { itemsOf } from '../batch/append_listed.ts';
 import { createOf, mostOf } from '../batch/batch_endpoints.ts';
 import { batchRequest, type BatchRequest } from '../batch/batch_request.ts';
@@ -20,7 +20,7 @@ export const readBody = (deps: Deps, by: Asker, body: BodyOfBatch, gone: AbortSi
   batchRequest(deps, by, { mediaType: 'application/json', text: '', value: structuredClone(body) }, gone);
 
 interface Of {
-  source: DrivenSource;
+  source: Source;
   token: TokenRecord;
   gone: AbortSignal;
 }

@@ -106,14 +106,16 @@ export class SourceRounds {
       case 'give-up-listing':
         return this.#cancel(step.with, step.with.reason);
       case 'stop':
-        return this.#stop(source, 'TokenInactive', textOfStop('TokenInactive'));
+        return this.#stop(source.id, 'TokenInactive', textOfStop('TokenInactive'));
       default:
         return token !== undefined && this.#create(source, token, step.do === 'list');
     }
   }
 
-  async #create(source: DrivenSource, token: TokenRecord, lists: boolean): Promise<boolean> {
+  async #create({ id }: DrivenSource, token: TokenRecord, lists: boolean): Promise<boolean> {
     const { store, log } = this.#deps;
+    const source = await store.readSource(id);
+    if (!source) return true;
     const gone = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(CREATE_MS)]);
     const of = { source, token, gone };
     try {
@@ -123,12 +125,12 @@ export class SourceRounds {
       return outcome === 'created';
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500 || error.status === 429) throw error;
-      log.info({ source: source.id, text: error.message }, 'stopped a source');
-      return this.#stop(source, 'InvalidRequest', error.message);
+      log.info({ source: id, text: error.message }, 'stopped a source');
+      return this.#stop(id, 'InvalidRequest', error.message);
     }
   }
 
-  async #stop({ id }: DrivenSource, reason: string, text: string | null): Promise<boolean> {
+  async #stop(id: string, reason: string, text: string | null): Promise<boolean> {
     await this.#deps.store.moveSource({ id, from: ['running'], to: 'stopped', reason, text });
     return true;
   }
