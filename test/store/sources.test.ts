@@ -62,6 +62,12 @@ describe('store: sources', function () {
     );
     return created.outcome;
   };
+  /** Returns the number of pieces. */
+  const forget = async (source: string, unseenSince: Date | null): Promise<number> => {
+    let after: Buffer | null = Buffer.alloc(0);
+    for (let pieces = 1; ; pieces++)
+      if ((after = await store.forgetObjects(source, { unseenSince, after })) === null) return pieces;
+  };
   const names = async (source: string) => (await due(source)).map(({ name }) => name);
 
   for (const [what, news, change, expected] of [
@@ -178,12 +184,26 @@ describe('store: sources', function () {
     const source = await create();
     await note(source, seen('1', -90), seen('1', -5, null, 'b.mp4'), seen('1', -4, null, 'c.mp4'));
     assert.equal((await store.readSource(source))?.objects, 3);
-    assert.equal(await store.forgetObjects(source, new Date(now() - 60 * MINUTE)), 1);
+    assert.equal(await forget(source, new Date(now() - 60 * MINUTE)), 1);
     assert.equal((await store.readSource(source))?.objects, 2);
     await store.moveSource({ id: source, from: ['running'], to: 'deleting' });
     assert.equal(await store.dropSource(source), false);
-    assert.equal(await store.forgetObjects(source, null), 2);
+    assert.equal(await forget(source, null), 1);
     assert.equal(await store.dropSource(source), true);
+  });
+
+  it('objects are forgotten in pieces, also where none of a piece is old', async () => {
+    const source = await create();
+    await fixture.sql(
+      `insert into source_objects select $1, sha256(n::text::bytea), n, 'x', case when n > 12000 then now() - interval '1 day'
+        else now() end from generate_series(1, 12100) n`,
+      [source],
+    );
+    await fixture.sql('update sources set objects = 12100 where id = $1', [source]);
+    assert.equal(await forget(source, new Date(now() - 60 * MINUTE)), 3);
+    assert.equal((await store.readSource(source))?.objects, 12_000);
+    assert.equal(await forget(source, null), 3);
+    assert.equal((await store.readSource(source))?.objects, 0);
   });
 
   it('an account has no more sources than it may, and a repeated creation is the same source', async () => {

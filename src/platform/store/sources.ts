@@ -421,19 +421,27 @@ export async function claimSource(
   return true;
 }
 
-/** Objects that were not seen since: at most so many. Returns their number. */
-export const forgetObjects = (database: Database, source: string, unseenSince: Date | null): Promise<number> =>
-  database.value({
+/**
+ * Objects that were not seen since, of a piece in the order of hashes. Returns where the next piece begins; null: that was
+ * the last. By other orders Postgres may read the table as a whole.
+ */
+export const forgetObjects = (
+  database: Database,
+  source: string,
+  { unseenSince, after }: { unseenSince: Date | null; after: Buffer },
+): Promise<Buffer | null> =>
+  database.valueOrNull({
     name: 'forget_objects',
     text: `with locked as (select id from sources where id = $1 for no key update),
+      piece as (select o.hash from source_objects o where o.source_id = (select id from locked) and o.hash > $3
+        order by o.hash limit ${ROWS_AT_ONCE}),
       gone as (
-        delete from source_objects where ctid = any(array(
-          select o.ctid from source_objects o, locked
-            where o.source_id = $1 and ($2::timestamptz is null or o.at < $2) limit ${ROWS_AT_ONCE}))
-          returning 1),
-      counted as (update sources set objects = objects - (select count(*) from gone) where id = $1)
-      select count(*) from gone`,
-    values: [source, unseenSince],
+        delete from source_objects o using piece p
+          where o.source_id = $1 and o.hash = p.hash and ($2::timestamptz is null or o.at < $2) returning 1),
+      counted as (update sources set objects = objects - (select count(*) from gone)
+        where id = $1 and exists (select from gone))
+      select hash from piece order by hash offset ${ROWS_AT_ONCE - 1}`,
+    values: [source, unseenSince, after],
   });
 
 /** A listing has ended: what it left is gone with it, and the next one has a time. */

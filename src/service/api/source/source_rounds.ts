@@ -23,8 +23,6 @@ const CREATE_MS = 60_000;
 const AFTER_FAILURE_MS = 5_000;
 /** The clock of an origin may be behind: what it has reported since a listing began is not forgotten. */
 const UNSEEN_MS = 3_600_000;
-/** Pieces in which objects are forgotten in one round. */
-const MOST_PIECES = 20;
 
 const LIVE: readonly SourceState[] = ['running', 'paused', 'stopped'];
 
@@ -153,11 +151,12 @@ export class SourceRounds {
     return true;
   }
 
-  /** Whether all are forgotten. */
+  /** Whether all are forgotten. Another replica begins anew. */
   async #forget(source: string, unseenSince: Date | null): Promise<boolean> {
-    for (let piece = 0; piece < MOST_PIECES; piece++)
-      if ((await this.#deps.store.forgetObjects(source, unseenSince)) === 0) return true;
-    return false;
+    let after: Buffer | null = Buffer.alloc(0);
+    while (after !== null && this.#driver.leads && !this.#stopping.signal.aborted)
+      after = await this.#deps.store.forgetObjects(source, { unseenSince, after });
+    return after === null;
   }
 
   async #drop({ id, state, open }: DrivenSource): Promise<boolean> {
