@@ -218,7 +218,7 @@ async function insertItems(queries: Queries, id: string, items: readonly NewItem
 }
 
 /** Of all unfinished batches of an account. Those of sources are bounded by the number of sources. */
-const unfinished = (queries: Queries, rootUserId: number): Promise<{ batches: number; items: number }> =>
+export const unfinishedBatches = (queries: Queries, rootUserId: number): Promise<{ batches: number; items: number }> =>
   queries.one({
     name: 'unfinished_batches',
     text: `select count(*) filter (where b.source_id is null) batches,
@@ -234,7 +234,7 @@ async function full(
   items: number,
   source: string | null = null,
 ): Promise<CreatedBatch | null> {
-  const held = await unfinished(queries, most.rootUserId);
+  const held = await unfinishedBatches(queries, most.rootUserId);
   if (source === null && held.batches >= most.batches) return { outcome: 'too-many-batches' };
   return held.items + items > most.items ? { outcome: 'too-many-items' } : null;
 }
@@ -343,7 +343,7 @@ export function appendPage(
       values: [batch, had],
     });
     if (!open) return 'gone';
-    const held = await unfinished(queries, most.rootUserId);
+    const held = await unfinishedBatches(queries, most.rootUserId);
     if (held.items + items.length > most.items) return 'too-many-items';
     const isOwn = await queries.hasRow({
       name: 'end_listing',

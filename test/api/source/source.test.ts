@@ -200,3 +200,24 @@ describe('source', function () {
       assert.match(typeof error === 'string' ? error : error.message, text);
     });
 });
+
+it('a source of an account with room for fewer items than are due makes smaller batches', async function () {
+  this.timeout(90_000);
+  const api = await startApi({ batchMaxItems: 2 });
+  try {
+    const sources = sourcesOf(api);
+    const objects: Bucket = new Map(['a', 'b', 'c'].map((name) => [`${name}.mp4`, '1']));
+    const { id } = await sources.create({ bucket: { url: 's3://narrow/' } });
+    await sources.run(
+      'narrow',
+      () => pageOf(objects),
+      async () => (await sources.probed(id)).length === 3,
+    );
+    assert.deepEqual(
+      (await sources.batchesOf(id)).map(({ items }) => items),
+      [2, 1],
+    );
+  } finally {
+    await api.stop();
+  }
+});

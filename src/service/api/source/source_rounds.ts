@@ -117,10 +117,11 @@ export class SourceRounds {
     const gone = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(CREATE_MS)]);
     const of = { source, token, gone };
     try {
-      const outcome = lists
-        ? await createListing(this.#deps, of)
-        : await createBundle(this.#deps, of, await store.dueObjects(source.id, MOST_ITEMS));
-      return outcome === 'created';
+      if (lists) return (await createListing(this.#deps, of)) === 'created';
+      const { items } = await store.unfinishedBatches(token.rootUserId);
+      const room = Math.min(MOST_ITEMS, this.#deps.settings.batchMaxItems - items);
+      const objects = room > 0 ? await store.dueObjects(id, room) : [];
+      return objects.length > 0 && (await createBundle(this.#deps, of, objects)) === 'created';
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500 || error.status === 429) throw error;
       log.info({ source: id, text: error.message }, 'stopped a source');
