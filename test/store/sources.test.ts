@@ -195,8 +195,9 @@ describe('store: sources', function () {
   it('objects are forgotten in pieces, also where none of a piece is old', async () => {
     const source = await create();
     await fixture.sql(
-      `insert into source_objects select $1, sha256(n::text::bytea), n, 'x', case when n > 12000 then now() - interval '1 day'
-        else now() end from generate_series(1, 12100) n`,
+      `insert into source_objects
+        select $1, sha256(n::text::bytea), n, 'x', now() - make_interval(days => (n > 12000)::integer)
+          from generate_series(1, 12100) n`,
       [source],
     );
     await fixture.sql('update sources set objects = 12100 where id = $1', [source]);

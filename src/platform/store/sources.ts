@@ -422,8 +422,8 @@ export async function claimSource(
 }
 
 /**
- * Objects that were not seen since, of a piece in the order of hashes. Returns where the next piece begins; null: that was
- * the last. By other orders Postgres may read the table as a whole.
+ * Objects that were not seen since, of a piece in the order of hashes. Returns where the next piece begins; null: that
+ * was the last. By other orders Postgres may read the table as a whole.
  */
 export const forgetObjects = (
   database: Database,
