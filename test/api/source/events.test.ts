@@ -188,7 +188,7 @@ describe('events of a source', function () {
     try {
       await until('one waits', async () => (await waits()) > 0);
       assert.equal((await sources.read(id)).id, id);
-      assert.equal(await waits(), 1);
+      assert.ok((await waits()) < max / 2);
     } finally {
       await client.query('rollback');
       await client.end();

@@ -19,14 +19,15 @@ const EventsAnswer = closed({
   ignored: whole('Others.'),
 });
 
-/** Of an account, while one is written. Each holds its message. */
-const MOST_WAITING = 100;
+/** Of an account. One alone would leave the row of its source free while messages are on their way. */
+const AT_ONCE = 4;
+const MOST_WAITING = 1_000;
 
-/** By account. Writers of one source wait for its row, and each would hold a connection of the pool meanwhile. */
+/** By account. Writers of one source wait for its row, and each holds a connection of the pool meanwhile. */
 const turns = new Map<number, Turns>();
 
 async function inTurn<T>(account: number, write: () => Promise<T>): Promise<T> {
-  const turn = getOrMake(turns, account, () => makeTurns(1));
+  const turn = getOrMake(turns, account, () => makeTurns(AT_ONCE));
   if (turn.waiting() >= MOST_WAITING)
     throw new ApiError('rate-limited', {
       retryAfterS: 1,
