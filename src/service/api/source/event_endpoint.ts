@@ -22,21 +22,30 @@ const EventsAnswer = closed({
 /** Of an account. One alone would leave the row of its source free while messages are on their way. */
 const AT_ONCE = 4;
 const MOST_WAITING = 1_000;
+/** Of those messages, which are held meanwhile. */
+const MOST_HELD_BYTES = 8 * 1024 * 1024;
+
+interface Held {
+  turns: Turns;
+  bytes: number;
+}
 
 /** By account. Writers of one source wait for its row, and each holds a connection of the pool meanwhile. */
-const turns = new Map<number, Turns>();
+const held = new Map<number, Held>();
 
-async function inTurn<T>(account: number, write: () => Promise<T>): Promise<T> {
-  const turn = getOrMake(turns, account, () => makeTurns(AT_ONCE));
-  if (turn.waiting() >= MOST_WAITING)
+async function inTurn<T>(account: number, bytes: number, write: () => Promise<T>): Promise<T> {
+  const own = getOrMake(held, account, () => ({ turns: makeTurns(AT_ONCE), bytes: 0 }));
+  if (own.turns.waiting() >= MOST_WAITING || own.bytes + bytes > MOST_HELD_BYTES)
     throw new ApiError('rate-limited', {
       retryAfterS: 1,
-      text: `${MOST_WAITING} messages of the account wait to be noted; try again later`,
+      text: 'too many messages of the account wait to be noted; try again later, or wait for the next listing',
     });
+  own.bytes += bytes;
   try {
-    return await turn.run(write);
+    return await own.turns.run(write);
   } finally {
-    if (turn.running() === 0) turns.delete(account);
+    own.bytes -= bytes;
+    if (own.bytes === 0) held.delete(account);
   }
 }
 
@@ -49,7 +58,9 @@ async function takeEvents(deps: Deps, ctx: Context): Promise<void> {
   const objects = await objectsOf(records, { url, filter }, { now: deps.store.clock.now(), slices });
   await slices.pay();
   const seen = { source: id, objects, ignored: records.length - objects.length };
-  const { noted } = records.length === 0 ? { noted: 0 } : await inTurn(rootUserId, () => deps.store.noteObjects(seen));
+  const bytes = ctx.request.length || MOST_MESSAGE_BYTES;
+  const { noted } =
+    records.length === 0 ? { noted: 0 } : await inTurn(rootUserId, bytes, () => deps.store.noteObjects(seen));
   ctx.body = { noted, ignored: records.length - noted };
 }
 
