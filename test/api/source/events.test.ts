@@ -71,6 +71,7 @@ describe('an event of a bucket', () => {
     ['that is a CloudEvent of a record', { specversion: '1.0', data: one }, 1],
     ['that is a CloudEvent of records', { data: { Records: [one] } }, 1],
     ['of SNS', { Type: 'Notification', Message: JSON.stringify({ Records: [one] }) }, 1],
+    ['of SNS, which asks for a confirmation', { Type: 'SubscriptionConfirmation', Message: 'You have chosen' }, 0],
     ['of SNS within SNS', { Message: JSON.stringify({ Message: JSON.stringify(one) }) }, 0],
     ['that is a test', { Event: 's3:TestEvent', Bucket: 'films' }, 0],
   ] as const)
@@ -189,6 +190,14 @@ describe('events of a source', function () {
       await until('one waits', async () => (await waits()) > 0);
       assert.equal((await sources.read(id)).id, id);
       assert.ok((await waits()) < max / 2);
+      const large = { ...event('locked', 'large.mp4', '1'), more: 'x'.repeat(250_000) };
+      const refused = Promise.race(
+        Array.from({ length: 40 }, async () => {
+          const { status } = await send(`${id}/events?key=${key}`, large);
+          return status;
+        }),
+      );
+      assert.equal(await refused, 429, 'what waits is held in memory');
     } finally {
       await client.query('rollback');
       await client.end();

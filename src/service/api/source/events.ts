@@ -24,14 +24,16 @@ const membersOf = (value: unknown, name: string): Members => {
 /** `parse`: of a text within the message. */
 export function recordsIn(value: unknown, parse: (text: string) => unknown, depth = 0): unknown[] {
   if (!isObject(value)) throw invalid('body', 'must be a JSON object: a message of S3 events');
-  const { Records: records, Message: text, data, s3 } = value;
+  const { Records: records, Type: type, Message: text, data, s3 } = value;
   if (Array.isArray(records)) {
     if (records.length > MOST_RECORDS) throw invalid('Records', `must have at most ${MOST_RECORDS} values`);
     return records;
   }
   if (isObject(s3)) return [value];
   if (depth === 0 && isObject(data)) return recordsIn(data, parse, 1);
-  if (depth === 0 && typeof text === 'string') return recordsIn(parse(text), parse, 1);
+  // Its other messages are text for people.
+  const isNotified = type === undefined || type === 'Notification';
+  if (depth === 0 && isNotified && typeof text === 'string') return recordsIn(parse(text), parse, 1);
   // As a bucket sends when its events are set up.
   return [];
 }
