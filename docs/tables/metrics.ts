@@ -40,6 +40,7 @@ const NEVER = {
 function apiRegistry(): Registry {
   const api = makeMetrics(() => 0);
   api.watchMemory({ totalBytes: 0, used: () => 0, waiting: () => 0 });
+  api.watchDriver(() => true);
   api.watchEventsServer(() => true);
   webhookMetrics(api.registry, {
     inHand: () => 0,
