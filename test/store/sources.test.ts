@@ -137,6 +137,8 @@ describe('store: sources', function () {
     // It has become again what was taken.
     await note(source, seen('1', -1.2));
     assert.deepEqual(await names(source), []);
+    const kept = await fixture.sql('select distinct name from source_objects where source_id = $1', [source]);
+    assert.deepEqual(kept, [{ name: '' }], 'a name is kept while its object is due');
   });
 
   it('nothing is taken of a version that has changed, of a paused source, and of none', async () => {

@@ -330,9 +330,12 @@ const NOTE = `
         or (select true from source_objects k where k.source_id = $1 and k.hash = n.hash)),
   noted as (
     insert into source_objects as o (source_id, hash, name, version, at, due_at, taken)
-      select $1, hash, name, version, at, case when not is_old then due_at end, case when is_old then version end
+      select $1, hash, case when is_old then '' else name end, version, at, case when not is_old then due_at end,
+          case when is_old then version end
         from news order by hash
       on conflict (source_id, hash) do update set version = excluded.version, at = excluded.at,
+          name = case when excluded.version = o.version then o.name
+            when excluded.version = o.taken then '' else (select n.name from news n where n.hash = o.hash) end,
           due_at = case when excluded.version = o.version then o.due_at
             when excluded.version = o.taken then null
             else (select n.due_at from news n where n.hash = o.hash) end
@@ -410,7 +413,7 @@ export async function claimSource(
   if (there !== objects.length) return false;
   await queries.rows({
     name: 'take_objects',
-    text: `update source_objects o set taken = o.version, due_at = null from ${STILL_DUE}`,
+    text: `update source_objects o set taken = o.version, due_at = null, name = '' from ${STILL_DUE}`,
     values,
   });
   await queries.rows({

@@ -45,6 +45,7 @@ create table source_objects (
   source_id uuid not null,
   -- Of the name, which may be longer than an index takes.
   hash bytea not null,
+  -- Empty as long as nothing is due: a million names would be a gigabyte.
   name text not null,
   version bytea not null,
   -- When the object was so: the time of its event, or the beginning of the listing's page.
