@@ -2693,7 +2693,7 @@ export interface Calls {
   };
   'GET /v1/batch/:id/results': {
     query: {
-      format?: 'ndjson' | 'csv';
+      format?: 'ndjson' | 'csv' | 'parquet';
       state?: 'waiting' | 'running' | 'success' | 'with-errors' | 'error' | 'skipped' | null;
       code?: string | null;
     };

@@ -30,6 +30,8 @@ const EVERYWHERE: readonly Allowed[] = [
     pattern: /^test\/cluster\/doctor\.test\.ts: doctor on the cluster > (?:a storage class|a RuntimeClass|--install-)/,
     reason: LONG,
   },
+  { pattern: /^test\/cluster\/bucket_sources\.test\.ts: /, reason: LONG },
+  { pattern: /^test\/api\/http\/parquet\.test\.ts: /, reason: 'DuckDB is 60 MB: LONG=1 reads with it' },
   { pattern: /^test\/cluster\/identity\.test\.ts: /, reason: 'the kubelet takes minutes to write Secrets: LONG=1' },
   { pattern: /^test\/cluster\/node\/lifecycle\.test\.ts: .* > starts after a /, reason: LONG },
   { pattern: /^test\/cluster\/uninstall\.test\.ts: /, reason: LONG },

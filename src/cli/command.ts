@@ -3,7 +3,8 @@ import type { Api } from './api/api_client.ts';
 import type { ExitCode } from './exits.ts';
 import type { Terminal } from './terminal.ts';
 
-export type Format = 'table' | 'json' | 'yaml' | 'html' | 'raw' | 'junit' | 'sarif' | 'github' | 'csv' | 'ndjson';
+export type Format =
+  'table' | 'json' | 'yaml' | 'html' | 'raw' | 'junit' | 'sarif' | 'github' | 'csv' | 'ndjson' | 'parquet';
 
 export interface Option {
   name: string;

@@ -251,11 +251,17 @@ async function list(invocation: Invocation, api: Api): Promise<void> {
 
 type ItemQuery = NonNullable<Query<'GET /v1/batch/:id/items'>>;
 
+type FileFormat = NonNullable<NonNullable<Query<'GET /v1/batch/:id/results'>>['format']>;
+const FILE_FORMATS: readonly string[] = ['csv', 'ndjson', 'parquet'] satisfies FileFormat[];
+const isFile = (format: string): format is FileFormat => FILE_FORMATS.includes(format);
+
 async function listItems(invocation: Invocation, api: Api, params: { id: string }): Promise<void> {
   const { format, terminal } = invocation;
   const [state, code] = [invocation.text('state'), invocation.text('code')];
   const filter = { ...(state === undefined ? {} : { state }), ...(code === undefined ? {} : { code }) } as ItemQuery;
-  if (format === 'csv' || format === 'ndjson') {
+  if (isFile(format)) {
+    if (format === 'parquet' && terminal.interactive)
+      throw usage('-o parquet: it is not for a terminal', 'send it to a file: > items.parquet');
     if (invocation.has('limit'))
       throw usage(`--limit: -o ${format} prints all sources`, 'use -o json for some of them');
     const query = { ...filter, format };
@@ -361,7 +367,7 @@ function paramsOf(action: string, id: string | undefined): { id: string } {
 const run: Run = async (invocation) => {
   const [action = 'list', given, other] = invocation.positionals;
   const { format } = invocation;
-  if (action !== 'items' && (format === 'csv' || format === 'ndjson'))
+  if (action !== 'items' && isFile(format))
     throw usage(`batch ${action}: -o ${format} is for items`, 'accepted: table, json, yaml');
   if (action !== 'diff' && other !== undefined) throw usage(`batch ${action}: one argument more than it takes`);
   if (action === 'create') return create(invocation, given);

@@ -321,7 +321,7 @@ export const COMMANDS: readonly Command[] = [
       { name: 'source', value: 'ID', help: 'list: only batches of this source' },
       { name: 'limit', value: 'COUNT', help: 'list, items: at most so many; default: 20' },
     ],
-    formats: ['table', 'json', 'yaml', 'csv', 'ndjson'],
+    formats: ['table', 'json', 'yaml', 'csv', 'ndjson', 'parquet'],
     examples: [
       {
         does: 'probe all addresses of a file, and wait for the end',

@@ -1,5 +1,6 @@
 /** Batches on real servers; the test acts as the controller. */
 import assert from 'node:assert/strict';
+import { parquetReadObjects } from 'hyparquet';
 import { startApi, type ApiFixture } from '../fixture.ts';
 import { until } from '../../until.ts';
 import { batchesOf, type BatchAnswer, ONLY } from './fixture.ts';
@@ -396,7 +397,7 @@ describe('batch', function () {
     await batches.act(id, 'cancel');
   });
 
-  it('results are exported as lines of JSON and of CSV', async () => {
+  it('results are exported as lines of JSON, as CSV and as Parquet', async () => {
     const items = [{ url: 'https://out.test/a,b.mp4', ref: '=1+1' }, { url: 'https://out.test/c.mp4' }];
     const { id } = await batches.create({ items });
     await batches.act(id, 'pause');
@@ -410,6 +411,15 @@ describe('batch', function () {
     const [head, first] = (await csv.text()).split('\n');
     assert.ok(head!.startsWith('n,url,ref,state,'));
     assert.ok(first!.startsWith(`0,"https://out.test/a,b.mp4",'=1+1,`), first);
+    const parquet = await batches.call(`/${id}/results?format=parquet`);
+    assert.equal(parquet.headers.get('content-type'), 'application/vnd.apache.parquet');
+    assert.deepEqual(
+      (await parquetReadObjects({ file: await parquet.arrayBuffer() })).map(({ n, url, ref }) => [n, url, ref]),
+      [
+        [0, 'https://out.test/a,b.mp4', '=1+1'],
+        [1, 'https://out.test/c.mp4', null],
+      ],
+    );
     await batches.act(id, 'cancel');
   });
 

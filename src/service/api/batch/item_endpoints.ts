@@ -1,10 +1,11 @@
-/** The items of a batch: a page of them with filters, and all of them as lines. */
+/** The items of a batch: a page of them with filters, and all of them as a file. */
 import { csvCell, isFormula } from '../../../base/csv.ts';
 import Type, { type Static } from 'typebox';
 import type { BatchItem } from '../../../platform/store/batch_items.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { exportPages } from '../http/export_pages.ts';
+import { exportPages, inLines } from '../http/export_pages.ts';
+import { type Columns, makeParquet } from '../http/parquet.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { LOWERED_TO } from '../http/input/read_fields.ts';
 import { type Context, tokenOf } from '../http/request_context.ts';
@@ -74,14 +75,14 @@ export const listBatchItems = endpoint(
   page,
 );
 
-// All items, as lines.
+// All items, as a file.
 
 const NAMES = Object.keys(BatchItemSchema.properties) as (keyof Shown)[];
 
 const cell = (value: unknown): string =>
   value === null ? '' : csvCell(String(value), typeof value === 'string' && isFormula(value));
 
-const WRITERS = {
+const LINES = {
   ndjson: { type: 'application/x-ndjson', head: '', line: (item: Shown): string => `${JSON.stringify(item)}\n` },
   csv: {
     type: 'text/csv',
@@ -90,11 +91,40 @@ const WRITERS = {
   },
 } as const;
 
+const PARQUET = 'application/vnd.apache.parquet';
+/** A group of rows: each adds 2 kB to the end of the file. */
+const ROWS_OF_GROUP = 2_000;
+const COLUMNS: Columns<Shown> = {
+  n: 'INT32',
+  url: 'STRING',
+  ref: 'STRING',
+  state: 'STRING',
+  tries: 'INT32',
+  request_id: 'STRING',
+  submitted_at: 'TIMESTAMP',
+  not_before: 'TIMESTAMP',
+  ended_at: 'TIMESTAMP',
+  status: 'INT32',
+  reason: 'STRING',
+  code: 'STRING',
+  policy_outcome: 'STRING',
+  io_bytes: 'INT64',
+};
+
+async function formOf(format: 'ndjson' | 'csv' | 'parquet') {
+  if (format !== 'parquet') {
+    const { line, ...form } = LINES[format];
+    return { ...form, write: inLines((item: BatchItem) => line(shownItem(item))) };
+  }
+  const { write, end } = await makeParquet(COLUMNS);
+  return { type: PARQUET, head: '', write: (items: readonly BatchItem[]) => write(items.map(shownItem)), end };
+}
+
 const ResultsQuery = closed({
   format: choice(
-    ['ndjson', 'csv'],
+    ['ndjson', 'csv', 'parquet'],
     'ndjson',
-    'ndjson: lines of JSON. csv: a line of names, then a line for each item.',
+    'ndjson: lines of JSON. csv: a line of names, then a line for each item. parquet: a row for each item.',
   ),
   ...FILTERS,
 });
@@ -102,12 +132,10 @@ const ResultsQuery = closed({
 async function results(deps: Deps, ctx: Context): Promise<void> {
   const { format, ...filters } = checkedBy(ResultsQuery, ctx);
   const { id } = await ownBatch(deps, ctx);
-  const { line, ...form } = WRITERS[format];
   await exportPages(ctx, {
-    ...form,
+    ...(await formOf(format)),
     file: `batch-${id}.${format}`,
-    line: (item) => line(shownItem(item)),
-    pages: itemPages(deps, id, filters),
+    pages: itemPages(deps, id, filters, format === 'parquet' ? ROWS_OF_GROUP : undefined),
     pace: deps.paceOf(tokenOf(ctx).rootUserId),
   });
 }
@@ -123,10 +151,10 @@ export const exportBatchItems = endpoint(
     params: BATCH_PARAM,
     query: ResultsQuery,
     answer: {
-      description: 'A line for each item.',
+      description: 'A line or row for each item.',
       mediaType: 'application/x-ndjson',
       schema: BatchItemSchema,
-      otherTypes: { 'text/csv': Type.String() },
+      otherTypes: { 'text/csv': Type.String(), [PARQUET]: Type.String({ format: 'binary' }) },
     },
   },
   results,

@@ -13,17 +13,18 @@ export async function* itemPages(
   { store }: Pick<Deps, 'store'>,
   batch: string,
   { state, code }: Filters = {},
+  rows = ROWS,
 ): AsyncGenerator<BatchItem[], void> {
   for (let after = -1, more = true; more;) {
     const items = await store.itemsPage({
       batch,
       after,
-      limit: ROWS,
+      limit: rows,
       state: state ?? undefined,
       code: code ?? undefined,
     });
     yield items;
-    more = items.length === ROWS;
+    more = items.length === rows;
     after = items.at(-1)?.n ?? after;
   }
 }

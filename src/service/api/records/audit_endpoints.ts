@@ -5,7 +5,7 @@ import { seesEveryone } from '../../accounts/caller.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint, withoutNull } from '../http/endpoint.ts';
-import { exportPages } from '../http/export_pages.ts';
+import { exportPages, inLines } from '../http/export_pages.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { callerOf, type Context } from '../http/request_context.ts';
 import {
@@ -149,7 +149,7 @@ export const auditExport = endpoint(
       file: 'audit.ndjson',
       type: 'application/x-ndjson',
       head: '',
-      line: (row) => `${JSON.stringify(shownEntry(row), withoutNull)}\n`,
+      write: inLines((row) => `${JSON.stringify(shownEntry(row), withoutNull)}\n`),
       pages: pagesOf(deps, filter),
       pace: deps.paceOf(callerOf(ctx).rootUserId),
     });

@@ -23,7 +23,7 @@ import { ownersOf, timeRange, timesOf } from './query_filters.ts';
 import type { Charged, Month } from '../../../platform/store/chargeback.ts';
 import { DECODED } from '../accounts/account_limits.ts';
 import { Labels } from '../accounts/account_labels.ts';
-import { exportPages } from '../http/export_pages.ts';
+import { exportPages, inLines } from '../http/export_pages.ts';
 
 const BucketsQuery = closed({
   date: timeRange('Which requests: by the time they were sent.', 'a month before `to`'),
@@ -251,7 +251,7 @@ async function answer(deps: Deps, ctx: Context): Promise<void> {
   await exportPages(ctx, {
     ...form,
     file: `chargeback-${name}.${format}`,
-    line: (one) => (one.used['request-count'] > 0 ? line(rowOf(name, one)) : ''),
+    write: inLines((one) => (one.used['request-count'] > 0 ? line(rowOf(name, one)) : '')),
     pages: pagesOf(deps, month),
     pace: deps.paceOf(callerOf(ctx).rootUserId),
   });
