@@ -1,6 +1,7 @@
 /**
- * What an upgrade of a tool changes in a library: `node bench/cluster/library.ts FOLDER VERSION VERSION` serves the files
- * of a folder to a running cluster, has two batches probe them, and prints their difference for docs/reports/library.md.
+ * What an upgrade of a tool changes in a library: `node bench/cluster/library.ts FOLDER VERSION VERSION` serves the
+ * files of a folder to a running cluster, has two batches probe them, and prints their difference for
+ * docs/reports/library.md.
  */
 import { readdirSync } from 'node:fs';
 import { relative, join, resolve } from 'node:path';
