@@ -10,8 +10,12 @@ import { startPrometheus, type RunningPrometheus } from '../prometheus/server.ts
 import { serveFile } from '../node/origin.ts';
 import { cluster, eventually, fixtures, type Cluster } from './fixture.ts';
 
-/** Only with an endpoint of traces, or without anything that they count. */
-const NOT_ALWAYS = new Set(['probeyard_spans_total']);
+/** Only with an endpoint of traces, or with a server of events. */
+const NOT_ALWAYS = new Set([
+  'probeyard_spans_total',
+  'probeyard_api_events_messages_total',
+  'probeyard_api_events_server_up',
+]);
 /** Panels of what does not exist here: the kubelet is not scraped, and nothing fires. */
 const EMPTY = new Set(['Free share of the volumes', 'Alerts that fire']);
 

@@ -283,6 +283,8 @@ consoleTest('console: accounts and tokens', (c) => {
       await v.open('/account', 'Sign in');
       await v.signIn(email);
       await page.getByLabel('First name').fill('typed before');
+      // What the page asks for by itself would find the end of the session first.
+      await page.getByRole('table', { name: 'Sessions' }).waitFor();
       await c.m.stored.sql('delete from sessions where user_id = $1', [id]);
       await page.getByRole('button', { name: 'Save names' }).click();
       const dialog = page.getByRole('dialog', { name: 'Your session has ended' });

@@ -15,8 +15,8 @@ import { writePlain } from '../../images/packed.ts';
 import { servePages } from '../api/serve_pages.ts';
 import { oncePerRun } from '../once_per_run.ts';
 
-/** It is fetched by the first search. With the API reference and the pages on operation it is 75 kB. */
-const MOST_INDEX = 86_000;
+/** It is fetched by the first search. With the API reference and the pages on operation it is 86 kB. */
+const MOST_INDEX = 88_000;
 /** For readers of the repository alone. */
 const NOT_IN_SITE =
   /^(?:README|architecture|console-design|job-states|local-node|newcomers|pictures|trust)\.md$|^(?:decisions|reports|tables|site)\//;
