@@ -77,7 +77,7 @@ const secrets: Attempt[] = [
   {
     name: 'its environment',
     do: 'environ',
-    expect: /^HOME LC_ALL GLIBC_TUNABLES http_proxy https_proxy HTTPS_PROXY no_proxy NO_PROXY$/,
+    expect: /^HOME LC_ALL http_proxy https_proxy HTTPS_PROXY no_proxy NO_PROXY$/,
   },
   { name: "the launcher's environment", do: 'read|/proc/1/environ', expect: REFUSED },
   { name: "the launcher's memory", do: 'read|/proc/1/mem', expect: REFUSED },

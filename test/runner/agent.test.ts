@@ -85,22 +85,6 @@ describe('agent', function () {
     }
   });
 
-  it('gives tools tunables that glibc takes', async () => {
-    const list = `set -- /lib*/ld-linux*; "$1" --list-tunables | grep -E 'malloc.(hugetlb|top_pad|mmap_t|trim_t)'`;
-    const { body } = await rig.run(rig.go([rig.script(list, { options: { output_format: 'flat' } })]));
-    const values = (body.tools[0]?.output ?? '')
-      .trim()
-      .split('\n')
-      .map((line) => line.replace(/ \(.*/, ''))
-      .sort();
-    assert.deepEqual(values, [
-      'glibc.malloc.hugetlb: 0x1',
-      'glibc.malloc.mmap_threshold: 0x400000',
-      'glibc.malloc.top_pad: 0x200000',
-      'glibc.malloc.trim_threshold: 0x800000',
-    ]);
-  });
-
   it('prepares a source before the go order, and reads nothing twice', async () => {
     let requests = 0;
     const serve = rig.serve;

@@ -213,17 +213,8 @@ const STREAMED_BYTES = 64 * 1024 * 1024 * 1024;
 const PROCESSES = 8192;
 const OPEN_FILES = 256;
 const FILE_BYTES = 64 * 1024 * 1024;
-/**
- * Of malloc in glibc: 2 MB at a time, in huge pages where the node has them, and not returned between two buffers. By
- * its defaults ffprobe takes 890 page faults for a file of 26 KB, by these 520.
- */
-const MALLOC = ['hugetlb=1', 'top_pad=2097152', 'mmap_threshold=4194304', 'trim_threshold=8388608'];
 /** Of each tool. */
-export const ENVIRONMENT = {
-  HOME: '/tmp',
-  LC_ALL: 'C.UTF-8',
-  GLIBC_TUNABLES: MALLOC.map((tunable) => `glibc.malloc.${tunable}`).join(':'),
-};
+export const ENVIRONMENT = { HOME: '/tmp', LC_ALL: 'C.UTF-8' };
 
 function limitsOf(wallMs: number, command: readonly string[], { outputBytes, memoryBytes }: RunSettings): Limits {
   return {
