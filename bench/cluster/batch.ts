@@ -118,7 +118,7 @@ export const besideBatch: Measurement = {
           const { id } = await createdBatch(c, owner, { probe: { only: 'ffprobe' }, items, rate: 1_000_000 });
           beside.push(...(await probes()));
           const { status, json } = await c.probe({}, { token: owner, path: `/v1/batch/${id}/cancel` });
-          if (status !== 200) throw new Error(`the batch could not be cancelled: ${status}`);
+          if (status !== 202) throw new Error(`the batch could not be cancelled: ${status}`);
           const { counts } = json as unknown as { counts: Record<string, number> };
           report(`${counts['success']} items of the batch have ended meanwhile`);
           if (counts['waiting'] === 0) throw new Error('the batch ended before the probes did');
