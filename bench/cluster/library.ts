@@ -1,13 +1,13 @@
 /**
  * What an upgrade of a tool changes in a library: `node bench/cluster/library.ts FOLDER VERSION VERSION` serves the
- * files of a folder to a running cluster, has two batches probe them, and prints their difference for
- * docs/reports/library.md.
+ * files of a folder to a running cluster, has two batches probe them, and prints their difference as tables.
  */
 import { readdirSync } from 'node:fs';
 import { relative, join, resolve } from 'node:path';
 import type { BatchDiff } from '../../src/api_types.ts';
 import { batchEnded, createdBatch } from '../../test/cluster/batches.ts';
 import type { Cluster } from '../../test/cluster/fixture.ts';
+import { serveFiles } from '../source/near_files.ts';
 import { withCluster } from './rig.ts';
 
 const [folder, before, after] = process.argv.slice(2);
@@ -37,16 +37,15 @@ async function diffOf(c: Cluster, token: string, a: string, b: string): Promise<
 const cell = (value: unknown): string => (value === undefined ? '' : `\`${JSON.stringify(value).slice(0, 60)}\``);
 
 await withCluster(async (c) => {
-  const origin = await c.origin(root);
+  const pathOf = (file: string): string => file.split('/').map(encodeURIComponent).join('/');
+  const origin = await c.origin(serveFiles(files.map((file) => ({ name: pathOf(file), path: join(root, file) }))));
   const { token } = await c.newToken();
-  const items = files.map((file) => ({
-    url: `${origin.url}/${file.split('/').map(encodeURIComponent).join('/')}`,
-    ref: file,
-  }));
+  const items = files.map((file) => ({ url: `${origin.url}/${pathOf(file)}`, ref: file }));
   const batchOf = async (version: string): Promise<string> => {
     const probe = { only: 'ffprobe', ffprobe: { version } };
     const { id } = await createdBatch(c, token, { probe, items, per_host: 8, rate: 1_000_000, tries: 1 });
-    await batchEnded(c, token, id, 900);
+    const { counts } = await batchEnded(c, token, id, 900);
+    console.log(`ffprobe ${version}: ${JSON.stringify(counts)}\n`);
     return id;
   };
   const [a, b] = [await batchOf(before), await batchOf(after)];
@@ -55,6 +54,7 @@ await withCluster(async (c) => {
   const compared = parts.reduce((sum, { summary }) => sum + summary.comparisons, 0);
   const changed = parts.reduce((sum, { summary }) => sum + summary.changed, 0);
   console.log(`${first!.pairs} files in both, ${compared} compared, ${changed} of them changed.\n`);
+  for (const { why, count } of first!.not_compared) console.log(`${count} not compared: ${why}\n`);
   console.log('| outcome | ffprobe A | ffprobe B | files | for example |\n| --- | --- | --- | --- | --- |');
   for (const { from, to, count, items: some } of first!.states)
     console.log(`| state | ${from} | ${to} | ${count} | ${some[0]?.ref ?? ''} |`);
