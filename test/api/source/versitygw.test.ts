@@ -219,10 +219,11 @@ describe('source: a real S3 server', function () {
       `        all probed after ${Math.round((performance.now() - began) / 1_000)} s, ${taken.noted} by events`,
     );
     const objects = await sql<{ name: string; version: Buffer; taken: Buffer; items: string; ended: string }>(
-      `select o.name, o.version, o.taken, count(i.n) items, count(i.n) filter (where i.state = 'success') ended
+      `select min(i.ref) as name, o.version, o.taken, count(i.n) items,
+          count(i.n) filter (where i.state = 'success') ended
         from source_objects o left join (batch_items i join batches b on b.id = i.batch_id and b.source_id = $1)
-          on i.ref = o.name
-        where o.source_id = $1 group by 1, 2, 3`,
+          on substr(sha256(convert_to(i.ref, 'UTF8')), 1, 16) = o.hash
+        where o.source_id = $1 group by o.hash, o.version, o.taken`,
       [id],
     );
     for (const { name, version, taken: probed, items, ended } of objects) {
