@@ -2,7 +2,8 @@
  * Authenticates who sends events of a source: by the key in the address, as senders of events may not set headers, or
  * by an API token that may write the source.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import { tokenSha256 } from '../../../platform/store/token_text.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, notFound } from '../errors.ts';
@@ -26,8 +27,6 @@ export function takeEventRate({ accountRates }: Pick<Deps, 'accountRates'>, acco
     });
 }
 
-export const keySha256 = (key: string): Buffer => createHash('sha256').update(key).digest();
-
 const wrong = (): ApiError =>
   new ApiError('bad-credential', { text: 'key: is not the events_key of this source; create the source anew for one' });
 
@@ -47,7 +46,7 @@ export function authenticateSender(deps: Deps, access: Access): Handler {
     const source = isUuid(id) ? await store.sourceForEvents(id) : null;
     if (key === undefined) {
       if (source?.userId !== ctx.state.caller!.userId) throw notFound();
-    } else if (!source || !timingSafeEqual(source.keySha256, keySha256(key))) throw wrong();
+    } else if (!source || !timingSafeEqual(source.keySha256, tokenSha256(key))) throw wrong();
     giveBack();
     // A message without events counts as one. Its others are counted when they are read.
     takeEventRate(deps, source.rootUserId, 1);

@@ -4,11 +4,11 @@ import Type, { type Static } from 'typebox';
 import { hideQuery } from '../../../base/hide_query.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { NewSource, Source, SourceState } from '../../../platform/store/sources.ts';
+import { tokenSha256 } from '../../../platform/store/token_text.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import { type BatchEvent, move } from '../batch/states.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid, notFound } from '../errors.ts';
-import { keySha256 } from '../http/authenticate_sender.ts';
 import { type Described, endpoint } from '../http/endpoint.ts';
 import { LOWERED_TO } from '../http/input/read_fields.ts';
 import { takeRequestRate } from '../http/rate.ts';
@@ -120,7 +120,7 @@ export async function sourceFrom(
     url: body.bucket.url,
     filter: listing!.filter,
     body: await deps.accounts.box.seal(JSON.stringify(body), 'source', id),
-    keySha256: keySha256(key),
+    keySha256: tokenSha256(key),
     every,
     settle,
     bundle,
