@@ -4,6 +4,7 @@
  */
 import { LONG, outputsOf } from '../../platform/bus/packing.ts';
 import type { ResultBody } from '../../platform/bus/result_body.ts';
+import { isStoreError } from '../../platform/store/errors.ts';
 import type { Store } from '../../platform/store/store.ts';
 import { inflateHead, inflateOutputs, inflateShort, UnreadableResult, type Packed } from './inflate.ts';
 import type { MemoryBudget, Place } from './memory_budget.ts';
@@ -43,6 +44,26 @@ export async function openResult(
   } catch (error) {
     place.release();
     throw error;
+  }
+}
+
+/** What `read` makes of a result, however long it is. Null: it is not kept any more, or cannot be read. */
+export async function withResult<T>(
+  deps: Parameters<typeof openResult>[0],
+  { id, submittedAt }: Pick<ResultRef, 'id' | 'submittedAt'>,
+  account: number,
+  read: (packed: Packed) => Promise<T>,
+): Promise<T | null> {
+  const opened = await openResult(deps, { id, submittedAt, inflatedBytes: null }, account);
+  if (!opened) return null;
+  try {
+    return await read(opened.packed);
+  } catch (error) {
+    // `not-ready`: it was deleted before all of it was read.
+    if (error instanceof UnreadableResult || isStoreError(error, 'not-ready')) return null;
+    throw error;
+  } finally {
+    opened.place.release();
   }
 }
 

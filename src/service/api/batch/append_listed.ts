@@ -2,13 +2,11 @@
 import { isObject } from '../../../base/is_object.ts';
 import type { EndedItem } from '../../../platform/store/batch_items.ts';
 import type { Batch, BatchListing, NewItem } from '../../../platform/store/batches.ts';
-import { isStoreError } from '../../../platform/store/errors.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { SeenObject, SeenObjects } from '../../../platform/store/sources.ts';
 import { climbs, encodeKey } from '../../../source/address/s3.ts';
 import { type Listed, MOST_CURSOR } from '../../../source/listing/listing.ts';
-import { UnreadableResult } from '../../result/inflate.ts';
-import { openResult, unpackResult } from '../../result/unpack.ts';
+import { unpackResult, withResult } from '../../result/unpack.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { sourceRules } from '../probe/probe_request.ts';
@@ -21,26 +19,20 @@ import { sealItems } from './item_seal.ts';
 const MOST_BYTES = 4 * 1024 * 1024;
 const MOST_NAMES = 5_000;
 
-async function listedBy(deps: Deps, end: EndedItem, account: number): Promise<Listed | null> {
-  const opened = await openResult(
-    deps,
-    { id: end.requestId, submittedAt: end.submittedAt, inflatedBytes: null },
-    account,
-  );
-  if (!opened) return null;
-  try {
-    const unpacked = await unpackResult(opened.packed);
+const listedBy = (deps: Deps, { requestId: id, submittedAt }: EndedItem, account: number): Promise<Listed | null> =>
+  withResult(deps, { id, submittedAt }, account, async (packed) => {
+    const unpacked = await unpackResult(packed);
     const { listing } = unpacked.result;
     if (!listing || listing.output.to - listing.output.from > MOST_BYTES) return null;
-    const [text] = await outputTexts(unpacked, opened.packed, [listing.output]);
-    return listedIn(JSON.parse(text!));
-  } catch (error) {
-    // It is gone, or will not be another one the next time.
-    if (error instanceof SyntaxError || error instanceof UnreadableResult || isStoreError(error, 'not-ready'))
-      return null;
-    throw error;
-  } finally {
-    opened.place.release();
+    const [text] = await outputTexts(unpacked, packed, [listing.output]);
+    return listedIn(parsed(text!));
+  });
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }
 
