@@ -10,6 +10,7 @@ import { aBatch, someItems } from '../store/batch_fixture.ts';
 import { aCloseInput, anOpenInput } from '../store/fixture.ts';
 import { packResult } from '../result/text_body.ts';
 import { until } from '../until.ts';
+import { ITEM_EVERY_MS } from '../../src/service/controller/leader/item_pace.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 import { success } from './simulated_runners.ts';
 
@@ -300,6 +301,48 @@ describe('leader: a chunk of a batch', function () {
       assert.equal(cluster.most(token), 1);
       await cluster.stop();
     }
+  });
+
+  /** An order may be late, but none is early. */
+  const assertPaced = (beganAfter: readonly number[]): void =>
+    assert.deepEqual(
+      beganAfter.filter((ms, item) => ms < item * (ITEM_EVERY_MS - 2)),
+      [],
+    );
+  /** On a node of two cores, where a caller has a job: when what comes next begins, from now on. */
+  async function besideCaller(runners: number): Promise<number[]> {
+    await start({ minReady: runners, maxPods: runners });
+    cluster.runners.behaviour.cores = 2;
+    await cluster.ready(runners);
+    await Promise.all(cluster.runners.all().map((runner) => runner.beat()));
+    hold();
+    const caller = await cluster.submit();
+    await until('the caller has a runner', () => cluster.runners.of(caller.id));
+    const beganAfter: number[] = [];
+    const since = performance.now();
+    cluster.runners.behaviour.go = () => {
+      beganAfter.push(performance.now() - since);
+      return { ms: 5 };
+    };
+    return beganAfter;
+  }
+
+  it('rests between its items while a caller has a job on its node, and gives way meanwhile', async () => {
+    const beganAfter = await besideCaller(2);
+    const chunk = await submit(40);
+    await until('items run', () => beganAfter.length > 4, 20_000);
+    assertPaced(beganAfter);
+    const next = await cluster.submit();
+    await isOver(chunk, 'Completed');
+    await cluster.ended(next.id);
+    assert.deepEqual((await itemsOf(chunk)).at(-1), WAITS);
+  });
+
+  it('items that are jobs of their own begin by the same pace', async () => {
+    const beganAfter = await besideCaller(4);
+    const items = await Promise.all([1, 2, 3].map(() => cluster.submit({ spec: { background: true } })));
+    await cluster.ended(...items.map(({ id }) => id));
+    assertPaced(beganAfter);
   });
 
   const ordersOf = ({ name }: Chunk) =>

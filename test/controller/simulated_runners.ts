@@ -55,6 +55,8 @@ export interface Behaviour {
   used?: RunnerUse;
   /** What its heartbeats say of the job. */
   progress?: number;
+  /** Of its node, as its heartbeats say. */
+  cores?: number;
 }
 
 export interface SimulatedRunner {
@@ -168,6 +170,7 @@ function startRunner(
           {
             ...heartbeatOf(runner.state, identity, readyAt, now()),
             ...(running && behaviour.progress !== undefined ? { progress: behaviour.progress } : {}),
+            ...(behaviour.cores === undefined ? {} : { cores: behaviour.cores }),
           },
           1_500,
         );

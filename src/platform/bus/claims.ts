@@ -32,7 +32,8 @@ export function isBeatOf(subject: string, beat: unknown): beat is Heartbeat {
     optional(beat['job'], isName) &&
     optional(beat['attempt'], isCount) &&
     optional(beat['progress'], (percent) => isWhole(percent, 100)) &&
-    optional(beat['walls'], isWalls)
+    optional(beat['walls'], isWalls) &&
+    optional(beat['cores'], isCount)
   );
 }
 

@@ -217,6 +217,8 @@ export interface Heartbeat {
   idleMs: number;
   /** The walls around the pod; an absent one is unknown. */
   walls?: Walls;
+  /** Of its node. */
+  cores?: number;
 }
 /** The answer to a heartbeat, which renews the task lease. `drain`: finish and exit. */
 export interface Lease {

@@ -2,6 +2,7 @@
  * The agent of one runner pod: receives orders over NATS, runs the tools through the launcher, and publishes results
  * until they are collected. It holds the pod's NATS identity and the sources in plain text, and has no tools.
  */
+import { cpus } from 'node:os';
 import { type Logger, requestFields } from '../../base/log.ts';
 import { backoff, pause } from '../../base/retry.ts';
 import type { QcProgress } from '../../media/qc/gather.ts';
@@ -59,6 +60,8 @@ export interface AgentOptions {
 const GIVE_UP_MS = 600_000;
 /** A pod's containers are not restarted, so without its tools container the agent can run nothing more. */
 const LAUNCHER_GONE_MS = 5_000;
+
+const CORES = cpus().length;
 
 const namesOf = ({ requestId, job }: Order) => requestFields({ id: requestId, job });
 
@@ -297,6 +300,7 @@ export class Agent {
       ...heartbeatOf(this.#state, identity, this.#readyAt, performance.now()),
       ...(typeof percent === 'number' ? { progress: percent } : {}),
       ...(walls ? { walls: walls() } : {}),
+      cores: CORES,
     };
   }
 

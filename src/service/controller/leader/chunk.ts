@@ -4,12 +4,14 @@
  * with an item that ends without a result, or when it has to give way. What it did not come to goes back to its batch.
  */
 import { requestFields } from '../../../base/log.ts';
-import { retry } from '../../../base/retry.ts';
+import { pause, retry } from '../../../base/retry.ts';
 import type { ProbeJob, Reason } from '../../../platform/kube/probe_job.ts';
 import { placeInChunk, requestOfChunk } from '../../../platform/store/uuid.ts';
 import { isForOneJob } from '../pools/share.ts';
 import { requestOf, stateOf, submittedAtOf, type Chunk, type End, type EventOf, type Job } from './job.ts';
 import type { JobEnd } from './job_status.ts';
+import { disarm } from './lease_guard.ts';
+import { waitMs } from './orders.ts';
 import { refusalOf } from './resolve_job.ts';
 import { now, type TermState, type TermStateDeps } from './term_state.ts';
 
@@ -45,6 +47,8 @@ export function nextItem(state: TermState, job: Job): void {
 
 /** An end of the attempt that runs is recorded. */
 export async function attemptEnded(state: TermState, job: Job, end: JobEnd): Promise<void> {
+  const runner = job.runner && state.deps.runners.get(job.runner.uid);
+  if (runner && !job.background) state.pace.callerSeen(runner, now());
   if (!job.chunk) return state.move(job, { is: 'recorded', end });
   const { attempt } = job;
   const goesOn = stateOf(job) === 'running' && (await mayGoOn(state, job));
@@ -60,12 +64,30 @@ async function mayGoOn(state: TermState, job: Job): Promise<boolean> {
   // The item was cancelled, and its runner may still run it.
   const said = await job.stopped;
   if (said && !said.ok) return false;
+  if (nextPlace(job, chunk) > chunk.sources.length || !(await waitForTurn(state, job))) return false;
   const place = nextPlace(job, chunk);
   if (place > chunk.sources.length) return false;
   if (!chunk.asked || now() - chunk.asked.at >= ASK_MS)
     chunk.asked = { at: now(), answer: isWanted(state, job, place) };
   // Also of a second notice of the same end, which may come before the answer.
   return (await chunk.asked.answer) && !givesWay(state, job);
+}
+
+/** False: it gives way meanwhile. */
+async function waitForTurn(state: TermState, job: Job): Promise<boolean> {
+  // Its end is recorded: it cannot time out any more.
+  disarm(job);
+  try {
+    for (;;) {
+      const runner = job.runner && state.deps.runners.get(job.runner.uid);
+      const ms = runner ? waitMs(state, job, runner) : 0;
+      if (ms === 0) return true;
+      await pause(ms);
+      if (stateOf(job) !== 'running' || givesWay(state, job)) return false;
+    }
+  } finally {
+    state.pace.forget(job.key);
+  }
 }
 
 /** Whether the record wants the next request of a chunk. */

@@ -1,7 +1,8 @@
 /** Which runner a job reserves, and what the leader orders it to do. */
 import { RUNNER_PROTOCOL, type Cancel } from '../../../platform/bus/messages.ts';
 import { sendCancel, sendPrepare, type Said } from '../pools/send_order.ts';
-import type { Job } from './job.ts';
+import type { Runner } from '../pools/runners.ts';
+import { isResolved, type Job } from './job.ts';
 import { now, type TermState } from './term_state.ts';
 
 /** True if a runner is reserved for the job. */
@@ -11,9 +12,24 @@ export function reserve(state: TermState, job: Job): boolean {
   if (!runners.hasFree(job.pool)) return false;
   const runner = pools.choose(job, () => fewestOfOthers(state, job));
   if (!runner) return false;
+  const ms = job.background ? waitMs(state, job, runner) : 0;
+  if (ms > 0) {
+    state.scheduleLater(job.pool, ms);
+    return false;
+  }
+  if (!job.background) state.pace.callerSeen(runner, now());
   runners.reserve(runner, job.key, job.attempt + 1, job.tenant, job.account);
   job.runner = { pod: runner.pod, uid: runner.uid };
   return true;
+}
+
+/** How long an item waits before it may ask for its turn again. */
+export function waitMs({ pace, jobs, deps: { runners } }: TermState, job: Job, runner: Runner): number {
+  const isItem = (key: string): boolean => {
+    const record = jobs.get(key);
+    return isResolved(record) && record.background === true;
+  };
+  return pace.waitMs(job.key, runner, { runners: runners.all(), isItem }, now());
 }
 
 /**

@@ -20,6 +20,7 @@ import { hadCredentials, tenantOf } from '../pools/share.ts';
 import type { Recent } from '../snapshot/recent.ts';
 import { waitingMarks, whyWaiting, type WaitingMarks } from './waiting.ts';
 import { IntakeChains } from './intake_chains.ts';
+import { ItemPace } from './item_pace.ts';
 import {
   isResolved,
   transition,
@@ -138,9 +139,11 @@ export class TermState {
   readonly ledger = new Ledger<Job>();
   readonly jobs = new Jobs();
   readonly intake = new IntakeChains();
+  readonly pace = new ItemPace();
   readonly tokens: TokenRecords;
   readonly documents: PolicyDocuments;
   readonly #scheduled = new Set<string>();
+  readonly #scheduledLater = new Set<string>();
   /** By namespace. */
   readonly #byHandRates = new Map<string, Bucket>();
   /** Cached waiting accounts, valid until one of them gets a runner: read for each job that is skipped. */
@@ -224,6 +227,16 @@ export class TermState {
       this.#scheduled.delete(pool);
       if (this.ready && this.live) this.#admit(this, pool);
     });
+  }
+
+  /** Items of the pool wait for their turn beside callers. */
+  scheduleLater(pool: string, ms: number): void {
+    if (this.#scheduledLater.has(pool)) return;
+    this.#scheduledLater.add(pool);
+    setTimeout(() => {
+      this.#scheduledLater.delete(pool);
+      this.schedule(pool);
+    }, ms);
   }
 
   /** A job that has no runner goes where it would go if it came now. */

@@ -61,6 +61,8 @@ export interface Runner {
   userNamespace: boolean;
   /** Reported by its agent. */
   walls: Walls | undefined;
+  /** Of its node, as reported by its agent. */
+  cores: number | undefined;
   /** Consecutive refusals, and the time until which it gets no orders (0: available). */
   refusals: number;
   shunnedUntil: number;
@@ -299,6 +301,7 @@ export class Runners {
       // A wall reported later may be the one that the pool requires.
       const isNews = Object.entries(beat.walls ?? {}).some(([wall, up]) => runner.walls?.[wall as Wall] !== up);
       if (beat.walls) runner.walls = pick(beat.walls);
+      runner.cores = beat.cores;
       freed = isFree(runner) && (!wasFree || isNews);
     });
     return idleWithTask ? { freed, idleWithTask } : { freed };
@@ -445,6 +448,7 @@ export function newRunner(facts: WatchedPod, now: number, former?: FormerLife): 
     renewing: false,
     keepsTenant: false,
     walls: former?.walls,
+    cores: undefined,
     refusals: 0,
     shunnedUntil: 0,
   };
