@@ -1,6 +1,8 @@
 /**
  * What an upgrade of a tool changes in a library: `node bench/cluster/library.ts FOLDER VERSION VERSION` serves the
- * files of a folder to a running cluster, has two batches probe them, and prints their difference as tables.
+ * files of a folder to a running cluster, has two batches probe them, and prints their difference as tables. What takes
+ * a tool longer than some seconds fails, such as a playlist without an end, which would be read for a minute, in a job
+ * of its own, and end the chunk that it is in.
  */
 import { readdirSync } from 'node:fs';
 import { relative, join, resolve } from 'node:path';
@@ -9,6 +11,11 @@ import { batchEnded, createdBatch } from '../../test/cluster/batches.ts';
 import type { Cluster } from '../../test/cluster/fixture.ts';
 import { serveFiles } from '../source/near_files.ts';
 import { withCluster } from './rig.ts';
+
+const FILE_MS = 5_000;
+const AT_ONCE = 8;
+/** Of each version: the machine may be busy, so the wait is three times as long. */
+const LONGEST_S = 60;
 
 const [folder, before, after] = process.argv.slice(2);
 if (folder === undefined || before === undefined || after === undefined) {
@@ -42,10 +49,14 @@ await withCluster(async (c) => {
   const { token } = await c.newToken();
   const items = files.map((file) => ({ url: `${origin.url}/${pathOf(file)}`, ref: file }));
   const batchOf = async (version: string): Promise<string> => {
-    const probe = { only: 'ffprobe', ffprobe: { version } };
-    const { id } = await createdBatch(c, token, { probe, items, per_host: 8, rate: 1_000_000, tries: 1 });
-    const { counts } = await batchEnded(c, token, id, 900);
-    console.log(`ffprobe ${version}: ${JSON.stringify(counts)}\n`);
+    const began = performance.now();
+    const probe = { only: 'ffprobe', timeout: FILE_MS, ffprobe: { version, timeout: FILE_MS } };
+    const limits = { concurrency: AT_ONCE, per_host: AT_ONCE, rate: 1_000_000, tries: 1 };
+    const { id } = await createdBatch(c, token, { probe, items, ...limits });
+    const { counts, errors } = await batchEnded(c, token, id, LONGEST_S);
+    const failed = errors.map(({ code, count }) => `${count} × ${code}`).join(', ');
+    console.log(`ffprobe ${version}, ${((performance.now() - began) / 1000).toFixed(0)} s: ${JSON.stringify(counts)}`);
+    console.log(`failed: ${failed}\n`);
     return id;
   };
   const [a, b] = [await batchOf(before), await batchOf(after)];
