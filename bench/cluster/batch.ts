@@ -1,6 +1,6 @@
 /**
- * A batch of 2,000 items beside as many single requests: the rate of each, and the CPU of the platform per request; and
- * what a probe takes beside a batch.
+ * 2,000 items of batches beside as many single requests: the rate of each, and the CPU of the platform per request; and
+ * what a probe takes beside a batch. ITEMS: other than 2,000 in batches, of which as many as are needed run together.
  */
 import { batchEnded, createdBatch } from '../../test/cluster/batches.ts';
 import { leaderPod } from '../../test/faults/load.ts';
@@ -15,7 +15,9 @@ import { expectOk, paced, withCluster } from './rig.ts';
 import { cpuLine, PODS } from './throughput.ts';
 import { manyTokens } from './tokens.ts';
 
-const ITEMS = 2_000;
+const SINGLE = 2_000;
+const ITEMS = Number(process.env['ITEMS'] ?? SINGLE);
+const MOST_OF_BATCH = 10_000;
 /** What one host of a batch may have, and an account of all its batches. */
 const AT_ONCE = 8;
 const LONGEST_S = 1_800;
@@ -23,31 +25,31 @@ const MANY = 8_000;
 
 export const batch: Measurement = {
   name: 'batch',
-  title: `${ITEMS} items of a batch, beside ${ITEMS} single requests, ${AT_ONCE} at once`,
+  title: `${ITEMS} items of batches, beside ${SINGLE} single requests, ${AT_ONCE} at once`,
   measure: (report) =>
     withCluster(async (c) => {
       const origin = await c.origin();
       const url = `${origin.url}/tiny.mp4`;
       const { tokens, revoke } = await manyTokens(c, 1, 4 * AT_ONCE);
       const token = tokens[0]!;
-      const measured = async (what: string, work: () => Promise<void>) => {
+      const measured = async (what: string, count: number, work: () => Promise<void>) => {
         await atRest(report);
         const leader = await leaderPod(c);
         const before = cpuByLabel(leader);
         const begun = performance.now();
         await work();
-        const rate = ITEMS / ((performance.now() - begun) / 1000);
+        const rate = count / ((performance.now() - begun) / 1000);
         const cpu = cpuUsed(before, cpuByLabel(leader)).map(({ label, ms, threadMs }): PartCost => ({
           label,
-          msPerJob: ms / ITEMS,
-          threadMs: threadMs / ITEMS,
+          msPerJob: ms / count,
+          threadMs: threadMs / count,
         }));
         report(`${what}: ${rate.toFixed(1)}/s; ${cpuLine(cpu)}`);
         return { rate, note: cpuLine(cpu) };
       };
       const single = async (): Promise<void> => {
         const open = openCallers(c.url);
-        let left = ITEMS;
+        let left = SINGLE;
         const caller = async (): Promise<void> => {
           while (left-- > 0) {
             const { status } = await open.probe(url, token);
@@ -56,16 +58,17 @@ export const batch: Measurement = {
         };
         await Promise.all(Array.from({ length: AT_ONCE }, caller)).finally(() => open.close());
       };
-      const inBatch = async (): Promise<void> => {
-        const { id } = await createdBatch(c, token, {
-          probe: { only: 'ffprobe' },
-          items: Array.from({ length: ITEMS }, () => url),
-          concurrency: AT_ONCE,
-          per_host: AT_ONCE,
-          rate: 1_000_000,
-        });
-        const { counts } = await batchEnded(c, token, id, LONGEST_S);
-        if (counts.success !== ITEMS) throw new Error(`the batch ended with ${JSON.stringify(counts)}`);
+      const inBatches = async (): Promise<void> => {
+        const ids: string[] = [];
+        for (let left = ITEMS; left > 0; left -= MOST_OF_BATCH) {
+          const items = Array.from({ length: Math.min(left, MOST_OF_BATCH) }, () => url);
+          const limits = { concurrency: AT_ONCE, per_host: AT_ONCE, rate: 1_000_000 };
+          ids.push((await createdBatch(c, token, { probe: { only: 'ffprobe' }, items, ...limits })).id);
+        }
+        for (const id of ids) {
+          const { counts, items } = await batchEnded(c, token, id, LONGEST_S);
+          if (counts.success !== items) throw new Error(`a batch ended with ${JSON.stringify(counts)}`);
+        }
       };
       try {
         return await withPool(
@@ -73,12 +76,12 @@ export const batch: Measurement = {
           { reuse: { scope: 'any', maxJobs: 10_000 }, minReady: PODS, maxPods: PODS },
           async () => {
             await ready(c, PODS);
-            const alone = await measured('single requests', single);
-            const together = await measured('a batch', inBatch);
+            const alone = await measured('single requests', SINGLE, single);
+            const together = await measured('batches', ITEMS, inBatches);
             return [
               {
                 name: 'batch',
-                what: `items of a batch, ${AT_ONCE} at once`,
+                what: `items of batches, ${AT_ONCE} at once`,
                 unit: 'jobs/s' as const,
                 values: one(together.rate),
                 against: { what: `single requests, ${AT_ONCE} at once; ${alone.note}`, values: one(alone.rate) },
