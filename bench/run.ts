@@ -28,6 +28,7 @@ import { syncTimes } from './disk.ts';
 import { largeEnvelope } from './large/envelope.ts';
 import type { Measurement, Row } from './measurement.ts';
 import { near } from './runner/near.ts';
+import { million } from './store/million.ts';
 import { readRanges } from './ranges.ts';
 import { summaryOf } from './summary.ts';
 import { table } from './table.ts';
@@ -45,6 +46,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   throughput,
   batch,
   besideBatch,
+  million,
   besideChecks,
   tenants,
   failovers,

@@ -37,6 +37,10 @@ export const nameOfProcess = (pid: number | string): string => read(`/proc/${pid
 export const residentMb = (pid: number | string): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
 
+/** Of it, what is of no file and not shared. */
+export const privateMb = (pid: number | string): number =>
+  Number(/^RssAnon:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
+
 /** Milliseconds of each thread of a process, without those that have exited. */
 function threadsOf(pid: number | string): [thread: string, ms: number][] {
   let tasks: string[] = [];
