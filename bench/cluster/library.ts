@@ -8,7 +8,7 @@ import { readdirSync } from 'node:fs';
 import { relative, join, resolve } from 'node:path';
 import type { BatchDiff } from '../../src/api_types.ts';
 import { batchEnded, createdBatch } from '../../test/cluster/batches.ts';
-import type { Cluster } from '../../test/cluster/fixture.ts';
+import { eventually, type Cluster } from '../../test/cluster/fixture.ts';
 import { serveFiles } from '../source/near_files.ts';
 import { withCluster } from './rig.ts';
 
@@ -32,13 +32,31 @@ const files = readdirSync(root, { recursive: true, withFileTypes: true })
 async function diffOf(c: Cluster, token: string, a: string, b: string): Promise<BatchDiff[]> {
   const parts: BatchDiff[] = [];
   for (let [next, query]: [number | null, string] = [0, '']; next !== null; query = `&after=${next}`) {
-    const { status, json, text } = await c.get(`/v1/batch/${b}/diff?against=${a}${query}`, token);
-    if (status !== 200) throw new Error(text);
-    const part = json as unknown as BatchDiff;
+    // 429: the account has to wait for its share of the CPU.
+    const part = await eventually('a part of the difference', LONGEST_S, async () => {
+      const { status, json, text } = await c.get(`/v1/batch/${b}/diff?against=${a}${query}`, token);
+      if (status !== 200) throw new Error(text);
+      return json as unknown as BatchDiff;
+    });
     parts.push(part);
     ({ next } = part);
   }
   return parts;
+}
+
+type Field = BatchDiff['fields'][number];
+
+/** Of all parts, those in most files first. */
+function fieldsOf(parts: readonly BatchDiff[]): Field[] {
+  const same = ({ path, tool, level, change, known }: Field): string =>
+    JSON.stringify([path, tool, level, change, known !== undefined]);
+  const groups = Map.groupBy(
+    parts.flatMap(({ fields }) => fields),
+    same,
+  );
+  return [...groups.values()]
+    .map((group) => ({ ...group[0]!, files: group.reduce((sum, { files: count }) => sum + count, 0) }))
+    .toSorted((x, y) => y.files - x.files);
 }
 
 const cell = (value: unknown): string => (value === undefined ? '' : `\`${JSON.stringify(value).slice(0, 60)}\``);
@@ -65,12 +83,13 @@ await withCluster(async (c) => {
   const compared = parts.reduce((sum, { summary }) => sum + summary.comparisons, 0);
   const changed = parts.reduce((sum, { summary }) => sum + summary.changed, 0);
   console.log(`${first!.pairs} files in both, ${compared} compared, ${changed} of them changed.\n`);
-  for (const { why, count } of first!.not_compared) console.log(`${count} not compared: ${why}\n`);
+  for (const { why, count } of parts.flatMap((part) => part.not_compared))
+    console.log(`${count} not compared: ${why}\n`);
   console.log('| outcome | ffprobe A | ffprobe B | files | for example |\n| --- | --- | --- | --- | --- |');
   for (const { from, to, count, items: some } of first!.states)
     console.log(`| state | ${from} | ${to} | ${count} | ${some[0]?.ref ?? ''} |`);
   console.log('\n| files | field | change | A | B |\n| --- | --- | --- | --- | --- |');
-  for (const { files: count, path, change, known, examples } of parts.flatMap(({ fields }) => fields)) {
+  for (const { files: count, path, change, known, examples } of fieldsOf(parts)) {
     const { a: old, b: young } = (examples[0]?.values ?? {}) as Record<string, unknown>;
     console.log(`| ${count} | ${path} | ${known ? `${change}, known` : change} | ${cell(old)} | ${cell(young)} |`);
   }
