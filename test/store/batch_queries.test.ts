@@ -100,4 +100,32 @@ describe('store: what queries read of a large batch', function () {
           }
         });
     });
+
+  describe('while many items run', () => {
+    after(() => client.query('rollback'));
+
+    // To begin workers took 60 ms each time that the driver looked, in place of one.
+    it('ends to settle: without workers', async () => {
+      const [query] = await queriesOf((on) => endedItems(on, 500));
+      await client.query('begin');
+      await client.query(
+        `update batch_items set state = 'running', request_id = gen_random_uuid(),
+            submitted_at = now() + n * interval '1 us'
+          where state = 'success' and n % 100 < 5`,
+      );
+      await client.query(
+        `insert into requests (id, submitted_at, token_id, user_id, kind, queue_timeout_ms, timeout_ms, scheme, display,
+            tools, request)
+          select coalesce(request_id, gen_random_uuid()), now() + n * interval '1 us', 1, 1, 'file', 1, 1, 'https',
+            display, '[]', '{}' from batch_items where n >= 2 * $1`,
+        [BLOCKED],
+      );
+      await client.query('analyze batch_items, requests');
+      // As of an index from which a million items have gone.
+      await client.query('set local min_parallel_index_scan_size = 0; set local enable_memoize = off');
+      await client.query('set local plan_cache_mode = force_custom_plan');
+      const { rows } = await client.query(`explain ${query!.text}`, [...query!.values!]);
+      assert.doesNotMatch(JSON.stringify(rows), /Gather/);
+    });
+  });
 });

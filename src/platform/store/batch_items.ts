@@ -218,12 +218,15 @@ export async function runningItems(database: Database): Promise<RunningItem[]> {
 export function endedItems(database: Database, limit: number): Promise<EndedItem[]> {
   return database.rows({
     name: 'ended_items',
-    text: `select i.batch_id batch, i.n, i.tries attempt, i.request_id "requestId", i.submitted_at "submittedAt",
+    // Materialized: with workers, which Postgres takes for the join, it takes 60 ms in place of one.
+    text: `with i as materialized (
+        select batch_id, n, tries, request_id, submitted_at from batch_items where state = 'running')
+      select i.batch_id batch, i.n, i.tries attempt, i.request_id "requestId", i.submitted_at "submittedAt",
         coalesce(r.state, 'error') state, coalesce(r.reason, 'InternalError') reason,
         jsonb_path_query_first(r.tools, '$[*].code') #>> '{}' code, coalesce(r.status, 500) status,
         r.policy_outcome "policyOutcome", coalesce(r.io_bytes, 0) "ioBytes", r.tools #>> '{0,tagged}' tagged
-      from batch_items i left join requests r on r.id = i.request_id and r.submitted_at = i.submitted_at
-      where i.state = 'running' and (r.state <> 'open' or r.id is null) order by r.ended_at limit $1`,
+      from i left join requests r on r.id = i.request_id and r.submitted_at = i.submitted_at
+      where r.state <> 'open' or r.id is null order by r.ended_at limit $1`,
     values: [limit],
   });
 }
