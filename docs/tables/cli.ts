@@ -30,7 +30,7 @@ function section(program: Program, command: Command): string[] {
     ...description.flatMap((paragraph) => [paragraph, '']),
     `    ${synopsis(program, command)}`,
     '',
-    ...examples.flatMap(({ does, line }) => [`- ${titled(does)}`, '', '  ```', `  ${line}`, '  ```', '']),
+    ...Object.entries(examples).flatMap(([does, line]) => [`- ${titled(does)}`, '', '  ```', `  ${line}`, '  ```', '']),
     ...table(
       ['argument', ''],
       positionals.map((one) => [shown(one), one.help] as const),

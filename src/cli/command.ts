@@ -28,11 +28,6 @@ export interface Positional {
   many?: boolean;
 }
 
-export interface Example {
-  does: string;
-  line: string;
-}
-
 export type Run = (invocation: Invocation) => Promise<ExitCode>;
 
 export interface Command {
@@ -44,7 +39,8 @@ export interface Command {
   options?: readonly Option[];
   /** The first is the default. Absent: there is nothing to choose. */
   formats?: readonly Format[];
-  examples: readonly Example[];
+  /** A line by what it does. */
+  examples: Readonly<Record<string, string>>;
   /** Takes all arguments after its name as they are. */
   verbatim?: boolean;
   run: () => Promise<Run>;

@@ -62,7 +62,9 @@ export function commandHelp(program: Program, command: Command): string {
     wrapped(`${summary}.`, ''),
     ...description.map((paragraph) => wrapped(paragraph, '')),
     `Usage: ${synopsis(program, command)}`,
-    `Examples:\n${examples.map(({ does, line }) => `  # ${does}\n  ${line}`).join('\n')}`,
+    `Examples:\n${Object.entries(examples)
+      .map(([does, line]) => `  # ${does}\n  ${line}`)
+      .join('\n')}`,
     ...(positionals.length > 0
       ? [`Arguments:\n${table(positionals.map((one) => [shownPositional(one), one.help] as const))}`]
       : []),

@@ -96,7 +96,7 @@ describe('the table of commands', () => {
   it('every command has examples that it accepts', () => {
     for (const program of [PROGRAM, KUBECTL_PROGRAM])
       for (const command of program.commands)
-        for (const { line } of command.examples) {
+        for (const line of Object.values(command.examples)) {
           const [, args] = /probeyard ([^|<>;)]*)/.exec(line) ?? [];
           if (args === undefined || command.verbatim || line.startsWith('xargs')) continue;
           const [name, ...words] = args.trim().split(/ +(?=(?:[^'"]*['"][^'"]*['"])*[^'"]*$)/);

@@ -13,9 +13,9 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
     ],
     options: [{ name: 'month', value: 'MONTH', help: 'such as 2026-10; default: the last finished month' }],
     formats: ['table', 'csv', 'ndjson'],
-    examples: [
-      { does: 'October, for a spreadsheet', line: 'probeyard chargeback --month 2026-10 -o csv > october.csv' },
-    ],
+    examples: {
+      'October, for a spreadsheet': 'probeyard chargeback --month 2026-10 -o csv > october.csv',
+    },
     run: async () => (await import('./chargeback_command.ts')).default,
   },
   {
@@ -32,10 +32,10 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
       },
     ],
     formats: ['table', 'json', 'yaml'],
-    examples: [
-      { does: 'give an account a cost centre', line: 'probeyard label 12 cost-centre=4711' },
-      { does: 'take its team away', line: 'probeyard label 12 team-' },
-    ],
+    examples: {
+      'give an account a cost centre': 'probeyard label 12 cost-centre=4711',
+      'take its team away': 'probeyard label 12 team-',
+    },
     run: async () => (await import('./chargeback_command.ts')).runLabel,
   },
   {
@@ -60,13 +60,11 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
       { name: 'permission', value: 'NAME', many: true, help: 'only this permission; default: all but write:policy' },
     ],
     formats: ['table', 'json', 'yaml'],
-    examples: [
-      {
-        does: 'a token for CI that may only probe, into a file that only you can read',
-        line: '(umask 077; probeyard token create --name ci --expires 90d --permission write:media > token)',
-      },
-      { does: 'take one back', line: 'probeyard token revoke 12' },
-    ],
+    examples: {
+      'a token for CI that may only probe, into a file that only you can read':
+        '(umask 077; probeyard token create --name ci --expires 90d --permission write:media > token)',
+      'take one back': 'probeyard token revoke 12',
+    },
     run: async () => (await import('./token_command.ts')).default,
   },
   {
@@ -103,19 +101,14 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
       { name: 'limit', value: 'COUNT', help: 'list: at most so many; default: 100' },
     ],
     formats: ['table', 'json', 'yaml'],
-    examples: [
-      {
-        does: 'a slate that is meant to be black',
-        line:
-          'probeyard waiver create https://media.example.com/film.mp4 --check black --stream 0 --from 0 --to 12.5 ' +
-          "--reason 'Slate, as agreed' --until 90d",
-      },
-      {
-        does: 'a rule that old material does not keep',
-        line: "probeyard waiver create -p shared/web-mp4 --rule frame-rate --reason 'Archive' --until 2027-01-31",
-      },
-      { does: 'take one back', line: 'probeyard waiver delete 019a5f3e-8a00-7000-8000-000000000001' },
-    ],
+    examples: {
+      'a slate that is meant to be black':
+        'probeyard waiver create https://media.example.com/film.mp4 --check black --stream 0 --from 0 --to 12.5 ' +
+        "--reason 'Slate, as agreed' --until 90d",
+      'a rule that old material does not keep':
+        "probeyard waiver create -p shared/web-mp4 --rule frame-rate --reason 'Archive' --until 2027-01-31",
+      'take one back': 'probeyard waiver delete 019a5f3e-8a00-7000-8000-000000000001',
+    },
     run: async () => (await import('./waiver_command.ts')).default,
   },
 ];

@@ -83,31 +83,20 @@ export const COMMANDS: readonly Command[] = [
       PARALLEL,
     ],
     formats: ['table', 'json', 'yaml', 'html', 'raw'],
-    examples: [
-      { does: 'what is in a file', line: 'probeyard probe https://media.example.com/film.mp4' },
-      { does: 'what is in a file of this machine', line: 'probeyard probe film.mp4' },
-      { does: 'what a program makes', line: 'make-film | probeyard probe -' },
-      {
-        does: 'the codec of its first stream, for a script',
-        line: "probeyard probe https://media.example.com/film.mp4 -o json | jq -r '.probe_report.response.codec.name'",
-      },
-      {
-        does: 'as CSV, from ffprobe 7.1 alone',
-        line:
-          'probeyard probe s3://media/film.mp4 --only ffprobe --ffprobe 7.1 --set ffprobe.output_format=csv ' +
-          '-o raw',
-      },
-      {
-        does: 'without reading a file again that has not changed within a day',
-        line: 'xargs probeyard probe --cache 1d -o json < addresses.txt',
-      },
-      {
-        does: 'every frame of the first video stream',
-        line:
-          'probeyard probe https://media.example.com/film.mp4 --only ffprobe --set ffprobe.show_frames=true ' +
-          '--set ffprobe.select_streams=v:0 -o json',
-      },
-    ],
+    examples: {
+      'what is in a file': 'probeyard probe https://media.example.com/film.mp4',
+      'what is in a file of this machine': 'probeyard probe film.mp4',
+      'what a program makes': 'make-film | probeyard probe -',
+      'the codec of its first stream, for a script':
+        "probeyard probe https://media.example.com/film.mp4 -o json | jq -r '.probe_report.response.codec.name'",
+      'as CSV, from ffprobe 7.1 alone':
+        'probeyard probe s3://media/film.mp4 --only ffprobe --ffprobe 7.1 --set ffprobe.output_format=csv -o raw',
+      'without reading a file again that has not changed within a day':
+        'xargs probeyard probe --cache 1d -o json < addresses.txt',
+      'every frame of the first video stream':
+        'probeyard probe https://media.example.com/film.mp4 --only ffprobe --set ffprobe.show_frames=true ' +
+        '--set ffprobe.select_streams=v:0 -o json',
+    },
     run: async () => (await import('./probe_command.ts')).default,
   },
   {
@@ -129,20 +118,13 @@ export const COMMANDS: readonly Command[] = [
       PARALLEL,
     ],
     formats: ['table', 'json', 'yaml', 'junit', 'sarif', 'github'],
-    examples: [
-      {
-        does: 'may this be delivered?',
-        line: 'probeyard check https://media.example.com/film.mp4 --policy shared/web-mp4',
-      },
-      {
-        does: 'files of a build, by rules in a file of the repository, as JUnit for CI',
-        line: 'probeyard check dist/*.mp4 -p delivery.yaml -o junit > report.xml',
-      },
-      {
-        does: 'a list of addresses, eight at once, with annotations for GitHub',
-        line: 'xargs probeyard check -p shared/web-mp4 --parallel 8 -o github < addresses.txt',
-      },
-    ],
+    examples: {
+      'may this be delivered?': 'probeyard check https://media.example.com/film.mp4 --policy shared/web-mp4',
+      'files of a build, by rules in a file of the repository, as JUnit for CI':
+        'probeyard check dist/*.mp4 -p delivery.yaml -o junit > report.xml',
+      'a list of addresses, eight at once, with annotations for GitHub':
+        'xargs probeyard check -p shared/web-mp4 --parallel 8 -o github < addresses.txt',
+    },
     run: async () => (await import('./check_command.ts')).default,
   },
   {
@@ -167,13 +149,11 @@ export const COMMANDS: readonly Command[] = [
       PARALLEL,
     ],
     formats: ['table', 'json', 'yaml', 'junit', 'sarif', 'github'],
-    examples: [
-      { does: 'what is wrong with a stream', line: 'probeyard hls https://media.example.com/live/main.m3u8' },
-      {
-        does: 'in CI, with its segments, as SARIF',
-        line: 'probeyard hls https://media.example.com/live/main.m3u8 --segments -o sarif > hls.sarif',
-      },
-    ],
+    examples: {
+      'what is wrong with a stream': 'probeyard hls https://media.example.com/live/main.m3u8',
+      'in CI, with its segments, as SARIF':
+        'probeyard hls https://media.example.com/live/main.m3u8 --segments -o sarif > hls.sarif',
+    },
     run: async () => (await import('./hls_command.ts')).default,
   },
   {
@@ -191,13 +171,11 @@ export const COMMANDS: readonly Command[] = [
       ...TIMES,
     ],
     formats: ['table', 'json', 'yaml', 'raw'],
-    examples: [
-      { does: 'who signed a picture', line: 'probeyard c2pa https://media.example.com/picture.jpg' },
-      {
-        does: 'refuse what is not signed by a trusted issuer',
-        line: 'probeyard c2pa https://media.example.com/picture.jpg --require trusted',
-      },
-    ],
+    examples: {
+      'who signed a picture': 'probeyard c2pa https://media.example.com/picture.jpg',
+      'refuse what is not signed by a trusted issuer':
+        'probeyard c2pa https://media.example.com/picture.jpg --require trusted',
+    },
     run: async () => (await import('./c2pa_command.ts')).default,
   },
   {
@@ -207,17 +185,13 @@ export const COMMANDS: readonly Command[] = [
     positionals: [{ ...SOURCE, many: true }],
     options: [...CHECKED_BY, CACHE, SET, ...TIMES, PARALLEL],
     formats: ['table', 'json', 'yaml'],
-    examples: [
-      { does: 'how loud it is, and where it is black, frozen or silent', line: 'probeyard qc film.mp4' },
-      {
-        does: 'may it go on air? No black, and half a second of silence at most',
-        line: 'probeyard qc film.mp4 --longest-black 0s --longest-silence 500ms',
-      },
-      {
-        does: 'is a file of a bag as it was, and undamaged?',
-        line: 'probeyard qc data/film.mkv --integrity --manifest manifest-sha256.txt',
-      },
-    ],
+    examples: {
+      'how loud it is, and where it is black, frozen or silent': 'probeyard qc film.mp4',
+      'may it go on air? No black, and half a second of silence at most':
+        'probeyard qc film.mp4 --longest-black 0s --longest-silence 500ms',
+      'is a file of a bag as it was, and undamaged?':
+        'probeyard qc data/film.mkv --integrity --manifest manifest-sha256.txt',
+    },
     run: async () => (await import('./qc_command.ts')).default,
   },
   {
@@ -234,16 +208,12 @@ export const COMMANDS: readonly Command[] = [
       ...TIMES,
     ],
     formats: ['table', 'json', 'yaml'],
-    examples: [
-      {
-        does: 'what ffprobe 9.0 says that 4.4 did not',
-        line: 'probeyard compare https://media.example.com/film.mp4 --ffprobe 4.4,9.0',
-      },
-      {
-        does: 'in CI: fail where an upgrade changes more than its release notes say',
-        line: 'probeyard compare https://media.example.com/film.mp4 --ffprobe 4.4,9.0 --news --exit-code',
-      },
-    ],
+    examples: {
+      'what ffprobe 9.0 says that 4.4 did not':
+        'probeyard compare https://media.example.com/film.mp4 --ffprobe 4.4,9.0',
+      'in CI: fail where an upgrade changes more than its release notes say':
+        'probeyard compare https://media.example.com/film.mp4 --ffprobe 4.4,9.0 --news --exit-code',
+    },
     run: async () => (await import('./compare_command.ts')).default,
   },
   {
@@ -261,20 +231,13 @@ export const COMMANDS: readonly Command[] = [
     ],
     options: [...DIFFERENCES, ...VERSIONS, SET, ...TIMES],
     formats: ['table', 'json', 'yaml'],
-    examples: [
-      {
-        does: 'two local files as the report reads them, whatever their bit rates',
-        line: 'probeyard diff old.mp4 new.mp4 --level canonical --ignore container.bitrate --ignore video[].bitrate',
-      },
-      {
-        does: 'what an encoder changed',
-        line: 'probeyard diff https://media.example.com/old.mp4 https://media.example.com/new.mp4',
-      },
-      {
-        does: 'the same file last week and now',
-        line: 'probeyard diff 019a5f3e-8a00-7000-8000-000000000001 https://media.example.com/film.mp4',
-      },
-    ],
+    examples: {
+      'two local files as the report reads them, whatever their bit rates':
+        'probeyard diff old.mp4 new.mp4 --level canonical --ignore container.bitrate --ignore video[].bitrate',
+      'what an encoder changed': 'probeyard diff https://media.example.com/old.mp4 https://media.example.com/new.mp4',
+      'the same file last week and now':
+        'probeyard diff 019a5f3e-8a00-7000-8000-000000000001 https://media.example.com/film.mp4',
+    },
     run: async () => (await import('./compare_command.ts')).runDiff,
   },
   {
@@ -322,32 +285,19 @@ export const COMMANDS: readonly Command[] = [
       { name: 'limit', value: 'COUNT', help: 'list, items: at most so many; default: 20' },
     ],
     formats: ['table', 'json', 'yaml', 'csv', 'ndjson', 'parquet'],
-    examples: [
-      {
-        does: 'probe all addresses of a file, and wait for the end',
-        line: 'probeyard batch create addresses.txt --policy shared/web-mp4 | xargs probeyard batch wait',
-      },
-      {
-        does: 'content checks of an archive, two at once, for at most 2 TB',
-        line: 'probeyard batch create archive.csv --only qc --timeout 10m --concurrency 2 --max-bytes 2TB',
-      },
-      {
-        does: 'all films of a bucket, with a credential of the operator',
-        line: "probeyard batch create s3://films/2026/ --include '*.mp4' --set credential=films",
-      },
-      {
-        does: 'what failed, for a spreadsheet',
-        line: 'probeyard batch items 019a5f3e-8a00-7000-8000-000000000001 --state error -o csv > failed.csv',
-      },
-      {
-        does: 'once more what failed or was skipped',
-        line: 'probeyard batch create --from 019a5f3e-8a00-7000-8000-000000000001',
-      },
-      {
-        does: 'what an upgrade of a tool changed in a library',
-        line: 'probeyard batch diff 019a5f3e-8a00-7000-8000-000000000001 019a5f3e-8a00-7000-8000-000000000002',
-      },
-    ],
+    examples: {
+      'probe all addresses of a file, and wait for the end':
+        'probeyard batch create addresses.txt --policy shared/web-mp4 | xargs probeyard batch wait',
+      'content checks of an archive, two at once, for at most 2 TB':
+        'probeyard batch create archive.csv --only qc --timeout 10m --concurrency 2 --max-bytes 2TB',
+      'all films of a bucket, with a credential of the operator':
+        "probeyard batch create s3://films/2026/ --include '*.mp4' --set credential=films",
+      'what failed, for a spreadsheet':
+        'probeyard batch items 019a5f3e-8a00-7000-8000-000000000001 --state error -o csv > failed.csv',
+      'once more what failed or was skipped': 'probeyard batch create --from 019a5f3e-8a00-7000-8000-000000000001',
+      'what an upgrade of a tool changed in a library':
+        'probeyard batch diff 019a5f3e-8a00-7000-8000-000000000001 019a5f3e-8a00-7000-8000-000000000002',
+    },
     run: async () => (await import('./batch_command.ts')).default,
   },
   {
@@ -377,16 +327,11 @@ export const COMMANDS: readonly Command[] = [
       { name: 'limit', value: 'COUNT', help: 'list: at most so many; default: 20' },
     ],
     formats: ['table', 'json', 'yaml'],
-    examples: [
-      {
-        does: 'probe each film that comes into a bucket, by a policy',
-        line: "probeyard source create s3://films/in/ --include '*.mp4' --policy shared/web-mp4 --set credential=films",
-      },
-      {
-        does: 'the batches that it made',
-        line: 'probeyard batch list --source 019a5f3e-8a00-7000-8000-000000000001',
-      },
-    ],
+    examples: {
+      'probe each film that comes into a bucket, by a policy':
+        "probeyard source create s3://films/in/ --include '*.mp4' --policy shared/web-mp4 --set credential=films",
+      'the batches that it made': 'probeyard batch list --source 019a5f3e-8a00-7000-8000-000000000001',
+    },
     run: async () => (await import('./source_command.ts')).default,
   },
   {
@@ -401,17 +346,12 @@ export const COMMANDS: readonly Command[] = [
       },
     ],
     formats: ['table', 'json', 'yaml', 'html'],
-    examples: [
-      { does: 'the whole answer of a request', line: 'probeyard result 019a5f3e-8a00-7000-8000-000000000001 -o json' },
-      {
-        does: 'a report to hand on: one file that needs nothing else, and prints',
-        line: 'probeyard result 019a5f3e-8a00-7000-8000-000000000001 -o html > report.html',
-      },
-      {
-        does: 'the same as a link that ends',
-        line: 'probeyard result 019a5f3e-8a00-7000-8000-000000000001 --link 7d',
-      },
-    ],
+    examples: {
+      'the whole answer of a request': 'probeyard result 019a5f3e-8a00-7000-8000-000000000001 -o json',
+      'a report to hand on: one file that needs nothing else, and prints':
+        'probeyard result 019a5f3e-8a00-7000-8000-000000000001 -o html > report.html',
+      'the same as a link that ends': 'probeyard result 019a5f3e-8a00-7000-8000-000000000001 --link 7d',
+    },
     run: async () => (await import('./result_command.ts')).default,
   },
   {
@@ -421,13 +361,10 @@ export const COMMANDS: readonly Command[] = [
     positionals: [{ ...SOURCE, help: `id of a request with a timeline, ${SOURCE.help}` }],
     options: [VERSIONS[0]!, ...TIMES],
     formats: ['table', 'json', 'yaml'],
-    examples: [
-      { does: 'where packets are missing', line: 'probeyard timeline film.ts' },
-      {
-        does: 'the times of the key frames',
-        line: "probeyard timeline film.mp4 -o json | jq '.streams[0].keys.times'",
-      },
-    ],
+    examples: {
+      'where packets are missing': 'probeyard timeline film.ts',
+      'the times of the key frames': "probeyard timeline film.mp4 -o json | jq '.streams[0].keys.times'",
+    },
     run: async () => (await import('./result_command.ts')).runTimeline,
   },
   {
@@ -449,10 +386,10 @@ export const COMMANDS: readonly Command[] = [
       { name: 'limit', value: 'COUNT', help: 'at most so many; default: 20' },
     ],
     formats: ['table', 'json', 'yaml'],
-    examples: [
-      { does: 'what failed in the last hour', line: 'probeyard log --since 1h --status error --status with-errors' },
-      { does: 'one request, and why it failed', line: 'probeyard log 019a5f3e-8a00-7000-8000-000000000001' },
-    ],
+    examples: {
+      'what failed in the last hour': 'probeyard log --since 1h --status error --status with-errors',
+      'one request, and why it failed': 'probeyard log 019a5f3e-8a00-7000-8000-000000000001',
+    },
     run: async () => (await import('./log_command.ts')).default,
   },
   {
@@ -468,7 +405,9 @@ export const COMMANDS: readonly Command[] = [
       },
     ],
     formats: ['table', 'json', 'yaml'],
-    examples: [{ does: 'the last week by day', line: 'probeyard usage --since 7d' }],
+    examples: {
+      'the last week by day': 'probeyard usage --since 7d',
+    },
     run: async () => (await import('./log_command.ts')).runUsage,
   },
   ...ACCOUNT_COMMANDS,
@@ -476,13 +415,10 @@ export const COMMANDS: readonly Command[] = [
     name: 'versions',
     summary: 'List the tool versions that can run now',
     formats: ['table', 'json', 'yaml'],
-    examples: [
-      { does: 'which versions there are', line: 'probeyard versions' },
-      {
-        does: 'the newest ffprobe',
-        line: 'probeyard versions -o json | jq -r \'.tools[] | select(.tool == "ffprobe").latest\'',
-      },
-    ],
+    examples: {
+      'which versions there are': 'probeyard versions',
+      'the newest ffprobe': 'probeyard versions -o json | jq -r \'.tools[] | select(.tool == "ffprobe").latest\'',
+    },
     run: async () => (await import('./result_command.ts')).runVersions,
   },
   {
@@ -500,18 +436,20 @@ export const COMMANDS: readonly Command[] = [
       { name: 'sso', help: 'sign in by single sign-on, in a browser' },
       { name: 'issuer', value: 'NAME', help: 'with --sso: by which issuer, if there are several' },
     ],
-    examples: [
-      { does: 'by single sign-on', line: 'probeyard login --server https://probeyard.example.com --sso' },
-      { does: 'with a token that is typed', line: 'probeyard login --server https://probeyard.example.com' },
-      { does: 'with one from a file', line: 'probeyard login --server https://probeyard.example.com < token' },
-    ],
+    examples: {
+      'by single sign-on': 'probeyard login --server https://probeyard.example.com --sso',
+      'with a token that is typed': 'probeyard login --server https://probeyard.example.com',
+      'with one from a file': 'probeyard login --server https://probeyard.example.com < token',
+    },
     run: async () => (await import('./login.ts')).default,
   },
   {
     name: 'logout',
     summary: 'Remove the address and the token that login keeps',
     description: ['The token stays valid: probeyard token revoke ends one.'],
-    examples: [{ does: 'on a machine that others will use', line: 'probeyard logout' }],
+    examples: {
+      'on a machine that others will use': 'probeyard logout',
+    },
     run: async () => (await import('./login.ts')).runLogout,
   },
   {
@@ -522,21 +460,14 @@ export const COMMANDS: readonly Command[] = [
         'service cannot pass on is refused by name. PROBEYARD_FFPROBE_VERSION chooses the version. A link to ' +
         'probeyard with the name ffprobe does the same, for programs that are told where ffprobe is.',
     ],
-    examples: [
-      {
-        does: 'as any program calls it',
-        line:
-          'probeyard ffprobe -v quiet -print_format json -show_format -show_streams ' +
-          'https://media.example.com/film.mp4',
-      },
-      {
-        does: 'one value, for a script',
-        line:
-          'probeyard ffprobe -v error -show_entries format=duration -of default=nw=1:nk=1 ' +
-          'https://media.example.com/film.mp4',
-      },
-      { does: 'in place of ffprobe', line: 'ln -s "$(command -v probeyard)" ~/bin/ffprobe' },
-    ],
+    examples: {
+      'as any program calls it':
+        'probeyard ffprobe -v quiet -print_format json -show_format -show_streams https://media.example.com/film.mp4',
+      'one value, for a script':
+        'probeyard ffprobe -v error -show_entries format=duration -of default=nw=1:nk=1 ' +
+        'https://media.example.com/film.mp4',
+      'in place of ffprobe': 'ln -s "$(command -v probeyard)" ~/bin/ffprobe',
+    },
     verbatim: true,
     run: async () => (await import('../shim/ffprobe_shim.ts')).default,
   },
@@ -548,13 +479,10 @@ export const COMMANDS: readonly Command[] = [
         'on is refused by name. PROBEYARD_MEDIAINFO_VERSION chooses the version. A link to probeyard with the ' +
         'name mediainfo does the same.',
     ],
-    examples: [
-      { does: 'as JSON', line: 'probeyard mediainfo --Output=JSON https://media.example.com/film.mp4' },
-      {
-        does: 'one value',
-        line: "probeyard mediainfo '--Inform=General;%Duration%' https://media.example.com/film.mp4",
-      },
-    ],
+    examples: {
+      'as JSON': 'probeyard mediainfo --Output=JSON https://media.example.com/film.mp4',
+      'one value': "probeyard mediainfo '--Inform=General;%Duration%' https://media.example.com/film.mp4",
+    },
     verbatim: true,
     run: async () => (await import('../shim/mediainfo_shim.ts')).default,
   },
@@ -566,13 +494,10 @@ export const COMMANDS: readonly Command[] = [
         'sent to /mcp of the API with the token, and the answer is one line on stdout. A cancelled call is ' +
         'cancelled in the cluster. Clients that speak HTTP do not need it: they use /mcp itself.',
     ],
-    examples: [
-      {
-        does: 'in the configuration of a client, with PROBEYARD_URL and PROBEYARD_TOKEN in its environment',
-        line: 'probeyard mcp',
-      },
-      { does: 'the tools, by hand', line: `echo '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' | probeyard mcp` },
-    ],
+    examples: {
+      'in the configuration of a client, with PROBEYARD_URL and PROBEYARD_TOKEN in its environment': 'probeyard mcp',
+      'the tools, by hand': `echo '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' | probeyard mcp`,
+    },
     run: async () => (await import('../mcp/bridge.ts')).default,
   },
   DOCTOR,
@@ -580,11 +505,11 @@ export const COMMANDS: readonly Command[] = [
     name: 'completion',
     summary: 'Print what completes commands and options in a shell',
     positionals: [{ name: 'SHELL', ...oneOf(['bash', 'zsh', 'fish']) }],
-    examples: [
-      { does: 'bash, in ~/.bashrc', line: 'source <(probeyard completion bash)' },
-      { does: 'zsh, in a folder of fpath', line: 'probeyard completion zsh > "${fpath[1]}/_probeyard"' },
-      { does: 'fish', line: 'probeyard completion fish > ~/.config/fish/completions/probeyard.fish' },
-    ],
+    examples: {
+      'bash, in ~/.bashrc': 'source <(probeyard completion bash)',
+      'zsh, in a folder of fpath': 'probeyard completion zsh > "${fpath[1]}/_probeyard"',
+      fish: 'probeyard completion fish > ~/.config/fish/completions/probeyard.fish',
+    },
     run: async () => (await import('../completion.ts')).default,
   },
 ];

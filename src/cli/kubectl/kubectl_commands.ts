@@ -29,7 +29,7 @@ const listing = (name: 'tools' | 'pools' | 'top', summary: string, does: string)
   summary,
   options: PLACE,
   formats: ['table', 'json', 'yaml'],
-  examples: [{ does, line: `kubectl probeyard ${name}` }],
+  examples: { [does]: `kubectl probeyard ${name}` },
   run: async () => (await import('./lists.ts'))[name],
 });
 
@@ -55,13 +55,11 @@ export const DOCTOR: Command = {
     ...PLACE,
   ],
   formats: ['table', 'json', 'yaml'],
-  examples: [
-    { does: 'an installation', line: 'probeyard doctor' },
-    {
-      does: 'a cluster before the installation',
-      line: 'probeyard doctor --install-check --image registry.example.com/media/probeyard/probeyard:0.2.0',
-    },
-  ],
+  examples: {
+    'an installation': 'probeyard doctor',
+    'a cluster before the installation':
+      'probeyard doctor --install-check --image registry.example.com/media/probeyard/probeyard:0.2.0',
+  },
   run: async () => (await import('../doctor/doctor.ts')).default,
 };
 
@@ -85,10 +83,10 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
       ...JOB_PLACE,
     ],
     formats: ['table', 'json', 'yaml'],
-    examples: [
-      { does: 'what is in a file', line: 'kubectl probeyard probe https://media.example.com/film.mp4' },
-      { does: 'an address that is kept in a Secret', line: 'kubectl probeyard probe --secret film-address' },
-    ],
+    examples: {
+      'what is in a file': 'kubectl probeyard probe https://media.example.com/film.mp4',
+      'an address that is kept in a Secret': 'kubectl probeyard probe --secret film-address',
+    },
     run: async () => (await import('./probe_by_job.ts')).default,
   },
   {
@@ -97,7 +95,9 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
     positionals: [JOB],
     options: [TOKEN_SECRET, ...JOB_PLACE],
     formats: ['table', 'json', 'yaml'],
-    examples: [{ does: 'of a job that was made by hand', line: 'kubectl probeyard result pj/by-hand -o json' }],
+    examples: {
+      'of a job that was made by hand': 'kubectl probeyard result pj/by-hand -o json',
+    },
     run: async () => (await import('./probe_by_job.ts')).runResult,
   },
   {
@@ -107,9 +107,9 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
     positionals: [JOB],
     options: JOB_PLACE,
     formats: ['table', 'json', 'yaml'],
-    examples: [
-      { does: 'why does it wait?', line: 'kubectl probeyard explain pj/019a5f3e-8a00-7000-8000-000000000001' },
-    ],
+    examples: {
+      'why does it wait?': 'kubectl probeyard explain pj/019a5f3e-8a00-7000-8000-000000000001',
+    },
     run: async () => (await import('./explain_job.ts')).default,
   },
   listing(
@@ -141,12 +141,10 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
       ...PLACE,
     ],
     formats: ['table', 'json', 'yaml'],
-    examples: [
-      {
-        does: 'before the operator moves "latest"',
-        line: 'kubectl probeyard upgrade ffprobe 7.1 9.0 -f addresses.txt --policy shared/web-mp4',
-      },
-    ],
+    examples: {
+      'before the operator moves "latest"':
+        'kubectl probeyard upgrade ffprobe 7.1 9.0 -f addresses.txt --policy shared/web-mp4',
+    },
     run: async () => (await import('./upgrade.ts')).default,
   },
   {
@@ -161,7 +159,9 @@ export const KUBECTL_COMMANDS: readonly Command[] = [
       { name: 'runners-namespace', value: 'NAME', help: 'namespace of the runners; default: NAMESPACE-runners' },
       ...PLACE,
     ],
-    examples: [{ does: 'for whoever looks into it', line: 'kubectl probeyard support-bundle -f bundle.tar.gz' }],
+    examples: {
+      'for whoever looks into it': 'kubectl probeyard support-bundle -f bundle.tar.gz',
+    },
     run: async () => (await import('./support_bundle.ts')).default,
   },
   DOCTOR,
