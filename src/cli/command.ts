@@ -18,6 +18,12 @@ export interface Option {
   help: string;
 }
 
+/** What is one of these values; its help names them. */
+export const oneOf = (values: readonly string[], before = '') => ({
+  values,
+  help: `${before}${values.slice(0, -1).join(', ')} or ${values.at(-1)}`,
+});
+
 export interface Positional {
   name: string;
   help: string;

@@ -1,7 +1,6 @@
 /** Commands about an account: a part of COMMANDS (commands.ts). */
 import { WAIVABLE } from '../../media/qc/words.ts';
-import type { Command } from '../command.ts';
-import { oneOf } from './request_options.ts';
+import { oneOf, type Command } from '../command.ts';
 
 export const ACCOUNT_COMMANDS: readonly Command[] = [
   {

@@ -1,10 +1,10 @@
 /** Every command of `probeyard`. Help, completion and docs/cli.md are made from it. */
-import type { Command, Option } from '../command.ts';
+import { oneOf, type Command, type Option } from '../command.ts';
 import { DOCTOR } from '../kubectl/kubectl_commands.ts';
 import { KINDS, LOG_STATES, POLICY_STATES, SECTIONS, type BatchCounts } from '../../api_types.ts';
 import { REPORT } from '../output/for_ci.ts';
 import { ACCOUNT_COMMANDS } from './account_commands.ts';
-import { CACHE, CHECKED_BY, DIFFERENCES, oneOf, PARALLEL, POLICY, SET, TIMES, VERSIONS } from './request_options.ts';
+import { CACHE, CHECKED_BY, DIFFERENCES, PARALLEL, POLICY, SET, TIMES, VERSIONS } from './request_options.ts';
 
 const ADDRESSES = 'address of a file, playlist or stream: https, s3, ftp, rtmp, rtsp, srt …';
 const URL_ = { name: 'URL', help: ADDRESSES } as const;

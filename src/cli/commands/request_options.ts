@@ -5,12 +5,6 @@ import { usage } from '../exits.ts';
 import { CHECKS, LONGEST, type Limited, type Longest } from '../../media/qc/verdict.ts';
 import { NOUNS } from '../../media/qc/words.ts';
 
-/** What is one of these values; its help names them. */
-export const oneOf = (values: readonly string[], before = '') => ({
-  values,
-  help: `${before}${values.slice(0, -1).join(', ')} or ${values.at(-1)}`,
-});
-
 export const TIMES: readonly Option[] = [
   { name: 'timeout', value: 'TIME', help: 'limit of the analysis, such as 30s or 2m' },
   { name: 'queue-timeout', value: 'TIME', help: 'limit of the time in the queue before it' },

@@ -1,6 +1,6 @@
 /** Every command of the plugin of kubectl. */
-import type { Command, Option } from '../command.ts';
-import { oneOf, PARALLEL, TIMES, VERSIONS } from '../commands/request_options.ts';
+import { oneOf, type Command, type Option } from '../command.ts';
+import { PARALLEL, TIMES, VERSIONS } from '../commands/request_options.ts';
 
 const JOB = { name: 'JOB', help: 'name of a ProbeJob: NAME or pj/NAME' } as const;
 const FILE = (help: string): Option => ({ name: 'file', short: 'f', value: 'FILE', help });
