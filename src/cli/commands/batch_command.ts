@@ -364,6 +364,13 @@ function paramsOf(action: string, id: string | undefined): { id: string } {
   return { id };
 }
 
+/** Each answers with the batch as it then is. */
+const ACTIONS = {
+  status: 'GET /v1/batch/:id',
+  pause: 'POST /v1/batch/:id/pause',
+  cancel: 'POST /v1/batch/:id/cancel',
+} as const;
+
 const run: Run = async (invocation) => {
   const [action = 'list', given, other] = invocation.positionals;
   const { format } = invocation;
@@ -380,22 +387,10 @@ const run: Run = async (invocation) => {
   if (action === 'diff') return diffBatches(invocation, params.id, paramsOf(action, other).id);
   if (action === 'wait') return waitForEnd(invocation, params);
   const api = await invocation.api();
-  switch (action) {
-    case 'items':
-      await listItems(invocation, api, params);
-      break;
-    case 'pause':
-      await show(invocation, await api.call('POST /v1/batch/:id/pause', { params }));
-      break;
-    case 'resume':
-      await show(invocation, await api.call('POST /v1/batch/:id/resume', { params, body: budgetOf(invocation) }));
-      break;
-    case 'cancel':
-      await show(invocation, await api.call('POST /v1/batch/:id/cancel', { params }));
-      break;
-    default:
-      await show(invocation, await api.call('GET /v1/batch/:id', { params }));
-  }
+  if (action === 'items') await listItems(invocation, api, params);
+  else if (action === 'resume')
+    await show(invocation, await api.call('POST /v1/batch/:id/resume', { params, body: budgetOf(invocation) }));
+  else await show(invocation, await api.call(ACTIONS[action as keyof typeof ACTIONS], { params }));
   return EXIT.done;
 };
 export default run;
