@@ -46,7 +46,8 @@ const sentName = (path: string): string =>
     .replaceAll(/[\p{Cc}"\\]/gu, encodeURIComponent)
     .slice(-MOST_NAME);
 
-const REASONS: Readonly<Record<string, string>> = {
+/** Why a file cannot be opened, by the code of its error. */
+export const UNREADABLE: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   ENOTDIR: 'there is no such file',
   EACCES: 'may not be read',
@@ -59,7 +60,7 @@ const HINT = 'an address begins with its scheme: https://, s3://, rtmp:// …';
 const refusing =
   (path: string) =>
   (cause: NodeJS.ErrnoException | { code: string }): never => {
-    const reason = REASONS[cause.code ?? ''] ?? `cannot be read: ${cause.code}`;
+    const reason = UNREADABLE[cause.code ?? ''] ?? `cannot be read: ${cause.code}`;
     throw usage(`${oneLine(path.slice(0, 200))}: ${reason}`, HINT, cause);
   };
 

@@ -3,18 +3,12 @@ import { createReadStream } from 'node:fs';
 import { boundedText } from '../../base/bounded_text.ts';
 import { itemsIn, type ListedItem, ListError } from '../../base/source_list.ts';
 import { usage } from '../exits.ts';
+import { UNREADABLE } from '../given_source.ts';
 import { oneLine } from '../terminal.ts';
 
 /** More than the service takes. */
 const MOST_BYTES = 64 * 1024 * 1024;
 const STDIN = '-';
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'there is no such file',
-  EACCES: 'may not be read',
-  EISDIR: 'is a folder',
-};
 
 export async function readList(path: string): Promise<ListedItem[]> {
   const shown = path === STDIN ? 'stdin' : oneLine(path.slice(0, 200));
@@ -22,7 +16,7 @@ export async function readList(path: string): Promise<ListedItem[]> {
     throw usage('batch create: stdin is a terminal', 'give it a list: probeyard batch create addresses.txt');
   const stream = path === STDIN ? process.stdin : createReadStream(path);
   const text = await boundedText(stream, MOST_BYTES).catch((cause: NodeJS.ErrnoException) => {
-    throw usage(`${shown}: ${REASONS[cause.code ?? ''] ?? `cannot be read: ${cause.code}`}`, undefined, cause);
+    throw usage(`${shown}: ${UNREADABLE[cause.code ?? ''] ?? `cannot be read: ${cause.code}`}`, undefined, cause);
   });
   if (text === undefined) throw usage(`${shown}: is larger than 64 MB`);
   try {
