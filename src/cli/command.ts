@@ -34,6 +34,14 @@ export interface Positional {
   many?: boolean;
 }
 
+/** What a command does with the things that it is about. */
+export const action = (byDefault: string, ...others: string[]): Positional => ({
+  name: 'ACTION',
+  values: [byDefault, ...others],
+  help: oneOf([`${byDefault} (default)`, ...others]).help,
+  optional: true,
+});
+
 export type Run = (invocation: Invocation) => Promise<ExitCode>;
 
 export interface Command {

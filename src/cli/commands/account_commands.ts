@@ -1,6 +1,6 @@
 /** Commands about an account: a part of COMMANDS (commands.ts). */
 import { WAIVABLE } from '../../media/qc/words.ts';
-import { oneOf, type Command } from '../command.ts';
+import { action, oneOf, type Command } from '../command.ts';
 
 export const ACCOUNT_COMMANDS: readonly Command[] = [
   {
@@ -45,12 +45,7 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
         'keeps tokens.',
     ],
     positionals: [
-      {
-        name: 'ACTION',
-        values: ['list', 'create', 'rotate', 'revoke'],
-        help: 'list (default), create, rotate or revoke',
-        optional: true,
-      },
+      action('list', 'create', 'rotate', 'revoke'),
       { name: 'ID', help: 'id of a token, to rotate or revoke', optional: true },
     ],
     options: [
@@ -75,12 +70,7 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
       'What is waived is told, and counts for no verdict, until its end. It needs a token with write:policy.',
     ],
     positionals: [
-      {
-        name: 'ACTION',
-        values: ['list', 'create', 'delete'],
-        help: 'list (default), create or delete',
-        optional: true,
-      },
+      action('list', 'create', 'delete'),
       {
         name: 'SOURCE|ID',
         help: 'of create an address, or the id of a request; else the id of a waiver',

@@ -1,5 +1,5 @@
 /** Every command of `probeyard`. Help, completion and docs/cli.md are made from it. */
-import { oneOf, type Command, type Option } from '../command.ts';
+import { action, oneOf, type Command, type Option } from '../command.ts';
 import { DOCTOR } from '../kubectl/kubectl_commands.ts';
 import { KINDS, LOG_STATES, POLICY_STATES, SECTIONS, type BatchCounts } from '../../api_types.ts';
 import { REPORT } from '../output/for_ci.ts';
@@ -253,12 +253,7 @@ export const COMMANDS: readonly Command[] = [
         'change, 1 where something did, and 3 where nothing could be compared.',
     ],
     positionals: [
-      {
-        name: 'ACTION',
-        values: ['list', 'create', 'status', 'items', 'wait', 'diff', 'pause', 'resume', 'cancel'],
-        help: 'list (default), create, status, items, wait, diff, pause, resume or cancel',
-        optional: true,
-      },
+      action('list', 'create', 'status', 'items', 'wait', 'diff', 'pause', 'resume', 'cancel'),
       {
         name: 'ID|LIST',
         isFile: true,
@@ -309,12 +304,7 @@ export const COMMANDS: readonly Command[] = [
       'create prints the id alone to stdout, and to stderr the address for events, which is shown this once.',
     ],
     positionals: [
-      {
-        name: 'ACTION',
-        values: ['list', 'create', 'show', 'pause', 'resume', 'list-now', 'delete'],
-        help: 'list (default), create, show, pause, resume, list-now or delete',
-        optional: true,
-      },
+      action('list', 'create', 'show', 'pause', 'resume', 'list-now', 'delete'),
       { name: 'ID|BUCKET', help: 'of create a bucket: s3://BUCKET/PREFIX; else the id of a source', optional: true },
     ],
     options: [
