@@ -7,7 +7,7 @@ import { newName } from '../api/exchange_http.ts';
 import { milliseconds, wholeNumber } from '../args.ts';
 import type { Given, Invocation, Run } from '../command.ts';
 import { EXIT, Failure, Interrupted, usage, type ExitCode } from '../exits.ts';
-import { age, duration, several, tableText, type Colour } from '../output/text_table.ts';
+import { age, coloured, duration, several, tableText } from '../output/text_table.ts';
 import { writeValue } from '../output/write_answer.ts';
 import { fileRequest } from './probe_command.ts';
 import { diffBatches } from './batch_diff.ts';
@@ -18,16 +18,6 @@ type Batch = Answer<'GET /v1/batch/:id'>;
 type Item = Answer<'GET /v1/batch/:id/items'>['items'][number];
 type Head = NonNullable<Body<'POST /v1/batch'>>;
 type Row = Answer<'GET /v1/batch'>['batches'][number];
-
-const COLOURS: Readonly<Record<string, Colour>> = {
-  success: 'green',
-  error: 'red',
-  'with-errors': 'yellow',
-  skipped: 'yellow',
-  stopped: 'red',
-  paused: 'yellow',
-};
-export const coloured = (text: string) => ({ text, colour: COLOURS[text] });
 
 // Creating one.
 

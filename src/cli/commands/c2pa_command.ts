@@ -3,14 +3,13 @@ import type { Run } from '../command.ts';
 import { EXIT, Failure, type ExitCode } from '../exits.ts';
 import { givenSource } from '../given_source.ts';
 import { writeAnswer } from '../output/write_answer.ts';
-import { paint, tableText, type Colour } from '../output/text_table.ts';
+import { colourOf, paint, tableText } from '../output/text_table.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { times } from './request_options.ts';
 import { askSingle } from './probe_command.ts';
 
 type State = 'Invalid' | 'none' | 'Valid' | 'Trusted';
 const ORDER: readonly State[] = ['Invalid', 'none', 'Valid', 'Trusted'];
-const COLOURS: Readonly<Record<State, Colour>> = { Invalid: 'red', none: 'dim', Valid: 'green', Trusted: 'green' };
 const LEAST: Readonly<Record<string, State>> = { valid: 'Valid', trusted: 'Trusted' };
 
 const stateOf = ({ validation_state: state, active_manifest: active }: C2paReport): State =>
@@ -25,7 +24,7 @@ function text(terminal: Terminal, source: string, report: C2paReport): string {
   const { signer, declared_ai: ai, actions = [] } = report.summary ?? {};
   const parts = [
     paint(terminal, 'bold', source),
-    `${paint(terminal, COLOURS[state], state === 'none' ? 'no manifest' : state)}`,
+    paint(terminal, colourOf(state) ?? 'dim', state === 'none' ? 'no manifest' : state),
     ...(signer
       ? [`signed by ${oneLine([signer.common_name, signer.organization].filter(Boolean).join(', ') || 'unknown')}`]
       : []),

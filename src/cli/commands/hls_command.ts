@@ -4,7 +4,7 @@ import type { Run } from '../command.ts';
 import { accessOf } from '../cli_config.ts';
 import { EXIT, reasonText, usage, type ExitCode, type Reason } from '../exits.ts';
 import { givenSources, subjectOf, type GivenSource } from '../given_source.ts';
-import { type Colour, paint, several, tableText } from '../output/text_table.ts';
+import { coloured, paint, several, tableText } from '../output/text_table.ts';
 import { reportsOf } from '../output/for_ci.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { times, withFields } from './request_options.ts';
@@ -13,11 +13,6 @@ import { inOrder, tell, unknownText, type Outcome } from './several.ts';
 
 const LEVELS = ['must-fix', 'should-fix', 'info'] as const;
 type Level = (typeof LEVELS)[number];
-const COLOURS: Readonly<Record<Level, Colour | undefined>> = {
-  'must-fix': 'red',
-  'should-fix': 'yellow',
-  info: undefined,
-};
 
 interface Validated {
   body: Buffer;
@@ -87,11 +82,7 @@ function reportText(terminal: Terminal, { messages, summary, version }: HlsRepor
   const read = `${several(playlists, 'playlist')}, ${several(segments, 'segment')}${live ? ', live' : ''}`;
   const head = `${paint(terminal, must > 0 ? 'red' : 'green', counts)} in ${read} (rules ${oneLine(version)})\n`;
   if (messages.length === 0) return head;
-  const rows = messages.map((message) => [
-    { text: message.level, colour: COLOURS[message.level] },
-    message.code,
-    placeOf(message),
-  ]);
+  const rows = messages.map((message) => [coloured(message.level), message.code, placeOf(message)]);
   const [titles, ...places] = tableText(terminal, ['LEVEL', 'CODE', 'WHERE'], rows).trimEnd().split('\n');
   // On a line of its own: the last column of a table is cut to the width of the terminal.
   const list = messages.map((message, index) => `${places[index]}\n  ${oneLine(whyOf(message))}\n`);

@@ -5,17 +5,8 @@ import { milliseconds, whole } from '../args.ts';
 import { EXIT, usage } from '../exits.ts';
 import { printAnswer } from '../output/write_answer.ts';
 import { bytes } from '../../base/scaled.ts';
-import { age, type Colour, duration, tableText } from '../output/text_table.ts';
+import { age, coloured, duration, tableText } from '../output/text_table.ts';
 
-const COLOURS: Readonly<Record<string, Colour>> = {
-  success: 'green',
-  error: 'red',
-  'with-errors': 'yellow',
-  pass: 'green',
-  fail: 'red',
-  warn: 'yellow',
-  unknown: 'yellow',
-};
 const LIMIT = 20;
 const MOST = 1_000;
 
@@ -54,8 +45,8 @@ async function list(invocation: Invocation): Promise<void> {
       row.id,
       age(row.send),
       row.type,
-      { text: row.status, colour: COLOURS[row.status] },
-      { text: row['status-policy'] === 'skipped' ? '' : row['status-policy'], colour: COLOURS[row['status-policy']] },
+      coloured(row.status),
+      row['status-policy'] === 'skipped' ? '' : coloured(row['status-policy']),
       row.url,
     ]);
     return tableText(terminal, ['ID', 'AGE', 'TYPE', 'STATUS', 'POLICY', 'SOURCE'], rows);

@@ -5,7 +5,7 @@ import type { Given, Run } from '../command.ts';
 import { EXIT, Failure, type ExitCode, usage } from '../exits.ts';
 import { givenSources, type GivenSource } from '../given_source.ts';
 import { qcText } from '../output/qc_text.ts';
-import { paint, several, type Colour } from '../output/text_table.ts';
+import { colourOf, paint, several } from '../output/text_table.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { askFor } from './probe_command.ts';
 import { cached, longestPassages, times, withFields } from './request_options.ts';
@@ -87,8 +87,6 @@ interface Checked {
   waived: readonly QcWaived[];
 }
 
-const COLOURS: Readonly<Record<QcVerdict['verdict'], Colour>> = { pass: 'green', warn: 'yellow', block: 'red' };
-
 function checkedIn({ body }: Answered, longest: Longest): Checked {
   const { success, error, code, metadata, qc } = JSON.parse(body.toString()) as Envelope;
   // Nothing is known of a file that no tool could read.
@@ -104,7 +102,7 @@ function checkedText(terminal: Terminal, { id, report, waived, verdict: told }: 
   const why = blocking.length === 0 ? '' : ` ${blocking.join('; ')}${more > 0 ? ' …' : ''}`;
   return (
     (report === null ? '' : qcText(terminal, report, waived)) +
-    `${paint(terminal, COLOURS[verdict], verdict)}${why}${waivedText(count)}\n` +
+    `${paint(terminal, colourOf(verdict), verdict)}${why}${waivedText(count)}\n` +
     `${paint(terminal, 'dim', `request ${id}`)}\n`
   );
 }

@@ -4,9 +4,9 @@ import type { Api } from '../api/api_client.ts';
 import { milliseconds } from '../args.ts';
 import type { Given, Invocation, Run } from '../command.ts';
 import { EXIT, usage } from '../exits.ts';
-import { age, tableText } from '../output/text_table.ts';
+import { age, coloured, tableText } from '../output/text_table.ts';
 import { writeValue } from '../output/write_answer.ts';
-import { BUCKET, bucketOf, coloured, headOf, LIMIT, paged } from './batch_command.ts';
+import { BUCKET, bucketOf, headOf, LIMIT, paged } from './batch_command.ts';
 
 type Source = Answer<'GET /v1/source'>['sources'][number];
 type Sent = NonNullable<Body<'POST /v1/source'>>;

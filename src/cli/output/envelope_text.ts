@@ -7,19 +7,9 @@ import { reasonText } from '../exits.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { bytes } from '../../base/scaled.ts';
 import { qcText } from './qc_text.ts';
-import { ageOf, type Colour, duration, paint, several, tableText } from './text_table.ts';
+import { ageOf, colourOf, duration, paint, several, tableText } from './text_table.ts';
 
 // The verdict of a policy, for people.
-
-type Outcome = PolicyResult['rules'][number]['outcome'];
-const COLOURS: Readonly<Record<Outcome, Colour>> = {
-  pass: 'green',
-  fail: 'red',
-  warn: 'yellow',
-  unknown: 'yellow',
-  'not-applicable': 'dim',
-  waived: 'dim',
-};
 
 /** Everything that is no pass; what passed is counted. */
 export function verdictText(terminal: Terminal, verdict: PolicyResult, by = policyName(verdict)): string {
@@ -27,11 +17,11 @@ export function verdictText(terminal: Terminal, verdict: PolicyResult, by = poli
   const passed = rules.filter((rule) => rule.outcome === 'pass').length;
   const told = rules.filter((rule) => rule.outcome !== 'pass');
   const counts = `${passed} of ${several(rules.length, 'rule')} passed`;
-  const head = `${paint(terminal, COLOURS[outcome], outcome)} ${oneLine(by)}: ${counts}\n`;
+  const head = `${paint(terminal, colourOf(outcome) ?? 'dim', outcome)} ${oneLine(by)}: ${counts}\n`;
   if (told.length === 0) return head;
   const rows = told.map((rule) => [
     rule.name,
-    { text: rule.outcome, colour: COLOURS[rule.outcome] },
+    { text: rule.outcome, colour: colourOf(rule.outcome) ?? 'dim' },
     placeOf(rule),
     rule.waived === undefined ? rule.message : `${rule.message}; ${waivedWords(rule.waived)}`,
   ]);

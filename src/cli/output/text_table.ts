@@ -31,6 +31,19 @@ interface Cell {
 }
 export type Row = readonly (string | Cell)[];
 
+const GOOD = ['success', 'pass', 'Valid', 'Trusted'];
+const MIDDLING = ['with-errors', 'skipped', 'paused', 'warn', 'should-fix', 'unknown'];
+const BAD = ['error', 'stopped', 'fail', 'must-fix', 'block', 'Invalid'];
+
+/** Of an outcome, a state or a level, by its word. */
+export function colourOf(word: string): Colour | undefined {
+  if (GOOD.includes(word)) return 'green';
+  if (MIDDLING.includes(word)) return 'yellow';
+  return BAD.includes(word) ? 'red' : undefined;
+}
+
+export const coloured = (text: string): Cell => ({ text, colour: colourOf(text) });
+
 const cellOf = (cell: string | Cell): Cell => (typeof cell === 'string' ? { text: cell } : cell);
 const GAP = '  ';
 const LEAST = 8;
