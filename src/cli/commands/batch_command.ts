@@ -7,7 +7,7 @@ import { newName } from '../api/exchange_http.ts';
 import { milliseconds, wholeNumber } from '../args.ts';
 import type { Given, Invocation, Run } from '../command.ts';
 import { EXIT, Failure, Interrupted, usage, type ExitCode } from '../exits.ts';
-import { age, coloured, duration, several, tableText } from '../output/text_table.ts';
+import { age, coloured, duration, type Facts, factsText, several, tableText } from '../output/text_table.ts';
 import { writeValue } from '../output/write_answer.ts';
 import { fileRequest } from './probe_command.ts';
 import { diffBatches } from './batch_diff.ts';
@@ -149,41 +149,25 @@ const tagsText = (tagged: NonNullable<Batch['tagged']>): string | null =>
     .join(', ') || null;
 
 function statusText({ terminal }: Invocation, batch: Batch): string {
-  const {
-    name,
-    state,
-    reason,
-    text,
-    counts,
-    items,
-    requests,
-    io_bytes: read,
-    per_minute: speed,
-    errors,
-    bucket,
-    tagged,
-  } = batch;
-  const facts: [string, string | null][] = [
-    ['name', name],
-    ['state', [state, reason ?? []].flat().join(', ')],
-    ['why', text],
-    ['sources', `${endedOf(batch)} of ${items} ended`],
-    ...Object.entries(counts).map(([one, count]): [string, string | null] => [
-      `  ${one}`,
-      count ? String(count) : null,
-    ]),
+  const { bucket, tagged, per_minute: speed, errors } = batch;
+  const counts = Object.entries(batch.counts).filter(([, count]) => count > 0);
+  const facts: Facts = [
+    ['name', batch.name],
+    ['state', [batch.state, batch.reason ?? []].flat().join(', ')],
+    ['why', batch.text],
+    ['sources', `${endedOf(batch)} of ${batch.items} ended`],
+    ...counts.map(([state, count]) => [`  ${state}`, String(count)] as const),
     ['bucket', bucket && bucketText(bucket)],
     ['tags', tagsText(tagged ?? {})],
-    ['requests', `${requests}, ${bytes(read)} read`],
+    ['requests', `${batch.requests}, ${bytes(batch.io_bytes)} read`],
     ['speed', speed === null ? null : `${Math.round(speed * 10) / 10} a minute`],
     ['ended', batch.ended_at],
     ['ends about', batch.estimated_end_at],
     ['deadline', batch.ended_at === null ? batch.deadline_at : null],
   ];
-  const rows = facts.flatMap(([fact, value]) => (value === null ? [] : [[fact, value]]));
   const codes = errors.map(({ code, count }) => [String(count), code]);
   return (
-    tableText(terminal, ['BATCH', batch.id], rows) +
+    factsText(terminal, ['BATCH', batch.id], facts) +
     (codes.length === 0 ? '' : `\n${tableText(terminal, ['FAILED', 'CODE'], codes)}`)
   );
 }

@@ -4,7 +4,7 @@ import type { Api } from '../api/api_client.ts';
 import { milliseconds } from '../args.ts';
 import type { Given, Invocation, Run } from '../command.ts';
 import { EXIT, usage } from '../exits.ts';
-import { age, coloured, tableText } from '../output/text_table.ts';
+import { age, coloured, factsText, tableText } from '../output/text_table.ts';
 import { writeValue } from '../output/write_answer.ts';
 import { BUCKET, bucketOf, headOf, LIMIT, paged } from './batch_command.ts';
 
@@ -39,22 +39,21 @@ async function create(invocation: Invocation, url: string | undefined): Promise<
 const listingText = ({ at, error, found, filtered }: NonNullable<Source['last_listing']>): string =>
   `${at}, ${error ?? `${found} found, ${filtered} not wanted`}`;
 
-function factsText({ terminal }: Invocation, source: Source): string {
+function statusText({ terminal }: Invocation, source: Source): string {
   const { name, state, reason, text, url, objects, events, last_listing: last, next_listing_at: next } = source;
-  const facts: [string, string | null][] = [
-    ['name', name],
-    ['state', [state, reason ?? []].flat().join(', ')],
-    ['why', text],
-    ['bucket', url],
-    ['objects', String(objects)],
-    ['listed', last && listingText(last)],
-    ['listed next', next],
-    ['events', `${events.noted} noted, ${events.ignored} ignored`],
-  ];
-  return tableText(
+  return factsText(
     terminal,
     ['SOURCE', source.id],
-    facts.flatMap(([fact, value]) => (value === null ? [] : [[fact, value]])),
+    [
+      ['name', name],
+      ['state', [state, reason ?? []].flat().join(', ')],
+      ['why', text],
+      ['bucket', url],
+      ['objects', String(objects)],
+      ['listed', last && listingText(last)],
+      ['listed next', next],
+      ['events', `${events.noted} noted, ${events.ignored} ignored`],
+    ],
   );
 }
 
@@ -95,7 +94,7 @@ const run: Run = async (invocation) => {
     if (given === undefined) throw usage(`source ${action}: ID is missing`, 'probeyard source list shows the ids');
     const api = await invocation.api();
     const source = await api.call(ACTIONS[action as keyof typeof ACTIONS], { params: { id: given } });
-    await writeValue(invocation, source, () => factsText(invocation, source));
+    await writeValue(invocation, source, () => statusText(invocation, source));
   }
   return EXIT.done;
 };

@@ -48,6 +48,17 @@ const cellOf = (cell: string | Cell): Cell => (typeof cell === 'string' ? { text
 const GAP = '  ';
 const LEAST = 8;
 
+/** Null: not known, and left out. */
+export type Facts = readonly (readonly [name: string, value: string | null])[];
+
+/** A name and a value in each row. */
+export const factsText = (terminal: Parameters<typeof tableText>[0], head: readonly string[], facts: Facts): string =>
+  tableText(
+    terminal,
+    head,
+    facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+  );
+
 /** The last column is cut to the width of a terminal; into a pipe nothing is cut. */
 export function tableText(
   terminal: Pick<Terminal, 'colour' | 'interactive' | 'width'>,
