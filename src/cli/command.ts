@@ -15,6 +15,8 @@ export interface Option {
   values?: readonly string[];
   /** It may be repeated. */
   many?: boolean;
+  /** It may be a file of this machine. */
+  isFile?: boolean;
   help: string;
 }
 

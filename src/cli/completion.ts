@@ -1,159 +1,99 @@
-/** What a shell may complete, from the table of commands: the words of a line, and what may follow them. */
-import type { Option, Program, Run, Command } from './command.ts';
+/** What a shell may complete, from the table of commands. Each shell asks the program itself, as kubectl its plugin. */
 import { optionsOf } from './args.ts';
+import type { Option, Program, Run } from './command.ts';
 import { EXIT } from './exits.ts';
 
 const wordsOf = ({ name, short }: Option): string[] => [`--${name}`, ...(short === undefined ? [] : [`-${short}`])];
-
-/** Of the first argument. */
-const valuesOf = ({ positionals = [] }: Command): readonly string[] => positionals[0]?.values ?? [];
-
-// What may follow the words of a command line that is being typed.
 
 interface Offer {
   word: string;
   help: string;
 }
 
-/** `words`: those after the program's name; the last one is not finished. */
-export function offered(program: Program, words: readonly string[]): Offer[] {
-  const last = words.at(-1) ?? '';
-  const fitting = (offers: readonly Offer[]): Offer[] => offers.filter(({ word }) => word.startsWith(last));
-  if (words.length <= 1) return fitting(program.commands.map(({ name, summary }) => ({ word: name, help: summary })));
-  const command = program.commands.find(({ name }) => name === words[0]);
-  if (!command) return [];
-  const options = optionsOf(program, command);
-  const before = options.find((option) => wordsOf(option).includes(words.at(-2)!));
-  if (before?.value !== undefined) return fitting((before.values ?? []).map((word) => ({ word, help: '' })));
-  if (last.startsWith('-'))
-    return fitting(options.flatMap((option) => wordsOf(option).map((word) => ({ word, help: option.help }))));
-  return fitting(valuesOf(command).map((word) => ({ word, help: '' })));
+const plain = (words: readonly string[]): Offer[] => words.map((word) => ({ word, help: '' }));
+
+interface Offered {
+  offers: Offer[];
+  /** Where there are none, a file of this machine may stand there. */
+  isFile: boolean;
 }
 
-const NO_FILES = 4;
-
-/** As kubectl reads it: the lines and the directive of cobra. */
-export const completeForKubectl = (program: Program, words: readonly string[]): string =>
-  [
-    ...offered(program, words).map(({ word, help }) => (help === '' ? word : `${word}\t${help}`)),
-    `:${NO_FILES}`,
-    '',
-  ].join('\n');
-
-const offeredInBash = ({ name, values }: Option): string =>
-  values ? `$(compgen -W '${values.join(' ')}' -- "$cur")` : name === 'policy' ? '$(compgen -f -- "$cur")' : '';
-
-/** Words consist of letters, digits and dashes: nothing has to be quoted. */
-export function bash(program: Program): string {
-  const names = program.commands.map(({ name }) => name).join(' ');
-  const cases = program.commands.map((command) => {
-    const options = optionsOf(program, command);
-    const values = options
-      .filter(({ value }) => value !== undefined)
-      .map((option) => `      ${wordsOf(option).join('|')}) COMPREPLY=(${offeredInBash(option)}); return ;;`);
-    const words = options.flatMap(wordsOf).join(' ');
-    return [
-      `    ${command.name})`,
-      ...(values.length > 0 ? ['      case $prev in', ...values.map((line) => `  ${line}`), '      esac'] : []),
-      `      if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '${words}' -- "$cur"))`,
-      `      else COMPREPLY=($(compgen -W '${valuesOf(command).join(' ')}' -- "$cur")); fi ;;`,
-    ].join('\n');
+/** What may follow the words after the program's name; the last one is not finished. */
+export function offered(program: Program, words: readonly string[]): Offered {
+  const last = words.at(-1) ?? '';
+  const fitting = (offers: readonly Offer[], isFile = false): Offered => ({
+    offers: offers.filter(({ word }) => word.startsWith(last)),
+    isFile,
   });
-  return `# Completion of probeyard for bash. Made by: probeyard completion bash
+  if (words.length <= 1)
+    return fitting(
+      last.startsWith('-')
+        ? plain(['--help', '--version'])
+        : program.commands.map(({ name, summary }) => ({ word: name, help: summary })),
+    );
+  const command = program.commands.find(({ name }) => name === words[0]);
+  if (!command) return fitting([]);
+  const options = optionsOf(program, command);
+  const withValue = (word: string): Option | undefined =>
+    options.find((option) => option.value !== undefined && wordsOf(option).includes(word));
+  const before = withValue(words.at(-2)!);
+  if (before) return fitting(plain(before.values ?? []), before.isFile);
+  if (last.startsWith('-'))
+    return fitting(options.flatMap((option) => wordsOf(option).map((word) => ({ word, help: option.help }))));
+  const place = words.slice(1, -1).filter((word, at) => !word.startsWith('-') && !withValue(words[at]!)).length;
+  const { positionals = [] } = command;
+  const positional = positionals[place] ?? positionals.at(-1);
+  return fitting(plain(positional?.values ?? []), positional?.isFile);
+}
+
+/** As kubectl reads it: a line for each, and a directive of cobra, 4 for no files. */
+export function completions(program: Program, words: readonly string[]): string {
+  const { offers, isFile } = offered(program, words);
+  const lines = offers.map(({ word, help }) => (help === '' ? word : `${word}\t${help}`));
+  return [...lines, isFile ? ':0' : ':4', ''].join('\n');
+}
+
+/** The first argument, before the words of a line: what follows is asked for. */
+export const ASKS = '__complete';
+
+const bash = `# Completion of probeyard for bash. Made by: probeyard completion bash
 _probeyard() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]}
-  COMPREPLY=()
-  if (( COMP_CWORD == 1 )); then
-    COMPREPLY=($(compgen -W '${names} --help --version' -- "$cur"))
-    return
-  fi
-  case \${COMP_WORDS[1]} in
-${cases.join('\n')}
-  esac
+  local IFS=$'\\n'
+  COMPREPLY=($(probeyard ${ASKS} "\${COMP_WORDS[@]:1:COMP_CWORD}" 2> /dev/null | grep -v '^:' | cut -f 1))
 }
 complete -o default -F _probeyard probeyard
 `;
-}
 
-const quotedForZsh = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
-const described = (text: string): string => text.replaceAll(/[[\]:\\]/g, String.raw`\$&`);
-
-/** What may stand behind an option. */
-const actionOf = ({ name, values }: Option): string =>
-  values ? `(${values.join(' ')})` : name === 'policy' ? '_files' : ' ';
-
-function argument(option: Option): string[] {
-  const action = option.value === undefined ? '' : `:${option.value.toLowerCase()}:${actionOf(option)}`;
-  return wordsOf(option).map((word) =>
-    quotedForZsh(`${option.many ? '*' : ''}${word}[${described(option.help)}]${action}`),
-  );
-}
-
-export function zsh(program: Program): string {
-  const names = program.commands.map(({ name, summary }) => `    ${quotedForZsh(`${name}:${described(summary)}`)}`);
-  const cases = program.commands.map((command) => {
-    const values = valuesOf(command);
-    const specs = [
-      ...optionsOf(program, command).flatMap(argument),
-      ...(values.length > 0 ? [quotedForZsh(`1:value:(${values.join(' ')})`)] : []),
-      ...(command.positionals?.some(({ isFile }) => isFile) ? [quotedForZsh('*:source:_files')] : []),
-    ];
-    return specs.length === 0
-      ? `    ${command.name}) ;;`
-      : `    ${command.name})\n      _arguments \\\n${specs.map((spec) => `        ${spec}`).join(' \\\n')} ;;`;
-  });
-  return `#compdef probeyard
+const zsh = `#compdef probeyard
 # Completion of probeyard for zsh. Made by: probeyard completion zsh
 _probeyard() {
-  local -a commands=(
-${names.join('\n')}
-  )
-  if (( CURRENT == 2 )); then
-    _describe command commands
-    return
+  local -a lines offers
+  lines=("\${(@f)$(probeyard ${ASKS} "\${(@)words[2,CURRENT]}" 2> /dev/null)}")
+  offers=("\${(@)\${(@)lines[1,-2]}/$'\\t'/:}")
+  if (( $#lines > 1 )); then _describe probeyard offers
+  elif [[ $lines[1] == :0 ]]; then _files
   fi
-  local command=$words[2]
-  shift words
-  (( CURRENT-- ))
-  case $command in
-${cases.join('\n')}
-  esac
 }
 if [[ $funcstack[1] == _probeyard ]]; then _probeyard "$@"; else compdef _probeyard probeyard; fi
 `;
-}
 
-const quotedForFish = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'`;
+const fish = `# Completion of probeyard for fish. Made by: probeyard completion fish
+function __probeyard_offers
+  set -l words (commandline -opc) (commandline -ct)
+  set -l lines (probeyard ${ASKS} $words[2..-1] 2> /dev/null)
+  if test (count $lines) -gt 1
+    printf '%s\\n' $lines[1..-2]
+  else if test "$lines" = ':0'
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c probeyard -f -a '(__probeyard_offers)'
+`;
 
-export function fish(program: Program): string {
-  const lines = program.commands.flatMap((command) => {
-    const after = `-n '__fish_seen_subcommand_from ${command.name}'`;
-    const values = valuesOf(command);
-    return [
-      `complete -c probeyard -n __fish_use_subcommand -f -a ${command.name} -d ${quotedForFish(command.summary)}`,
-      ...(values.length > 0 ? [`complete -c probeyard ${after} -f -a ${quotedForFish(values.join(' '))}`] : []),
-      ...optionsOf(program, command).map(({ name, short, value, values: accepted, help }) =>
-        [
-          `complete -c probeyard ${after}`,
-          name === 'policy' ? '' : '-f',
-          `-l ${name}`,
-          short === undefined ? '' : `-s ${short}`,
-          value === undefined ? '' : '-r',
-          accepted ? `-a ${quotedForFish(accepted.join(' '))}` : '',
-          `-d ${quotedForFish(help)}`,
-        ]
-          .filter((part) => part !== '')
-          .join(' '),
-      ),
-    ];
-  });
-  return `# Completion of probeyard for fish. Made by: probeyard completion fish\n${lines.join('\n')}\n`;
-}
+export const SCRIPTS: Readonly<Record<string, string>> = { bash, zsh, fish };
 
-const SHELLS = { bash, zsh, fish };
-
-const run: Run = async ({ positionals, program, terminal }) => {
-  await terminal.data(SHELLS[positionals[0] as keyof typeof SHELLS](program));
+const run: Run = async ({ positionals, terminal }) => {
+  await terminal.data(SCRIPTS[positionals[0]!]!);
   return EXIT.done;
 };
 export default run;

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /**
  * One program under several names. Linked under the name of a tool, it takes that tool's own flags; kubectl finds its
- * plugin, and what completes it, by their names.
+ * plugin, and what completes it, by their names. Shells ask the program itself what completes a line.
  */
 import { basename } from 'node:path';
-import { completeForKubectl } from './completion.ts';
+import { ASKS, completions } from './completion.ts';
 import { KUBECTL_PROGRAM, PROGRAM } from './programs.ts';
 import { start } from './run_program.ts';
 
@@ -20,8 +20,9 @@ switch (called) {
     void start(KUBECTL_PROGRAM, args);
     break;
   case 'kubectl_complete-probeyard':
-    process.stdout.write(completeForKubectl(KUBECTL_PROGRAM, args));
+    process.stdout.write(completions(KUBECTL_PROGRAM, args));
     break;
   default:
-    void start(PROGRAM, args);
+    if (args[0] === ASKS) process.stdout.write(completions(PROGRAM, args.slice(1)));
+    else void start(PROGRAM, args);
 }

@@ -4,9 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bash, fish, zsh, offered } from '../../src/cli/completion.ts';
+import { offered, SCRIPTS } from '../../src/cli/completion.ts';
 import { KUBECTL_PROGRAM, PROGRAM } from '../../src/cli/programs.ts';
 import { fetchProgram } from '../debian_program.ts';
+import { standInsOfCheckout } from './stand_in.ts';
 
 interface Shell {
   program: string;
@@ -79,10 +80,20 @@ sort -u $2/offered
 
 describe('completion', function () {
   this.timeout(600_000);
+  const folder = mkdtempSync(join(tmpdir(), 'probeyard-completion-'));
+  const before = process.env['PATH'];
+  // The shells ask the program.
+  this.beforeAll(() => {
+    process.env['PATH'] = `${standInsOfCheckout(join(folder, 'bin'))}:${before}`;
+  });
+  this.afterAll(() => {
+    process.env['PATH'] = before;
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   it('bash completes commands, options and values', () => {
     for (const [words, expected] of LINES) {
-      const script = `${bash(PROGRAM)}
+      const script = `${SCRIPTS['bash']}
 COMP_WORDS=(probeyard ${words.map((word) => `'${word}'`).join(' ')}) COMP_CWORD=${words.length}
 _probeyard
 printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -96,24 +107,17 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     const shell = await shellOf('zsh', 'bin/zsh', 'usr/share/zsh/functions');
     if (!shell) return this.skip();
     const { program, env, functions, modules } = shell;
-    const folder = mkdtempSync(join(tmpdir(), 'probeyard-zsh-'));
-    try {
-      const paths = `module_path=(${modules}/zsh/*(/N)) fpath=(${functions}/**/*(/N) ${functions})`;
-      writeFileSync(
-        join(folder, 'inner'),
-        `${paths}\nautoload -U compinit && compinit -D -u\n${zsh(PROGRAM)}\n${OFFERED}`,
+    const paths = `module_path=(${modules}/zsh/*(/N)) fpath=(${functions}/**/*(/N) ${functions})`;
+    const inner = `${paths}\nautoload -U compinit && compinit -D -u\n${SCRIPTS['zsh']}\n${OFFERED}`;
+    writeFileSync(join(folder, 'inner'), inner);
+    for (const [words, expected] of LINES) {
+      const script = `${paths}\n${TYPED}`;
+      const { stdout, stderr } = spawnSync(
+        program,
+        ['-f', '-c', script, 'zsh', program, folder, `probeyard ${words.join(' ')}`],
+        { env, encoding: 'utf8', timeout: 40_000 },
       );
-      for (const [words, expected] of LINES) {
-        const script = `${paths}\n${TYPED}`;
-        const { stdout, stderr } = spawnSync(
-          program,
-          ['-f', '-c', script, 'zsh', program, folder, `probeyard ${words.join(' ')}`],
-          { env, encoding: 'utf8', timeout: 40_000 },
-        );
-        assert.deepEqual([stdout.trim().split('\n').toSorted(), stderr], [expected, ''], words.join(' '));
-      }
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
+      assert.deepEqual([stdout.trim().split('\n').toSorted(), stderr], [expected, ''], words.join(' '));
     }
   });
 
@@ -123,7 +127,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     const { program, env, functions } = shell;
     for (const [words, expected] of LINES) {
       const script = `set -g fish_function_path ${functions}
-${fish(PROGRAM)}
+${SCRIPTS['fish']}
 complete -C 'probeyard ${words.join(' ')}'`;
       const { stdout, stderr } = spawnSync(program, ['--no-config', '-c', script], {
         env,
@@ -139,22 +143,30 @@ complete -C 'probeyard ${words.join(' ')}'`;
   });
 });
 
-describe('completion of the plugin', () => {
-  for (const [words, expected] of [
-    [[], ['probe', 'result', 'explain', 'tools', 'pools', 'top', 'upgrade', 'support-bundle', 'doctor']],
-    [[''], ['probe', 'result', 'explain', 'tools', 'pools', 'top', 'upgrade', 'support-bundle', 'doctor']],
-    [['pro'], ['probe']],
-    [
-      ['upgrade', ''],
-      ['ffprobe', 'mediainfo'],
-    ],
-    [['upgrade', '--pol'], ['--policy']],
-    [['top', '-o', 'j'], ['json']],
-    [['top', '--context', ''], []],
-    [['none', ''], []],
+describe('what may follow the words of a line', () => {
+  const KUBECTL = ['probe', 'result', 'explain', 'tools', 'pools', 'top', 'upgrade', 'support-bundle', 'doctor'];
+  const FILES = 'files';
+  for (const [program, words, expected] of [
+    [KUBECTL_PROGRAM, [], KUBECTL],
+    [KUBECTL_PROGRAM, [''], KUBECTL],
+    [KUBECTL_PROGRAM, ['pro'], ['probe']],
+    [KUBECTL_PROGRAM, ['upgrade', ''], ['ffprobe', 'mediainfo']],
+    [KUBECTL_PROGRAM, ['upgrade', '--pol'], ['--policy']],
+    [KUBECTL_PROGRAM, ['top', '-o', 'j'], ['json']],
+    [KUBECTL_PROGRAM, ['top', '--context', ''], []],
+    [KUBECTL_PROGRAM, ['none', ''], []],
+    [PROGRAM, ['--'], ['--help', '--version']],
+    [PROGRAM, ['token', ''], ['list', 'create', 'rotate', 'revoke']],
+    [PROGRAM, ['token', '--name', 'ci', 'c'], ['create']],
+    [PROGRAM, ['token', 'revoke', ''], []],
+    [PROGRAM, ['batch', 'create', ''], FILES],
+    [PROGRAM, ['probe', 'a.mp4', 'b'], FILES],
+    [PROGRAM, ['check', 'a.mp4', '--policy', ''], FILES],
+    [PROGRAM, ['check', 'a.mp4', '--timeout', ''], []],
   ] as const)
-    it(JSON.stringify(words), () => {
-      const found = offered(KUBECTL_PROGRAM, words).map(({ word }) => word);
-      assert.deepEqual(found, expected);
+    it(`${program.name} ${JSON.stringify(words)}`, () => {
+      const { offers, isFile } = offered(program, words);
+      const found = offers.map(({ word }) => word);
+      assert.deepEqual([found, isFile], expected === FILES ? [[], true] : [[...expected], false]);
     });
 });

@@ -112,6 +112,7 @@ export const POLICY = {
   name: 'policy',
   short: 'p',
   value: 'POLICY',
+  isFile: true,
   help: 'name of a policy (house-delivery, shared/web-mp4), or a file in YAML or JSON that holds one',
 } as const;
 
