@@ -5,8 +5,10 @@ const MANAGEMENT = '/frontend/api/v1/';
 
 export type CallName = keyof Calls;
 type Part<N extends CallName, P extends string> = P extends keyof Calls[N] ? Calls[N][P] : undefined;
-export type Body<N extends CallName> = Part<N, 'body'>;
-export type Query<N extends CallName> = Part<N, 'query'>;
+/** What is undefined is not sent. */
+type Sent<T> = T extends object ? { [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K] } : T;
+export type Body<N extends CallName> = Sent<Part<N, 'body'>>;
+export type Query<N extends CallName> = Sent<Part<N, 'query'>>;
 export type Answer<N extends CallName> = Calls[N]['answer'];
 
 /** `params`: parts of the path, by their names. */

@@ -4,7 +4,7 @@ import { bytes } from '../../base/scaled.ts';
 import type { ListedItem } from '../../base/source_list.ts';
 import { IDEMPOTENCY_KEY, pause, type Api } from '../api/api_client.ts';
 import { newName } from '../api/exchange_http.ts';
-import { milliseconds, wholeNumber } from '../args.ts';
+import { milliseconds, whole } from '../args.ts';
 import type { Given, Invocation, Run } from '../command.ts';
 import { EXIT, Failure, Interrupted, usage, type ExitCode } from '../exits.ts';
 import { age, coloured, duration, type Facts, factsText, several, tableText } from '../output/text_table.ts';
@@ -29,72 +29,56 @@ function bytesIn(option: string, text: string): number {
   return Number(figure) * SIZES[unit]!;
 }
 
-/** Given options alone: the service has the defaults, and the bounds. */
-function budgetOf({ text }: Given): Pick<Head, 'max_requests' | 'max_bytes'> {
-  const [requests, most] = [text('max-requests'), text('max-bytes')];
-  return {
-    ...(requests === undefined ? {} : { max_requests: wholeNumber('max-requests', requests, 1, 999_999_999) }),
-    ...(most === undefined ? {} : { max_bytes: bytesIn('max-bytes', most) }),
-  };
-}
+/** What is not given is not sent: the service has the defaults, and the bounds. */
+const budgetOf = ({ value }: Given): Pick<Head, 'max_requests' | 'max_bytes'> => ({
+  max_requests: value('max-requests', whole(1, 999_999_999)),
+  max_bytes: value('max-bytes', bytesIn),
+});
 
-/** Where verdicts go back to. */
-function backOf({ text, has }: Given): Partial<Head> {
-  const [url, format] = [text('webhook-url'), text('webhook-format') as Head['webhook_format']];
-  return {
-    ...(url === undefined ? {} : { webhook_url: url }),
-    ...(format === undefined ? {} : { webhook_format: format }),
-    ...(has('webhook-items') ? { webhook_items: true } : {}),
-    ...(has('tag-objects') ? { tag_objects: true } : {}),
-  };
-}
-
-const COUNTS = { concurrency: 'concurrency', rate: 'rate', 'per-host': 'per_host', tries: 'tries' } as const;
+const COUNT = whole(1, 1_000_000);
 
 export async function headOf(invocation: Invocation): Promise<Omit<Head, 'items'>> {
+  const { text, has, value } = invocation;
   const probe = await fileRequest(invocation);
   if (typeof probe['policy'] === 'object')
     throw usage('--policy: a batch is judged by a saved policy', 'PUT /v1/policy/NAME saves one; give its name');
-  const [name, deadline] = [invocation.text('name'), invocation.text('deadline')];
-  const counts = Object.entries(COUNTS).flatMap(([option, field]) => {
-    const value = invocation.text(option);
-    return value === undefined ? [] : [[field, wholeNumber(option, value, 1, 1_000_000)] as const];
-  });
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(deadline === undefined ? {} : { deadline: milliseconds('deadline', deadline) }),
-    ...Object.fromEntries(counts),
+    name: text('name'),
+    deadline: value('deadline', milliseconds),
+    concurrency: value('concurrency', COUNT),
+    rate: value('rate', COUNT),
+    per_host: value('per-host', COUNT),
+    tries: value('tries', COUNT),
     ...budgetOf(invocation),
-    ...backOf(invocation),
+    webhook_url: text('webhook-url'),
+    webhook_format: text('webhook-format') as Head['webhook_format'],
+    webhook_items: has('webhook-items') || undefined,
+    tag_objects: has('tag-objects') || undefined,
     probe,
   };
 }
 
 /** The service counts from 0 and knows no lines. */
 const byLine = (message: string, items: readonly ListedItem[]): string =>
-  message.replaceAll(/\bitems\.(\d+)\b/g, (whole, at: string) => {
+  message.replaceAll(/\bitems\.(\d+)\b/g, (place, at: string) => {
     const found = items[Number(at)];
-    return found ? `line ${found.line}` : whole;
+    return found ? `line ${found.line}` : place;
   });
 
 export const BUCKET = /^(?:s3|gs|az):\/\//i;
-const SIZE_OPTIONS = { 'min-size': 'min_bytes', 'max-size': 'max_bytes' } as const;
-const TIME_OPTIONS = { 'modified-after': 'modified_after', 'modified-before': 'modified_before' } as const;
-const OF_BUCKET = ['include', 'exclude', ...Object.keys(SIZE_OPTIONS), ...Object.keys(TIME_OPTIONS)];
+const OF_BUCKET = ['include', 'exclude', 'min-size', 'max-size', 'modified-after', 'modified-before'];
 
-export function bucketOf({ text, texts }: Given, url: string): Required<Pick<Head, 'bucket'>> {
-  const given = <const F extends string>(
-    options: Readonly<Record<string, F>>,
-    read: (o: string, t: string) => unknown,
-  ) =>
-    Object.entries(options).flatMap(([option, field]) => {
-      const value = text(option);
-      return value === undefined ? [] : [[field, read(option, value)] as const];
-    });
-  const bounds = [...given(SIZE_OPTIONS, bytesIn), ...given(TIME_OPTIONS, (_, value) => value)];
-  const bucket = { url, include: [...texts('include')], exclude: [...texts('exclude')], ...Object.fromEntries(bounds) };
-  return { bucket: bucket as NonNullable<Head['bucket']> };
-}
+export const bucketOf = ({ text, texts, value }: Given, url: string): Required<Pick<Head, 'bucket'>> => ({
+  bucket: {
+    url,
+    include: [...texts('include')],
+    exclude: [...texts('exclude')],
+    min_bytes: value('min-size', bytesIn),
+    max_bytes: value('max-size', bytesIn),
+    modified_after: text('modified-after'),
+    modified_before: text('modified-before'),
+  } as NonNullable<Head['bucket']>,
+});
 
 /** In place of a list that is sent: the sources of an earlier batch, the address of a list, or a bucket. */
 function elsewhere(given: Given, path: string | undefined): Pick<Head, 'from' | 'items_url' | 'bucket'> {
@@ -187,8 +171,7 @@ export async function paged<T, C>(
   byDefault: number,
   page: (limit: number, cursor: C | undefined) => Promise<{ rows: readonly T[]; next: C | null }>,
 ): Promise<T[]> {
-  const asked = invocation.text('limit');
-  const most = asked === undefined ? byDefault : wholeNumber('limit', asked, 1, MOST);
+  const most = invocation.value('limit', whole(1, MOST)) ?? byDefault;
   const all: T[] = [];
   for (let cursor: C | undefined; all.length < most;) {
     const { rows, next } = await page(Math.min(PAGE, most - all.length), cursor);
@@ -202,12 +185,7 @@ export async function paged<T, C>(
 
 async function list(invocation: Invocation, api: Api): Promise<void> {
   const rows = await paged<Row, string>(invocation, LIMIT, async (limit, before) => {
-    const source = invocation.text('source');
-    const query = {
-      limit: Math.min(limit, 100),
-      ...(before === undefined ? {} : { before }),
-      ...(source === undefined ? {} : { source }),
-    };
+    const query = { limit: Math.min(limit, 100), before, source: invocation.text('source') };
     const { batches, next } = await api.call('GET /v1/batch', { query });
     return { rows: batches, next };
   });
@@ -231,8 +209,7 @@ const isFile = (format: string): format is FileFormat => FILE_FORMATS.includes(f
 
 async function listItems(invocation: Invocation, api: Api, params: { id: string }): Promise<void> {
   const { format, terminal } = invocation;
-  const [state, code] = [invocation.text('state'), invocation.text('code')];
-  const filter = { ...(state === undefined ? {} : { state }), ...(code === undefined ? {} : { code }) } as ItemQuery;
+  const filter = { state: invocation.text('state'), code: invocation.text('code') } as ItemQuery;
   if (isFile(format)) {
     if (format === 'parquet' && terminal.interactive)
       throw usage('-o parquet: it is not for a terminal', 'send it to a file: > items.parquet');
@@ -242,7 +219,7 @@ async function listItems(invocation: Invocation, api: Api, params: { id: string 
     return terminal.data((await api.ask('GET /v1/batch/:id/results', { params, query })).body);
   }
   const rows = await paged<Item, number>(invocation, LIMIT, async (limit, after) => {
-    const query = { ...filter, limit, ...(after === undefined ? {} : { after }) };
+    const query = { ...filter, limit, after };
     const { items: some, next } = await api.call('GET /v1/batch/:id/items', { params, query });
     return { rows: some, next };
   });

@@ -46,7 +46,7 @@ async function whole({ terminal }: Invocation, api: Api, params: { id: string },
   const page = (after: number | null) =>
     api.call('GET /v1/batch/:id/diff', {
       params,
-      query: { against, ...(after === null ? {} : { after }) },
+      query: { against, after },
       deadlineMs: 60_000,
     });
   let diff = await page(null);

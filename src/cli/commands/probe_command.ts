@@ -46,16 +46,16 @@ async function parsed(content: string, path: string): Promise<Record<string, unk
 }
 
 export async function fileRequest(invocation: Invocation): Promise<Fields> {
-  const [only, policy] = [invocation.text('only'), invocation.text('policy')];
+  const policy = invocation.text('policy');
   return withFields(
     {
       ...times(invocation),
       ...versions(invocation),
       ...cached(invocation),
-      ...(only === undefined ? {} : { only }),
-      ...(invocation.has('timeline') ? { timeline: { enabled: true } } : {}),
-      ...(invocation.has('qc') ? { qc: { enabled: true } } : {}),
-      ...(policy === undefined ? {} : { policy: await policyOf(policy) }),
+      only: invocation.text('only'),
+      timeline: invocation.has('timeline') ? { enabled: true } : undefined,
+      qc: invocation.has('qc') ? { enabled: true } : undefined,
+      policy: policy === undefined ? undefined : await policyOf(policy),
     },
     invocation,
   );
@@ -206,8 +206,8 @@ function singleAnswer(envelope: Envelope, tool: SingleTool): object {
   const { response = null, error = failed, duration = 0, usage: billed = 0 } = envelope[tool] ?? {};
   return {
     success,
-    ...(error === undefined ? {} : { error }),
-    ...(code === undefined ? {} : { code }),
+    error,
+    code,
     output: response,
     metadata: { ...metadata, duration, usage: billed },
   };

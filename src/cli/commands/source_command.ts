@@ -11,17 +11,15 @@ import { BUCKET, bucketOf, headOf, LIMIT, paged } from './batch_command.ts';
 type Source = Answer<'GET /v1/source'>['sources'][number];
 type Sent = NonNullable<Body<'POST /v1/source'>>;
 
-const TIMES = ['every', 'settle', 'bundle'] as const;
+const seconds = (option: string, text: string): number => milliseconds(option, text) / 1_000;
 
-/** Given options alone: the service has the defaults, and the bounds. */
-function timesOf({ text, has }: Given): Pick<Sent, (typeof TIMES)[number] | 'existing'> {
-  const times = TIMES.flatMap((option) => {
-    const value = text(option);
-    if (value === undefined) return [];
-    return [[option, option === 'every' && value === 'none' ? null : milliseconds(option, value) / 1_000] as const];
-  });
-  return { ...Object.fromEntries(times), ...(has('new-only') ? { existing: false } : {}) };
-}
+/** What is not given is not sent: the service has the defaults, and the bounds. */
+const timesOf = ({ value, has }: Given): Pick<Sent, 'every' | 'settle' | 'bundle' | 'existing'> => ({
+  every: value('every', (option, text) => (text === 'none' ? null : seconds(option, text))),
+  settle: value('settle', seconds),
+  bundle: value('bundle', seconds),
+  existing: has('new-only') ? false : undefined,
+});
 
 async function create(invocation: Invocation, url: string | undefined): Promise<void> {
   const { format, terminal } = invocation;
@@ -59,7 +57,7 @@ function statusText({ terminal }: Invocation, source: Source): string {
 
 async function list(invocation: Invocation, api: Api): Promise<void> {
   const rows = await paged<Source, string>(invocation, LIMIT, async (limit, before) => {
-    const query = { limit: Math.min(limit, 100), ...(before === undefined ? {} : { before }) };
+    const query = { limit: Math.min(limit, 100), before };
     const { sources, next } = await api.call('GET /v1/source', { query });
     return { rows: sources, next };
   });

@@ -1,6 +1,6 @@
 import type { Api } from '../api/api_client.ts';
 import type { Answer, Body } from '../../api_calls.ts';
-import type { Invocation, Run } from '../command.ts';
+import type { Given, Invocation, Run } from '../command.ts';
 import { milliseconds, wholeNumber } from '../args.ts';
 import { EXIT, usage } from '../exits.ts';
 import { writeValue } from '../output/write_answer.ts';
@@ -40,13 +40,12 @@ async function list(invocation: Invocation, api: Api): Promise<void> {
 
 type Made = NonNullable<Body<'POST auth/api-token'>>;
 
-function bodyOf(invocation: Invocation): Made {
-  const [name, expires] = [invocation.text('name'), invocation.text('expires')];
-  const permissions = invocation.texts('permission') as NonNullable<Made['permissions']>;
+function bodyOf({ text, texts, value }: Given): Made {
+  const permissions = texts('permission') as NonNullable<Made['permissions']>;
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(expires === undefined ? {} : { ttl: milliseconds('expires', expires) }),
-    ...(permissions.length === 0 ? {} : { permissions }),
+    name: text('name'),
+    ttl: value('expires', milliseconds),
+    permissions: permissions.length === 0 ? undefined : permissions,
   };
 }
 

@@ -1,7 +1,7 @@
 /** `waiver`: findings and rules that an account accepts. */
 import type { Answer, Body } from '../../api_calls.ts';
 import type { Api } from '../api/api_client.ts';
-import { milliseconds, whole, wholeNumber } from '../args.ts';
+import { milliseconds, whole } from '../args.ts';
 import type { Given, Invocation, Run } from '../command.ts';
 import { EXIT, usage } from '../exits.ts';
 import { tableText } from '../output/text_table.ts';
@@ -29,21 +29,17 @@ function required({ text }: Given, option: string): string {
   return value;
 }
 
-const memberOf = <T>(name: string, value: string | undefined, read: (text: string) => T): Record<string, T> =>
-  value === undefined ? {} : { [name]: read(value) };
-
 /** What belongs together is checked by the service. */
 function bodyOf(given: Given, source: string | undefined): Made {
-  const { text } = given;
-  const asIs = (value: string): string => value;
+  const { text, value } = given;
   return {
-    ...memberOf(source !== undefined && ID.test(source) ? 'request_id' : 'source', source, asIs),
-    ...memberOf('check', text('check'), (check) => check as NonNullable<Made['check']>),
-    ...memberOf('stream', text('stream'), (value) => wholeNumber('stream', value, 0, 9_999)),
-    ...memberOf('from', text('from'), (value) => seconds('from', value)),
-    ...memberOf('to', text('to'), (value) => seconds('to', value)),
-    ...memberOf('policy', text('policy'), asIs),
-    ...memberOf('rule', text('rule'), asIs),
+    [source !== undefined && ID.test(source) ? 'request_id' : 'source']: source,
+    check: text('check') as Made['check'],
+    stream: value('stream', whole(0, 9_999)),
+    from: value('from', seconds),
+    to: value('to', seconds),
+    policy: text('policy'),
+    rule: text('rule'),
     reason: required(given, 'reason'),
     until: instant(required(given, 'until')),
   };

@@ -72,7 +72,7 @@ async function reportOf(invocation: Invocation, api: Api, [tool, from, to]: [str
   if (ids.length === 0) throw failed[0]!.failure;
   const policies = invocation.texts('policy');
   const report = await api.call('POST /v1/compare/report', {
-    body: { request_ids: ids, ...(policies.length === 0 ? {} : { policies: [...policies] }) },
+    body: { request_ids: ids, policies: policies.length === 0 ? undefined : [...policies] },
   });
   return { report, failed };
 }
