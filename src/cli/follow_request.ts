@@ -54,14 +54,13 @@ export async function submit(
 ): Promise<Answered> {
   const deadlineMs = deadlineOf(name, body);
   const headers = { [IDEMPOTENCY_KEY]: newName() };
-  const call = { body: body as Body<RequestName>, headers, deadlineMs, ...(file ? { file } : {}) };
+  const call = { body: body as Body<RequestName>, headers, deadlineMs, file };
   if (!terminal.watched || !enveloped) return api.ask(name, call);
   terminal.progress('sending');
-  const onSent = file && sending(file, terminal);
   const accepted = await api.ask(name, {
     ...call,
     headers: { ...headers, Prefer: 'respond-async' },
-    ...(onSent ? { onSent } : {}),
+    onSent: file && sending(file, terminal),
   });
   if (accepted.status !== 202) return accepted;
   const began = performance.now();

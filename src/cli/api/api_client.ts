@@ -25,9 +25,9 @@ export interface Call<N extends CallName> {
   /** In place of the body, where a call takes lines; `headers` say of what type. */
   text?: string;
   /** Sent with the body, in a form. */
-  file?: SentFile;
+  file?: SentFile | undefined;
   /** How many bytes of the file are sent. */
-  onSent?: (bytes: number) => void;
+  onSent?: ((bytes: number) => void) | undefined;
   headers?: Record<string, string>;
   /** For the answer, once the body is sent. */
   deadlineMs?: number;
