@@ -93,8 +93,8 @@ export function useWork() {
 // A call that is repeated while the page is visible: the last answer stays in view until the next one.
 
 const EVERY_MS = 2_000;
-/** Of these another try comes to the same. */
-const FINAL: readonly Failure['kind'][] = ['refused', 'signed-out'];
+/** Of others another try comes to the same. */
+const mayPass = ({ kind }: Failure): boolean => kind !== 'refused' && kind !== 'signed-out';
 
 interface Repeated<T> {
   key: string;
@@ -102,9 +102,12 @@ interface Repeated<T> {
   everyMs?: number;
   /** What is answered then will not change. */
   isLast?: (answer: T) => boolean;
+  /** Failures after which it is asked again by itself. */
+  goesOn?: (failure: Failure) => boolean;
 }
 
-export function useRepeated<T>({ key, ask, everyMs = EVERY_MS, isLast = () => false }: Repeated<T>) {
+export function useRepeated<T>(given: Repeated<T>) {
+  const { key, ask, everyMs = EVERY_MS, isLast = () => false, goesOn = mayPass } = given;
   const [paused, setPaused] = useState(false);
   const { data, ...asked } = useAsked(key, async (signal) => ({
     key,
@@ -113,13 +116,13 @@ export function useRepeated<T>({ key, ask, everyMs = EVERY_MS, isLast = () => fa
   }));
   const { failure, since, stopped, again } = asked;
   const isEnded = data !== undefined && data.key === key && isLast(data.answer);
-  const isOver = paused || stopped || isEnded || (failure !== undefined && FINAL.includes(failure.kind));
+  const isOver = paused || stopped || isEnded || (failure !== undefined && !goesOn(failure));
   useEffect(() => {
     if (isOver || since !== null) return;
     const next = (): void => {
       if (!document.hidden) again();
     };
-    const timer = setTimeout(next, everyMs);
+    const timer = setTimeout(next, failure?.retryAfter ? 1_000 * failure.retryAfter : everyMs);
     document.addEventListener('visibilitychange', next);
     return () => {
       clearTimeout(timer);

@@ -1,13 +1,13 @@
 /** A request that was sent: its four steps with their times, the way to cancel it, then its answer. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { asToken, type HeldToken } from '../api/gateway.ts';
 import { ask, call, isFailure } from '../api/client.ts';
 import { type Failure, failureOf, offline } from '../api/failure.ts';
 import { queryPairs, targetOf } from '../../api_calls.ts';
 import type { Accepted, Standing } from '../../api_types.ts';
 import { Answer, Summary } from '../answer/answer.tsx';
-import { useAsked, useWork } from '../api/use_call.ts';
+import { useAsked, useRepeated, useWork } from '../api/use_call.ts';
 import { Await, Empty, Refused, Wrong } from '../parts/states.tsx';
 import { Reason } from '../parts/values.tsx';
 import { hrefOf, usePlace } from '../router.ts';
@@ -81,53 +81,26 @@ async function cancel(id: string, bearer: string): Promise<void> {
 /** At first a request moves within moments; later a look each two seconds is enough. */
 const pauseAfter = (looks: number): number => Math.min(2_000, 250 * 1.5 ** Math.min(looks, 10));
 
-interface RunState {
-  standing: Standing | null;
-  /** When the last step was first seen: the clock of this page. */
-  since: number;
-  ended: Extract<Followed, { ended: true }> | null;
-  /** It could not be asked for; it may still run. */
-  failure: Failure | null;
-}
-
-function useRun(id: string, bearer: string): RunState & { again: () => void } {
-  const [state, setState] = useState<RunState>({
-    standing: null,
-    since: performance.now(),
-    ended: null,
-    failure: null,
+function useRun(id: string, bearer: string) {
+  const looks = useRef(0);
+  const { asked } = useRepeated<Followed>({
+    key: `run ${id} ${bearer}`,
+    ask(signal) {
+      looks.current += 1;
+      return follow(id, bearer, signal);
+    },
+    everyMs: pauseAfter(looks.current),
+    isLast: (told) => 'ended' in told,
+    goesOn: ({ kind }) => kind === 'busy',
   });
-  const [round, setRound] = useState(0);
-  useEffect(() => {
-    const gone = new AbortController();
-    let timer = 0;
-    let looks = 0;
-    const look = async (): Promise<void> => {
-      try {
-        const told = await follow(id, bearer, gone.signal);
-        if (gone.signal.aborted) return;
-        setState((before) => {
-          if ('ended' in told) return { ...before, ended: told, failure: null };
-          const moved = JSON.stringify(told.standing.steps) !== JSON.stringify(before.standing?.steps);
-          return { ...before, standing: told.standing, failure: null, since: moved ? performance.now() : before.since };
-        });
-        if ('ended' in told) return;
-        looks += 1;
-        timer = window.setTimeout(() => void look(), pauseAfter(looks));
-      } catch (error) {
-        if (gone.signal.aborted) return;
-        if (!isFailure(error)) throw error;
-        setState((before) => ({ ...before, failure: error }));
-        if (error.kind === 'busy') timer = window.setTimeout(() => void look(), 1_000 * (error.retryAfter ?? 2));
-      }
-    };
-    void look();
-    return () => {
-      gone.abort();
-      clearTimeout(timer);
-    };
-  }, [id, bearer, round]);
-  return { ...state, again: () => setRound((before) => before + 1) };
+  const { data, failure, again } = asked;
+  const last = useRef<Standing | null>(null);
+  if (data && 'standing' in data) last.current = data.standing;
+  const standing = last.current;
+  /** When the last step was first seen: the clock of this page. */
+  const since = useMemo(() => performance.now(), [JSON.stringify(standing?.steps)]);
+  // Where it could not be asked for, it may still run.
+  return { standing, since, ended: data && 'ended' in data ? data : null, failure, again };
 }
 
 /** `standing`: when it was last asked about. */
