@@ -6,7 +6,11 @@ const MANAGEMENT = '/frontend/api/v1/';
 export type CallName = keyof Calls;
 type Part<N extends CallName, P extends string> = P extends keyof Calls[N] ? Calls[N][P] : undefined;
 /** What is undefined is not sent. */
-type Sent<T> = T extends object ? { [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K] } : T;
+type Sent<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [K in keyof T]: object extends Pick<T, K> ? Sent<T[K]> | undefined : Sent<T[K]> }
+    : T;
 export type Body<N extends CallName> = Sent<Part<N, 'body'>>;
 export type Query<N extends CallName> = Sent<Part<N, 'query'>>;
 export type Answer<N extends CallName> = Calls[N]['answer'];

@@ -141,11 +141,8 @@ export function milliseconds(option: string, text: string): number {
 
 export const whole =
   (least: number, most: number) =>
-  (option: string, text: string): number =>
-    wholeNumber(option, text, least, most);
-
-export function wholeNumber(option: string, text: string, least: number, most: number): number {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return value;
-  throw usage(`--${option}: must be a whole number from ${least} to ${most}`);
-}
+  (option: string, text: string): number => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw usage(`--${option}: must be a whole number from ${least} to ${most}`);
+  };

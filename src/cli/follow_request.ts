@@ -7,6 +7,7 @@ import type { Body } from '../api_calls.ts';
 import type { SentFile } from './api/multipart_form.ts';
 import { newName, type Answered } from './api/exchange_http.ts';
 import type { Standing } from '../api_types.ts';
+import type { times } from './commands/request_options.ts';
 import { EXIT, Failure, Interrupted } from './exits.ts';
 import { bytes } from '../base/scaled.ts';
 import type { Terminal } from './terminal.ts';
@@ -28,7 +29,7 @@ const deadlineOf = (name: RequestName, { timeout, queue_timeout: queue }: Fields
   (timeout ?? TIMEOUT_MS[name]) + (queue ?? QUEUE_MS) + ANSWER_MS;
 
 /** Fields of a request. Options of the command line may name any: the API says which it does not know. */
-export type Fields = Record<string, unknown> & { timeout?: number; queue_timeout?: number };
+export type Fields = Record<string, unknown> & Partial<ReturnType<typeof times>>;
 
 interface Submission {
   name: RequestName;

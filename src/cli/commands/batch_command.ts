@@ -104,9 +104,8 @@ async function create(invocation: Invocation, path: string | undefined): Promise
   const headers = { 'Content-Type': 'application/x-ndjson', [IDEMPOTENCY_KEY]: newName() };
   const api = await invocation.api();
   const made = await api.call('POST /v1/batch', { text, headers }).catch((error: unknown) => {
-    if (!(error instanceof Failure)) throw error;
-    const { exitCode, hint, status, requestId, code } = error;
-    throw new Failure(byLine(error.message, items), exitCode, { hint, status, requestId, code, cause: error });
+    if (error instanceof Failure) error.message = byLine(error.message, items);
+    throw error;
   });
   if (format !== 'table') await writeValue(invocation, made);
   else {

@@ -1,7 +1,7 @@
 /** `chargeback` and `label`: what accounts used in a month, and for whom it is charged. */
 import type { Answer, Body, Query } from '../../api_calls.ts';
 import { bytes } from '../../base/scaled.ts';
-import { wholeNumber } from '../args.ts';
+import { whole } from '../args.ts';
 import type { Run } from '../command.ts';
 import { EXIT, usage } from '../exits.ts';
 import { duration, tableText } from '../output/text_table.ts';
@@ -64,7 +64,7 @@ function asked(given: readonly string[]): Asked {
 
 export const runLabel: Run = async (invocation) => {
   const [account = '', ...given] = invocation.positionals;
-  const params = { id: String(wholeNumber('account', account, 1, 999_999_999)) };
+  const params = { id: String(whole(1, 999_999_999)('account', account)) };
   const body = { labels: asked(given) };
   const api = await invocation.api();
   const { labels } =

@@ -11,13 +11,12 @@ import { oneLine, type Terminal } from '../terminal.ts';
 import { times, withFields } from './request_options.ts';
 import { requestOf } from './probe_command.ts';
 
-const TOOLS = ['ffprobe', 'mediainfo'] as const;
 type Level = ChangedField['level'];
 
-function versionsOf(tool: string, text: string): string[] {
+function versionsOf(tool: string, text: string): { versions: string[] } {
   const list = text.split(',').map((version) => version.trim());
   if (list.length < 2 || list.includes('')) throw usage(`--${tool}: two or more versions, such as 4.4,7.1`);
-  return list;
+  return { versions: list };
 }
 
 // Which of the differing fields are asked for.
@@ -146,12 +145,10 @@ export function comparedExit({ success, fields, summary }: ComparisonAnswer, dif
 }
 
 const run: Run = async (invocation) => {
-  const tools = TOOLS.flatMap((tool) => {
-    const text = invocation.text(tool);
-    return text === undefined ? [] : [[tool, { versions: versionsOf(tool, text) }] as const];
-  });
-  if (tools.length === 0) throw usage('compare: name versions of a tool', 'probeyard compare URL --ffprobe 4.4,7.1');
-  const fields = withFields({ ...times(invocation), ...Object.fromEntries(tools) }, invocation);
+  const [ffprobe, mediainfo] = [invocation.value('ffprobe', versionsOf), invocation.value('mediainfo', versionsOf)];
+  if (!ffprobe && !mediainfo)
+    throw usage('compare: name versions of a tool', 'probeyard compare URL --ffprobe 4.4,7.1');
+  const fields = withFields({ ...times(invocation), ffprobe, mediainfo }, invocation);
   const body = { ...fields, url: checkedSource(invocation.positionals[0]!) };
   const { body: answer } = await submit(await invocation.api(), { name: 'POST /v1/compare', body }, invocation);
   const comparison = await printComparison(invocation, answer, viewOf(invocation));

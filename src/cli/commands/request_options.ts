@@ -47,11 +47,10 @@ export function longestPassages({ value }: Given): Longest {
 }
 
 /** What is undefined is not sent. */
-export const times = ({ value }: Given) =>
-  ({ timeout: value('timeout', milliseconds), queue_timeout: value('queue-timeout', milliseconds) }) as {
-    timeout?: number;
-    queue_timeout?: number;
-  };
+export const times = ({ value }: Given) => ({
+  timeout: value('timeout', milliseconds),
+  queue_timeout: value('queue-timeout', milliseconds),
+});
 
 export function versions({ text }: Given): Record<string, { version: string }> {
   const pairs = ['ffprobe', 'mediainfo'].flatMap((tool) => {

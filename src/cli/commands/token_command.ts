@@ -1,7 +1,7 @@
 import type { Api } from '../api/api_client.ts';
 import type { Answer, Body } from '../../api_calls.ts';
 import type { Given, Invocation, Run } from '../command.ts';
-import { milliseconds, wholeNumber } from '../args.ts';
+import { milliseconds, whole } from '../args.ts';
 import { EXIT, usage } from '../exits.ts';
 import { writeValue } from '../output/write_answer.ts';
 import { age, tableText } from '../output/text_table.ts';
@@ -51,7 +51,7 @@ function bodyOf({ text, texts, value }: Given): Made {
 
 function paramsOf(id: string | undefined): { id: string } {
   if (id === undefined) throw usage('token: ID is missing', 'probeyard token list shows the ids');
-  return { id: String(wholeNumber('id', id, 1, 999_999_999)) };
+  return { id: String(whole(1, 999_999_999)('id', id)) };
 }
 
 const run: Run = async (invocation) => {
