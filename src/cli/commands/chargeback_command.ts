@@ -8,17 +8,9 @@ import { duration, tableText } from '../output/text_table.ts';
 import { writeValue } from '../output/write_answer.ts';
 
 type Labels = Answer<'GET user/:id/labels'>['labels'];
-interface Row {
-  'account-id'?: number;
-  labels: Labels;
-  'request-count': number;
-  success: number;
-  'with-errors': number;
-  error: number;
-  'processing-time': number;
-  'data-processed': number;
-  'decoded-seconds': number;
-}
+const COUNTS = ['request-count', 'success', 'with-errors', 'error'] as const;
+type Figure = (typeof COUNTS)[number] | 'processing-time' | 'data-processed' | 'decoded-seconds';
+type Row = { 'account-id'?: number; labels: Labels } & Record<Figure, number>;
 
 const pairs = (labels: Labels): string[] => Object.entries(labels).map(([name, value]) => `${name}=${value}`);
 
@@ -37,7 +29,7 @@ const run: Run = async (invocation) => {
     return [
       row['account-id'] === undefined ? 'erased' : String(row['account-id']),
       pairs(row.labels).join(','),
-      ...[row['request-count'], row.success, row['with-errors'], row.error].map(String),
+      ...COUNTS.map((name) => String(row[name])),
       duration(row['processing-time']),
       bytes(row['data-processed']),
       duration(1_000 * row['decoded-seconds']),
