@@ -8,13 +8,13 @@ import { parseAllDocuments } from 'yaml';
 import {
   jobOf,
   type Plan,
-  type DoctorPod,
   hasRun,
   isStuck,
   ownNamespace,
   wasRefused,
   whyNotStarted,
 } from '../../src/cli/doctor/preflight_pods.ts';
+import type { Pod } from '../../src/cli/kubectl/cluster_resources.ts';
 import { dnsPods, kubernetes, pull } from '../../src/service/doctor/checks/cluster.ts';
 import { networkPolicy, syscallFilter, userNamespace } from '../../src/service/doctor/checks/runner.ts';
 import { apiLatency, dns as dnsLookup } from '../../src/service/doctor/checks/service.ts';
@@ -129,24 +129,14 @@ describe('doctor: the values that it prints', function () {
 });
 
 describe('doctor: pods that do not run, by recorded states', () => {
-  const waiting = (reason: string, message?: string): DoctorPod => ({
-    metadata: { name: 'p' },
-    status: {
-      phase: 'Pending',
-      containerStatuses: [{ state: { waiting: { reason, ...(message ? { message } : {}) } } }],
-    },
+  const podIn = (status: object): Pod => ({ metadata: { name: 'p' }, status });
+  const inState = (phase: string, state: object): Pod => podIn({ phase, containerStatuses: [{ state }] });
+  const waiting = (reason: string, message?: string): Pod => inState('Pending', { waiting: { reason, message } });
+  const unscheduled = podIn({
+    phase: 'Pending',
+    conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'unbound claims' }],
   });
-  const unscheduled: DoctorPod = {
-    metadata: { name: 'p' },
-    status: {
-      phase: 'Pending',
-      conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'unbound claims' }],
-    },
-  };
-  const refused: DoctorPod = {
-    metadata: { name: 'p' },
-    status: { phase: 'Failed', reason: 'UnexpectedAdmissionError', message: 'no' },
-  };
+  const refused = podIn({ phase: 'Failed', reason: 'UnexpectedAdmissionError', message: 'no' });
   const warning = { type: 'Warning', reason: 'FailedCreatePodSandBox', message: 'no user namespaces' };
   for (const [pod, warnings, reason, message] of [
     [waiting('ErrImagePull', 'not found'), [], 'ErrImagePull', 'not found'],
@@ -160,10 +150,7 @@ describe('doctor: pods that do not run, by recorded states', () => {
     it(`${reason}: ${message}`, () => assert.deepEqual(whyNotStarted(pod, warnings), { reason, message }));
 
   it('knows which of them will not run any more', () => {
-    const ended: DoctorPod = {
-      metadata: { name: 'p' },
-      status: { phase: 'Failed', containerStatuses: [{ state: { terminated: { exitCode: 1 } } }] },
-    };
+    const ended = inState('Failed', { terminated: { exitCode: 1 } });
     assert.deepEqual([ended, refused, unscheduled].map(hasRun), [true, false, false]);
     assert.deepEqual([ended, refused, unscheduled].map(wasRefused), [false, true, false]);
     assert.deepEqual([waiting('CreateContainerError', 'x'), waiting('ErrImagePull', 'x'), ended].map(isStuck), [

@@ -5,7 +5,8 @@ import { type Check, type Finding, findingOf, hasFailed, textOf, valuesOf } from
 import { pause } from '../api/api_client.ts';
 import { EXIT, Failure, Interrupted, usage } from '../exits.ts';
 import { type Kubectl, kubectlOf } from '../kubectl/run_kubectl.ts';
-import type { Event, List } from '../kubectl/cluster_resources.ts';
+import type { Event, List, Pod } from '../kubectl/cluster_resources.ts';
+import type { Deployment, EndpointSlice, Node, Service } from '../../platform/kube/kinds.ts';
 import { CLUSTER_PLACES, isPlace, type Place } from '../../service/doctor/places.ts';
 import type { Invocation, Run } from '../command.ts';
 import { writeValue, yamlText } from '../output/write_answer.ts';
@@ -15,7 +16,6 @@ import {
   placeOf,
   selectorOf,
   type Plan,
-  type DoctorPod,
   hasRun,
   isStuck,
   ownNamespace,
@@ -25,12 +25,6 @@ import {
 
 // What kubectl alone finds out: versions, nodes, the pods of DNS, and how long images took.
 
-interface Node {
-  status?: { nodeInfo?: { architecture?: string; containerRuntimeVersion?: string } };
-}
-interface Service {
-  spec: { selector?: Record<string, string> };
-}
 /** Namespace and name of the service, as clusters have it. */
 const DNS_SERVICES = [
   ['kube-system', 'kube-dns'],
@@ -59,9 +53,9 @@ async function dnsPodsOf(kubectl: Kubectl): Promise<DnsPods | undefined> {
   for (const [namespace, name] of DNS_SERVICES) {
     const at = `--namespace=${namespace}`;
     const { items } = await kubectl.get<List<Service>>('services', at, `--field-selector=metadata.name=${name}`);
-    const labels = items[0]?.spec.selector;
+    const labels = items[0]?.spec?.selector;
     if (labels === undefined) continue;
-    const slices = await kubectl.get<List<{ ports?: { port?: number }[] }>>(
+    const slices = await kubectl.get<List<EndpointSlice>>(
       'endpointslices',
       at,
       `--selector=kubernetes.io/service-name=${name}`,
@@ -98,15 +92,6 @@ async function clusterFindings(
 
 // What an installation says of itself: its image, its addresses. No Secret is read.
 
-interface PodSpec {
-  imagePullSecrets?: { name: string }[];
-  securityContext?: object;
-  containers: { image: string; imagePullPolicy?: string; env?: { name: string; value?: string }[] }[];
-}
-interface Deployment {
-  spec: { template: { spec: PodSpec } };
-}
-
 const NOT_INSTALLED = { image: '', pullPolicy: 'IfNotPresent', pullSecrets: [], podSecurity: undefined, nats: [] };
 
 const CONTROLLER = 'app.kubernetes.io/name=probeyard,app.kubernetes.io/component=controller';
@@ -121,7 +106,7 @@ const addressesIn = (urls: string): string[] =>
 
 async function installedBy(kubectl: Kubectl) {
   const { items } = await kubectl.get<List<Deployment>>('deployments', `--selector=${CONTROLLER}`);
-  const spec = items[0]?.spec.template.spec;
+  const spec = items[0]?.spec?.template.spec;
   const container = spec?.containers[0];
   if (!spec || !container)
     throw usage(
@@ -130,9 +115,9 @@ async function installedBy(kubectl: Kubectl) {
     );
   const value = (name: string): string => container.env?.find((one) => one.name === name)?.value ?? '';
   return {
-    image: container.image,
+    image: container.image ?? '',
     pullPolicy: container.imagePullPolicy ?? NOT_INSTALLED.pullPolicy,
-    pullSecrets: (spec.imagePullSecrets ?? []).map(({ name }) => name),
+    pullSecrets: (spec.imagePullSecrets ?? []).flatMap(({ name }) => name ?? []),
     podSecurity: spec.securityContext,
     nats: addressesIn(value('PY_RUNNER_NATS_URL') || value('PY_NATS_URL')),
     namespace: kubectl.namespace,
@@ -199,10 +184,10 @@ async function createJobs(kubectl: Kubectl, plan: Plan, signal: AbortSignal): Pr
 
 const namespacesOf = ({ namespace, runners }: Plan): string[] => [...new Set([namespace, runners])];
 
-async function podsOf(kubectl: Kubectl, plan: Plan): Promise<Map<string, DoctorPod>> {
+async function podsOf(kubectl: Kubectl, plan: Plan): Promise<Map<string, Pod>> {
   const lists = await Promise.all(
     namespacesOf(plan).map((namespace) =>
-      kubectl.get<List<DoctorPod>>('pods', `--namespace=${namespace}`, `--selector=${selectorOf(plan.id)}`),
+      kubectl.get<List<Pod>>('pods', `--namespace=${namespace}`, `--selector=${selectorOf(plan.id)}`),
     ),
   );
   return new Map(lists.flatMap(({ items }) => items).map((pod) => [placeOf(pod.metadata.labels) ?? '', pod]));

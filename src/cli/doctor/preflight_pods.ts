@@ -1,7 +1,6 @@
 /** The pods of a preflight: what is created, what became of it, and what each found. */
 import { type Finding, findingOf, type NotStarted, withoutPod, decoded } from '../../service/doctor/finding.ts';
-import type { Meta } from '../../platform/kube/resource.ts';
-import type { Event } from '../kubectl/cluster_resources.ts';
+import type { Event, Pod } from '../kubectl/cluster_resources.ts';
 import { CHECKS_OF, type Place } from '../../service/doctor/places.ts';
 import type { Failure } from '../exits.ts';
 import type { Kubectl } from '../kubectl/run_kubectl.ts';
@@ -216,35 +215,19 @@ export function ownNamespace(name: string, id: string): object[] {
   ];
 }
 
-interface ContainerState {
-  waiting?: { reason?: string; message?: string };
-  terminated?: { exitCode: number };
-}
-
-export interface DoctorPod {
-  metadata: Meta;
-  status?: {
-    phase?: string;
-    reason?: string;
-    message?: string;
-    conditions?: { type: string; status: string; reason?: string; message?: string }[];
-    containerStatuses?: { state?: ContainerState }[];
-  };
-}
-
-export const hasRun = ({ status }: DoctorPod): boolean =>
+export const hasRun = ({ status }: Pod): boolean =>
   status?.containerStatuses?.some(({ state }) => state?.terminated !== undefined) === true;
 
 /** It failed before its container ran: an eviction, or a kubelet that refuses it. */
-export const wasRefused = (pod: DoctorPod): boolean => pod.status?.phase === 'Failed' && !hasRun(pod);
+export const wasRefused = (pod: Pod): boolean => pod.status?.phase === 'Failed' && !hasRun(pod);
 
 /** These do not pass by waiting. */
 const FINAL = ['CreateContainerError', 'CreateContainerConfigError', 'InvalidImageName', 'ErrImageNeverPull'];
-export const isStuck = ({ status }: DoctorPod): boolean =>
+export const isStuck = ({ status }: Pod): boolean =>
   status?.containerStatuses?.some(({ state }) => FINAL.includes(state?.waiting?.reason ?? '')) === true;
 
 /** The newest warning says more than `ContainerCreating`. */
-export function whyNotStarted(pod: DoctorPod | undefined, warnings: readonly Event[]): NotStarted {
+export function whyNotStarted(pod: Pod | undefined, warnings: readonly Event[]): NotStarted {
   const { status } = pod ?? {};
   const waiting = status?.containerStatuses?.map(({ state }) => state?.waiting).find(Boolean);
   const unscheduled = status?.conditions?.find((one) => one.type === 'PodScheduled' && one.status === 'False');
@@ -261,7 +244,7 @@ export function whyNotStarted(pod: DoctorPod | undefined, warnings: readonly Eve
 const LOG_BYTES = 256 * 1024;
 
 interface Seen {
-  pods: ReadonlyMap<string, DoctorPod>;
+  pods: ReadonlyMap<string, Pod>;
   events: readonly Event[];
   /** Jobs that the API server refused. */
   refused: ReadonlyMap<Place, Failure>;

@@ -6,16 +6,13 @@ import { makeApi, type Api } from '../api/api_client.ts';
 import { checkedToken, checkedUrl } from '../cli_config.ts';
 import { EXIT, Failure, usage, masked } from '../exits.ts';
 import type { Invocation } from '../command.ts';
+import type { List } from './cluster_resources.ts';
+import type { Service } from '../../platform/kube/kinds.ts';
 import type { Kubectl } from './run_kubectl.ts';
 
 const SECRET = 'probeyard-admin';
 const API_LABELS = 'app.kubernetes.io/name=probeyard,app.kubernetes.io/component=api';
 const READY_MS = 30_000;
-
-interface Service {
-  metadata: { name: string };
-  spec: { ports: { name?: string; port: number }[] };
-}
 
 async function tokenOf(kubectl: Kubectl, { env, text }: Invocation): Promise<string> {
   const own = env['PROBEYARD_TOKEN'];
@@ -28,9 +25,10 @@ async function tokenOf(kubectl: Kubectl, { env, text }: Invocation): Promise<str
 }
 
 async function serviceOf(kubectl: Kubectl): Promise<{ name: string; port: number } | undefined> {
-  const { items } = await kubectl.get<{ items: Service[] }>('services', `--selector=${API_LABELS}`);
+  const { items } = await kubectl.get<List<Service>>('services', `--selector=${API_LABELS}`);
   const [service] = items;
-  const port = service?.spec.ports.find(({ name }) => name === 'http') ?? service?.spec.ports[0];
+  const ports = service?.spec?.ports ?? [];
+  const port = ports.find(({ name }) => name === 'http') ?? ports[0];
   return service && port && { name: service.metadata.name, port: port.port };
 }
 

@@ -2,11 +2,14 @@
 import type {
   CoreV1Event,
   V1ConfigMap,
+  V1Deployment,
+  V1EndpointSlice,
   V1Lease,
   V1Namespace,
   V1Node,
   V1Pod,
   V1Secret,
+  V1Service,
   V1ServiceAccount,
 } from '@kubernetes/client-node';
 import { GROUP, VERSION, type Meta } from './resource.ts';
@@ -42,6 +45,9 @@ export type KubeEvent = Stored<CoreV1Event>;
 export type ServiceAccount = Stored<V1ServiceAccount>;
 export type Namespace = Stored<V1Namespace>;
 export type Node = Stored<V1Node>;
+export type Service = Stored<V1Service>;
+export type EndpointSlice = Stored<V1EndpointSlice>;
+export type Deployment = Stored<V1Deployment>;
 
 export interface ResourceType<T extends KubeObject = KubeObject> {
   readonly group: string;
