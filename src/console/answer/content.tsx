@@ -130,12 +130,7 @@ const pictureColumn = (video: Video): Column<Finding> => ({
 });
 
 type Accepted = Pick<QcWaived['waived'], 'reason' | 'by' | 'until'>;
-const placeOf = (
-  check: string | undefined,
-  stream: number | undefined,
-  from?: number | null,
-  to?: number | null,
-): string => [check, stream, from, to].join(' ');
+const placeOf = (...parts: readonly (string | number | null | undefined)[]): string => parts.join(' ');
 const placeOfFinding = ({ check, stream, event }: Finding): string => placeOf(check, stream, event?.from, event?.to);
 
 const DAY_MS = 86_400_000;

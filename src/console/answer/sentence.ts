@@ -73,6 +73,11 @@ const OF_POLICY: Record<string, Kind> = { pass: 'good', fail: 'bad', 'not-applic
 const OF_C2PA: Record<string, Kind> = { Valid: 'good', Trusted: 'good', Invalid: 'bad' };
 
 const toLookAt = (count: number): Kind => (count === 0 ? 'good' : 'warn');
+const counted = (count: number, noun: string, tab: string): Signal => ({
+  kind: toLookAt(count),
+  text: several(count, noun),
+  tab,
+});
 
 /** An early end is to be looked at, too. */
 const toLookAtIn = (qc: QcReport, waived: number): number => findingsIn(qc) - waived + (qc.cut === undefined ? 0 : 1);
@@ -85,16 +90,8 @@ export function signalsOf({ report, hls, c2pa, qc, waived, policy, comparison }:
       text: `Policy ${policy.name ?? 'of the request'}: ${policy.outcome}`,
       tab: 'policy',
     },
-    report?.diff && {
-      kind: toLookAt(report.diff.length),
-      text: several(report.diff.length, 'disagreement'),
-      tab: 'disagreements',
-    },
-    report && {
-      kind: toLookAt(report.warnings.length),
-      text: several(report.warnings.length, 'warning'),
-      tab: 'overview',
-    },
+    report?.diff && counted(report.diff.length, 'disagreement', 'disagreements'),
+    report && counted(report.warnings.length, 'warning', 'overview'),
     hls && {
       kind: hls.summary.must_fix > 0 ? 'bad' : toLookAt(hls.summary.should_fix),
       text: `${hls.summary.must_fix} must-fix, ${hls.summary.should_fix} should-fix`,
@@ -106,11 +103,10 @@ export function signalsOf({ report, hls, c2pa, qc, waived, policy, comparison }:
         text: `C2PA: ${c2pa.validation_state ?? 'not validated'}`,
         tab: 'provenance',
       },
-    content !== null && { kind: toLookAt(content), text: several(content, 'content finding'), tab: 'content' },
+    content !== null && counted(content, 'content finding', 'content'),
     comparison && {
+      ...counted(comparison.summary.fields, 'changed field', 'versions'),
       kind: toLookAt(comparison.summary.fields - comparison.summary.known),
-      text: several(comparison.summary.fields, 'changed field'),
-      tab: 'versions',
     },
   ];
   return signals.filter((signal) => signal !== false && signal !== null && signal !== undefined);
