@@ -43,13 +43,15 @@ interface ReadyProps {
   samples: readonly Sample[];
 }
 
-/** What is sent: the form, and what stands in no address. */
-function useSource({ token, tools }: ReadyProps) {
+function Ready({ token, tools, policies, samples }: ReadyProps) {
+  useEffect(() => go('/playground', withoutDefaults(placeNow().query, tools), true), []);
+  const { query } = usePlace();
   const [url, setUrl] = useState(placeNow().query.get(ADDRESS) ?? '');
   const [file, setFile] = useState<File | null>(null);
   const [sent, setSent] = useState<number | null>(null);
   const [secrets, setSecrets] = useState(NO_SECRETS);
 
+  /** What is sent: the form, and what stands in no address. */
   async function start(of: URLSearchParams, address: string, sending: File | null): Promise<void> {
     if (!sending && isRedacted(address)) throw redacted();
     const body = { ...bodyOf(address, of, tools), ...(sending ? {} : secretsOf(secrets)) };
@@ -61,14 +63,6 @@ function useSource({ token, tools }: ReadyProps) {
       setSent(null);
     }
   }
-  return { url, setUrl, file, setFile, sent, secrets, setSecrets, start };
-}
-
-function Ready(props: ReadyProps) {
-  const { token, tools, policies, samples } = props;
-  useEffect(() => go('/playground', withoutDefaults(placeNow().query, tools), true), []);
-  const { query } = usePlace();
-  const { url, setUrl, file, setFile, sent, secrets, setSecrets, start } = useSource(props);
   const { busy, failure, start: work } = useWork();
   const take = (sample: Sample): Promise<void> => {
     setUrl(sample.url);
