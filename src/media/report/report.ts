@@ -66,14 +66,15 @@ interface Sure {
   confidence: number;
 }
 
-const READ: Sides<(output: unknown, version: string) => Side | undefined> = {
+/** A tool's output as one side of a report. */
+export const readBy: Sides<(output: unknown, version: string) => Side | undefined> = {
   ffprobe: readFfprobe,
   mediainfo: readMediainfo,
 };
 
 /** Undefined if neither tool gave readable output. */
 export function report(input: Input): ProbeReport | undefined {
-  const read = sides((tool) => input[tool] && READ[tool](input[tool].output, input[tool].version));
+  const read = sides((tool) => input[tool] && readBy[tool](input[tool].output, input[tool].version));
   if (!eitherOf(read)) return undefined;
   const comparison = compare(...bothOf(read));
   const chosen = comparison.parts.map((part) => choose(comparison, part, input.prefer));
@@ -306,7 +307,7 @@ function streamView(index: number, part: Part, fields: Fields): StreamReport {
   };
 }
 
-function dynamicRange(fields: Fields): string[] {
+export function dynamicRange(fields: Fields): string[] {
   const pq = fields['color.transfer'] === 'smpte2084';
   return [
     ...(pq && fields['hdr.dynamic'] === true ? ['HDR10+'] : []),

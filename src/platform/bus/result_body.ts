@@ -6,6 +6,7 @@
 import Type, { type Static } from 'typebox';
 import { CAUSE_PATTERN } from '../../base/causes.ts';
 import { eitherOrNull as orNull, oneOf } from '../../base/schema_parts.ts';
+import { FACET_NAMES, type Facets, MOST_VALUES, VALUE_PATTERN } from '../../media/policy/facets.ts';
 import { PolicyResultSchema, type PolicyResult } from '../../media/policy/schema.ts';
 import { RESULTS, TOOLS, type ToolName } from '../../media/tools/table.ts';
 import { IDENTITY_PATTERN } from '../../source/http/identity.ts';
@@ -127,6 +128,11 @@ const Tagged = Type.Object({
   message: Type.Optional(Type.String({ maxLength: 4_096 })),
 });
 
+const FacetValues = Type.Array(Type.String({ pattern: VALUE_PATTERN }), { maxItems: MOST_VALUES, uniqueItems: true });
+const FacetsSchema = Type.Unsafe<Facets>(
+  Type.Partial(Type.Object(Object.fromEntries(FACET_NAMES.map((name) => [name, FacetValues])))),
+);
+
 const OriginUse = Type.Object({ requests: count, connections: count, bytes: count, ms: count });
 export type OriginUses = Partial<Record<ToolName, Static<typeof OriginUse>>>;
 const OriginUses = Type.Unsafe<OriginUses>(
@@ -147,6 +153,7 @@ export const ResultBody = Type.Object({
   listing: Type.Optional(Type.Object({ output: Output })),
   policy: Type.Optional(Verdict),
   tagged: Type.Optional(Tagged),
+  facets: Type.Optional(FacetsSchema),
   ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
   /** Of a source that is one file (src/source/http/identity.ts); absent if its host does not tell which file it is. */
   identity: Type.Optional(Type.String({ pattern: IDENTITY_PATTERN })),

@@ -1,6 +1,7 @@
 /** The records in Postgres, and the input and output of each call. The tables are defined in migrations/. */
 import type { Kind, Reason } from '../kube/probe_job.ts';
 import type { Limits } from '../../base/limits.ts';
+import type { Facets } from '../../media/policy/facets.ts';
 import type { Outcome } from '../../media/policy/types.ts';
 import type { ToolName } from '../../media/tools/table.ts';
 import type { SourceException } from '../../base/source_settings.ts';
@@ -90,6 +91,8 @@ export interface ToolEnd {
   code?: string;
   /** Of the first: what became of the tags of the object (TAGGED), or why they were not written. */
   tagged?: string;
+  /** Of the first: what the file is. */
+  facets?: Facets;
   durationMs: number;
   usageMs: number;
 }

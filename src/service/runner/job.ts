@@ -11,6 +11,7 @@ import { OptionError } from '../../media/tools/option.ts';
 import { type Exit, type Finished, type Launcher, LauncherError, type Limits } from './launcher.ts';
 import type { RawBody, RawToolResult } from './output.ts';
 import { MOST_PRINTED } from '../../media/report/captions.ts';
+import { facetsOf } from './facets.ts';
 import { framesRun, readPictures, reportOf, runsForReport, type FramesRan, type FramesRun } from './report.ts';
 import { waitsForKind, type JobSource, type OriginUses, type SourceFailure } from './source.ts';
 import type { Allowance } from './compare.ts';
@@ -99,11 +100,13 @@ async function runAtOnce(running: Running): Promise<Omit<Made, 'comparison'>> {
   const policy = assignment.policy
     ? (await import('./policy.ts')).verdictIn(assignment, { tools, own, report: report?.seen }, source.redact)
     : undefined;
+  const facets = facetsOf([...own, ...tools], policy);
   return {
     tools,
     ...(waited.skipped.length > 0 ? { skipped: waited.skipped } : {}),
     ...(report ? { report: report.result } : {}),
     ...(policy ? { policy } : {}),
+    ...(facets ? { facets } : {}),
     ...(read ? { timeline: read.timeline } : {}),
     ...(content?.pictures ? { pictures: content.pictures } : {}),
   };

@@ -190,8 +190,8 @@ export function reportOf(
   };
 }
 
-function toldBy(result: RawToolResult | undefined): Told | undefined {
-  if (!result?.success || result.output === null || result.output.length > MOST_BYTES) return undefined;
+export function toldBy(result: RawToolResult | undefined, mostBytes = MOST_BYTES): Told | undefined {
+  if (!result?.success || result.output === null || result.output.length > mostBytes) return undefined;
   try {
     return { version: result.version, output: JSON.parse(result.output.toString()) };
   } catch {

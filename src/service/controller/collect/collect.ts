@@ -214,6 +214,7 @@ function endOf(
       success,
       ...(success ? {} : codeMember(why)),
       ...(at === 0 && body.tagged ? { tagged: body.tagged.written ? TAGGED : (body.tagged.code ?? 'failed') } : {}),
+      ...(at === 0 && body.facets ? { facets: body.facets } : {}),
       durationMs: Math.round(durationMs),
       usageMs: Math.round(usageMs),
     })),
