@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { claimItems, endedItems, itemsPage, runningItems } from '../../src/platform/store/batch_items.ts';
-import { batchErrors, listBatches, readBatch } from '../../src/platform/store/batches.ts';
+import { batchFound, listBatches, readBatch } from '../../src/platform/store/batches.ts';
 import { openDatabase, type Database, type Query } from '../../src/platform/store/connection.ts';
 import { aBatch } from './batch_fixture.ts';
 import { type StoreFixture, startStore } from './fixture.ts';
 
 const BLOCKED = 100_000;
 const OTHERS = 50;
+const facets = { container: 'avi' };
 
 describe('store: what queries read of a large batch', function () {
   this.timeout(120_000);
@@ -73,7 +74,8 @@ describe('store: what queries read of a large batch', function () {
     ['a page in the middle', 20, (on) => itemsPage(on, { batch: id, after: 250_000, limit: 100 })],
     ['a page of failed items', 150, (on) => itemsPage(on, { batch: id, after: -1, limit: 100, state: 'error' })],
     ['a page of one code', 150, (on) => itemsPage(on, { batch: id, after: -1, limit: 100, code: 'dns' })],
-    ['the codes of failed items', 150, (on) => batchErrors(on, id)],
+    ['items with a facet that none has', 1_400, (on) => itemsPage(on, { batch: id, after: 9, limit: 100, facets })],
+    ['codes and facets', 20, (on) => batchFound(on, id)],
     ['batches with their counts', 20, (on) => listBatches(on, { userId: 1, before: null, limit: 10 })],
     ['a batch with its counts', 20, (on) => readBatch(on, id)],
     ['ends to settle', 20, (on) => endedItems(on, 500)],

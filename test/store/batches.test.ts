@@ -340,6 +340,7 @@ describe('store: batches', function () {
           policyOutcome: null,
           ioBytes: 7,
           tagged: 'http-403',
+          facets: null,
         },
       );
       const settled = ends.map((end) => ({ ...end, next: { to: 'end' as const } }));
@@ -358,6 +359,62 @@ describe('store: batches', function () {
         await fixture.sql('select n from batch_items where batch_id = $1 and sealed is not null', [batch.id]),
         [{ n: 3 }],
       );
+    });
+
+    it('with the facets of what was read, each item once', async () => {
+      const batch = await create(4);
+      const film = { container: ['matroska'], video_codec: ['hevc'], audio_codec: ['aac', 'ac3'], hdr: ['HDR10'] };
+      const opened = [await open(batch, 0), await open(batch, 1), await open(batch, 2)];
+      const facets = [film, { container: ['mp4'], audio_codec: ['aac'] }, { container: ['avi'] }];
+      for (const [at, input] of opened.entries())
+        await close(input, {
+          tools: [
+            { ...RAN, facets: facets[at]! },
+            { ...RAN, facets: { container: ['flv'] } },
+          ],
+        });
+      const [again, ...ends] = (await ended(batch)).toSorted((a, b) => b.n - a.n);
+      await store.settleItems([{ ...again!, next: { to: 'waiting', afterMs: 0, isTry: true } }]);
+      const settled = ends.map((end) => ({ ...end, next: { to: 'end' as const } }));
+      await Promise.all([store.settleItems(settled), other.settleItems(settled)]);
+      const { facets: counted } = await store.batchFound(batch.id);
+      assert.deepEqual(counted, {
+        'container:matroska': 1,
+        'container:mp4': 1,
+        'video_codec:hevc': 1,
+        'audio_codec:aac': 2,
+        'audio_codec:ac3': 1,
+        'hdr:HDR10': 1,
+      });
+      assert.deepEqual(await Promise.all([0, 1, 2].map(async (n) => (await item(batch, n)).facets)), [
+        facets[0],
+        facets[1],
+        null,
+      ]);
+      const having = async (asked: object, after = -1) =>
+        (await store.itemsPage({ batch: batch.id, after, limit: 10, facets: asked })).map(({ n }) => n);
+      assert.deepEqual(await having({ audio_codec: 'aac' }), [0, 1]);
+      assert.deepEqual(await having({ audio_codec: 'ac3', hdr: 'HDR10' }), [0]);
+      assert.deepEqual(await having({ audio_codec: 'aac' }, 0), [1]);
+      assert.deepEqual(await having({ container: 'matroska', hdr: 'SDR' }), []);
+      assert.deepEqual(await having({ container: 'mp4' }, 2_147_483_647), []);
+    });
+
+    it('with at most 100 values of a facet, and the others together', async () => {
+      const add = async (counts: object, facets: object[]) => {
+        const [row] = await fixture.sql<{ counts: Record<string, number> }>(
+          'select add_facets($1, array(select jsonb_array_elements($2))) counts',
+          [JSON.stringify(counts), JSON.stringify(facets)],
+        );
+        return row!.counts;
+      };
+      const values = (count: number, from = 0) => Array.from({ length: count }, (_, n) => String(n + from));
+      const some = await add({}, [{ rule: values(99) }, { hdr: ['PQ'] }]);
+      assert.deepEqual([Object.keys(some).length, some['rule:']], [100, undefined]);
+      const full = await add(some, [{ rule: values(10, 95) }, { rule: ['104'], hdr: ['HLG'] }]);
+      // Of those that are new, the most frequent one has the last place.
+      assert.deepEqual([full['rule:98'], full['rule:104'], full['rule:99'], full['rule:']], [2, 2, undefined, 5]);
+      assert.deepEqual([full['hdr:HLG'], (await add(full, [{ rule: ['x', '98'] }]))['rule:']], [1, 6]);
     });
 
     it('with another try, not before its time', async () => {
@@ -425,18 +482,19 @@ describe('store: batches', function () {
       assert.equal(await store.endUnopened({ batch: paused.id, n: 0, attempt: 1, ...refused }), false);
     });
 
-    it('as unchanged, with the verdict of the earlier request', async () => {
+    it('as unchanged, with the verdict and facets of the earlier request', async () => {
       const before = await create(1);
       const judged = { policy: { name: 'shared/web-mp4', revision: 1 } };
       const request = anOpenInput(store, { userId: fixture.admin.userId, request: judged });
       assert.equal((await store.openItem(opening(before, 0, { open: request }))).outcome, 'opened');
-      await close(request, { policy: 'warn' });
+      await close(request, { policy: 'warn', tools: [{ ...RAN, facets: { container: ['mp4'] } }] });
       const { id, submittedAt } = request;
       const batch = await create([{ ...someItems(1)[0]!, earlier: { id, submittedAt } }]);
       const end = { state: 'skipped', status: null, reason: 'Unchanged', code: null } as const;
       assert.equal(await store.endUnopened({ batch: batch.id, n: 0, attempt: 1, ...end }), true);
       const { state, requestId, policyOutcome } = await item(batch, 0);
       assert.deepEqual([state, requestId, policyOutcome], ['skipped', id, 'warn']);
+      assert.deepEqual((await store.batchFound(batch.id)).facets, { 'container:mp4': 1, 'policy:warn': 1 });
     });
 
     it('each with one end, while all of it goes on at once', async () => {
@@ -647,11 +705,8 @@ describe('store: batches', function () {
     assert.deepEqual(await listed({ code: 'dns' }), [0, 1]);
     assert.deepEqual(await listed({ code: 'OriginUnreachable', state: 'error' }), [2]);
     assert.deepEqual(await listed({ code: 'dns', state: 'with-errors' }), []);
-    assert.deepEqual(await store.batchErrors(batch.id), [
-      { code: 'dns', count: 2 },
-      { code: 'OriginUnreachable', count: 1 },
-      { code: 'timeout-origin', count: 1 },
-    ]);
+    const { codes } = await store.batchFound(batch.id);
+    assert.deepEqual(codes, { dns: 2, OriginUnreachable: 1, 'timeout-origin': 1 });
   });
 
   describe('are removed', () => {

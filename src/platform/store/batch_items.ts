@@ -1,4 +1,5 @@
 /** Items of batches, each an ordinary request at a time: claimed, opened, settled with its request's end, listed. */
+import type { Facet, Facets } from '../../media/policy/facets.ts';
 import type { Outcome } from '../../media/policy/types.ts';
 import type { Reason } from '../kube/probe_job.ts';
 import type { EarlierRequest, ItemState } from './batches.ts';
@@ -7,7 +8,7 @@ import { column, listed, type RecordOf } from './columns.ts';
 import { calling } from './named.ts';
 import type { Opened, OpenInput, RequestState } from './records.ts';
 import { OPENED, openedOf, type OpenedRow, openingValues } from './requests.ts';
-import { bigint, jsonb, smallint } from './storable.ts';
+import { bigint, integer, jsonb, smallint } from './storable.ts';
 import { timeOf } from './uuid.ts';
 
 const ITEM = {
@@ -28,6 +29,8 @@ const ITEM = {
   reason: column<Reason | 'Unchanged' | null>(),
   code: column<string | null>(),
   policyOutcome: column<Outcome | null>(),
+  /** Of its result. Null: none are known. */
+  facets: column<Facets | null>(),
   /** Of all tries. */
   ioBytes: column<number>('coalesce(io_bytes, 0)'),
   endedAt: column<Date | null>(),
@@ -92,8 +95,9 @@ export interface EndedItem {
   status: number;
   policyOutcome: Outcome | null;
   ioBytes: number;
-  /** As of ToolEnd. */
+  /** As of ToolEnd, and those of its policy. */
   tagged: string | null;
+  facets: Facets | null;
 }
 
 /** What the driver decided: its end, or another request after this time. `isTry`: false if the last one is none. */
@@ -116,10 +120,14 @@ export interface ItemsPage {
   after: number;
   limit: number;
   state?: ItemState | undefined;
-  /** As in batchErrors. */
+  /** As in BatchFound. */
   code?: string | undefined;
+  /** It has these values; of the next LOOKED_AT items alone, as no index has them. */
+  facets?: Partial<Record<Facet, string>> | undefined;
 }
 
+/** Items that one page looks at for facets: some tens of milliseconds. */
+export const LOOKED_AT = 50_000;
 /** Hosts that one claim looks at. */
 const MOST_HOSTS = 100;
 const MOST_RUNNING = 10_000;
@@ -224,7 +232,8 @@ export function endedItems(database: Database, limit: number): Promise<EndedItem
       select i.batch_id batch, i.n, i.tries attempt, i.request_id "requestId", i.submitted_at "submittedAt",
         coalesce(r.state, 'error') state, coalesce(r.reason, 'InternalError') reason,
         jsonb_path_query_first(r.tools, '$[*].code') #>> '{}' code, coalesce(r.status, 500) status,
-        r.policy_outcome "policyOutcome", coalesce(r.io_bytes, 0) "ioBytes", r.tools #>> '{0,tagged}' tagged
+        r.policy_outcome "policyOutcome", coalesce(r.io_bytes, 0) "ioBytes", r.tools #>> '{0,tagged}' tagged,
+        facets_of(r.tools, r.policy_outcome) facets
       from i left join requests r on r.id = i.request_id and r.submitted_at = i.submitted_at
       where r.state <> 'open' or r.id is null order by r.ended_at limit $1`,
     values: [limit],
@@ -233,12 +242,13 @@ export function endedItems(database: Database, limit: number): Promise<EndedItem
 
 /** Records ends, and items that wait for another try. Twice is the same as once. Returns how many it changed. */
 export function settleItems(database: Database, items: readonly Settled[]): Promise<number> {
-  const rows = items.map(({ batch, n, requestId, state, status, reason, code, tagged, next, ...more }) => ({
+  const rows = items.map(({ batch, n, requestId, state, status, reason, code, tagged, facets, next, ...more }) => ({
     batch,
     created_at: timeOf(batch),
     n,
     request_id: requestId,
     tagged,
+    facets,
     state: next.to === 'end' ? state : 'waiting',
     after_ms: next.to === 'end' ? null : bigint(next.afterMs),
     is_try: next.to === 'end' || next.isTry,
@@ -262,29 +272,38 @@ export function endUnopened(
       ended as (
         update batch_items i set state = $7, status = $4, reason = $5, code = $6, sealed = null, ended_at = now(),
             -- Of the earlier result, where that stands for it.
-            policy_outcome = case when $7 = 'skipped' then (select r.policy_outcome from requests r
-              where r.id = i.request_id and r.submitted_at = i.submitted_at) end
+            (policy_outcome, facets) = (select r.policy_outcome, facets_of(r.tools, r.policy_outcome) from requests r
+              where $7 = 'skipped' and r.id = i.request_id and r.submitted_at = i.submitted_at)
           from live where i.batch_id = live.id and i.created_at = live.created_at and i.n = $2
             and i.state = 'waiting' and i.tries = $3 - 1
-          returning i.batch_id)
+          returning i.batch_id, i.facets)
       update batches b set skipped = b.skipped + case when $7 = 'skipped' then 1 else 0 end,
           error = b.error + case when $7 = 'error' then 1 else 0 end,
           codes = case when $7 = 'error' then add_counts(b.codes, jsonb_build_object(coalesce($6, $5), 1), 1)
-            else b.codes end
+            else b.codes end,
+          facets = add_facets(b.facets, array[ended.facets])
         from ended where b.id = ended.batch_id returning b.id`,
     values: [batch, n, attempt, status === null ? null : smallint(status), reason, code, state],
   });
 }
 
-export function itemsPage(database: Database, { batch, after, limit, state, code }: ItemsPage): Promise<BatchItem[]> {
+export function itemsPage(
+  database: Database,
+  { batch, after, limit, state, code, facets = {} }: ItemsPage,
+): Promise<BatchItem[]> {
   const where = ['batch_id = $1', 'created_at = $2', 'n > $3'];
   const values: unknown[] = [batch, timeOf(batch), after, limit];
   if (state !== undefined) where.push(`state = $${values.push(state)}`);
   // The list of states is that of the index.
   if (code !== undefined)
     where.push(`state in ('error', 'with-errors') and coalesce(code, reason) = $${values.push(code)}`);
+  const asked = Object.entries(facets).map(([facet, value]) => [facet, [value]]);
+  if (asked.length > 0) {
+    where.push(`n <= $${values.push(integer(after + LOOKED_AT))}`);
+    where.push(`facets @> $${values.push(jsonb(Object.fromEntries(asked)))}`);
+  }
   return database.rows<BatchItem>({
-    name: `items_page${state === undefined ? '' : '_state'}${code === undefined ? '' : '_code'}`,
+    name: ['items_page', state && 'state', code && 'code', asked.length > 0 && 'facets'].filter(Boolean).join('_'),
     text: `select ${listed(ITEM)} from batch_items where ${where.join(' and ')} order by n limit $4`,
     values,
   });

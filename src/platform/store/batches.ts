@@ -154,7 +154,6 @@ const READ = `select ${listed(COLUMNS)} from batches b`;
 /** Rows of one insert: 10,000 at once would hold the event loop for tens of milliseconds. */
 const ROWS_AT_ONCE = 500;
 const MOST_DRIVEN = 1_000;
-const MOST_CODES = 100;
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 function shown<T extends Row>(row: T): Omit<T, keyof typeof COUNTED> & { counts: ItemCounts } {
@@ -397,14 +396,16 @@ export async function listBatches(
   return rows.map(shown);
 }
 
-/** Failed items by the code of their failure, or the reason of their end if it has no code: the most frequent first. */
-export function batchErrors(database: Database, id: string): Promise<{ code: string; count: number }[]> {
-  return database.rows({
-    name: 'batch_errors',
-    text: `select c.key code, c.value::bigint count from batches b, jsonb_each_text(b.codes) c
-      where b.id = $1 order by 2 desc, 1 limit ${MOST_CODES}`,
-    values: [id],
-  });
+export interface BatchFound {
+  /** Failed items by the code of their failure, or the reason of their end if it has no code. */
+  codes: Record<string, number>;
+  /** Items by `facet:value`; `facet:` has all other values of the facet. */
+  facets: Record<string, number>;
+}
+
+export async function batchFound(database: Database, id: string): Promise<BatchFound> {
+  const text = 'select codes, facets from batches where id = $1';
+  return (await database.first<BatchFound>({ name: 'batch_found', text, values: [id] })) ?? { codes: {}, facets: {} };
 }
 
 /** Null: it was in none of these states. An absent bound of the budget stays; null lifts it. */

@@ -1,5 +1,6 @@
 /** Batches and their items as callers see them. */
 import Type from 'typebox';
+import { FACET_NAMES, FACETS, type Facet } from '../../../media/policy/facets.ts';
 import { OUTCOMES, type Outcome } from '../../../media/policy/types.ts';
 import { WEBHOOK_FORMATS } from '../../webhooks/cloud_event.ts';
 import { closed, component, oneOf, orNull, time, whole } from '../http/request_fields.ts';
@@ -68,6 +69,25 @@ const BATCH = {
   max_bytes: bound('Null: no budget.'),
 };
 
+const Values = Type.Array(
+  closed({
+    value: orNull(Type.String({ description: 'Null: all values beyond the first 100 of a facet.' })),
+    count: Type.Integer({ minimum: 1 }),
+  }),
+);
+
+const Summary = component(
+  'BatchSummary',
+  Object.fromEntries(
+    FACET_NAMES.map((facet) => [facet, { ...Values, description: FACETS[facet] }]),
+  ) as unknown as Record<Facet, typeof Values>,
+  {
+    description:
+      'What the files of ended items are: how many have each value, the commonest first. An item may have several ' +
+      'values of a facet. Those of unchanged items are counted, too.',
+  },
+);
+
 /** In a list. */
 export const BatchRowSchema = component('BatchRow', BATCH);
 
@@ -98,12 +118,17 @@ export const BatchAnswerSchema = component('Batch', {
   errors: Type.Array(closed({ code: Type.String(), count: Type.Integer({ minimum: 1 }) }), {
     description: 'Failed items by `code`, or by `reason` where there is none; the commonest first, at most 100.',
   }),
+  summary: Summary,
 });
 
 export const BatchListSchema = Type.Object({
   batches: Type.Array(BatchRowSchema),
   next: orNull(uuid('`before` of the next page. Null: there is none.')),
 });
+
+/** Without `policy`, which items have as `policy_outcome`. */
+export const ITEM_FACETS = FACET_NAMES.filter((facet) => facet !== 'policy');
+const textOrNull = (description: string) => orNull(Type.String({ description }));
 
 export const BatchItemSchema = component('BatchItem', {
   n: whole('Its place in the list, from 0.'),
@@ -133,6 +158,12 @@ export const BatchItemSchema = component('BatchItem', {
     description: 'Of the verdict. Null: the template names no policy, or the item has not ended.',
   }),
   io_bytes: whole('Bytes that all its requests read from origins.'),
+  ...(Object.fromEntries(
+    ITEM_FACETS.map((facet) => [
+      facet,
+      textOrNull(`${FACETS[facet]} Several are separated by \`; \`. Null: none is known.`),
+    ]),
+  ) as Record<(typeof ITEM_FACETS)[number], ReturnType<typeof textOrNull>>),
 });
 
 export const BatchItemsSchema = Type.Object({

@@ -1,6 +1,7 @@
 /** Batches: create one, list and read them, pause, resume and cancel one. */
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
+import { FACET_NAMES } from '../../../media/policy/facets.ts';
 import type {
   Batch,
   BatchState,
@@ -77,9 +78,25 @@ export function progressOf(
   };
 }
 
+const MOST_CODES = 100;
+
+const commonest = (counts: Record<string, number>): [string, number][] =>
+  Object.entries(counts).toSorted(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+
+/** `facet:value`, by facet. */
+export function summaryOf(facets: Record<string, number>): Static<typeof BatchAnswerSchema>['summary'] {
+  const summary = Object.fromEntries(FACET_NAMES.map((facet) => [facet, [] as object[]]));
+  for (const [key, count] of commonest(facets)) {
+    const at = key.indexOf(':');
+    summary[key.slice(0, at)]?.push({ value: key.slice(at + 1) || null, count });
+  }
+  return summary as ReturnType<typeof summaryOf>;
+}
+
 async function shown({ store }: { store: Store }, batch: Batch): Promise<Static<typeof BatchAnswerSchema>> {
   const { perMinute, estimatedEnd } = progressOf(batch, store.clock.now());
   const { fields, policyRevision, ...more } = batch.template as KeptTemplate;
+  const { codes, facets } = await store.batchFound(batch.id);
   return {
     ...rowOf(batch),
     probe: { ...fields, ...(policyRevision === null ? {} : { policy_revision: policyRevision }) },
@@ -90,7 +107,10 @@ async function shown({ store }: { store: Store }, batch: Batch): Promise<Static<
     tagged: more.tagObjects ? batch.tags : null,
     per_minute: perMinute,
     estimated_end_at: timeOrNull(estimatedEnd),
-    errors: await store.batchErrors(batch.id),
+    errors: commonest(codes)
+      .slice(0, MOST_CODES)
+      .map(([code, count]) => ({ code, count })),
+    summary: summaryOf(facets),
   };
 }
 

@@ -306,7 +306,7 @@ async function* itemsFrom(
   if (batch?.userId !== tokenOf(by).userId)
     throw new ApiError('not-found', { text: 'from.batch: there is no such batch', field: 'from.batch' });
   let [kept, lost] = [0, 0];
-  for await (const page of itemPages(deps, batch.id))
+  for await (const page of itemPages(deps, batch))
     for (const item of page) {
       const { n, display, plain, ref } = item;
       // A listing.

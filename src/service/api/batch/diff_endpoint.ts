@@ -126,7 +126,7 @@ async function shownFlips<V extends string>(deps: Deps, later: string, found: re
 
 type Slices = ReturnType<typeof makeSlices>;
 
-async function itemsOf(deps: Deps, batch: string, slices: Slices): Promise<PairedItem[]> {
+async function itemsOf(deps: Deps, batch: Batch, slices: Slices): Promise<PairedItem[]> {
   const items: PairedItem[] = [];
   for await (const page of itemPages(deps, batch)) {
     for (const { n, ref, display, state, reason, requestId, policyOutcome } of page) {
@@ -326,7 +326,7 @@ async function diff(deps: Deps, ctx: Context): Promise<void> {
   const inflatedBytes = (a.items + b.items) * ITEM_BYTES;
   await compareAlone(deps, { account, inflatedBytes, signal }, async () => {
     const slices = makeSlices(deps.paceOf(account));
-    const [ofA, ofB] = [await itemsOf(deps, a.id, slices), await itemsOf(deps, b.id, slices)];
+    const [ofA, ofB] = [await itemsOf(deps, a, slices), await itemsOf(deps, b, slices)];
     const { pairs, ...counts } = await pairItems(ofA, ofB, slices.next);
     const states = makeFlips(JUDGED.state, MOST_NAMED);
     const outcomes = makeFlips(JUDGED.policyOutcome, MOST_NAMED);

@@ -1,6 +1,7 @@
 /** The items of a batch: a page of them with filters, and all of them as a file. */
 import { csvCell, isFormula } from '../../../base/csv.ts';
 import Type, { type Static } from 'typebox';
+import { FACET_NAMES, FACETS, type Facet, LONGEST_VALUE } from '../../../media/policy/facets.ts';
 import type { BatchItem } from '../../../platform/store/batch_items.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -10,15 +11,18 @@ import { checkedBy } from '../http/read_input.ts';
 import { LOWERED_TO } from '../http/input/read_fields.ts';
 import { type Context, tokenOf } from '../http/request_context.ts';
 import { choice, closed, optionalChoice, optionalText, optionalWhole } from '../http/request_fields.ts';
-import { BatchItemSchema, BatchItemsSchema, ITEM_STATES } from './batch_answers.ts';
+import { BatchItemSchema, BatchItemsSchema, ITEM_FACETS, ITEM_STATES } from './batch_answers.ts';
 import { ownBatch } from './batch_endpoints.ts';
-import { itemPages } from './item_pages.ts';
+import { type ItemFilters, itemPage, itemPages } from './item_pages.ts';
 
 const BATCH_PARAM = { id: Type.String({ format: 'uuid', description: "The batch's id." }) };
 
 type Shown = Static<typeof BatchItemSchema>;
 
 const timeOrNull = (time: Date | null): string | null => time?.toISOString() ?? null;
+
+const ofFacets = <T>(of: (facet: (typeof ITEM_FACETS)[number]) => T) =>
+  Object.fromEntries(ITEM_FACETS.map((facet) => [facet, of(facet)])) as Record<(typeof ITEM_FACETS)[number], T>;
 
 const shownItem = (item: BatchItem): Shown => ({
   n: item.n,
@@ -35,12 +39,27 @@ const shownItem = (item: BatchItem): Shown => ({
   code: item.code,
   policy_outcome: item.policyOutcome,
   io_bytes: item.ioBytes,
+  ...ofFacets((facet) => item.facets?.[facet]?.join('; ') ?? null),
 });
 
 const FILTERS = {
   state: optionalChoice(ITEM_STATES, 'Items in this state.'),
   code: optionalText(64, 'Failed items with this `code`, or with this `reason` if they have no code.'),
+  ...(Object.fromEntries(
+    FACET_NAMES.map((facet) => [facet, optionalText(LONGEST_VALUE, `Items with this value. ${FACETS[facet]}`)]),
+  ) as Record<Facet, ReturnType<typeof optionalText>>),
 };
+
+type Asked = { [name in Facet | 'code']: string | null } & { state: ItemFilters['state'] | null };
+
+function filtersOf({ state, code, ...facets }: Asked): ItemFilters {
+  const asked = FACET_NAMES.flatMap((facet) => (facets[facet] === null ? [] : [[facet, facets[facet]]]));
+  return {
+    state: state ?? undefined,
+    code: code ?? undefined,
+    ...(asked.length > 0 ? { facets: Object.fromEntries(asked) } : {}),
+  };
+}
 
 const PageQuery = closed({
   after: optionalWhole(0, 2_147_483_647, '`next` of the page before.'),
@@ -49,17 +68,10 @@ const PageQuery = closed({
 });
 
 async function page(deps: Deps, ctx: Context): Promise<void> {
-  const { after, limit, state, code } = checkedBy(PageQuery, ctx);
-  const { id: batch } = await ownBatch(deps, ctx);
-  const items = await deps.store.itemsPage({
-    batch,
-    after: after ?? -1,
-    limit: limit + 1,
-    state: state ?? undefined,
-    code: code ?? undefined,
-  });
-  const shown = items.slice(0, limit);
-  ctx.body = { items: shown.map(shownItem), next: items.length > limit ? shown.at(-1)!.n : null };
+  const { after, limit, ...asked } = checkedBy(PageQuery, ctx);
+  const batch = await ownBatch(deps, ctx);
+  const { items, next } = await itemPage(deps, batch, { after: after ?? -1, limit, ...filtersOf(asked) });
+  ctx.body = { items: items.map(shownItem), next };
 }
 
 export const listBatchItems = endpoint(
@@ -67,7 +79,9 @@ export const listBatchItems = endpoint(
   {
     id: 'listBatchItems',
     summary: 'List items of a batch',
-    description: 'In the order in which they were sent.',
+    description:
+      'In the order in which they were sent. By facets, a page may have fewer items than `limit`, or none, and a ' +
+      '`next`: each looks at 50,000 items.',
     params: BATCH_PARAM,
     query: PageQuery,
     answer: { description: 'A page of items.', schema: BatchItemsSchema },
@@ -109,6 +123,7 @@ const COLUMNS: Columns<Shown> = {
   code: 'STRING',
   policy_outcome: 'STRING',
   io_bytes: 'INT64',
+  ...ofFacets(() => 'STRING' as const),
 };
 
 async function formOf(format: 'ndjson' | 'csv' | 'parquet') {
@@ -130,12 +145,12 @@ const ResultsQuery = closed({
 });
 
 async function results(deps: Deps, ctx: Context): Promise<void> {
-  const { format, ...filters } = checkedBy(ResultsQuery, ctx);
-  const { id } = await ownBatch(deps, ctx);
+  const { format, ...asked } = checkedBy(ResultsQuery, ctx);
+  const batch = await ownBatch(deps, ctx);
   await exportPages(ctx, {
     ...(await formOf(format)),
-    file: `batch-${id}.${format}`,
-    pages: itemPages(deps, id, filters, format === 'parquet' ? ROWS_OF_GROUP : undefined),
+    file: `batch-${batch.id}.${format}`,
+    pages: itemPages(deps, batch, filtersOf(asked), format === 'parquet' ? ROWS_OF_GROUP : undefined),
     pace: deps.paceOf(tokenOf(ctx).rootUserId),
   });
 }
