@@ -130,7 +130,13 @@ export function Table<Row>({ caption, columns, rows, keyOf, echo, next, ahead, c
   const [chosen, setChosen] = useState(0);
   const part = Math.min(chosen, Math.max(0, Math.ceil(rows.length / MOST_ROWS) - 1));
   const drawn = rows.slice(part * MOST_ROWS, (part + 1) * MOST_ROWS);
-  if (children && (echo?.pagination.total ?? rows.length) === 0) return <>{children}</>;
+  if (children && (echo?.pagination.total ?? rows.length) === 0)
+    return (
+      <>
+        {children}
+        {typeof next === 'number' && <Cursor next={next} />}
+      </>
+    );
   const shown = columns.filter(({ hidden }) => !hidden);
   return (
     <section class="listing">

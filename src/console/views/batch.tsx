@@ -16,6 +16,7 @@ import { Amount, Elapsed, Status, Stranger, Time } from '../parts/values.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { hrefOf, hrefWith, usePlace } from '../router.ts';
 import { may, useUser } from '../session.ts';
+import { Facets, FACETS } from './batch_facets.tsx';
 import { overOf, progressOf, Standing, standingOf, atOnce, LOOK_MS } from './batches.tsx';
 
 const STATES = ['waiting', 'running', 'success', 'with-errors', 'error', 'skipped'] as const;
@@ -208,17 +209,24 @@ const Downloads = ({ id, bearer }: { id: string; bearer: string }) => (
   </>
 );
 
-function Filters({ errors }: Pick<BatchAnswer, 'errors'>) {
-  const chosen = usePlace().query.get('code');
-  const codes = errors.map(({ code }) => code);
+/** Filters by values that the batch has, by their name in the address. */
+const LISTED = [['code', 'Code'], ...FACETS] as const;
+const NO_FILTER = Object.fromEntries(['state', 'page', ...LISTED.map(([name]) => name)].map((name) => [name, null]));
+
+function Filters({ errors, summary }: BatchAnswer) {
+  const { query } = usePlace();
+  const lists = LISTED.map(([name, label]) => {
+    const chosen = query.get(name) ?? [];
+    const has = name === 'code' ? errors.map(({ code }) => code) : summary[name].flatMap(({ value }) => value ?? []);
+    return { name, label, values: [...new Set([chosen, has].flat())] };
+  });
   return (
     <search class="filters">
       <FilterChoice name="state" label="State" values={choices(STATES)} />
-      <FilterChoice
-        name="code"
-        label="Code"
-        values={choices(chosen === null || codes.includes(chosen) ? codes : [chosen, ...codes])}
-      />
+      {lists.map(
+        ({ name, label, values }) =>
+          values.length > 0 && <FilterChoice key={name} name={name} label={label} values={choices(values)} />,
+      )}
     </search>
   );
 }
@@ -234,7 +242,15 @@ function useBatch(id: string, bearer: string) {
   const { query } = usePlace();
   const after = Number(query.get('page') ?? Number.NaN);
   const [state = null] = oneOf(query.get('state'), STATES);
-  const asked = { limit: ROWS, state, code: query.get('code'), after: Number.isInteger(after) ? after : null };
+  const asked = {
+    limit: ROWS,
+    state,
+    ...(Object.fromEntries(LISTED.map(([name]) => [name, query.get(name)])) as Record<
+      (typeof LISTED)[number][0],
+      string | null
+    >),
+    after: Number.isInteger(after) ? after : null,
+  };
   const params = { id };
   return useRepeated<Looked>({
     key: JSON.stringify([id, bearer, asked]),
@@ -269,12 +285,13 @@ function Shown({ id, token: { text: bearer } }: { id: string; token: HeldToken }
               </span>
             )}
           </p>
+          <Facets summary={batch.summary} ended={overOf(batch)} />
           <h2>Items</h2>
-          <Filters errors={batch.errors} />
+          <Filters {...batch} />
           <Table caption="Items" columns={COLUMNS} rows={items} keyOf={({ n }) => n} next={next}>
-            <Empty title="No item matches">
+            <Empty title={next === null ? 'No item matches' : 'None of these items matches'}>
               <p>
-                <a href={hrefWith({ state: null, code: null, page: null })}>All items</a>
+                <a href={hrefWith(NO_FILTER)}>All items</a>
               </p>
             </Empty>
           </Table>
