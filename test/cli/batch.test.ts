@@ -229,6 +229,10 @@ describe('probeyard batch', function () {
     const done = await here.probeyard(['batch', 'wait', id]);
     assert.equal(done.code, 1, done.stderr);
     assert.match(done.stdout.toString(), /FAILED +CODE\n1 +http-404\n$/);
+    assert.match(done.stdout.toString(), /^container +1 mp4\nvideo_codec +1 h264\n/m);
+    const films = await batch(0, ['items', id, '--where', 'container=mp4', '--where', 'video_codec=h264']);
+    assert.match(films, /^N .*\n0 +success .*\n$/);
+    assert.doesNotMatch(await batch(0, ['items', id, '--where', 'container=avi']), /success|error/);
     assert.match(await batch(0, ['items', id, '--code', 'http-404']), /^1 +error +1 +http-404 .* asset; 2 +http/m);
     const rows = (await batch(0, ['items', id, '--state', 'error', '-o', 'csv'])).trimEnd().split('\n');
     assert.equal(rows.length, 2);
@@ -391,6 +395,13 @@ describe('probeyard batch', function () {
       [['create', '--max-bytes', '2 GB'], film, /--max-bytes: must be a size/],
       [['create', '--per-host', '99'], film, /per_host/],
       [['create', '--tag-objects', ...ONLY], film, /line 1\.url: must be an s3:\/\/ address/],
+      [
+        ['items', NO_BATCH, '--where', 'colour=red'],
+        '',
+        /--where colour=red: must be FACET=VALUE with one of container, /,
+      ],
+      [['items', NO_BATCH, '--where', 'hdr='], '', /--where hdr=: must be FACET=VALUE/],
+      [['items', NO_BATCH, '--where', 'hdr=PQ', '--where', 'hdr=HLG'], '', /--where hdr: given twice/],
       [['create', '--webhook-items'], film, /webhook_items: has an effect with webhook_url alone/],
       [['list', NO_BATCH], '', /takes no ID/],
       [['status'], '', /ID is missing/],

@@ -1,6 +1,7 @@
 /** `batch`: many sources by one template, which the service works through by itself. */
 import type { Answer, Body, Query } from '../../api_calls.ts';
 import { bytes } from '../../base/scaled.ts';
+import { FACET_NAMES } from '../../media/policy/facets.ts';
 import type { ListedItem } from '../../base/source_list.ts';
 import { IDEMPOTENCY_KEY, pause, type Api } from '../api/api_client.ts';
 import { newName } from '../api/exchange_http.ts';
@@ -131,6 +132,14 @@ const tagsText = (tagged: NonNullable<Batch['tagged']>): string | null =>
     .map(([what, count]) => `${count} ${what}`)
     .join(', ') || null;
 
+const MOST_VALUES = 6;
+
+function facetText(values: Batch['summary'][keyof Batch['summary']]): string | null {
+  const texts = values.slice(0, MOST_VALUES).map(({ value, count }) => `${count} ${value ?? 'others'}`);
+  const more = values.length - texts.length;
+  return [...texts, ...(more > 0 ? [`${more} more`] : [])].join(', ') || null;
+}
+
 function statusText({ terminal }: Invocation, batch: Batch): string {
   const { bucket, tagged, per_minute: speed, errors } = batch;
   const counts = Object.entries(batch.counts).filter(([, count]) => count > 0);
@@ -147,6 +156,7 @@ function statusText({ terminal }: Invocation, batch: Batch): string {
     ['ended', batch.ended_at],
     ['ends about', batch.estimated_end_at],
     ['deadline', batch.ended_at === null ? batch.deadline_at : null],
+    ...FACET_NAMES.map((facet): [string, string | null] => [facet, facetText(batch.summary[facet])]),
   ];
   const codes = errors.map(({ code, count }) => [String(count), code]);
   return (
@@ -206,9 +216,25 @@ type FileFormat = NonNullable<NonNullable<Query<'GET /v1/batch/:id/results'>>['f
 const FILE_FORMATS: readonly string[] = ['csv', 'ndjson', 'parquet'] satisfies FileFormat[];
 const isFile = (format: string): format is FileFormat => FILE_FORMATS.includes(format);
 
+function facetsIn(given: readonly string[]): Record<string, string> {
+  const facets: Record<string, string> = {};
+  for (const one of given) {
+    const [name = '', ...value] = one.split('=');
+    if (!FACET_NAMES.some((facet) => facet === name) || value.join('') === '')
+      throw usage(`--where ${one}: must be FACET=VALUE with one of ${FACET_NAMES.join(', ')}`);
+    if (name in facets) throw usage(`--where ${name}: given twice`);
+    facets[name] = value.join('=');
+  }
+  return facets;
+}
+
 async function listItems(invocation: Invocation, api: Api, params: { id: string }): Promise<void> {
   const { format, terminal } = invocation;
-  const filter = { state: invocation.text('state'), code: invocation.text('code') } as ItemQuery;
+  const filter = {
+    state: invocation.text('state'),
+    code: invocation.text('code'),
+    ...facetsIn(invocation.texts('where')),
+  } as ItemQuery;
   if (isFile(format)) {
     if (format === 'parquet' && terminal.interactive)
       throw usage('-o parquet: it is not for a terminal', 'send it to a file: > items.parquet');

@@ -2,6 +2,7 @@
 import { action, oneOf, type Command, type Option } from '../command.ts';
 import { DOCTOR } from '../kubectl/kubectl_commands.ts';
 import { KINDS, LOG_STATES, POLICY_STATES, SECTIONS, type BatchCounts } from '../../api_types.ts';
+import { FACET_NAMES } from '../../media/policy/facets.ts';
 import { REPORT } from '../output/for_ci.ts';
 import { ACCOUNT_COMMANDS } from './account_commands.ts';
 import { CACHE, CHECKED_BY, DIFFERENCES, PARALLEL, POLICY, SET, TIMES, VERSIONS } from './request_options.ts';
@@ -276,6 +277,12 @@ export const COMMANDS: readonly Command[] = [
       { name: 'max-bytes', value: 'SIZE', help: 'create, resume: stop after so many bytes of origins: 500GB' },
       { name: 'state', value: 'STATE', ...oneOf(Object.keys(ITEM_STATES), 'items: only those in this state: ') },
       { name: 'code', value: 'CODE', help: 'items: only those that failed with this code: http-404' },
+      {
+        name: 'where',
+        value: 'FACET=VALUE',
+        many: true,
+        help: `items: only those with this value: hdr=HDR10, by ${FACET_NAMES.join(', ')}`,
+      },
       { name: 'source', value: 'ID', help: 'list: only batches of this source' },
       { name: 'limit', value: 'COUNT', help: 'list, items: at most so many; default: 20' },
     ],

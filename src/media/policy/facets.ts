@@ -3,11 +3,11 @@ import { LONGEST_NAME } from './limits.ts';
 
 /** By the name that callers filter by. */
 export const FACETS = {
-  container: 'Its container, as `probe_report` names it.',
-  video_codec: 'Codecs of its video streams, without covers.',
-  audio_codec: 'Codecs of its audio streams.',
-  hdr: 'What its first video follows: HDR10+, HDR10, PQ, HLG, Dolby Vision; SDR where nothing tells of HDR.',
-  policy: 'The outcome of its policy.',
+  container: 'The container, as `probe_report` names it.',
+  video_codec: 'Codecs of the video streams, without covers.',
+  audio_codec: 'Codecs of the audio streams.',
+  hdr: 'What the first video follows: HDR10+, HDR10, PQ, HLG or Dolby Vision; SDR where nothing tells of HDR.',
+  policy: 'The outcome of the policy.',
   rule: 'Rules of the policy that did not pass, each with its outcome: `fail: bitrate`.',
 } as const;
 export type Facet = keyof typeof FACETS;

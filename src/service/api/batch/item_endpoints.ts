@@ -46,7 +46,7 @@ const FILTERS = {
   state: optionalChoice(ITEM_STATES, 'Items in this state.'),
   code: optionalText(64, 'Failed items with this `code`, or with this `reason` if they have no code.'),
   ...(Object.fromEntries(
-    FACET_NAMES.map((facet) => [facet, optionalText(LONGEST_VALUE, `Items with this value. ${FACETS[facet]}`)]),
+    FACET_NAMES.map((facet) => [facet, optionalText(LONGEST_VALUE, `Only items with this value. ${FACETS[facet]}`)]),
   ) as Record<Facet, ReturnType<typeof optionalText>>),
 };
 
