@@ -47,7 +47,7 @@ try {
     'a page of those with one code': () => store.itemsPage({ batch: id, after: at(), limit: 100, code: 'http-403' }),
     'the batch with its counts': () => store.readBatch(id),
     'all batches that are driven': () => store.drivenBatches(),
-    'its errors and facets': () => store.batchFound(id),
+    'its errors by code': () => store.batchFound(id),
     'the next 400 items to begin': () => store.claimItems({ batch: id, full: [], after: null, limit: 400 }),
   };
   console.log('| what | p50 ms | p99 ms |\n| --- | --- | --- |');

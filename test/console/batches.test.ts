@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { bodyOf, inLines, linesIn } from '../../src/console/views/batch_lines.ts';
 import { batchesOf } from '../api/batch/fixture.ts';
+import { tool } from '../api/fixture.ts';
 import { ADMIN } from '../store/fixture.ts';
 import { until } from '../until.ts';
 import { probingConsoleTest, visitAs, type Look, type Visit } from './fixture.ts';
@@ -29,6 +30,15 @@ probingConsoleTest('console: batches', {}, (c) => {
     { name: 'ffprobe' as const, version: '7.0', success: false, code, durationMs: 0, usageMs: 0 },
   ];
 
+  const found = (container: string) => ({
+    name: 'ffprobe' as const,
+    version: '7.0',
+    success: true,
+    facets: { container: [container] },
+    durationMs: 0,
+    usageMs: 0,
+  });
+
   it('no batch: says what one is', () =>
     visit('/batches', {}, async (v) => {
       await v.page.getByText('There are no batches').waitFor();
@@ -51,7 +61,11 @@ probingConsoleTest('console: batches', {}, (c) => {
       await batches.run(id, host, ({ metadata: { name }, spec }) =>
         spec.source.display!.includes('/1.mp4')
           ? batches.failure(name, { status: 422, reason: 'ToolFailed', error: 'x', tools: tools('http-404') })
-          : batches.success(name),
+          : c.api.end(name, {
+              result: { tools: [tool('ffprobe', '{}')], ioUsage: 10 },
+              asked: [{ name: 'ffprobe' }],
+              close: { tools: [found(spec.source.display!.includes('/0.mp4') ? 'matroska' : 'mp4')] },
+            }),
       );
       await page.getByText('Completed with failures').waitFor();
       await page.getByText('3 of 3 items are over, 1 failed.').waitFor();
@@ -64,6 +78,10 @@ probingConsoleTest('console: batches', {}, (c) => {
       await page.getByText('No item matches').waitFor();
       await page.getByRole('button', { name: 'Clear: Code' }).click();
       await until('two rows', async () => (await rowsOf(v, 'Items').count()) === 2);
+      await page.getByRole('region', { name: 'Container' }).getByRole('link', { name: 'matroska' }).click();
+      await page.waitForURL(/[?&]container=matroska\b/);
+      await until('one row', async () => (await rowsOf(v, 'Items').count()) === 1);
+      await rowsOf(v, 'Items').getByText('/0.mp4').waitFor();
       await rowsOf(v, 'Items').first().getByRole('link', { name: 'its request' }).click();
       await page.getByRole('heading', { level: 1, name: 'Request', exact: true }).waitFor();
     });

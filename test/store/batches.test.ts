@@ -401,10 +401,10 @@ describe('store: batches', function () {
     });
 
     it('with at most 100 values of a facet, and the others together', async () => {
-      const add = async (counts: object, facets: object[]) => {
+      const add = async (had: object, facets: object[]) => {
         const [row] = await fixture.sql<{ counts: Record<string, number> }>(
           'select add_facets($1, array(select jsonb_array_elements($2))) counts',
-          [JSON.stringify(counts), JSON.stringify(facets)],
+          [JSON.stringify(had), JSON.stringify(facets)],
         );
         return row!.counts;
       };
