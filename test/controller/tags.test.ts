@@ -39,7 +39,7 @@ describe('tags of an object in the controller', function () {
 
   const facets = { container: ['matroska'], rule: ['fail: bitrate'] };
   for (const [what, sent, recorded] of [
-    ['recorded with the first tool', facets, facets],
+    ['recorded with the first tool, without those of a later runner', { ...facets, later: 1 }, facets],
     ['unreadable as the whole result if one has control characters', { container: ['a\nb'] }, undefined],
   ] as const)
     it(`facets: ${what}`, async () => {

@@ -14,6 +14,10 @@ export type Facet = keyof typeof FACETS;
 export const FACET_NAMES = Object.keys(FACETS) as Facet[];
 export type Facets = Partial<Record<Facet, string[]>>;
 
+/** A result may have others: its runner is a later one, or not to be trusted. */
+export const knownFacets = (facets: Facets): Facets =>
+  Object.fromEntries(FACET_NAMES.flatMap((name) => (facets[name] ? [[name, facets[name]]] : [])));
+
 /** Of one file. */
 export const MOST_VALUES = 20;
 /** Printable ASCII: a name of a rule, with its outcome, is the longest. */

@@ -281,7 +281,7 @@ export function endUnopened(
           error = b.error + case when $7 = 'error' then 1 else 0 end,
           codes = case when $7 = 'error' then add_counts(b.codes, jsonb_build_object(coalesce($6, $5), 1), 1)
             else b.codes end,
-          facets = add_facets(b.facets, array[ended.facets])
+          facets = case when ended.facets is null then b.facets else add_facets(b.facets, array[ended.facets]) end
         from ended where b.id = ended.batch_id returning b.id`,
     values: [batch, n, attempt, status === null ? null : smallint(status), reason, code, state],
   });

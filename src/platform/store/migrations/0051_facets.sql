@@ -17,8 +17,8 @@ create function add_facets(p_counts jsonb, p_facets jsonb[]) returns jsonb langu
     select f.key facet, v.value, p_counts ? (f.key || ':' || v.value) known, count(*) n
       from unnest(p_facets) one, jsonb_each(one) f, jsonb_array_elements_text(f.value) v group by 1, 2),
   kept as (
-    select m.facet || ':' || case when known or coalesce(h.n, 0)
-        + row_number() over (partition by m.facet, known order by m.n desc, value) <= 100 then value else '' end key, m.n
+    select m.n, m.facet || ':' || case when known or coalesce(h.n, 0)
+        + row_number() over (partition by m.facet, known order by m.n desc, value) <= 100 then value else '' end key
       from more m left join held h using (facet))
   select coalesce(add_counts(p_counts, (select jsonb_object_agg(key, n) from
     (select key, sum(n) n from kept group by 1) k), 1), '{}')

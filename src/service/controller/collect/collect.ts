@@ -27,6 +27,7 @@ import { type CloseInput, TAGGED } from '../../../platform/store/records.ts';
 import { traceJob } from '../../../platform/tracing/job_trace.ts';
 import { TRACE_ANNOTATION } from '../../../platform/tracing/trace_context.ts';
 import type { Tracer } from '../../../platform/tracing/tracer.ts';
+import { knownFacets } from '../../../media/policy/facets.ts';
 import { isFinished } from '../../../platform/kube/conditions.ts';
 import { recordedEnd } from '../leader/ends.ts';
 import { requestOf, submittedAtOf } from '../leader/job.ts';
@@ -214,7 +215,7 @@ function endOf(
       success,
       ...(success ? {} : codeMember(why)),
       ...(at === 0 && body.tagged ? { tagged: body.tagged.written ? TAGGED : (body.tagged.code ?? 'failed') } : {}),
-      ...(at === 0 && body.facets ? { facets: body.facets } : {}),
+      ...(at === 0 && body.facets ? { facets: knownFacets(body.facets) } : {}),
       durationMs: Math.round(durationMs),
       usageMs: Math.round(usageMs),
     })),
