@@ -452,8 +452,8 @@ const readBatch = tool({
   name: 'read_batch',
   title: 'Read a batch',
   description:
-    'Says how far a batch is: its state, items by state, errors by code, what its files are (containers, codecs, HDR, ' +
-    'rules that did not pass), when it will end, and the first items that failed. ' +
+    'Says how far a batch is: its state, items by state, errors by code, its files by container, codecs, HDR and ' +
+    'rules that did not pass, when it will end, and the first items that failed. ' +
     `get_result reads the result of an item by its request_id. ${FENCED}`,
   fields: {
     batch_id: Type.String({ pattern: UUID, description: 'Of create_batch.' }),
