@@ -1317,6 +1317,33 @@ export interface BatchCounts {
   skipped: number;
 }
 
+export interface BatchSummary {
+  container: Array<{
+    value: string | null;
+    count: number;
+  }>;
+  video_codec: Array<{
+    value: string | null;
+    count: number;
+  }>;
+  audio_codec: Array<{
+    value: string | null;
+    count: number;
+  }>;
+  hdr: Array<{
+    value: string | null;
+    count: number;
+  }>;
+  policy: Array<{
+    value: string | null;
+    count: number;
+  }>;
+  rule: Array<{
+    value: string | null;
+    count: number;
+  }>;
+}
+
 export interface Batch {
   id: string;
   name: string | null;
@@ -1357,6 +1384,7 @@ export interface Batch {
     code: string;
     count: number;
   }>;
+  summary: BatchSummary;
 }
 
 export interface BatchRow {
@@ -1403,6 +1431,11 @@ export interface BatchItem {
   code: string | null;
   policy_outcome: 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown' | null;
   io_bytes: number;
+  container: string | null;
+  video_codec: string | null;
+  audio_codec: string | null;
+  hdr: string | null;
+  rule: string | null;
 }
 
 export interface ComparedBatch {
@@ -2685,6 +2718,12 @@ export interface Calls {
       limit?: number;
       state?: 'waiting' | 'running' | 'success' | 'with-errors' | 'error' | 'skipped' | null;
       code?: string | null;
+      container?: string | null;
+      video_codec?: string | null;
+      audio_codec?: string | null;
+      hdr?: string | null;
+      policy?: string | null;
+      rule?: string | null;
     };
     answer: {
       items: Array<BatchItem>;
@@ -2696,6 +2735,12 @@ export interface Calls {
       format?: 'ndjson' | 'csv' | 'parquet';
       state?: 'waiting' | 'running' | 'success' | 'with-errors' | 'error' | 'skipped' | null;
       code?: string | null;
+      container?: string | null;
+      video_codec?: string | null;
+      audio_codec?: string | null;
+      hdr?: string | null;
+      policy?: string | null;
+      rule?: string | null;
     };
     answer: BatchItem;
   };
