@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EVENTS, PROBE_JOBS, PROBE_POOLS } from '../../src/platform/kube/client.ts';
+import { EVENTS, PROBE_BATCHES, PROBE_JOBS, PROBE_POOLS } from '../../src/platform/kube/client.ts';
 import { startCluster, type Cluster } from '../controller/cluster_parts.ts';
 import { until } from '../until.ts';
 import { execute, type Printed } from './rig.ts';
@@ -155,14 +155,18 @@ esac\n`;
       message: `read https://u:hunter22@media.example.com/a?sig=s3cr3t with Bearer ${TOKEN}`,
       type: 'Warning',
     } as never);
+    const items = [{ url: 'https://media.example.com/private.mp4' }];
+    await kube.create(PROBE_BATCHES, { metadata: { name: 'bundled', namespace }, spec: { request: { items } } });
     const archive = join(folder, 'bundle.tar.gz');
     assert.equal((await printed('support-bundle', '-f', archive)).trim(), archive);
     assert.equal(statSync(archive).mode & 0o777, 0o600);
     const { status, stderr } = spawnSync('tar', ['-xzf', archive, '-C', folder], { encoding: 'utf8' });
     assert.equal(status, 0, stderr);
     const names = readdirSync(folder);
-    for (const name of ['probetools.json', 'probepools.json', 'probejobs.json', 'events.json', 'version.json'])
-      assert.ok(names.includes(name), name);
+    const kinds = ['probetools', 'probepools', 'probepolicies', 'probejobs', 'probebatches', 'probesources', 'events'];
+    for (const name of [...kinds, 'version']) assert.ok(names.includes(`${name}.json`), name);
+    const batches = readFileSync(join(folder, 'probebatches.json'), 'utf8');
+    assert.ok(batches.includes('"bundled"') && batches.includes('"items": 1') && !batches.includes('private.mp4'));
     const events = readFileSync(join(folder, 'events.json'), 'utf8');
     assert.match(events, /read https:\/\/media\.example\.com\/a\?sig=REDACTED with Bearer REDACTED/);
     const jobs = readFileSync(join(folder, 'probejobs.json'), 'utf8');

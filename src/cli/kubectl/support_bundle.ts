@@ -7,7 +7,7 @@ import { bytes } from '../../base/scaled.ts';
 import { END_OF_ARCHIVE, headerOf, padding } from '../../base/tar.ts';
 import { several } from '../output/text_table.ts';
 import { kubectlOf, type Kubectl } from './run_kubectl.ts';
-import type { Job, List, Pod } from './cluster_resources.ts';
+import type { List, Pod } from './cluster_resources.ts';
 
 interface File {
   name: string;
@@ -80,13 +80,15 @@ export function withoutSecrets(value: unknown): unknown {
 const FILE_BYTES = 2 * 1024 * 1024;
 const ALL_BYTES = 32 * 1024 * 1024;
 const LINES = 5_000;
-const JOBS = 200;
+const NEWEST = 200;
 const RUNNERS = 10;
 
 /** Never Secrets, nor ConfigMaps. */
 const RESOURCES = [
   'probetools',
   'probepools',
+  'probepolicies',
+  'probesources',
   'deployments',
   'statefulsets',
   'jobs',
@@ -106,14 +108,21 @@ const resource =
   async (): Promise<string> =>
     JSON.stringify(withoutSecrets(await kubectl.get<unknown>(kind, ...more)), null, 1);
 
-async function newestJobs(kubectl: Kubectl): Promise<string> {
-  const { items } = await kubectl.get<List<Job>>('probejobs', '--sort-by=.metadata.creationTimestamp');
-  const kept = items.slice(-JOBS);
-  // The display of a source has neither user info nor query; its whole address is left out.
-  const shown = kept.map((job) => {
-    const { display } = job.spec.source;
-    return { ...job, spec: { ...job.spec, source: display === undefined ? {} : { display } } };
-  });
+/** Of which there may be many, without the addresses of files. */
+const OF_CALLERS: Readonly<Record<string, (spec: Spec) => object>> = {
+  // The display of a source has neither user info nor query.
+  probejobs: ({ source = {} }) => ({ source: source.display === undefined ? {} : { display: source.display } }),
+  probebatches: ({ request }) => ({ request: { ...request, items: request?.items?.length } }),
+};
+interface Spec {
+  source?: { display?: string };
+  request?: { items?: unknown[] };
+}
+
+async function newest(kubectl: Kubectl, kind: string, shownOf: (spec: Spec) => object): Promise<string> {
+  const { items } = await kubectl.get<List<{ spec: Spec }>>(kind, '--sort-by=.metadata.creationTimestamp');
+  const kept = items.slice(-NEWEST);
+  const shown = kept.map((one) => ({ ...one, spec: { ...one.spec, ...shownOf(one.spec) } }));
   return JSON.stringify({ left_out: items.length - kept.length, items: withoutSecrets(shown) }, null, 1);
 }
 
@@ -138,7 +147,10 @@ async function sourcesOf(kubectl: Kubectl, runners: string): Promise<Source[]> {
   return [
     { name: 'version.json', read: () => kubectl.run(['version', '--output=json']) },
     ...RESOURCES.map((kind) => ({ name: `${kind}.json`, read: resource(kubectl, kind) })),
-    { name: 'probejobs.json', read: () => newestJobs(kubectl) },
+    ...Object.entries(OF_CALLERS).map(([kind, shownOf]) => ({
+      name: `${kind}.json`,
+      read: () => newest(kubectl, kind, shownOf),
+    })),
     { name: 'pods.json', read: () => Promise.resolve(JSON.stringify(withoutSecrets(own), null, 1)) },
     { name: 'runner-pods.json', read: () => Promise.resolve(JSON.stringify(withoutSecrets(theirs), null, 1)) },
     { name: 'runner-events.json', read: resource(kubectl, 'events', [`--namespace=${runners}`]) },
