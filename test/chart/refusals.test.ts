@@ -40,6 +40,14 @@ describe('chart: refused values and clusters', function () {
           /\/sources\/events\/nats/,
         ] as const,
     ),
+    ...['gs', 'az'].map(
+      (kind) =>
+        [
+          `a credential of ${kind} that may write tags`,
+          { sources: { credentials: [{ name: 'a', kind, secret: 'a', accounts: ['*'], buckets: ['b'], tags: true }] } },
+          new RegExp(`"a": tags: true has no effect with kind ${kind}`),
+        ] as const,
+    ),
     [
       'an events server without the service of its buckets',
       { sources: { events: { nats: { url: 'nats://events.example', subject: 'events' } } } },
