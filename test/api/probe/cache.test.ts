@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { PROBE_JOBS, PROBE_TOOLS } from '../../../src/platform/kube/client.ts';
 import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
+import { STREAMED_BYTES } from '../../../src/service/result/memory_budget.ts';
 import { identityOf } from '../../../src/source/http/identity.ts';
 import { sha256 } from '../../store/fixture.ts';
 import { pattern, sendFile, startOrigin, type Origin } from '../../source/origin.ts';
@@ -229,6 +230,23 @@ describe('the cache of results', function () {
       assert.deepEqual([end.reason, end.counts['success'], end.counts['skipped']], ['Completed', 1, 2]);
       assert.equal((await batches.items(third.id))[0]!.request_id, before!.request_id);
       assert.equal((await batches.post({ from: { batch: third.id } })).status, 400, 'unchanged items have not failed');
+    });
+
+    it('waits where there is no memory to read the earlier results', async () => {
+      const batches = batchesOf(api);
+      const path = aFile();
+      const first = await batches.create({ probe: { only: 'ffprobe' }, items: [`${origin.url}${path}`] });
+      await runItems(first.id);
+      const { memory } = api.wired.deps;
+      const count = Math.max(1, Math.floor(memory.totalBytes / 2 / STREAMED_BYTES));
+      const want = { inflatedBytes: null, account: api.userId };
+      const places = await Promise.all(Array.from({ length: count }, () => memory.reserve(want)));
+      const second = await batches.create({ probe: { only: 'ffprobe' }, from: { batch: first.id, only: 'changed' } });
+      await until('it waits for memory', () => memory.waiting() > 0);
+      await until('it is refused', () => memory.waiting() === 0, 30_000);
+      places.forEach(({ release }) => release());
+      assert.deepEqual(await runItems(second.id), []);
+      assert.ok(!api.log.some((line) => line.includes('cannot begin items') && line.includes(second.id)));
     });
 
     it('whose results are gone gives all of its items', async () => {

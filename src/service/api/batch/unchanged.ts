@@ -6,6 +6,7 @@ import { readHead, withResult } from '../../result/unpack.ts';
 import type { Deps } from '../deps.ts';
 import { cacheAsked } from '../probe/cache_key.ts';
 import type { ProbeRequest } from '../probe/probe_request.ts';
+import { noRoom } from '../probe/stored_result.ts';
 
 /** False where it is not known. */
 export async function isUnchanged(
@@ -18,6 +19,8 @@ export async function isUnchanged(
   const asked = cacheAsked(request, MOST_CACHE_AGE_S, { token, catalog: deps.catalog(), secret });
   if (!asked) return false;
   // Without an identity, its host gave the file no strong validator.
-  const identity = (await withResult(deps, earlier, token.rootUserId, readHead))?.identity;
-  return identity !== undefined && deps.cache.isStill(asked, identity);
+  const head = await withResult(deps, earlier, token.rootUserId, readHead).catch(
+    noRoom('too many results are being read; try again later'),
+  );
+  return head?.identity !== undefined && deps.cache.isStill(asked, head.identity);
 }
