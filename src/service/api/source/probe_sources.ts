@@ -148,6 +148,13 @@ function listedOf({ lastListing }: Source): Pick<Change, 'status' | 'reason' | '
   return { status: 'True', reason: 'Listed', message };
 }
 
+/** Suspended: as it was asked to be. Whoever waits for the object would wait until somebody resumes it. */
+const READY: Partial<Record<ProbeSourceState, 'True' | 'Unknown'>> = {
+  Running: 'True',
+  Suspended: 'True',
+  Waiting: 'Unknown',
+};
+
 /** Members that a status may lack. A patch removes one by null. */
 const ABSENT = { id: null, batches: null, lastListing: null };
 
@@ -157,7 +164,7 @@ function statusOf(
   { found, observedGeneration, now }: { found: SourceOfObject | undefined; observedGeneration: number; now: number },
 ) {
   const source = found?.source;
-  const ready = state === 'Waiting' ? 'Unknown' : state === 'Running' ? 'True' : 'False';
+  const ready = READY[state] ?? 'False';
   const conditions: Change[] = [
     { type: 'Ready', status: ready, reason, message: message.slice(0, 4_096), observedGeneration },
     ...(source ? [{ type: 'Listed', ...listedOf(source), observedGeneration }] : []),
