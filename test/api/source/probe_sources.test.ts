@@ -1,7 +1,7 @@
 /** ProbeSources: each object has one source, which does what the object asks for. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { NAMESPACES, PROBE_SOURCES } from '../../../src/platform/kube/client.ts';
+import { isKubeError, NAMESPACES, PROBE_SOURCES } from '../../../src/platform/kube/client.ts';
 import { conditionOf } from '../../../src/platform/kube/conditions.ts';
 import type { ProbeSource, ProbeSourceSpec } from '../../../src/platform/kube/probe_source.ts';
 import { ProbeSources } from '../../../src/service/api/source/probe_sources.ts';
@@ -130,7 +130,8 @@ describe('ProbeSources', function () {
 
   it('suspended: created so, it has no source; later, its source is paused with its batches, and goes on', async () => {
     const name = await create(requestOf('suspended'), { suspend: true });
-    await untilReady(name, 'Suspended');
+    const { status } = await untilReady(name, 'Suspended');
+    assert.equal(conditionOf(status, 'Ready')?.status, 'True', 'it is what was asked for');
     assert.deepEqual(await rows(name), []);
     await patch(name, { suspend: false });
     const { id } = (await untilReady(name, 'Running')).status!;
@@ -149,6 +150,50 @@ describe('ProbeSources', function () {
     await patch(name, { suspend: false });
     await untilReady(name, 'Running');
     await untilProbed(id!, 'suspended', new Map([['a.mp4', '1']]), 1);
+  });
+
+  it('whose status the API server refuses: others have theirs', async () => {
+    const refused = await create(requestOf('no-status'), { suspend: true });
+    const policy = `refuse-${randomUUID()}`;
+    const admission = (path: string, body?: object) =>
+      api.kube.request({
+        method: body ? 'POST' : 'DELETE',
+        path: `/apis/admissionregistration.k8s.io/v1/${path}${body ? '' : `/${policy}`}`,
+        ...(body ? { body } : {}),
+      });
+    const [apiGroups, apiVersions, resources] = [['probeyard.dev'], ['v1alpha1'], ['probesources/status']];
+    await admission('validatingadmissionpolicies', {
+      metadata: { name: policy },
+      spec: {
+        matchConstraints: { resourceRules: [{ apiGroups, apiVersions, resources, operations: ['UPDATE'] }] },
+        validations: [
+          { expression: `object.metadata.namespace != '${api.namespace}' || object.metadata.name != '${refused}'` },
+        ],
+      },
+    });
+    await admission('validatingadmissionpolicybindings', {
+      metadata: { name: policy },
+      spec: { policyName: policy, validationActions: ['Deny'] },
+    });
+    try {
+      const dry = { namespace: api.namespace, dryRun: true };
+      const isInForce = async () => {
+        const failure = await api.kube
+          .mergePatchStatus(PROBE_SOURCES, refused, { objects: 7 }, dry)
+          .catch((error: unknown) => error);
+        return isKubeError(failure, 'invalid');
+      };
+      await until('the policy is in force', isInForce, 30_000);
+      await patch(refused, { suspend: false });
+      const isRefused = () =>
+        api.log.some((line) => line.includes('cannot write the status') && line.includes(refused));
+      await until('it is refused', isRefused, 30_000);
+      await untilReady(await create(requestOf('beside-it'), { suspend: true }), 'Suspended');
+      assert.equal((await rows(refused)).length, 1, 'it has its source all the same');
+    } finally {
+      await admission('validatingadmissionpolicybindings');
+      await admission('validatingadmissionpolicies');
+    }
   });
 
   it('changed: the source is the same, lists anew, and probes nothing again', async () => {

@@ -28,6 +28,10 @@ const STATUS_MS = 5_000;
 const LOST_MS = 60_000;
 const LOST_AT_ONCE = 100;
 const WRITES_OF_A_ROUND = 200;
+/** A status that the API server refuses is not written again before. */
+const REFUSED_MS = 60_000;
+/** Of one round: where it refuses all, the log does not need each. */
+const LOGGED_REFUSALS = 10;
 /** Each has up to 10,000 addresses in memory. */
 const MOST_MAKING = 4;
 const MAKE_MS = 60_000;
@@ -89,11 +93,14 @@ export abstract class FollowedObjects<T extends Followed> {
   #watched: Reflector<T> | undefined;
   #lookedAt = -Infinity;
   #writes = 0;
+  #refusals = 0;
   /** By the namespace: one at a time. */
   readonly #making = new Map<string, Promise<void>>();
   /** By uid: what became of its generation, and until when it is not tried again. */
   readonly #outcomes = new Map<string, { standing: Wait; until: number; generation: number | undefined }>();
   readonly #writtenAt = new Map<string, number>();
+  /** By uid: until when its status is not written. */
+  readonly #refused = new Map<string, number>();
 
   constructor(deps: Deps, kube: KubeClient, driver: Pick<BatchDriver, 'leads'>) {
     this.deps = deps;
@@ -141,6 +148,7 @@ export abstract class FollowedObjects<T extends Followed> {
     const objects = this.#watched.list().filter((one) => this.served.serves(one));
     await this.#dropLost(objects);
     this.#writes = 0;
+    this.#refusals = 0;
     await this.round(objects);
   }
 
@@ -149,6 +157,7 @@ export abstract class FollowedObjects<T extends Followed> {
     const gone = (object: T): void => {
       this.forget(object);
       this.#writtenAt.delete(uidOf(object));
+      this.#refused.delete(uidOf(object));
       this.gone?.(object);
       this.#lookedAt = -Infinity;
       this.#rest.end();
@@ -174,6 +183,7 @@ export abstract class FollowedObjects<T extends Followed> {
     // What goes while another replica follows them is not seen here.
     this.#outcomes.clear();
     this.#writtenAt.clear();
+    this.#refused.clear();
     await Promise.all([watched?.stop(), this.resting?.()]);
   }
 
@@ -245,7 +255,8 @@ export abstract class FollowedObjects<T extends Followed> {
     if (isSame(object.status, status)) return;
     const uid = uidOf(object);
     const isDue = performance.now() - (this.#writtenAt.get(uid) ?? -Infinity) >= STATUS_MS;
-    if ((!isDue && object.status?.state === status.state) || this.#writes >= WRITES_OF_A_ROUND) return;
+    const isRefused = performance.now() < (this.#refused.get(uid) ?? 0);
+    if (isRefused || (!isDue && object.status?.state === status.state) || this.#writes >= WRITES_OF_A_ROUND) return;
     this.#writes += 1;
     this.#writtenAt.set(uid, performance.now());
     const { name, resourceVersion } = object.metadata;
@@ -255,8 +266,14 @@ export abstract class FollowedObjects<T extends Followed> {
         // It has changed, which the watch shows, or is gone.
         this.#writtenAt.delete(uid);
         if (isKubeError(error, 'conflict') || isKubeError(error, 'not-found')) return;
-        // A server that refuses one, or is away, takes no other of this round.
-        this.#writes = WRITES_OF_A_ROUND;
+        if (isKubeError(error, 'invalid', 'forbidden', 'bad-request', 'too-large')) {
+          // Of this object alone.
+          this.#refused.set(uid, performance.now() + REFUSED_MS);
+          if (++this.#refusals > LOGGED_REFUSALS) return;
+        } else {
+          // A server that is away takes no other of this round.
+          this.#writes = WRITES_OF_A_ROUND;
+        }
         this.#warn(error, 'cannot write the status of an object', object);
       });
   }
