@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { stepOf } from '../../../src/service/api/source/source_steps.ts';
+import { inTurn, stepOf } from '../../../src/service/api/source/source_steps.ts';
 
 const batch = (state: string, lists = false) => ({ id: 'b', state, reason: null, lists });
 const FACTS = { state: 'running', rootUserId: 1, listDue: false, bundleDue: false, open: [] };
@@ -31,4 +31,17 @@ describe('source: what is done next', () => {
   ] as const)
     it(`${what}: ${expected}`, () =>
       assert.equal(stepOf({ ...FACTS, ...facts } as unknown as Parameters<typeof stepOf>[0], may).do, expected));
+});
+
+it('sources: accounts that have not had a turn come before those that have, and the earlier turn first', () => {
+  const sources = [4, 3, null, 4, 2, 1].map((rootUserId, n) => ({ rootUserId, n }));
+  const turns = new Map<number | null, number>([
+    [4, 20],
+    [3, 10],
+    [null, 30],
+  ]);
+  assert.deepEqual(
+    inTurn(sources, turns).map(({ n }) => n),
+    [4, 5, 1, 0, 3, 2],
+  );
 });

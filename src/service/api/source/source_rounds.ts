@@ -13,13 +13,14 @@ import { move, textOfStop } from '../batch/states.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { createBundle, createListing } from './source_batch.ts';
-import { stepOf } from './source_steps.ts';
+import { inTurn, stepOf } from './source_steps.ts';
 
 const ROUND_MS = 2_000;
 const GAP_MS = 200;
 /** Each has up to 10,000 names in memory. */
 const MOST_AT_WORK = 4;
 const CREATE_MS = 60_000;
+const TURNS_KEPT_MS = 3_600_000;
 const AFTER_FAILURE_MS = 5_000;
 /** The clock of an origin may be behind: what it has reported since a listing began is not forgotten. */
 const UNSEEN_MS = 3_600_000;
@@ -33,6 +34,8 @@ export class SourceRounds {
   readonly #rest = new Rest(this.#stopping.signal);
   /** By account: one at a time. */
   readonly #working = new Map<number, Promise<void>>();
+  /** When the last turn of an account began, of the last hour. */
+  readonly #turns = new Map<number | null, number>();
   /** Sources that are not looked at before this time. */
   readonly #pausedUntil = new Map<string, number>();
   readonly #running: Promise<void>;
@@ -69,7 +72,8 @@ export class SourceRounds {
     for (const [id, until] of this.#pausedUntil) if (until <= now) this.#pausedUntil.delete(id);
     const ready = sources.filter(({ id, rootUserId }) => !this.#pausedUntil.has(id) && !this.#isBusy(rootUserId));
     const tokens = await store.tokenLimits([...new Set(ready.map(({ tokenId }) => tokenId))]);
-    for (const source of ready) this.#follow(source, tokens.get(source.tokenId));
+    for (const [account, at] of this.#turns) if (at < now - TURNS_KEPT_MS) this.#turns.delete(account);
+    for (const source of inTurn(ready, this.#turns)) this.#follow(source, tokens.get(source.tokenId));
   }
 
   #isBusy(account: number | null): boolean {
@@ -91,6 +95,7 @@ export class SourceRounds {
         this.#rest.end();
       });
     this.#working.set(account, work);
+    this.#turns.set(source.rootUserId, performance.now());
   }
 
   /** False: not now, and not in the next round. */

@@ -4,6 +4,18 @@ import type { DrivenSource, OpenBatch } from '../../../platform/store/sources.ts
 /** One that waits for a try of an item does not hold up the next. */
 const MOST_BUNDLES = 2;
 
+/**
+ * By account: when its last turn began. Fewer accounts work at once than may have sources that are slow, so one that
+ * has had a turn comes after those that wait for theirs.
+ */
+export const inTurn = <T extends Pick<DrivenSource, 'rootUserId'>>(
+  sources: readonly T[],
+  turns: ReadonlyMap<number | null, number>,
+): T[] => {
+  const of = ({ rootUserId }: T): number => turns.get(rootUserId) ?? 0;
+  return sources.toSorted((a, b) => of(a) - of(b));
+};
+
 export type Step =
   | { do: 'drop' | 'list' | 'bundle' | 'stop' | 'wait' }
   /** `with`: the listing. */
