@@ -165,6 +165,52 @@ describe('store: sources', function () {
     });
   });
 
+  const ofEvents = (source: string, ...objects: SeenObject[]) => store.noteObjects({ source, objects, ignored: 0 });
+
+  it('events are the first to name so many objects a day, and listings any number', async () => {
+    const source = await create();
+    await ofEvents(source, seen('1', -5));
+    await fixture.sql('update sources set event_objects = 100000 where id = $1', [source]);
+    const b = seen('1', -4, null, 'b.mp4');
+    assert.deepEqual(await ofEvents(source, seen('2', -4), b), { known: true, noted: 1, leftOut: 1 });
+    assert.equal((await store.readSource(source))?.eventsIgnored, 1);
+    assert.equal((await note(source, seen('1', -4, null, 'c.mp4'))).noted, 1);
+    await fixture.sql('update sources set event_day = event_day - 1 where id = $1', [source]);
+    assert.equal((await ofEvents(source, b)).noted, 1);
+    const [{ event_objects: today }] = (await fixture.sql('select event_objects from sources where id = $1', [
+      source,
+    ])) as [{ event_objects: number }];
+    assert.equal(today, 1);
+  });
+
+  it('an object that only events have named leaves when a run has missed it, and no other does', async () => {
+    const source = await create();
+    const file = (name: string) => seen('1', -5, null, name);
+    await ofEvents(source, ...['gone', 'listed', 'there', 'again', 'newer'].map(file));
+    await note(source, seen('1', -4, null, 'listed'));
+    const objects = await due(source);
+    const batch = aBatch(store, { userId: fixture.admin.userId, source });
+    const items = someItems(objects.length).map((item, n) => ({ ...item, ref: objects[n]!.name }));
+    const most = { rootUserId: fixture.admin.userId, batches: 1, items: 1_000_000 };
+    await store.createBatch(batch, items, { most, idempotency: null, objects });
+    await ofEvents(source, seen('2', -3, null, 'newer'));
+    await fixture.sql(`update batch_items set state = 'error' where batch_id = $1 and ref <> 'there'`, [batch.id]);
+    await store.missObjects(items.map(({ n }) => ({ batch: batch.id, n })));
+    await ofEvents(source, seen('2', -2, null, 'again'));
+    const ofSource = async () => {
+      const rows = await fixture.sql<{ hash: Buffer }>('select hash from source_objects where source_id = $1', [
+        source,
+      ]);
+      return objects.filter(({ hash }) => rows.some((row) => row.hash.equals(hash))).map(({ name }) => name);
+    };
+    assert.equal(await store.forgetMissing(), false, 'not before its time');
+    await fixture.sql(`update source_objects set leaves_at = now() where leaves_at < 'infinity'`);
+    assert.equal(await store.forgetMissing(), true);
+    assert.deepEqual((await ofSource()).toSorted(), ['again', 'listed', 'newer', 'there']);
+    assert.equal((await store.readSource(source))?.objects, 4);
+    assert.equal(await store.forgetMissing(), false);
+  });
+
   it('the driver reads what it decides by, and no bodies', async () => {
     const source = await create();
     const driven = (await store.drivenSources()).find(({ id }) => id === source)!;

@@ -8,6 +8,7 @@ import { column, listed, type RecordOf } from './columns.ts';
 import { calling } from './named.ts';
 import type { Opened, OpenInput, RequestState } from './records.ts';
 import { OPENED, openedOf, type OpenedRow, openingValues } from './requests.ts';
+import { GONE_CODES, missObjects } from './sources.ts';
 import { bigint, integer, jsonb, smallint } from './storable.ts';
 import { timeOf } from './uuid.ts';
 
@@ -258,7 +259,14 @@ export function settleItems(database: Database, items: readonly Settled[]): Prom
     policy_outcome: more.policyOutcome,
     io_bytes: bigint(more.ioBytes),
   }));
-  return database.value(calling('settle_items', { items: jsonb(rows) }));
+  const call = calling('settle_items', { items: jsonb(rows) });
+  const gone = rows.filter(({ state, code }) => state === 'error' && code !== null && GONE_CODES.includes(code));
+  if (gone.length === 0) return database.value(call);
+  return database.transaction('settle items', async (queries) => {
+    const count = await queries.value<number>(call);
+    await missObjects(queries, gone);
+    return count;
+  });
 }
 
 /** It ends without a request. False: it does not wait for this attempt any more, or its batch does not run. */

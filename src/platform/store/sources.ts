@@ -44,6 +44,8 @@ const SOURCE = {
   eventsNoted: column<number>(),
   eventsIgnored: column<number>(),
   lastEventAt: column<Date | null>(),
+  /** That confirms a subscription of SNS, which waits for it; empty: not known. Null: none waits. */
+  confirmationHost: column<string | null>(),
 };
 export type Source = RecordOf<typeof SOURCE>;
 export type NewSource = Pick<
@@ -78,6 +80,8 @@ const READ = `select ${listed(SOURCE, 's')} from sources s`;
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** Rows of one statement: of a million, an hour's listing changes most. */
 const MOST_OBJECTS = 1_000_000;
+/** That events are the first to name. Nothing but the key shows that there are such objects. */
+const MOST_BY_EVENTS_A_DAY = 100_000;
 const ROWS_AT_ONCE = 5_000;
 const MOST_DRIVEN = 1_000;
 
@@ -143,15 +147,33 @@ export const sourceForEvents = (database: Queries, id: string): Promise<SourceFo
   database.first({
     name: 'source_for_events',
     text: `select s.id, s.url, s.filter, s.key_sha256 "keySha256", s.user_id "userId",
-        coalesce(u.root_id, u.id) "rootUserId"
+        s.confirmation_host "confirmationHost", coalesce(u.root_id, u.id) "rootUserId"
       from sources s join users u on u.id = s.user_id
       where s.id = $1 and s.state <> 'deleting' and u.status = 'active'`,
     values: [id],
   });
-export interface SourceForEvents extends Pick<Source, 'id' | 'url' | 'filter' | 'userId'> {
+export interface SourceForEvents extends Pick<Source, 'id' | 'url' | 'filter' | 'userId' | 'confirmationHost'> {
   keySha256: Buffer;
   rootUserId: number;
 }
+
+/** False: it was so before. */
+export const setConfirmation = (database: Queries, id: string, host: string | null): Promise<boolean> =>
+  database.hasRow({
+    name: 'set_confirmation',
+    text: `update sources set confirmation_host = $2 where id = $1 and confirmation_host is distinct from $2
+      returning id`,
+    values: [id, host],
+  });
+
+/** The key before is none from now on. Null: there is no such source, or it is being deleted. */
+export const setEventsKey = (database: Queries, id: string, keySha256: Buffer): Promise<Source | null> =>
+  database.first({
+    name: 'set_events_key',
+    text: `update sources s set key_sha256 = $2 where s.id = $1 and s.state <> 'deleting'
+      returning ${listed(SOURCE, 's')}`,
+    values: [id, keySha256],
+  });
 
 /** Events of one bucket are read for at most so many. */
 const MOST_OF_BUCKET = 100;
@@ -314,12 +336,16 @@ export interface Noted {
   leftOut: number;
 }
 
+const TODAY = `(now() at time zone 'utc')::date`;
+
 /**
  * Older news than the row's is ignored. A version that is not the taken one is due once the object has not changed for
  * `settle` seconds. What was there before the source is taken at once, unless `existing` is to be probed.
  */
 const NOTE = `
-  with s as (select * from sources where id = $1 and state <> 'deleting' for no key update),
+  with s as (
+    select *, case when event_day = ${TODAY} then event_objects else 0 end by_events
+      from sources where id = $1 and state <> 'deleting' for no key update),
   news as (
     select n.hash, n.name, n.version, n.at,
         coalesce(n.modified, n.at) + make_interval(secs => s.settle) due_at,
@@ -327,26 +353,32 @@ const NOTE = `
       from s, unnest($2::bytea[], $3::text[], $4::bytea[], $5::timestamptz[], $6::timestamptz[])
         n (hash, name, version, at, modified)
       where s.objects + cardinality($2) <= ${MOST_OBJECTS}
+          and ($7::integer is null or s.by_events + cardinality($2) <= ${MOST_BY_EVENTS_A_DAY})
         or (select true from source_objects k where k.source_id = $1 and k.hash = n.hash)),
   noted as (
-    insert into source_objects as o (source_id, hash, name, version, at, due_at, taken)
+    insert into source_objects as o (source_id, hash, name, version, at, due_at, taken, leaves_at)
       select $1, hash, case when is_old then '' else name end, version, at, case when not is_old then due_at end,
-          case when is_old then version end
+          case when is_old then version end, case when $7::integer is not null then timestamptz 'infinity' end
         from news order by hash
       on conflict (source_id, hash) do update set version = excluded.version, at = excluded.at,
           name = case when excluded.version = o.version then o.name
             when excluded.version = o.taken then '' else (select n.name from news n where n.hash = o.hash) end,
           due_at = case when excluded.version = o.version then o.due_at
             when excluded.version = o.taken then null
-            else (select n.due_at from news n where n.hash = o.hash) end
+            else (select n.due_at from news n where n.hash = o.hash) end,
+          -- A listing has seen it, or the same event has come again.
+          leaves_at = case when excluded.leaves_at is null then null
+            when o.leaves_at is null or excluded.version = o.version then o.leaves_at else excluded.leaves_at end
         where excluded.at >= o.at
       returning xmax = 0 is_new),
   counted as (
-    update sources set objects = objects + (select count(*) from noted where is_new),
-        events_noted = events_noted + case when $7::integer is null then 0 else (select count(*) from noted) end,
-        events_ignored = events_ignored + coalesce($7, 0),
-        last_event_at = case when $7 is null then last_event_at else now() end
-      where id = (select id from s))
+    update sources u set objects = u.objects + n.is_new,
+        events_noted = u.events_noted + case when $7::integer is null then 0 else n.noted end,
+        events_ignored = u.events_ignored + coalesce($7 + cardinality($2) - (select count(*) from news), 0),
+        last_event_at = case when $7 is null then u.last_event_at else now() end,
+        event_day = case when $7 is null then u.event_day else ${TODAY} end,
+        event_objects = case when $7 is null then u.event_objects else s.by_events + n.is_new end
+      from s, (select count(*) noted, count(*) filter (where is_new) is_new from noted) n where u.id = s.id)
   select exists (select from s) known, (select count(*) from noted) noted,
     case when exists (select from s) then cardinality($2) - (select count(*) from news) else 0 end "leftOut"`;
 
@@ -371,6 +403,18 @@ export interface ObjectVersion {
   hash: Buffer;
   name: string;
   version: Buffer;
+}
+
+/** Of each source; no more than so many are counted. */
+export const MOST_WAITING = 1_000;
+export async function waitingObjects(database: Database, sources: readonly string[]): Promise<Map<string, number>> {
+  const rows = await database.rows<{ id: string; waiting: number }>({
+    name: 'waiting_objects',
+    text: `select id, (select count(*) from (select from source_objects o
+        where o.source_id = id and o.due_at is not null limit ${MOST_WAITING}) w) waiting from unnest($1::uuid[]) id`,
+    values: [sources],
+  });
+  return new Map(rows.map(({ id, waiting }) => [id, waiting]));
 }
 
 /** The longest due first. */
@@ -445,6 +489,44 @@ export const forgetObjects = (
         where id = $1 and exists (select from gone))
       select hash from piece order by hash offset ${ROWS_AT_ONCE - 1}`,
     values: [source, unseenSince, after],
+  });
+
+/** Of a run that says that there is no such object. */
+export const GONE_CODES: readonly string[] = ['http-404', 'http-410'];
+
+/** Those of these items that only events have named leave in a while: the same event may come again until then. */
+export async function missObjects(queries: Queries, items: readonly { batch: string; n: number }[]): Promise<void> {
+  await queries.rows({
+    name: 'miss_objects',
+    text: `with missed as (
+        select b.source_id, substring(sha256(convert_to(i.ref, 'UTF8')) for 16) hash
+          from unnest($1::uuid[], $2::integer[]) g (batch, n)
+            join batches b on b.id = g.batch and b.source_id is not null and b.listing is null
+            join batch_items i on i.batch_id = b.id and i.created_at = b.created_at and i.n = g.n
+          where i.state = 'error' and i.ref is not null),
+      locked as (
+        select id from sources where id in (select source_id from missed) order by id for no key update)
+      update source_objects o set leaves_at = now() + interval '1 hour'
+        from missed m join locked l on l.id = m.source_id
+        where o.source_id = m.source_id and o.hash = m.hash and o.leaves_at = 'infinity' and o.due_at is null`,
+    values: [items.map(({ batch }) => batch), items.map(({ n }) => n)],
+  });
+}
+
+/** Some of one source whose time to leave has come. False: there are none. */
+export const forgetMissing = (database: Database): Promise<boolean> =>
+  database.hasRow({
+    name: 'forget_missing',
+    text: `with s as (
+        select id from sources where id = (select source_id from source_objects
+          where leaves_at < 'infinity' and leaves_at <= now() order by leaves_at limit 1) for no key update),
+      piece as (
+        select o.source_id, o.hash from source_objects o join s on s.id = o.source_id
+          where o.leaves_at < 'infinity' and o.leaves_at <= now() order by o.leaves_at limit ${ROWS_AT_ONCE}),
+      gone as (
+        delete from source_objects o using piece p
+          where o.source_id = p.source_id and o.hash = p.hash and o.leaves_at <= now() returning 1)
+      update sources set objects = objects - (select count(*) from gone) where id = (select id from s) returning id`,
   });
 
 /** A listing has ended: what it left is gone with it, and the next one has a time. */

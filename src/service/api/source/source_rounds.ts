@@ -67,6 +67,7 @@ export class SourceRounds {
   async #round(): Promise<void> {
     const { store } = this.#deps;
     if (!this.#driver.leads || this.#deps.drain.started) return;
+    await store.forgetMissing();
     const sources = await store.drivenSources();
     const now = performance.now();
     for (const [id, until] of this.#pausedUntil) if (until <= now) this.#pausedUntil.delete(id);
