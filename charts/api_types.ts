@@ -76,6 +76,7 @@ const CALLS: readonly EndpointName[] = [
   'POST /v1/source/:id/pause',
   'POST /v1/source/:id/resume',
   'POST /v1/source/:id/list',
+  'POST /v1/source/:id/key',
   'POST /v1/compare',
   'POST /v1/compare/report',
   'GET /v1/policy',

@@ -164,6 +164,78 @@ describe('events of a source', function () {
     assert.ok(!row!.text.includes(key));
   });
 
+  it('are refused of a key that was replaced, and the change is on record', async () => {
+    const { id, events_key: old } = await sources.create({ bucket: { url: 's3://leaked/' }, every: null });
+    const { token } = await sources.batches.account('no-owner');
+    assert.equal((await sources.call(`/${id}/key`, { method: 'POST' }, token)).status, 404);
+    const renewed = await sources.act(id, 'key');
+    const { events_key: key } = (await renewed.json()) as { events_key: string };
+    assert.equal(renewed.status, 200);
+    const sent = async (secret: string) =>
+      (await send(`${id}/events?key=${secret}`, event('leaked', 'a.mp4', '1'))).status;
+    assert.deepEqual([await sent(old), await sent(key)], [401, 200]);
+    const entries = await api.stored.sql('select action, subject, changes from audit where subject = $1', [
+      `source/${id}`,
+    ]);
+    assert.deepEqual(entries, [
+      {
+        action: 'renewSourceKey',
+        subject: `source/${id}`,
+        changes: [{ field: 'events_key', redacted: 'changed' }],
+      },
+    ]);
+    await sources.call(`/${id}`, { method: 'DELETE' });
+    assert.equal((await sources.act(id, 'key')).status, 409);
+  });
+
+  it('of an object that is not there: it is forgotten after a while', async () => {
+    const { id, events_key: key } = await sources.create({
+      bucket: { url: 's3://invented/' },
+      every: null,
+      existing: false,
+    });
+    await send(`${id}/events?key=${key}`, event('invented', 'a.mp4', '1'));
+    const leaving = `select from source_objects where source_id = $1 and leaves_at < now() + interval '2 hours'`;
+    await until(
+      'it has failed',
+      async () => {
+        for (const { metadata } of await sources.batches.jobs('invented')) await sources.fails(metadata.name, 404);
+        return (await api.stored.sql(leaving, [id])).length > 0;
+      },
+      60_000,
+    );
+    assert.equal((await sources.read(id)).objects, 1);
+    await api.stored.sql('update source_objects set leaves_at = now() where source_id = $1', [id]);
+    await until('it is forgotten', async () => (await sources.read(id)).objects === 0);
+    await sources.call(`/${id}`, { method: 'DELETE' });
+  });
+
+  it('of SNS, which asks for a confirmation: it is shown, and its address neither opened nor kept', async () => {
+    const { id, events_key: key } = await sources.create({ bucket: { url: 's3://topic/' }, every: null });
+    const confirmation = async () => {
+      const { events } = (await sources.read(id)) as unknown as { events: Record<string, unknown> };
+      return [events['confirmation_waiting'], events['confirmation_host']];
+    };
+    const message = {
+      Type: 'SubscriptionConfirmation',
+      Token: 'geheim',
+      SubscribeURL: 'https://sns.eu-west-1.amazonaws.com/?Action=ConfirmSubscription&Token=geheim',
+    };
+    assert.deepEqual(await confirmation(), [false, null]);
+    for (const _ of [1, 2])
+      assert.equal((await send(`${id}/events?key=${key}`, message, { 'Content-Type': 'text/plain' })).status, 200);
+    assert.deepEqual(await confirmation(), [true, 'sns.eu-west-1.amazonaws.com']);
+    assert.equal(api.log.filter((line) => line.includes('SNS waits') && line.includes(id)).length, 1);
+    const [row] = await api.stored.sql<{ text: string }>('select s::text text from sources s where id = $1', [id]);
+    assert.ok(!row!.text.includes('geheim') && !api.log.some((line) => line.includes('geheim')));
+    await send(`${id}/events?key=${key}`, { ...message, SubscribeURL: 'https://a b/' });
+    assert.deepEqual(await confirmation(), [true, null]);
+    const notified = { Type: 'Notification', Message: JSON.stringify(event('topic', 'a.mp4', '1')) };
+    await send(`${id}/events?key=${key}`, notified);
+    assert.deepEqual(await confirmation(), [false, null]);
+    await sources.call(`/${id}`, { method: 'DELETE' });
+  });
+
   it('leave connections of the pool to others while their source is locked', async () => {
     const { id, events_key: key } = await sources.create({
       bucket: { url: 's3://locked/' },

@@ -28,7 +28,9 @@ export function takeEventRate({ accountRates }: Pick<Deps, 'accountRates'>, acco
 }
 
 const wrong = (): ApiError =>
-  new ApiError('bad-credential', { text: 'key: is not the events_key of this source; create the source anew for one' });
+  new ApiError('bad-credential', {
+    text: 'key: is not the events_key of this source; POST /v1/source/{id}/key makes a new one',
+  });
 
 export function authenticateSender(deps: Deps, access: Access): Handler {
   const { store, accounts } = deps;

@@ -142,6 +142,7 @@ export const PROBE_ACCESS = {
   'POST /v1/source/:id/pause': having('write:media'),
   'POST /v1/source/:id/resume': having('write:media'),
   'POST /v1/source/:id/list': having('write:media'),
+  'POST /v1/source/:id/key': having('write:media'),
   'POST /v1/source/:id/events': { who: 'sender', permission: 'write:media' },
   'GET /v1/versions': having('read:media'),
   'GET /v1/samples': having('read:media'),

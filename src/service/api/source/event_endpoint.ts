@@ -3,6 +3,7 @@ import Type from 'typebox';
 import { getOrMake } from '../../../base/get_or_make.ts';
 import { makeTurns, type Turns } from '../../../base/turns.ts';
 import { makeSlices } from '../batch/batch_request.ts';
+import type { SourceForEvents } from '../../../platform/store/sources.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { SENDER_KEY, takeEventRate } from '../http/authenticate_sender.ts';
@@ -10,7 +11,7 @@ import { endpoint } from '../http/endpoint.ts';
 import type { TextBody } from '../http/read_input.ts';
 import type { Context } from '../http/request_context.ts';
 import { closed, orNull, whole } from '../http/request_fields.ts';
-import { MOST_RECORDS, recordsIn } from './events.ts';
+import { confirmationOf, MOST_RECORDS, recordsIn } from './events.ts';
 import { MOST_MESSAGE_BYTES, objectsOf, parsedMessage } from './read_events.ts';
 import { SOURCE_PARAM } from './source_endpoints.ts';
 
@@ -49,18 +50,29 @@ async function inTurn<T>(account: number, bytes: number, write: () => Promise<T>
   }
 }
 
+/** Nothing is asked of the address: whoever has the key may have chosen it. */
+async function takeConfirmation({ store, log }: Deps, of: SourceForEvents, message: unknown): Promise<void> {
+  const host = confirmationOf(message);
+  if (host === undefined || host === of.confirmationHost) return;
+  if ((await store.setConfirmation(of.id, host)) && host !== null)
+    log.info({ source: of.id, host }, 'SNS waits for a confirmation of its subscription to the events of a source');
+}
+
 async function takeEvents(deps: Deps, ctx: Context): Promise<void> {
   const { id, url, filter, rootUserId } = ctx.state.source!;
   const { text, value } = ctx.state.checked as TextBody;
   const slices = makeSlices(deps.paceOf(rootUserId));
-  const records = recordsIn(value ?? parsedMessage(text), parsedMessage);
+  const message = value ?? parsedMessage(text);
+  const records = recordsIn(message, parsedMessage);
   takeEventRate(deps, rootUserId, Math.max(0, records.length - 1));
   const objects = await objectsOf(records, { url, filter }, { now: deps.store.clock.now(), slices });
   await slices.pay();
   const seen = { source: id, objects, ignored: records.length - objects.length };
   const bytes = ctx.request.length || MOST_MESSAGE_BYTES;
-  const { noted } =
-    records.length === 0 ? { noted: 0 } : await inTurn(rootUserId, bytes, () => deps.store.noteObjects(seen));
+  const { noted } = await inTurn(rootUserId, bytes, async () => {
+    await takeConfirmation(deps, ctx.state.source!, message);
+    return records.length === 0 ? { noted: 0 } : deps.store.noteObjects(seen);
+  });
   ctx.body = { noted, ignored: records.length - noted };
 }
 

@@ -38,6 +38,21 @@ export function recordsIn(value: unknown, parse: (text: string) => unknown, dept
   return [];
 }
 
+const HOST = /^[\w.:[\]-]{1,255}$/;
+
+/**
+ * Of a message of SNS, as sourceForEvents has it: the host that confirms the subscription, or null, as it is confirmed.
+ * Undefined: of another sender.
+ */
+export function confirmationOf(value: unknown): string | null | undefined {
+  if (!isObject(value)) return undefined;
+  const { Type: type, SubscribeURL: url } = value;
+  if (type === 'Notification') return null;
+  if (type !== 'SubscriptionConfirmation') return undefined;
+  const host = (typeof url === 'string' && URL.parse(url)?.host) || '';
+  return HOST.test(host) ? host : '';
+}
+
 const ofForm = (key: string): string | undefined => decoded(key.replaceAll('+', ' '));
 
 /** Encoded as a form. versitygw sends it as it is, and also ends the name of the bucket with it. */

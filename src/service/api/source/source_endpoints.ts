@@ -3,12 +3,13 @@ import { randomBytes } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { hideQuery } from '../../../base/hide_query.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
-import type { NewSource, Source, SourceState } from '../../../platform/store/sources.ts';
+import { MOST_WAITING, type NewSource, type Source, type SourceState } from '../../../platform/store/sources.ts';
 import { tokenSha256 } from '../../../platform/store/token_text.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import { type BatchEvent, move } from '../batch/states.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid, notFound } from '../errors.ts';
+import { note, secrets, withEntry } from '../http/audit.ts';
 import { type Described, endpoint } from '../http/endpoint.ts';
 import { LOWERED_TO } from '../http/input/read_fields.ts';
 import { takeRequestRate } from '../http/rate.ts';
@@ -38,11 +39,16 @@ const SourceAnswer = component('Source', {
   bundle: whole('Seconds between two batches.'),
   existing: Type.Boolean({ description: 'Whether older objects than the source are probed.' }),
   objects: whole('Objects that are known.'),
+  waiting: whole(`Of these, with a version that no batch has; at most ${MOST_WAITING} are counted.`),
   next_listing_at: orNull(time('Null: none is due.')),
   events: closed({
     noted: whole('Events that named a version that was not known to be older.'),
     ignored: whole('Others: of another bucket, not wanted, or without an ETag.'),
     last_at: orNull(time('When the last message came.')),
+    confirmation_waiting: Type.Boolean({
+      description: 'Whether SNS waits until a subscription is confirmed. Its address is not opened and not kept.',
+    }),
+    confirmation_host: orNull(Type.String({ description: 'Of that address.' })),
   }),
   last_listing: orNull(
     closed(
@@ -76,7 +82,15 @@ const SourceList = closed({
   next: orNull(uuid('`before` of the next page. Null: there is none.')),
 });
 
-const shown = (source: Source): Static<typeof SourceAnswer> => ({
+type Shown = Static<typeof SourceAnswer>;
+
+async function shownAll({ store }: Pick<Deps, 'store'>, sources: readonly Source[]): Promise<Shown[]> {
+  const waiting = await store.waitingObjects(sources.map(({ id }) => id));
+  return sources.map((source) => shownOf(source, waiting.get(source.id) ?? 0));
+}
+const shown = async (deps: Pick<Deps, 'store'>, source: Source): Promise<Shown> => (await shownAll(deps, [source]))[0]!;
+
+const shownOf = (source: Source, waiting: number): Shown => ({
   id: source.id,
   name: source.name,
   state: source.state,
@@ -89,11 +103,14 @@ const shown = (source: Source): Static<typeof SourceAnswer> => ({
   bundle: source.bundle,
   existing: source.existing,
   objects: source.objects,
+  waiting,
   next_listing_at: source.listAt?.toISOString() ?? null,
   events: {
     noted: source.eventsNoted,
     ignored: source.eventsIgnored,
     last_at: source.lastEventAt?.toISOString() ?? null,
+    confirmation_waiting: source.confirmationHost !== null,
+    confirmation_host: source.confirmationHost || null,
   },
   last_listing: source.lastListing,
 });
@@ -139,7 +156,7 @@ async function create(deps: Deps, ctx: Context): Promise<void> {
   if (created.outcome !== 'created') throw new ApiError(created.outcome);
   nameIgnored(ctx, ignored);
   ctx.set('Location', `/v1/source/${created.source.id}`);
-  ctx.body = { ...shown(created.source), events_key: key };
+  ctx.body = { ...(await shown(deps, created.source)), events_key: key };
 }
 
 export const createSource = endpoint(
@@ -173,16 +190,16 @@ const ListQuery = closed({
   before: orNull(Type.String({ pattern: UUID, default: null, description: '`next` of the page before.' })),
 });
 
-async function list({ store }: Deps, ctx: Context): Promise<void> {
+async function list(deps: Deps, ctx: Context): Promise<void> {
   const { limit, before } = checkedBy(ListQuery, ctx);
   if (before !== null && !isUuid(before.toLowerCase())) throw invalid('before', 'must be the id of a source');
-  const sources = await store.listSources({
+  const sources = await deps.store.listSources({
     userId: tokenOf(ctx).userId,
     before: before?.toLowerCase() ?? null,
     limit: limit + 1,
   });
   const page = sources.slice(0, limit);
-  ctx.body = { sources: page.map(shown), next: sources.length > limit ? page.at(-1)!.id : null };
+  ctx.body = { sources: await shownAll(deps, page), next: sources.length > limit ? page.at(-1)!.id : null };
 }
 
 export const listSources = endpoint(
@@ -218,7 +235,7 @@ export const readSource = endpoint(
   async (deps, ctx) => {
     const source = await ownSource(deps, ctx);
     const { webhook_url: _secret, ...request } = await bodyOf(deps, source);
-    ctx.body = { ...shown(source), request };
+    ctx.body = { ...(await shown(deps, source)), request };
   },
 );
 
@@ -272,7 +289,7 @@ const action = (name: 'pause' | 'resume' | 'list', summary: string, description:
     `POST /v1/source/:id/${name}`,
     { ...ACTION, id: `${name}Source`, summary, description, input: 'ignored' },
     async (deps, ctx) => {
-      ctx.body = shown(await act(deps, ctx, name));
+      ctx.body = await shown(deps, await act(deps, ctx, name));
     },
   );
 
@@ -288,6 +305,31 @@ export const resumeSource = action(
   'Of a paused or stopped one, with its batches. A repeated call has the same answer.',
 );
 
+async function renewKey(deps: Deps, ctx: Context): Promise<void> {
+  const { id } = await ownSource(deps, ctx);
+  const key = newKey();
+  const renewed = await withEntry(deps, ctx, async (store) => {
+    const source = await store.setEventsKey(id, tokenSha256(key));
+    if (!source) throw new ApiError('source-state', { text: 'the source is being deleted: it can have no other key' });
+    note(ctx, { changes: secrets('changed', 'events_key') });
+    return source;
+  });
+  ctx.body = { ...(await shown(deps, renewed)), events_key: key };
+}
+
+export const renewSourceKey = endpoint(
+  'POST /v1/source/:id/key',
+  {
+    ...ACTION,
+    id: 'renewSourceKey',
+    summary: 'Make a new key of events',
+    description: 'The one before is refused from now on.',
+    answer: { description: 'The source with its new key.', schema: CreatedSource },
+    input: 'ignored',
+  },
+  renewKey,
+);
+
 export const listSourceNow = action('list', 'List the bucket of a source now', 'The schedule goes on from there.');
 
 export const deleteSource = endpoint(
@@ -300,6 +342,6 @@ export const deleteSource = endpoint(
     input: 'ignored',
   },
   async (deps, ctx) => {
-    ctx.body = shown(await act(deps, ctx, 'delete'));
+    ctx.body = await shown(deps, await act(deps, ctx, 'delete'));
   },
 );
