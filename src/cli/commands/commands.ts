@@ -311,7 +311,7 @@ export const COMMANDS: readonly Command[] = [
       'create prints the id alone to stdout, and to stderr the address for events, which is shown this once.',
     ],
     positionals: [
-      action('list', 'create', 'show', 'pause', 'resume', 'list-now', 'delete'),
+      action('list', 'create', 'show', 'pause', 'resume', 'list-now', 'new-key', 'delete'),
       { name: 'ID|BUCKET', help: 'of create a bucket: s3://BUCKET/PREFIX; else the id of a source', optional: true },
     ],
     options: [

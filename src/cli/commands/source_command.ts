@@ -22,12 +22,15 @@ const timesOf = ({ value, has }: Given): Pick<Sent, 'every' | 'settle' | 'bundle
 });
 
 async function create(invocation: Invocation, url: string | undefined): Promise<void> {
-  const { format, terminal } = invocation;
   if (url === undefined || !BUCKET.test(url))
     throw usage('source create: a bucket is missing', 's3://BUCKET/PREFIX is one; gs:// and az:// are others');
   const body = { ...(await headOf(invocation)), ...bucketOf(invocation, url), ...timesOf(invocation) };
   const api = await invocation.api();
-  const made = await api.call('POST /v1/source', { body: body as Sent });
+  await writeKey(invocation, api, await api.call('POST /v1/source', { body: body as Sent }));
+}
+
+async function writeKey(invocation: Invocation, api: Api, made: Answer<'POST /v1/source'>): Promise<void> {
+  const { format, terminal } = invocation;
   if (format !== 'table') return writeValue(invocation, made);
   terminal.note(`source ${made.id}: its bucket sends events to`);
   terminal.note(`${api.server.origin}/v1/source/${made.id}/events?key=${made.events_key}`);
@@ -38,7 +41,7 @@ const listingText = ({ at, error, found, filtered }: NonNullable<Source['last_li
   `${at}, ${error ?? `${found} found, ${filtered} not wanted`}`;
 
 function statusText({ terminal }: Invocation, source: Source): string {
-  const { name, state, reason, text, url, objects, events, last_listing: last, next_listing_at: next } = source;
+  const { name, state, reason, text, url, events, last_listing: last, next_listing_at: next } = source;
   return factsText(
     terminal,
     ['SOURCE', source.id],
@@ -47,10 +50,11 @@ function statusText({ terminal }: Invocation, source: Source): string {
       ['state', [state, reason ?? []].flat().join(', ')],
       ['why', text],
       ['bucket', url],
-      ['objects', String(objects)],
+      ['objects', `${source.objects} known, ${source.waiting} waiting`],
       ['listed', last && listingText(last)],
       ['listed next', next],
       ['events', `${events.noted} noted, ${events.ignored} ignored`],
+      ['confirm', events.confirmation_waiting ? `SNS waits, ${events.confirmation_host ?? 'host not known'}` : null],
     ],
   );
 }
@@ -91,7 +95,12 @@ const run: Run = async (invocation) => {
   } else {
     if (given === undefined) throw usage(`source ${action}: ID is missing`, 'probeyard source list shows the ids');
     const api = await invocation.api();
-    const source = await api.call(ACTIONS[action as keyof typeof ACTIONS], { params: { id: given } });
+    const params = { id: given };
+    if (action === 'new-key') {
+      await writeKey(invocation, api, await api.call('POST /v1/source/:id/key', { params }));
+      return EXIT.done;
+    }
+    const source = await api.call(ACTIONS[action as keyof typeof ACTIONS], { params });
     await writeValue(invocation, source, () => statusText(invocation, source));
   }
   return EXIT.done;
