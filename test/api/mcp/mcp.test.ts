@@ -79,6 +79,7 @@ describe('/mcp', function () {
             'cancel_request.request_id',
             'create_batch.items',
             'read_batch.batch_id',
+            'create_source.url',
           ],
           'what has a default is not required',
         );
@@ -139,6 +140,8 @@ describe('/mcp', function () {
           ['create_batch', { items: [url(host), 'nonsense'] }, /items\.1\.url must begin/],
           ['create_batch', { items: [url(host)], probe: { headers: {} } }, /probe\.headers: is unknown/],
           ['read_batch', { batch_id: '01937c5e-8a00-7000-8000-000000000001' }, /not found/],
+          ['create_source', { url: 'https://films.test/' }, /bucket\.url: must begin with s3/],
+          ['read_source', { source_id: '01937c5e-8a00-7000-8000-000000000001' }, /not found/],
         ] as const) {
           const answer = await client.call(asked, args);
           assert.equal(answer.isError, true, asked);
@@ -225,6 +228,32 @@ describe('/mcp', function () {
       [[1, 'http-404']],
     );
     assert.doesNotMatch(`${created.text}${read.text}`, /hidden/);
+    await client.close();
+  });
+
+  it('a source is created without showing its key, and read alone and among others', async () => {
+    const [, connect] = CLIENTS[0]!;
+    const client = await connect(api.url, api.token);
+    const created = await client.call('create_source', {
+      url: 's3://source-mcp/in/',
+      include: ['*.mp4'],
+      name: 'incoming',
+      probe: { only: 'ffprobe' },
+      existing: false,
+    });
+    assert.equal(created.isError, false, created.text);
+    assert.doesNotMatch(created.text, /key=|events_key/);
+    const id = /^source_id: (\S+)$/m.exec(created.text)![1]!;
+    const { data } = dataIn((await client.call('read_source', { source_id: id })).text);
+    assert.deepEqual(
+      [data['state'], data['name'], data['url'], data['batches']],
+      ['running', 'incoming', 's3://source-mcp/in/', []],
+    );
+    const all = dataIn((await client.call('read_source', {})).text).data;
+    assert.deepEqual(
+      all['sources'].map((source: { id: string }) => source.id),
+      [id],
+    );
     await client.close();
   });
 

@@ -12,4 +12,6 @@ export const TOOLS = [
   'cancel_request',
   'create_batch',
   'read_batch',
+  'create_source',
+  'read_source',
 ];

@@ -377,7 +377,8 @@ const DESCRIPTION = [
     'Revisions: 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26 and 2024-11-05. There are no sessions: a message is ' +
     'one POST. Batches are not accepted.',
   'Tools: `search`, `analyze_media_file`, `check_media`, `compare_media`, `check_policy`, `get_result`, ' +
-    '`list_capabilities`, `get_usage_stats`, `get_request_logs`, `cancel_request`, `create_batch`, `read_batch`. ' +
+    '`list_capabilities`, `get_usage_stats`, `get_request_logs`, `cancel_request`, `create_batch`, `read_batch`, ' +
+    '`create_source`, `read_source`. ' +
     'A tool calls other endpoints with the same token: their permissions, limits and quotas apply, and each ' +
     'call counts. Closing the connection cancels the request.',
   'An answer has at most 24 kB unless the caller asks for more; it names what was left out. Text of media is fenced.',

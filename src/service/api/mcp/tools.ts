@@ -408,7 +408,7 @@ export const REQUEST_TOOLS: readonly Tool[] = [
   cancelRequest,
 ];
 
-// Tools of batches: one creates a batch, one reads how far it is and what failed.
+// Tools of batches and sources: one creates a batch, one reads how far it is and what failed.
 
 /** A model writes each of them. */
 const MOST_ITEMS = 1_000;
@@ -417,6 +417,16 @@ const MOST_FAILED = 20;
 const Budget = Type.Optional(
   Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Stop after this many requests. Default: none.' }),
 );
+
+const Probe = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    default: {},
+    description: 'What to run on each: {"policy": "shared/web-mp4", "ffprobe": {"version": "7.1"}}.',
+  },
+);
+const Name = Type.Optional(Type.String({ maxLength: 200, description: 'A name for people.' }));
 
 const createBatch = tool({
   name: 'create_batch',
@@ -427,15 +437,8 @@ const createBatch = tool({
     'POST /v1/batch.',
   fields: {
     items: Type.Array(Url, { minItems: 1, maxItems: MOST_ITEMS, description: 'The sources.' }),
-    name: Type.Optional(Type.String({ maxLength: 200, description: 'A name for people.' })),
-    probe: Type.Object(
-      {},
-      {
-        additionalProperties: true,
-        default: {},
-        description: 'What to run on each: {"policy": "shared/web-mp4", "ffprobe": {"version": "7.1"}}.',
-      },
-    ),
+    name: Name,
+    probe: Probe,
     max_requests: Budget,
   },
   readOnly: false,
@@ -473,4 +476,65 @@ const readBatch = tool({
   },
 });
 
-export const BATCH_TOOLS: readonly Tool[] = [createBatch, readBatch];
+const Patterns = Type.Array(Type.String({ minLength: 1, maxLength: 500 }), {
+  default: [],
+  maxItems: 100,
+  description: 'Only names that fit one of these: "*.mp4".',
+});
+
+const createSource = tool({
+  name: 'create_source',
+  title: 'Probe what comes into a bucket',
+  description:
+    'Lists a bucket now and on a schedule, and probes each new version of an object once, in batches. Goes on until ' +
+    'it is deleted. Answers at once with a source_id for read_source. All fields: POST /v1/source.',
+  fields: {
+    url: Type.String({ minLength: 1, maxLength: 8192, description: 's3://BUCKET/PREFIX; gs and az are read, too.' }),
+    include: Patterns,
+    name: Name,
+    probe: { ...Probe, description: 'What to run on each, and the name of a credential: {"credential": "films"}.' },
+    every: Type.Optional(Type.Integer({ minimum: 60, maximum: 604_800, description: 'Seconds between two listings.' })),
+    existing: Type.Boolean({ default: true, description: 'Whether objects that are there already are probed.' }),
+    max_requests: Budget,
+  },
+  readOnly: false,
+  creates: true,
+  openWorld: true,
+  async run(calls, { url, include, ...args }) {
+    const sent = { ...args, bucket: { url, include } };
+    const { id, next_listing_at: next } = membersOf(valueOf(await calls.ask('POST', '/v1/source', sent)));
+    return {
+      lead: [
+        `source_id: ${String(id)}`,
+        next === null ? 'The source waits for events.' : 'The source is listed. Read it with read_source.',
+        // A key is a secret, and what a model reads is kept elsewhere.
+        `POST /v1/source/${String(id)}/key makes the key with which its bucket can send events.`,
+      ],
+    };
+  },
+});
+
+const readSource = tool({
+  name: 'read_source',
+  title: 'Read sources',
+  description:
+    'Says how a source stands: its state, its last listing with its error, its objects and events, and its newest ' +
+    `batches, for read_batch. Without source_id: the sources of the caller. ${FENCED}`,
+  fields: { source_id: Type.Optional(Type.String({ pattern: UUID, description: 'Of create_source.' })) },
+  async run(calls, { source_id: id }) {
+    if (id === undefined) return { answer: await calls.ask('GET', '/v1/source?limit=100'), shape: { of: 'all' } };
+    const [source, batches] = await Promise.all([
+      calls.ask('GET', `/v1/source/${id}`),
+      calls.ask('GET', `/v1/batch?source=${id}&limit=${SHOWN_BATCHES}`),
+    ]);
+    const { request: _request, id: _id, ...standing } = membersOf(valueOf(source));
+    return {
+      lead: [`source_id: ${id}`, `The state of the source: ${String(standing['state'])}.`],
+      data: { ...standing, batches: membersOf(valueOf(batches))['batches'] },
+      more: `GET /v1/batch?source=${id} has all batches.`,
+    };
+  },
+});
+const SHOWN_BATCHES = 5;
+
+export const BATCH_TOOLS: readonly Tool[] = [createBatch, readBatch, createSource, readSource];
