@@ -1,4 +1,5 @@
 /** Batches: many addresses, probed by one template. */
+import type { ComponentType } from 'preact';
 import { call } from '../api/client.ts';
 import { asToken, type HeldToken } from '../api/gateway.ts';
 import { useRepeated } from '../api/use_call.ts';
@@ -66,7 +67,7 @@ export const LOOK_MS = 5_000;
 export const tokenChosen = (): URLSearchParams =>
   changed(new URLSearchParams(), { token: placeNow().query.get('token') });
 
-const COLUMNS: readonly Column<BatchRow>[] = [
+export const COLUMNS: readonly Column<BatchRow>[] = [
   timeColumn('Created', ({ created_at: at }) => at, { to: ({ id }) => hrefOf(`/batches/${id}`, tokenChosen()) }),
   strangerColumn('Name', ({ name }) => name ?? '', { most: 80, none: 'without a name', wide: true }),
   {
@@ -121,20 +122,26 @@ function Listed({ token: { text: bearer } }: { token: HeldToken }) {
 /** Nothing is read before the page asks. */
 export const atOnce = () => Promise.resolve(null);
 
-export function Batches() {
-  const user = useUser();
-  return (
-    <>
-      {may(user, 'write:media') && (
-        <p class="actions">
-          <a class="button" href={hrefOf('/batches/new', tokenChosen())}>
-            New batch
-          </a>
-        </p>
-      )}
-      <WithToken what="a token" read={atOnce}>
-        {(_, token) => <Listed token={token} />}
-      </WithToken>
-    </>
-  );
+interface MakingProps {
+  path: string;
+  title: string;
+  list: ComponentType<{ token: HeldToken }>;
 }
+
+/** A list of what can be made here, too. */
+export const Making = ({ path, title, list: List }: MakingProps) => (
+  <>
+    {may(useUser(), 'write:media') && (
+      <p class="actions">
+        <a class="button" href={hrefOf(path, tokenChosen())}>
+          {title}
+        </a>
+      </p>
+    )}
+    <WithToken what="a token" read={atOnce}>
+      {(_, token) => <List token={token} />}
+    </WithToken>
+  </>
+);
+
+export const Batches = () => <Making path="/batches/new" title="New batch" list={Listed} />;

@@ -20,7 +20,7 @@ const LIST = 'items';
 const ofList = (text: string): Failure => ({ ...broken(text), kind: 'refused', field: LIST });
 
 /** A timeline is that of one address: it is no part of a batch. */
-const templateOf = (query: URLSearchParams, tools: readonly AvailableTool[]): object => {
+export const templateOf = (query: URLSearchParams, tools: readonly AvailableTool[]): object => {
   const { url: _url, timeline: _timeline, ...template } = bodyOfForm('', query, tools);
   return template;
 };
@@ -31,6 +31,15 @@ const LIMITS = [
   { name: 'tries', label: 'Tries of an item', max: 5, help: 'Of failures that may pass. Default: 3.' },
   { name: 'max_requests', label: 'Budget of requests', max: 1_000_000_000, help: 'Then it stops. Default: none.' },
 ] as const;
+
+export const Limits = () => (
+  <details>
+    <summary>Limits</summary>
+    {LIMITS.map((field) => (
+      <Field key={field.name} {...field} type="number" min={1} />
+    ))}
+  </details>
+);
 
 function limitsIn(values: FormData): object {
   const given = LIMITS.map(({ name }) => [name, numberIn(values, name)] as const);
@@ -54,7 +63,22 @@ const OF_BUCKET: readonly FieldProps[] = [
   { name: 'bucket.modified_before', label: 'Modified before', type: 'date', unit: 'UTC' },
 ];
 
-function bucketIn(values: FormData): object {
+export const BucketFields = () => (
+  <>
+    <Field
+      name="bucket.url"
+      label="Address of the bucket"
+      required
+      help="With the beginning of the names. gs:// and az:// are read, too."
+      placeholder="s3://films/2026/"
+    />
+    {OF_BUCKET.map((field) => (
+      <Field key={field.name} {...field} />
+    ))}
+  </>
+);
+
+export function bucketIn(values: FormData) {
   const text = (name: string): string => textIn(values, `bucket.${name}`).trim();
   const patterns = (name: string): string[] => linesIn(text(name)).map((line) => line.text);
   const day = (name: string): string | null => (text(name) === '' ? null : `${text(name)}T00:00:00Z`);
@@ -75,6 +99,17 @@ function elsewhere(values: FormData, place: string): object {
   return place === LIST ? {} : { [place]: textIn(values, place).trim() };
 }
 
+/** The fields that a batch of any kind has. */
+export function headIn(values: FormData, probe: object) {
+  const name = textIn(values, 'name').trim();
+  const credential = textIn(values, 'probe.credential').trim();
+  return {
+    ...(name === '' ? {} : { name }),
+    probe: { ...probe, ...(credential === '' ? {} : { credential }) },
+    ...limitsIn(values),
+  };
+}
+
 const NOTHING = { content: '', idempotencyKey: '' };
 /** What was sent last: the answer may have been lost, and another try must not create a second batch. */
 let last = NOTHING;
@@ -92,14 +127,7 @@ async function create(values: FormData, text: string, probe: object, bearer: str
     throw ofList(
       `The list has ${count(lines.length)} addresses, at most ${count(MOST_ITEMS)}: create several batches.`,
     );
-  const name = textIn(values, 'name').trim();
-  const credential = textIn(values, 'probe.credential').trim();
-  const fields = {
-    ...(name === '' ? {} : { name }),
-    probe: { ...probe, ...(credential === '' ? {} : { credential }) },
-    ...limitsIn(values),
-    ...elsewhere(values, place),
-  };
+  const fields = { ...headIn(values, probe), ...elsewhere(values, place) };
   const content = bodyOf(fields, lines);
   try {
     const sent = { type: 'application/x-ndjson', content };
@@ -175,25 +203,39 @@ function Sources({ text, setText }: SourcesProps) {
           placeholder="https://media.example.com/library.csv"
         />
       )}
-      {place === 'bucket' && (
-        <>
-          <Field
-            name="bucket.url"
-            label="Address of the bucket"
-            required
-            help="With the beginning of the names. gs:// and az:// are read, too."
-            placeholder="s3://films/2026/"
-          />
-          {OF_BUCKET.map((field) => (
-            <Field key={field.name} {...field} />
-          ))}
-        </>
-      )}
+      {place === 'bucket' && <BucketFields />}
     </>
   );
 }
 
-interface ReadyProps {
+/** Of a token that this page has made. */
+export const EndsWithSession = ({ what, command }: { what: string; command: string }) => (
+  <div class="notice">
+    <p>
+      The {what} stops when your session ends, because its token does. For a long one use <code>{command}</code> with a
+      token of your own.
+    </p>
+  </div>
+);
+
+export function Template({ probe }: { probe: object }) {
+  const { query } = usePlace();
+  return (
+    <details>
+      <summary>
+        Template <span class="unit">{Object.keys(probe).length === 0 ? 'as it is by default' : 'changed'}</span>
+      </summary>
+      <pre class="output" tabIndex={0} aria-label="The template as JSON">
+        {JSON.stringify(probe, null, 2)}
+      </pre>
+      <p>
+        <a href={hrefOf('/playground', query)}>Change it in the playground</a>
+      </p>
+    </details>
+  );
+}
+
+export interface ReadyProps {
   token: HeldToken;
   tools: readonly AvailableTool[];
   policies: readonly PolicyRow[];
@@ -211,39 +253,17 @@ function Ready({ token, tools, policies }: ReadyProps) {
         go(`/batches/${id}`, tokenChosen());
       }}
     >
-      {token.made && (
-        <div class="notice">
-          <p>
-            The batch stops when your session ends, because its token does. For a long one use{' '}
-            <code>probeyard batch</code> with a token of your own.
-          </p>
-        </div>
-      )}
+      {token.made && <EndsWithSession what="batch" command="probeyard batch" />}
       <Field name="name" label="Name" maxLength={200} autoComplete="off" help="For people. It may be empty." />
       <Sources text={text} setText={setText} />
       <PolicyField policies={policies} />
-      <details>
-        <summary>
-          Template <span class="unit">{Object.keys(probe).length === 0 ? 'as it is by default' : 'changed'}</span>
-        </summary>
-        <pre class="output" tabIndex={0} aria-label="The template as JSON">
-          {JSON.stringify(probe, null, 2)}
-        </pre>
-        <p>
-          <a href={hrefOf('/playground', query)}>Change it in the playground</a>
-        </p>
-      </details>
-      <details>
-        <summary>Limits</summary>
-        {LIMITS.map((field) => (
-          <Field key={field.name} {...field} type="number" min={1} />
-        ))}
-      </details>
+      <Template probe={probe} />
+      <Limits />
     </Form>
   );
 }
 
-const read = (bearer: string, signal: AbortSignal) =>
+export const read = (bearer: string, signal: AbortSignal) =>
   Promise.all([call('GET /v1/versions', { bearer, signal }), call('GET /v1/policy', { bearer, signal })] as const);
 
 export const NewBatch = () => (
