@@ -5,11 +5,15 @@ import { call, isFailure } from '../api/client.ts';
 import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { Check, Field, Form, isChecked, textsIn, NewPassword, textIn } from '../parts/form.tsx';
-import { go, hrefOf, usePlace, placeNow } from '../router.ts';
+import { changed, go, hrefOf, usePlace, placeNow } from '../router.ts';
 import { readSession, session, may, useUser } from '../session.ts';
 import { Stranger } from '../parts/values.tsx';
 import { Empty } from '../parts/states.tsx';
 import { withAnyToken } from '../parts/with_token.tsx';
+
+/** To another way in, which leads back to the same page afterwards. */
+const hrefOfWay = (path: string): string =>
+  hrefOf(path, changed(new URLSearchParams(), { to: placeNow().query.get('to') }));
 
 function PasswordForm({ email }: { email: string | undefined }) {
   return (
@@ -64,8 +68,8 @@ function ByIssuer({ issuers, to, stays }: { issuers: SignInWays['issuers']; to: 
 
 function OtherWays({ passwords }: { passwords: boolean }) {
   const ways: [path: string, title: string][] = [
-    [hrefOf('/reset'), 'Forgotten password'],
-    [hrefOf('/sign-up'), 'Sign up'],
+    [hrefOfWay('/reset'), 'Forgotten password'],
+    [hrefOfWay('/sign-up'), 'Sign up'],
     ['/docs/', 'Documentation'],
   ];
   return (
@@ -145,7 +149,7 @@ export function SignInLink() {
         A link works once, for an hour. <a href="/docs/accounts#sign-in-links">How to make another one</a>
       </p>
       <p>
-        <a href={hrefOf('/sign-in')}>Sign in with a password</a>
+        <a href={hrefOfWay('/sign-in')}>Sign in with a password</a>
       </p>
     </>
   );
@@ -161,7 +165,7 @@ export function SignUp() {
         <p>
           A mail is on its way to <Stranger text={sentTo} />. Its link makes the account active; it is valid for a day.
         </p>
-        <a href={hrefOf('/verify')}>Enter the code from the mail</a>
+        <a href={hrefOfWay('/verify')}>Enter the code from the mail</a>
       </Empty>
     );
   return (
@@ -180,7 +184,7 @@ export function SignUp() {
         <Field name="last-name" label="Last name" autoComplete="family-name" maxLength={100} />
       </Form>
       <p>
-        <a href={hrefOf('/sign-in')}>Sign in to an account that exists</a>
+        <a href={hrefOfWay('/sign-in')}>Sign in to an account that exists</a>
       </p>
     </>
   );
@@ -197,7 +201,7 @@ export function Verify() {
         <p>
           <Stranger text={email} /> is confirmed.
         </p>
-        <a href={hrefOf('/sign-in')}>Sign in</a>
+        <a href={hrefOfWay('/sign-in')}>Sign in</a>
       </Empty>
     );
   return (
@@ -230,7 +234,7 @@ function Choose({ code }: { code: string }) {
     return (
       <Empty title="The password is set">
         <p>All sessions of the account have ended.</p>
-        <a href={hrefOf('/sign-in')}>Sign in</a>
+        <a href={hrefOfWay('/sign-in')}>Sign in</a>
       </Empty>
     );
   return (
