@@ -10,10 +10,13 @@ import { Compare } from './views/compare.tsx';
 import { Deliveries } from './views/deliveries.tsx';
 import { Policies, OwnPolicy, SharedPolicy } from './views/policies.tsx';
 import { NewBatch } from './views/new_batch.tsx';
+import { NewSource } from './views/new_source.tsx';
 import { Playground } from './views/playground.tsx';
 import { Request } from './views/request.tsx';
 import { Requests } from './views/requests.tsx';
 import { Reset, SignUp, Verify, SignIn, SignInLink, Start } from './views/entrance.tsx';
+import { Source } from './views/source.tsx';
+import { Sources } from './views/sources.tsx';
 import { Token, Tokens } from './views/tokens.tsx';
 import { Usage } from './views/usage.tsx';
 
@@ -42,6 +45,7 @@ const ICONS = {
   policy: 'M3 4l1.5 1.5L7 3M3 9.5L4.5 11 7 8.5M9 4.5h5M9 10h5',
   list: 'M2 4h12M2 8h12M2 12h12',
   stack: 'M3 2.5h10M3 5h10M2 7.5h12v6H2zM5 10.5h6',
+  bucket: 'M3 4l1.5 9.5h7L13 4M3 4c0-2 10-2 10 0s-10 2-10 0z',
   send: 'M2 3l12 5-12 5 2.5-5zM4.5 8H9',
   curve: 'M2 2v12h12M4.5 10.5l3-4 2.5 2 4-5.5',
   shield: 'M8 2l5 2v4c0 3-2.5 5-5 6-2.5-1-5-3-5-6V4zM5.5 8l2 2 3-3.5',
@@ -70,6 +74,9 @@ export const PAGES: readonly Page[] = [
   { path: '/batches', title: 'Batches', view: Batches, listed: listed('Records', 'read:media', 'stack') },
   { path: '/batches/new', title: 'New batch', view: NewBatch },
   { path: '/batches/:id', title: 'Batch', view: Batch },
+  { path: '/sources', title: 'Sources', view: Sources, listed: listed('Records', 'read:media', 'bucket') },
+  { path: '/sources/new', title: 'New source', view: NewSource },
+  { path: '/sources/:id', title: 'Source', view: Source },
   { path: '/deliveries', title: 'Deliveries', view: Deliveries, listed: listed('Records', 'read:media', 'send') },
   { path: '/usage', title: 'Usage', view: Usage, listed: listed('Records', 'read:statistics', 'curve') },
   { path: '/audit', title: 'Audit log', view: Audit, listed: listed('Records', 'read:audit', 'shield') },

@@ -77,6 +77,12 @@ export const viewsOf = ({ film, policy, summary, ids, caller }: Filled): Record<
     heading: 'New batch',
     full: (page) => page.getByRole('button', { name: 'Create the batch' }).waitFor(),
   },
+  sources: { path: '/sources', heading: 'Sources', full: textIn('There are no sources') },
+  'new source': {
+    path: '/sources/new',
+    heading: 'New source',
+    full: (page) => page.getByRole('button', { name: 'Create the source' }).waitFor(),
+  },
   deliveries: { path: '/deliveries', heading: 'Deliveries', full: textIn('/hook') },
   'audit log': { path: '/audit', heading: 'Audit log', full: rowIn('Audit log') },
   tokens: { path: '/tokens', heading: 'Tokens', full: rowIn('Tokens') },

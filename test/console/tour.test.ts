@@ -28,6 +28,7 @@ probingConsoleTest('console: a tour where tokens are not shown again', { tokensV
         Policies: 'There are no policies',
         Usage: 'Nothing was used in this time',
         Batches: 'There are no batches',
+        Sources: 'There are no sources',
         Deliveries: 'There are no deliveries',
         'Audit log': 'signIn',
         Tokens: 'Make a token',

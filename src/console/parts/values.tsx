@@ -14,6 +14,7 @@ const SIGNS: readonly (readonly [sign: string, kind: string, words: readonly str
     'bad',
     ['error', 'denied', 'failed', 'fail', 'down', 'not serving', 'refused', 'suspended', 'must-fix', 'Invalid'],
   ],
+  ['✕', 'bad', ['stopped']],
   ['◐', 'warn', ['with-errors', 'short', 'degraded']],
   ['…', 'warn', ['pending', 'proving', 'starting']],
   ['⚠', 'warn', ['warn', 'should-fix']],
