@@ -308,7 +308,7 @@ export const COMMANDS: readonly Command[] = [
     description: [
       'The service lists the bucket on a schedule and takes the events that it sends. Each new version of an object ' +
         'becomes an item of a batch, once: batch list --source ID shows them.',
-      'create prints the id alone to stdout, and to stderr the address for events, which is shown this once.',
+      'create and new-key print the id alone to stdout, and to stderr the address for events, shown this once.',
     ],
     positionals: [
       action('list', 'create', 'show', 'pause', 'resume', 'list-now', 'new-key', 'delete'),
