@@ -1523,11 +1523,14 @@ export interface Source {
   bundle: number;
   existing: boolean;
   objects: number;
+  waiting: number;
   next_listing_at: string | null;
   events: {
     noted: number;
     ignored: number;
     last_at: string | null;
+    confirmation_waiting: boolean;
+    confirmation_host: string | null;
   };
   last_listing: {
     at: string;
@@ -2963,11 +2966,14 @@ export interface Calls {
       bundle: number;
       existing: boolean;
       objects: number;
+      waiting: number;
       next_listing_at: string | null;
       events: {
         noted: number;
         ignored: number;
         last_at: string | null;
+        confirmation_waiting: boolean;
+        confirmation_host: string | null;
       };
       last_listing: {
         at: string;
@@ -3003,11 +3009,14 @@ export interface Calls {
       bundle: number;
       existing: boolean;
       objects: number;
+      waiting: number;
       next_listing_at: string | null;
       events: {
         noted: number;
         ignored: number;
         last_at: string | null;
+        confirmation_waiting: boolean;
+        confirmation_host: string | null;
       };
       last_listing: {
         at: string;
@@ -3030,6 +3039,39 @@ export interface Calls {
   };
   'POST /v1/source/:id/list': {
     answer: Source;
+  };
+  'POST /v1/source/:id/key': {
+    answer: {
+      id: string;
+      name: string | null;
+      state: 'running' | 'paused' | 'stopped' | 'deleting';
+      reason: string | null;
+      text: string | null;
+      created_at: string;
+      url: string;
+      every: number | null;
+      settle: number;
+      bundle: number;
+      existing: boolean;
+      objects: number;
+      waiting: number;
+      next_listing_at: string | null;
+      events: {
+        noted: number;
+        ignored: number;
+        last_at: string | null;
+        confirmation_waiting: boolean;
+        confirmation_host: string | null;
+      };
+      last_listing: {
+        at: string;
+        error: string | null;
+        found: number;
+        filtered: number;
+        left_out: number;
+      } | null;
+      events_key: string;
+    };
   };
   'POST /v1/compare': {
     body: {
