@@ -10,7 +10,7 @@ export const LABELS: Readonly<Record<string, string>> = {
   pool: 'names of ProbePools, which the operator chooses',
   rank: '`1` to `20`; `GET cluster` names the accounts in the same order',
   reason: 'a fixed set for each metric: reasons of ends, of waiting, of lost attempts, codes of errors',
-  resource: '`probejobs`, `pods`',
+  resource: '`probejobs`, `pods`, `probetools`, `probepools`',
   route: 'patterns of the routes, and `other`',
   state: 'a fixed set for each metric',
   code: '[the codes of errors](../sources.md#causes), with `http-NNN` for all statuses and `other` for unknown ones',

@@ -127,7 +127,7 @@ export async function startReplica(options: ReplicaOptions, term: () => RunningT
   });
   const metrics = controllerMetrics();
   const calls: Controller['calls'] = [];
-  const { jobs, pods } = startCaches({
+  const caches = startCaches({
     kube,
     config,
     log,
@@ -136,6 +136,7 @@ export async function startReplica(options: ReplicaOptions, term: () => RunningT
     podGone: () => {},
     podRenewed: () => {},
   });
+  const { jobs, pods } = caches;
   await Promise.all([jobs.synced, pods.synced]);
   const results = collects
     ? consumeResults(bus, {
@@ -176,13 +177,13 @@ export async function startReplica(options: ReplicaOptions, term: () => RunningT
     namespace,
     config,
     metrics,
-    pods,
-    jobs,
+    ...caches,
     endFlooding,
     tokensFresh: () => listener.listening(),
     intake: { keys: () => options.keys, s3Hosts: [], named: noCredentials },
   };
-  const stop = () => Promise.all([results?.stop(), jobs.stop(), pods.stop(), listener.stop()]);
+  const stop = () =>
+    Promise.all([results?.stop(), ...Object.values(caches).map((cache) => cache.stop()), listener.stop()]);
   return { deps, calls, log: lines, stop };
 }
 

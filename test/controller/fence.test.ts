@@ -3,7 +3,7 @@
  * (charts/probeyard/templates/fence.yaml).
  */
 import assert from 'node:assert/strict';
-import { highestFence, fenceCheck } from '../../src/service/controller/leader/fence.ts';
+import { fenceCheck, highestEpoch, readPools } from '../../src/service/controller/leader/fence.ts';
 import { admittedStatus, finishedStatus } from '../../src/service/controller/leader/job_status.ts';
 import {
   PROBE_JOBS,
@@ -256,7 +256,7 @@ describe('admission fence of the API server', function () {
       code: 'invalid',
       message: /a later term has begun/,
     });
-    assert.equal(await highestFence({ kube, namespace: cluster.namespace }), 7);
+    assert.equal(highestEpoch(await readPools({ kube, namespace: cluster.namespace })), 7);
   });
 
   it('refuses a job that a deposed leader creates late, and the job runs in the next term', async () => {

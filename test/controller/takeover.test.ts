@@ -165,7 +165,7 @@ describe('takeover by a new leader', function () {
       }
       return current().kube.list(type, options);
     };
-    const second = controller({ epoch: 2, writes: { ...current().kube, list } });
+    const second = controller({ epoch: 2, kube: { ...current().kube, list } });
     await asked.promise;
     const [early, late] = [await submit(), await submit()];
     await until('a watch has shown both', () => job(late.id));

@@ -34,8 +34,8 @@ export interface LeaseOptions {
   marginMs?: number;
   /** A Lease that was there and is deleted is not created anew for this long. */
   quietMs?: number;
-  /** Lower bound of the epoch, in case the Lease was deleted. */
-  epochFloor?: () => number | Promise<number>;
+  /** Lower bound of the epoch. `isNew`: there is no Lease, so it may have been deleted. */
+  epochFloor?: (isNew: boolean) => number | Promise<number>;
   /** The clock by which terms are recorded; by default the machine's. */
   now?: () => number;
   onLead(lead: { epoch: number }): void;
@@ -256,7 +256,7 @@ class Candidate {
     // Workers of an earlier leadership end before the next begins.
     await this.#losing;
     if (!this.#stillTakeable(judged)) return;
-    const floor = (await this.#options.epochFloor?.()) ?? 0;
+    const floor = (await this.#options.epochFloor?.(judged === undefined)) ?? 0;
     if (!this.#stillTakeable(judged)) return;
     const epoch = Math.max(floor, least) + 1;
     const sentAt = performance.now();

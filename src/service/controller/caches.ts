@@ -1,8 +1,13 @@
-/** The controller's caches: ProbeJobs, and the pods in the runner namespace. */
-import { PODS, PROBE_JOBS, type Pod } from '../../platform/kube/client.ts';
+/**
+ * The caches of a replica, leading or not, so that one that is elected knows the cluster: ProbeJobs, tools, pools, and
+ * the pods in the runner namespace. A list of what nobody has written lately takes the API server 100 ms.
+ */
+import { PODS, PROBE_JOBS, PROBE_POOLS, PROBE_TOOLS, type Pod } from '../../platform/kube/client.ts';
 import { startReflector } from '../../platform/kube/reflector.ts';
 import { LABEL } from '../../platform/kube/resource.ts';
 import type { ProbeJob } from '../../platform/kube/probe_job.ts';
+import type { ProbePool } from '../../platform/kube/probe_pool.ts';
+import type { ProbeTool } from '../../platform/kube/probe_tool.ts';
 import { keptJob, slimPod } from '../../platform/kube/slim.ts';
 import { idOf } from './leader/job.ts';
 import type { ControllerDeps } from './clients.ts';
@@ -17,6 +22,8 @@ interface CachesDeps extends Pick<ControllerDeps, 'kube' | 'config' | 'log' | 'm
   /** A pod has begun another life. */
   podRenewed: (pod: Pod) => void;
 }
+
+export type Caches = ReturnType<typeof startCaches>;
 
 export function startCaches({ kube, config, log, metrics, term, podGone, podRenewed }: CachesDeps) {
   const hooks = (resource: string) => ({
@@ -60,5 +67,22 @@ export function startCaches({ kube, config, log, metrics, term, podGone, podRene
       },
     },
   });
-  return { jobs, pods };
+  const { namespace } = config;
+  const toolSeen = (tool: ProbeTool): void => term()?.toolSeen(tool);
+  const tools = startReflector<ProbeTool>({
+    client: kube,
+    type: PROBE_TOOLS,
+    namespace,
+    hooks: hooks('probetools'),
+    handlers: { add: toolSeen, update: toolSeen, delete: ({ metadata }) => term()?.toolGone(metadata.name) },
+  });
+  const poolSeen = (pool: ProbePool): void => term()?.pools.pool(pool);
+  const poolCache = startReflector<ProbePool>({
+    client: kube,
+    type: PROBE_POOLS,
+    namespace,
+    hooks: hooks('probepools'),
+    handlers: { add: poolSeen, update: poolSeen, delete: ({ metadata }) => term()?.poolGone(metadata.name) },
+  });
+  return { jobs, pods, tools, poolCache };
 }

@@ -2,7 +2,7 @@
 import type { KubeClient } from '../../platform/kube/client.ts';
 import { startElection } from '../../platform/kube/lease.ts';
 import { LEASE_MARGIN_MS } from './leader/dispatch.ts';
-import { highestFence } from './leader/fence.ts';
+import { highestEpoch, readPools } from './leader/fence.ts';
 import { startTerm, type RunningTerm, type TermDeps } from './term.ts';
 
 export interface Candidacy {
@@ -14,7 +14,7 @@ export interface Candidacy {
 }
 
 export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candidacy {
-  const { config, jobs, log, metrics } = deps;
+  const { config, jobs, log, metrics, poolCache } = deps;
   let term: RunningTerm | undefined;
   let over = new AbortController();
   let starting: Promise<void> = Promise.resolve();
@@ -34,10 +34,11 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
     // A write of its holder may be under way.
     quietMs: LEASE_MARGIN_MS,
     // A deleted Lease restarts its count of transitions, and runners refuse an epoch older than one they have seen.
-    epochFloor: async () =>
-      jobs
-        .list()
-        .reduce((most, { status }) => Math.max(most, status?.admittedBy?.epoch ?? 0), await highestFence(deps)),
+    // The count of one that is there is above them all, unless somebody has set it: the cache is enough for that.
+    epochFloor: async (isNew) => {
+      const ofPools = highestEpoch(isNew ? await readPools(deps) : poolCache.list());
+      return jobs.list().reduce((most, { status }) => Math.max(most, status?.admittedBy?.epoch ?? 0), ofPools);
+    },
     onLead: ({ epoch }) => {
       log.info({ epoch }, 'elected as leader');
       metrics.lead(epoch);

@@ -65,12 +65,13 @@ export async function run(): Promise<void> {
   const deps = { config, log, metrics, ...clients };
   const standing: { candidacy?: Candidacy } = {};
   const term = (): RunningTerm | undefined => standing.candidacy?.term();
-  const { jobs, pods } = startCaches({
+  const caches = startCaches({
     ...deps,
     term,
     podGone: (pod) => cutOff(callout, log, pod, 'all'),
     podRenewed: (pod) => cutOff(callout, log, pod, 'former'),
   });
+  const { jobs, pods } = caches;
   const callout = admitRunners({ ...deps, pods, issuerSeed });
   const endFlooding = floods({
     ...deps,
@@ -109,9 +110,8 @@ export async function run(): Promise<void> {
   const identities = identitiesOf(config, log);
   const candidacy = standForElection(leaseClient, {
     ...deps,
+    ...caches,
     namespace: config.namespace,
-    pods,
-    jobs,
     endFlooding,
     tokensFresh: () => listener.listening(),
     intake: {
@@ -153,7 +153,7 @@ export async function run(): Promise<void> {
   certificates.stop();
   await results.stop();
   callout.stop();
-  await Promise.allSettled([jobs.stop(), pods.stop()]);
+  await Promise.allSettled(Object.values(caches).map((cache) => cache.stop()));
   await bus.drain();
   await tracer?.stop();
   await store.close();

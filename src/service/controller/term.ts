@@ -13,14 +13,13 @@ import {
   type ItemToCancel,
 } from '../../platform/bus/messages.ts';
 import { BEATS, makeRates } from '../../platform/bus/rates.ts';
-import { PROBE_POOLS, PROBE_TOOLS, type KubeObject, type Pod, type ResourceType } from '../../platform/kube/client.ts';
+import type { Pod } from '../../platform/kube/client.ts';
 import { eventRecorder, type EventRecorder } from '../../platform/kube/events.ts';
 import type { Election } from '../../platform/kube/lease.ts';
 import { WorkQueue } from '../../platform/kube/queue.ts';
-import { startReflector, type Reflector } from '../../platform/kube/reflector.ts';
 import { isOurs, type ProbeJob } from '../../platform/kube/probe_job.ts';
-import type { ProbePool } from '../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../platform/kube/probe_tool.ts';
+import type { Caches } from './caches.ts';
 import { keepChart } from './catalog/apply.ts';
 import type { EndFlooding } from './floods.ts';
 import { fenceCheck, raiseFence, type FenceCheck } from './leader/fence.ts';
@@ -46,9 +45,7 @@ import { every } from '../../base/retry.ts';
 
 type Made = 'term' | 'runners' | 'pools' | 'finishedJobs' | 'events' | 'recent';
 
-export interface TermDeps extends Omit<LeaderDeps, Made> {
-  pods: Reflector<Pod>;
-  jobs: Reflector<ProbeJob>;
+export interface TermDeps extends Omit<LeaderDeps, Made>, Caches {
   endFlooding: EndFlooding;
 }
 
@@ -69,7 +66,7 @@ interface Stoppable {
   stop(): unknown;
 }
 
-/** Assembled: everything that a term is made of. Its caches begin to fill, and nothing acts before `recover`. */
+/** Assembled: everything that a term is made of. Nothing acts before `recover`. */
 export class RunningTerm {
   readonly deps: TermDeps;
   readonly lease: TermLease;
@@ -84,8 +81,6 @@ export class RunningTerm {
   readonly owner: ReturnType<typeof ownerOf>;
   readonly pools: Pools;
   readonly leader: Leader;
-  readonly tools: Reflector<ProbeTool>;
-  readonly poolCache: Reflector<ProbePool>;
   readonly chart: ReturnType<typeof keepChart>;
   readonly proof: ProofDeps;
   readonly late: LateWatch;
@@ -143,19 +138,6 @@ export class RunningTerm {
       applied: (specs, removed) =>
         this.pools.catalogApplied(new Map(specs.map(({ name, spec }) => [name, spec])), removed),
     });
-    const toolSeen = (tool: ProbeTool): void => {
-      this.pools.tool(tool);
-      this.queue.add(tool.metadata.name);
-    };
-    this.tools = this.#watch(PROBE_TOOLS, toolSeen, (name) => {
-      this.pools.toolGone(name);
-      this.chart.deleted();
-    });
-    const poolSeen = (pool: ProbePool): void => this.pools.pool(pool);
-    this.poolCache = this.#watch(PROBE_POOLS, poolSeen, (name) => {
-      this.pools.poolGone(name);
-      this.chart.deleted();
-    });
     this.proof = this.#proofDeps();
     const knows = (name: string): boolean => this.leader.knows(name);
     this.late = lateWatch({ kube, jobs, namespace, log, knows, signal: over.signal });
@@ -163,19 +145,9 @@ export class RunningTerm {
     this.fence = fenceCheck({ kube, log, job: anyJob, epoch, installed: config.admissionPolicy });
   }
 
-  #watch<T extends KubeObject>(
-    type: ResourceType<T>,
-    seen: (object: T) => void,
-    gone: (name: string) => void,
-  ): Reflector<T> {
-    const { kube: client, namespace } = this.deps;
-    const handlers = { add: seen, update: seen, delete: ({ metadata }: T) => gone(metadata.name) };
-    return startReflector({ client, type, namespace, handlers });
-  }
-
   #proofDeps(): ProofDeps {
-    const { config, namespace, pods } = this.deps;
-    const { events, queue, owner, stillLeading, now, tools } = this;
+    const { config, namespace, pods, tools } = this.deps;
+    const { events, queue, owner, stillLeading, now } = this;
     return {
       ...this.deps,
       events,
@@ -189,6 +161,21 @@ export class RunningTerm {
       proofs: () => pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined),
       ...noProofs(),
     };
+  }
+
+  toolSeen(tool: ProbeTool): void {
+    this.pools.tool(tool);
+    this.queue.add(tool.metadata.name);
+  }
+
+  toolGone(name: string): void {
+    this.pools.toolGone(name);
+    this.chart.deleted();
+  }
+
+  poolGone(name: string): void {
+    this.pools.poolGone(name);
+    this.chart.deleted();
   }
 
   podSeen(pod: Pod, listed: boolean): void {
@@ -206,8 +193,8 @@ export class RunningTerm {
 
   async #stop(): Promise<void> {
     this.lease.over.abort();
-    const { stoppable, pools, finishedJobs, leader, tools, poolCache, chart, queue } = this;
-    const parts: Stoppable[] = [...stoppable, pools, finishedJobs, leader, tools, poolCache, chart, queue];
+    const { stoppable, pools, finishedJobs, leader, chart, queue } = this;
+    const parts: Stoppable[] = [...stoppable, pools, finishedJobs, leader, chart, queue];
     await Promise.allSettled(parts.map((part) => part.stop()));
   }
 
@@ -215,7 +202,7 @@ export class RunningTerm {
     return {
       queue: this.leader.ledger,
       pools: this.pools.facts(),
-      tools: this.tools.list(),
+      tools: this.deps.tools.list(),
       now: this.now(),
       since: this.since,
       fenceMissing: this.fence.missing(),
@@ -225,7 +212,7 @@ export class RunningTerm {
   }
 
   snapshot(): ClusterSnapshot {
-    const { deps, leader, lease, pools, recent, runners, since, term, tools } = this;
+    const { deps, leader, lease, pools, recent, runners, since, term } = this;
     return buildSnapshot({
       at: this.now(),
       monotonic: performance.now(),
@@ -233,7 +220,7 @@ export class RunningTerm {
       terms: lease.terms(),
       pools: pools.facts(),
       runners: [...runners.all()],
-      tools: tools.list(),
+      tools: deps.tools.list(),
       recent,
       queue: leader.ledger,
       jobOf: (name) => leader.jobs.taken(name),
@@ -308,23 +295,32 @@ function repeat({ deps, leader, late, fence, stillLeading, term }: RunningTerm):
   ];
 }
 
+/** Runners mount this ConfigMap: a pod created before it would wait for it. */
+async function writeNatsCa({ deps, owner, stoppable, term }: RunningTerm): Promise<void> {
+  const { kube, config, log } = deps;
+  const { natsCaFile: caFile, runnerNamespace: namespace } = config;
+  if (!caFile) return;
+  const of = await owner();
+  await ensureLeading(term);
+  const kept = await keepNatsCa({ kube, caFile, namespace, owner: of, log });
+  if (term.signal.aborted) kept.stop();
+  else stoppable.push(kept);
+}
+
 /** Brings the parts to where the cluster is. Nothing is admitted, created or ended before that. */
 async function recover(parts: RunningTerm, attach: (term: RunningTerm) => void): Promise<void> {
-  const { deps, term, tools, poolCache, pools, leader, finishedJobs, fence } = parts;
-  const { kube, config, log, pods } = deps;
-  // Runners mount this ConfigMap: a pod created before it would wait for it.
-  if (config.natsCaFile) {
-    const owner = await whileLeading(term, parts.owner());
-    const { natsCaFile: caFile, runnerNamespace: namespace } = config;
-    parts.stoppable.push(await keepNatsCa({ kube, caFile, namespace, owner, log }));
-  }
+  const { deps, term, pools, leader, finishedJobs, fence } = parts;
+  const { pods, tools, poolCache } = deps;
   await ensureLeading(term);
-  // Events flow from here on, so that changes during the initial lists are not missed.
+  // Changes are seen from here on, so that none is missed beside what the caches hold.
   attach(parts);
   await whileLeading(term, Promise.all([tools.synced, poolCache.synced, pods.synced]));
+  for (const tool of tools.list()) parts.toolSeen(tool);
+  for (const pool of poolCache.list()) pools.pool(pool);
   for (const pod of pods.list()) parts.podSeen(pod, true);
   const names = poolCache.list().map(({ metadata }) => metadata.name);
-  await whileLeading(term, raiseFence({ ...deps, tooOld: fence.tooOld }, term.epoch, names, term.signal));
+  const raised = raiseFence({ ...deps, tooOld: fence.tooOld }, term.epoch, names, term.signal);
+  await whileLeading(term, Promise.all([raised, writeNatsCa(parts)]));
   pools.start();
   await whileLeading(term, leader.start());
   finishedJobs.start();

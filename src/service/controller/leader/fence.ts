@@ -10,6 +10,7 @@
  * is written. It may not read the policy itself, which belongs to the cluster.
  */
 import { PROBE_POOLS, isKubeError, type KubeClient, PROBE_JOBS } from '../../../platform/kube/client.ts';
+import type { ProbePool } from '../../../platform/kube/probe_pool.ts';
 import type { Logger } from '../../../base/log.ts';
 import { retry } from '../../../base/retry.ts';
 
@@ -21,13 +22,16 @@ interface FenceDeps {
 
 const DEADLINE_MS = 2_000;
 
-/** The highest term in any pool; 0 without pools, or if their kind is not installed. */
-export async function highestFence({ kube, namespace }: Omit<FenceDeps, 'log'>): Promise<number> {
+/** The highest term in any of these pools; 0 without pools. */
+export const highestEpoch = (pools: readonly ProbePool[]): number =>
+  pools.reduce((most, { status }) => Math.max(most, status?.epoch ?? 0), 0);
+
+/** As the API server has them now. None if their kind is not installed. */
+export async function readPools({ kube, namespace }: Omit<FenceDeps, 'log'>): Promise<ProbePool[]> {
   try {
-    const { items } = await kube.list(PROBE_POOLS, { namespace, deadlineMs: DEADLINE_MS });
-    return items.reduce((most, { status }) => Math.max(most, status?.epoch ?? 0), 0);
+    return (await kube.list(PROBE_POOLS, { namespace, deadlineMs: DEADLINE_MS })).items;
   } catch (error) {
-    if (isKubeError(error, 'not-found')) return 0;
+    if (isKubeError(error, 'not-found')) return [];
     throw error;
   }
 }

@@ -1,0 +1,32 @@
+/** From one term to the next: what the next leader waits for before it admits. */
+import assert from 'node:assert/strict';
+import type { KubeClient } from '../../src/platform/kube/client.ts';
+import { until } from '../until.ts';
+import { clusterOfEach } from './cluster_parts.ts';
+
+describe('handover to another leader', function () {
+  this.timeout(60_000);
+  const { start } = clusterOfEach();
+
+  it('a replica that is elected knows tools and pools, and lists none', async () => {
+    const { candidate, kube, submit, ended } = await start({ pools: { short: { minReady: 1, maxPods: 1 } } });
+    const first = await candidate();
+    await until('the first leads', () => first.candidacy.term()?.leader.ready === true);
+    const listed: string[] = [];
+    const list: KubeClient['list'] = (type, options) => {
+      listed.push(type.plural);
+      return kube.list(type, options);
+    };
+    const next = await candidate({ kube: { ...kube, list } });
+    await until('its caches are filled', () => ['probetools', 'probepools'].every((kind) => listed.includes(kind)));
+    listed.length = 0;
+    await first.stop();
+    const { id } = await submit();
+    await ended(id);
+    assert.equal(next.candidacy.term()?.leader.ready, true);
+    assert.deepEqual(
+      listed.filter((kind) => kind === 'probetools' || kind === 'probepools'),
+      [],
+    );
+  });
+});
