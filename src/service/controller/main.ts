@@ -128,7 +128,6 @@ export async function run(): Promise<void> {
 
   await store.ensurePartitions();
   const upkeep = startUpkeep({ store, log, keep: config });
-
   const backups = watchBackups(store, metrics.backups, log);
 
   const silence = (ms: number) => (): string | null =>
@@ -145,9 +144,10 @@ export async function run(): Promise<void> {
 
   await stopping.serving();
   log.info('shutting down');
+  // First: the other replica waits for the lease, and a turn of the upkeep may take long.
+  await candidacy.stop();
   backups.stop();
   await upkeep.stop();
-  await candidacy.stop();
   identities.stop();
   shares.stop();
   certificates.stop();
