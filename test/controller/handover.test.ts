@@ -6,7 +6,7 @@ import { clusterOfEach } from './cluster_parts.ts';
 
 describe('handover to another leader', function () {
   this.timeout(60_000);
-  const { start } = clusterOfEach();
+  const { start, led } = clusterOfEach();
 
   it('a replica that is elected knows tools and pools, and lists none', async () => {
     const { candidate, kube, submit, ended } = await start({ pools: { short: { minReady: 1, maxPods: 1 } } });
@@ -28,5 +28,27 @@ describe('handover to another leader', function () {
       listed.filter((kind) => kind === 'probetools' || kind === 'probepools'),
       [],
     );
+  });
+
+  it('a runner that does not report holds up nobody', async () => {
+    const { submit, ended, controller, runners, store, leader } = await led({ minReady: 2, maxPods: 2 });
+    runners.behaviour.go = () => 'hold';
+    const { id: held } = await submit();
+    const runner = await until('it runs', () => runners.of(held));
+    runner.mute = true;
+    await leader.stop();
+    runners.behaviour.go = () => ({ ms: 5 });
+    const { id } = await submit();
+    let readAt = Infinity;
+    const endsFor: typeof store.endsFor = async (ids) => {
+      const ends = await store.endsFor(ids);
+      readAt = Math.min(readAt, performance.now());
+      return ends;
+    };
+    await controller({ epoch: 2, store: { ...store, endsFor } });
+    // It was a second more.
+    assert.ok(performance.now() - readAt < 900, `ready ${Math.round(performance.now() - readAt)} ms after the ends`);
+    await ended(id);
+    assert.equal(runners.of(held)?.uid, runner.uid);
   });
 });

@@ -5,7 +5,7 @@
 import { SUBJECT } from '../../../platform/bus/messages.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient, type Page } from '../../../platform/kube/client.ts';
 import { isOurs, type ProbeJob } from '../../../platform/kube/probe_job.ts';
-import { pause, retry } from '../../../base/retry.ts';
+import { retry } from '../../../base/retry.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { ServedNamespaces } from '../../../platform/kube/served_namespaces.ts';
 import { recordedEnd } from './ends.ts';
@@ -14,7 +14,7 @@ import { submittedAtOf } from './job.ts';
 import { isFinished } from '../../../platform/kube/conditions.ts';
 import { ensureLeading, whileLeading } from './lease_guard.ts';
 import { leftBy } from './losses.ts';
-import { now, type TermState } from './term_state.ts';
+import type { TermState } from './term_state.ts';
 import { lifeOf, podOf } from '../../../platform/bus/runner_id.ts';
 import type { ReuseScope } from '../../../platform/kube/probe_pool.ts';
 import type { Runners } from '../pools/runners.ts';
@@ -24,8 +24,7 @@ import { tenantOf } from '../pools/share.ts';
 const PATIENCE_MS = 60_000;
 
 /**
- * Loads the state from scratch: first the list of jobs, then the recorded ends, then the runners' reports. Nothing is
- * admitted before that.
+ * Loads the state from scratch: first the list of jobs, then the recorded ends. Nothing is admitted before that.
  */
 export async function recover(state: TermState): Promise<void> {
   const { kube, finishedJobs, store, bus, log, runners, term } = state.deps;
@@ -55,11 +54,8 @@ export async function recover(state: TermState): Promise<void> {
       if (job) void state.move(job, { is: 'recorded', end: recordedEnd(ended) });
     }
   }
-  // Live runners answer the call for reports promptly. The others are detected by their silence.
-  const expected = [...state.jobs.allTaken()].flatMap(({ runner }) => (runner ? [runner.uid] : []));
-  const until = now() + 1_000;
-  while (now() < until && state.live && expected.some((uid) => runners.get(uid)?.seenAt === undefined)) await pause(20);
   await ensureLeading(term);
+  // Runners that have not reported yet get no order, and a silent one holds up nobody.
   state.ready = true;
   for (const runner of runners.all()) leftBy(state, runner);
   for (const job of state.arrived.values()) seen(state, job);
