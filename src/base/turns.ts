@@ -1,3 +1,5 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
 /** Those who ask for the work while it is under way share that run of it. */
 export function oneRun<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
@@ -5,6 +7,23 @@ export function oneRun<T>(work: () => Promise<T>): () => Promise<T> {
     (running ??= work().finally(() => {
       running = undefined;
     }));
+}
+
+/**
+ * Awaited between pieces of work that may wait for nothing else: without it thousands of them are one turn of the event
+ * loop, in which no timer fires and no lease is renewed.
+ */
+export function makeYield(longestMs = 20): () => Promise<void> | undefined {
+  /** When the current turn of the event loop began to work here. */
+  let began: number | undefined;
+  return () => {
+    if (began !== undefined) return performance.now() - began < longestMs ? undefined : turn();
+    began = performance.now();
+    setImmediate(() => {
+      began = undefined;
+    });
+    return undefined;
+  };
 }
 
 export type Turns = ReturnType<typeof makeTurns>;

@@ -4,13 +4,14 @@
  * their own.
  */
 import { getOrMake } from '../../../base/get_or_make.ts';
-import { makeTurns } from '../../../base/turns.ts';
+import { makeTurns, makeYield } from '../../../base/turns.ts';
 
 /** Jobs in intake at once, one of each chain. They share the connections to Postgres with the results. */
 const AT_ONCE = 8;
 
 export class IntakeChains {
   readonly #turns = makeTurns(AT_ONCE);
+  readonly #yield = makeYield();
   /** By chain: when its last job is taken in. A chain without jobs is forgotten. */
   readonly #ends = new Map<string, Promise<void>>();
   /** The chain of each token in intake: it stays the same when the token's account becomes known meanwhile. */
@@ -23,7 +24,12 @@ export class IntakeChains {
     of.jobs += 1;
     const before = this.#ends.get(of.chain) ?? Promise.resolve();
     const end = before
-      .then(() => this.#turns.run(work))
+      .then(() =>
+        this.#turns.run(async () => {
+          await this.#yield();
+          await work();
+        }),
+      )
       .finally(() => {
         of.jobs -= 1;
         if (of.jobs === 0) this.#tokens.delete(token);

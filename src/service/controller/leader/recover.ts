@@ -6,6 +6,7 @@ import { SUBJECT } from '../../../platform/bus/messages.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient, type Page } from '../../../platform/kube/client.ts';
 import { isOurs, type ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { retry } from '../../../base/retry.ts';
+import { makeYield } from '../../../base/turns.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { ServedNamespaces } from '../../../platform/kube/served_namespaces.ts';
 import { recordedEnd } from './ends.ts';
@@ -40,10 +41,14 @@ export async function recover(state: TermState): Promise<void> {
   await patiently(state, 'load the tokens of unfinished jobs', () => state.tokens.load(tokens));
   await whileLeading(term, bindRunners(state, owners));
   bus.publish(SUBJECT.report, { epoch: term.epoch });
-  state.listed = true;
   const count = unfinished.length;
+  const yielded = makeYield();
   // Emptied, so that no job is held twice: here with its source, and as it was taken in.
-  for (const job of unfinished.splice(0)) take(state, job);
+  for (const job of unfinished.splice(0)) {
+    await yielded();
+    take(state, job);
+  }
+  state.listed = true;
   await whileLeading(term, state.intake.settled());
   const byId = new Map([...state.jobs.allTaken()].map((job) => [job.id, job]));
   const ids = [...byId.keys()];

@@ -1,5 +1,5 @@
 /** Explains why a job waits and why it ended, for `kubectl get pj` and `describe pj`. */
-import { makeTurns } from '../../../base/turns.ts';
+import { makeTurns, makeYield } from '../../../base/turns.ts';
 import { PROBE_JOBS, type KubeClient } from '../../../platform/kube/client.ts';
 import type { EventRecorder } from '../../../platform/kube/events.ts';
 import type { Pools } from '../pools/pools.ts';
@@ -69,12 +69,13 @@ export type WaitingMarks = ReturnType<typeof waitingMarks>;
  */
 export function waitingMarks({ kube, writes, why, waited, store, signal }: WaitingMarksDeps) {
   const turns = makeTurns(AT_ONCE);
+  const yielded = makeYield();
 
   async function write(job: Job): Promise<void> {
     if (job.state !== 'waiting' || signal.aborted) return;
     const { reason, message } = why(job);
     waited(reason);
-    if (writes.running * 2 > writes.bound) return;
+    if (writes.running * 2 > writes.bound) return yielded();
     try {
       const version = job.resourceVersion;
       const status = waitingStatus(job.status, reason, message, stamp(store.clock.now()));
