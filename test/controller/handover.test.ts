@@ -51,4 +51,25 @@ describe('handover to another leader', function () {
     await ended(id);
     assert.equal(runners.of(held)?.uid, runner.uid);
   });
+
+  it('many jobs that may run at once are admitted in several turns of the event loop', async () => {
+    const { submit, newToken, leader, runners, sql } = await led({ minReady: 60, maxPods: 60 });
+    runners.behaviour.go = () => 'hold';
+    const token = await newToken(1);
+    await Promise.all(Array.from({ length: 60 }, () => submit({ token })));
+    const { ledger } = leader.term.leader;
+    await until('59 wait', () => ledger.waiting === 59);
+    let before = ledger.held;
+    let most = 0;
+    const look = (): void => {
+      most = Math.max(most, ledger.held - before);
+      before = ledger.held;
+      if (before < 60) setImmediate(look);
+    };
+    look();
+    await sql('update tokens set concurrency = 100 where id = $1', [token]);
+    await leader.term.leader.tokensChanged([token]);
+    await until('all run', () => before === 60);
+    assert.ok(most <= 50, `${most} in one turn`);
+  });
 });

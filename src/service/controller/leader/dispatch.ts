@@ -19,20 +19,27 @@ import { assignedPolicy } from './policies.ts';
 import { refusalOf } from './resolve_job.ts';
 import { now, type TermState, type TermStateDeps } from './term_state.ts';
 
+/** Jobs of a pool in one turn of the event loop: 5,000 free runners kept it from all else for 1.2 s. */
+const ADMITTED_AT_ONCE = 50;
+
 export function admitNext(state: TermState, pool: string): void {
+  let left = ADMITTED_AT_ONCE;
   state.contenders = undefined;
   for (const job of state.jobs.retrying()) {
+    if (left === 0) break;
     if (job.pool !== pool || !reserve(state, job)) continue;
     state.contenders = undefined;
+    left -= 1;
     void state.move(job, { is: 'turn' });
   }
-  for (;;) {
+  for (; left > 0; left -= 1) {
     const job = state.ledger.take(pool, (entry) => reserve(state, entry));
     if (!job) break;
     state.contenders = undefined;
     const refusal = refusalOf(state.tokens.known(job.token), state.deps.store.clock.now());
     void state.move(job, refusal ? { is: 'ended', end: endOf(refusal) } : { is: 'turn' });
   }
+  if (left === 0) setImmediate(() => state.schedule(pool));
   state.deps.pools.demandChanged(pool);
 }
 
