@@ -269,10 +269,12 @@ function findTool(
   byHand: boolean,
 ): AvailableTool {
   const candidates = available.filter(({ tool }) => tool === name);
+  const named = candidates.find(({ version }) => version === wanted);
+  if (named) return named;
   const has = candidates.map(({ version }) => version).sort(byNewest);
   const latest = candidates.find((one) => one.latest)?.version;
-  const exact = byHand || wanted === 'latest' ? versionFor(wanted, has, latest) : wanted;
-  const found = candidates.find(({ version }) => version === exact);
+  const meant = byHand || wanted === 'latest' ? versionFor(wanted, has, latest) : undefined;
+  const found = candidates.find(({ version }) => version === meant);
   if (found) return found;
   const nearest = nearestVersion(wanted, has);
   throw new Refusal(

@@ -53,6 +53,8 @@ const STATUS_MS = 1_000;
 export class Pools extends PoolsState {
   #settle: NodeJS.Timeout | undefined;
   #status: NodeJS.Timeout | undefined;
+  /** Asked for at each intake; kept until a tool changes. */
+  #available: { mounted: PoolsState['mounted']; tools: AvailableTool[] } | undefined;
 
   constructor(deps: PoolsDeps) {
     super(deps, carryOut);
@@ -69,6 +71,7 @@ export class Pools extends PoolsState {
   }
 
   #toolsChanged(): void {
+    this.#available = undefined;
     if (!this.started) return;
     this.#settle ??= setTimeout(() => {
       this.#settle = undefined;
@@ -260,7 +263,9 @@ export class Pools extends PoolsState {
       yield { pool, unseen: unseen.size, heldBack: problem !== undefined };
   }
 
-  availableTools(): AvailableTool[] {
+  availableTools(): readonly AvailableTool[] {
+    const { mounted } = this;
+    if (this.#available?.mounted === mounted) return this.#available.tools;
     const tools = [...this.tools.values()].filter(isAvailable).map(({ spec, status }) => ({
       tool: spec.tool,
       version: spec.version,
@@ -269,7 +274,8 @@ export class Pools extends PoolsState {
       ...(status?.reported === undefined ? {} : { build: status.reported }),
     }));
     // Another tool can only use what pods mount.
-    return [...tools, builtInMsv(this.mounted)];
+    this.#available = { mounted, tools: [...tools, builtInMsv(mounted)] };
+    return this.#available.tools;
   }
 
   /** Why a job within its token's limit has no runner; undefined if one is free. */
