@@ -59,7 +59,7 @@ async function startServers(): Promise<Servers> {
   ]);
   const bus = await connectBus({ url: nats.url, name: 'test', inboxPrefix: '_INBOX_test' });
   await stored.sql('update users set requests_per_minute = 1000000, concurrency = 100000');
-  const { publicKey, privateKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256', extractable: true });
+  const { publicKey, privateKey } = await generateKeyPair('ECDH-ES', { crv: 'X25519', extractable: true });
   return {
     api,
     stored,
