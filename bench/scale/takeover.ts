@@ -20,13 +20,14 @@ try {
     const started = performance.now();
     await lead(child, cluster);
     const ms = performance.now() - started;
-    const { cpuMs, rssMb, waiting } = await costOf(child);
+    const { cpuMs, rssMb, waiting, lateMs } = await costOf(child);
     console.log(
       `${tree}: leading after ${(ms / 1000).toFixed(2)} s, CPU ${(cpuMs / 1000).toFixed(2)} s, ` +
-        `${Math.round(rssMb)} MB, ${waiting} wait`,
+        `${Math.round(rssMb)} MB, ${waiting} wait, event loop late by ${Math.round(lateMs.most)} ms at most`,
     );
     const ended = once(child, 'exit');
-    child.kill('SIGKILL');
+    // It exits, so that it writes the profile that CONTROLLER_FLAGS may ask for.
+    child.disconnect();
     await ended;
   };
   for (const tree of trees) await takeOver(tree);
