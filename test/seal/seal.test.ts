@@ -80,6 +80,14 @@ describe('a sealed source', () => {
     }
   });
 
+  it('leaves later errors their stacks, whether it opens or not', () => {
+    const { stackTraceLimit } = Error;
+    const sealed = sealSource(source, binding, publicKeys);
+    openSealed(sealed, binding, privateKeys);
+    assert.throws(() => openSealed(`${sealed}A`, binding, privateKeys));
+    assert.equal(Error.stackTraceLimit, stackTraceLimit);
+  });
+
   it('does not open with the header of another request', async () => {
     const parts = sealSource(source, { ...binding, tokenId: 99 }, publicKeys).split('.');
     const header = JSON.parse(Buffer.from(parts[0]!, 'base64url').toString());
