@@ -13,7 +13,7 @@ describe('items of chunks beside callers', () => {
     [6, 2, 8, true],
     [1, 1, Infinity, false],
   ] as const)
-    it(`${callers} jobs of callers and ${items} items on ${cores} cores are ${crowded ? 'too many' : 'not too many'}`, () =>
+    it(`${callers} jobs of callers and ${items} items are ${crowded ? '' : 'not '}too many for ${cores} cores`, () =>
       assert.equal(isCrowded({ callers, items, cores }), crowded));
 
   const runner = (node: string, job?: string, cores = 2) => ({

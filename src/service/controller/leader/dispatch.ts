@@ -19,7 +19,7 @@ import { assignedPolicy } from './policies.ts';
 import { refusalOf } from './resolve_job.ts';
 import { now, type TermState, type TermStateDeps } from './term_state.ts';
 
-/** Jobs of a pool in one turn of the event loop: 5,000 free runners kept it from all else for 1.2 s. */
+/** Jobs of a pool in one turn of the event loop: each has an order and a write, and a pool up to 1,000 free runners. */
 const ADMITTED_AT_ONCE = 50;
 
 export function admitNext(state: TermState, pool: string): void {
