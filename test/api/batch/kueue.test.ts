@@ -1,107 +1,44 @@
 /** ProbeBatches in queues of a real Kueue: its controllers and its scheduler, with one runner as quota. */
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { parse } from 'yaml';
-import { CRDS, PROBE_BATCHES, type KubeObject, type ResourceType } from '../../../src/platform/kube/client.ts';
+import { PROBE_BATCHES } from '../../../src/platform/kube/client.ts';
 import { conditionOf, isTrue } from '../../../src/platform/kube/conditions.ts';
-import { servedBy } from '../../../src/platform/kube/kinds.ts';
-import { KUEUE_LABEL, MULTIKUEUE, WORKLOAD_PRIORITY_CLASSES, WORKLOADS } from '../../../src/platform/kube/workload.ts';
+import {
+  KUEUE_LABEL,
+  MULTIKUEUE,
+  WORKLOAD_PRIORITY_CLASSES,
+  WORKLOADS,
+  type Workload,
+} from '../../../src/platform/kube/workload.ts';
 import { testApiServer } from '../../kube/apiserver.ts';
-import { buildParts, goEnv, isBuilt } from '../../node/build.ts';
-import { run } from '../../node/command.ts';
 import { until } from '../../until.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
 import { batchesOf, ONLY, requestsOf } from './fixture.ts';
-
-const kueue = servedBy('kueue.x-k8s.io', 'v1beta2');
-const FLAVORS = kueue('resourceflavors', 'ResourceFlavor', false);
-const CLUSTER_QUEUES = kueue('clusterqueues', 'ClusterQueue', false);
-const LOCAL_QUEUES = kueue('localqueues', 'LocalQueue');
-const PART = join(import.meta.dirname, '../../node/parts/kueue');
-const QUEUE = 'media';
-
-interface Crd extends KubeObject {
-  spec: { group: string; names: { plural: string }; versions: { name: string; storage: boolean }[] };
-}
-
-async function crds(): Promise<Crd[]> {
-  await run('go', ['mod', 'download', 'sigs.k8s.io/kueue'], { cwd: PART, env: goEnv, timeoutMs: 600_000 });
-  const module = await run('go', ['list', '-m', '-f', '{{.Dir}}', 'sigs.k8s.io/kueue'], { cwd: PART, env: goEnv });
-  const folder = join(module.trim(), 'config/components/crd/bases');
-  return readdirSync(folder).map((file) => parse(readFileSync(join(folder, file), 'utf8')) as Crd);
-}
+import { type Kueue, kueueIsBuilt, makeQueue, QUEUE, startKueue } from './kueue_cluster.ts';
 
 describe('ProbeBatches in queues of Kueue', function () {
   this.timeout(180_000);
   let api: ApiFixture;
   let batches: ReturnType<typeof batchesOf>;
-  let manager: ChildProcess | undefined;
-  let said = '';
+  let manager: Kueue | undefined;
 
   before(async function () {
-    if (!(await isBuilt(['kueue']))) {
-      console.log('      skipped: `make kueue` builds the controllers of Kueue that it needs');
-      return this.skip();
-    }
-    const program = join((await buildParts(['kueue'])).get('kueue')!, 'kueue');
+    if (!(await kueueIsBuilt())) return this.skip();
     api = await startApi({ kueue: true });
     batches = batchesOf(api);
     await api.stored.sql('update tokens set is_default = false');
     await api.stored.sql('update tokens set is_default = true where id = $1', [api.tokenId]);
-    const kinds = await crds();
-    for (const crd of kinds) await api.kube.apply(CRDS, crd, { fieldManager: 'test', force: true });
-    // Kueue ends if one of them is not served when it starts.
-    for (const { spec } of kinds) {
-      const { name } = spec.versions.find(({ storage }) => storage)!;
-      const path = `/apis/${spec.group}/${name}/${spec.names.plural}`;
-      await until(`${spec.names.plural} are served`, () =>
-        api.kube.request({ method: 'GET', path }).then(
-          () => true,
-          () => false,
-        ),
-      );
-    }
-    const { kubeconfig } = await testApiServer({ own: true });
-    manager = spawn(program, [], { env: { KUBECONFIG: kubeconfig }, stdio: ['ignore', 'pipe', 'pipe'] });
-    for (const output of [manager.stdout, manager.stderr])
-      output?.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-8_000)));
-    await makeQueue();
-  });
-  after(async () => {
-    manager?.kill('SIGKILL');
-    if (manager?.exitCode === null && manager.signalCode === null) await once(manager, 'exit');
-    await api?.stop();
-  });
-
-  /** Of one pod. The names are of the whole cluster. */
-  async function makeQueue(): Promise<void> {
-    const name = api.namespace;
-    const make = (type: ResourceType, metadata: KubeObject['metadata'], more: object) =>
-      api.kube.create(type, { metadata, ...more });
-    await make(FLAVORS, { name }, { spec: {} });
-    const quotas = { cpu: '1', memory: '1Gi', pods: '1' };
-    const resources = Object.entries(quotas).map(([one, nominalQuota]) => ({ name: one, nominalQuota }));
-    await make(
-      CLUSTER_QUEUES,
-      { name },
-      {
-        spec: {
-          namespaceSelector: {},
-          preemption: { withinClusterQueue: 'LowerPriority' },
-          resourceGroups: [{ coveredResources: Object.keys(quotas), flavors: [{ name, resources }] }],
-        },
-      },
-    );
-    await make(LOCAL_QUEUES, { name: QUEUE, namespace: name }, { spec: { clusterQueue: name } });
+    manager = await startKueue(api.kube, (await testApiServer({ own: true })).kubeconfig);
+    await makeQueue(api.kube, api.namespace);
     for (const [priority, value] of [
       ['low', 1],
       ['high', 100],
     ] as const)
-      await make(WORKLOAD_PRIORITY_CLASSES, { name: `${name}-${priority}` }, { value });
-  }
+      await api.kube.create(WORKLOAD_PRIORITY_CLASSES, { metadata: { name: `${api.namespace}-${priority}` }, value });
+  });
+  after(async () => {
+    await manager?.stop();
+    await api?.stop();
+  });
 
   async function create(
     name: string,
@@ -138,7 +75,7 @@ describe('ProbeBatches in queues of Kueue', function () {
       },
       40_000,
     ).catch((error: unknown) => {
-      throw new Error(`${String(error)}: ${JSON.stringify(status)}\n${said}`);
+      throw new Error(`${String(error)}: ${JSON.stringify(status)}\n${manager?.said()}`);
     });
   }
   async function workloadOf(name: string) {
