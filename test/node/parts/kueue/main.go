@@ -1,7 +1,9 @@
 // Kueue's own controllers and scheduler, without its integrations and webhooks, which need certificates in the cluster.
+// With a namespace as its argument it is also a manager of MultiKueue, which finds the kubeconfigs of its workers there.
 package main
 
 import (
+	"context"
 	"os"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,8 +18,11 @@ import (
 	qcache "sigs.k8s.io/kueue/pkg/cache/queue"
 	schdcache "sigs.k8s.io/kueue/pkg/cache/scheduler"
 	"sigs.k8s.io/kueue/pkg/constants"
+	"sigs.k8s.io/kueue/pkg/controller/admissionchecks/multikueue"
+	"sigs.k8s.io/kueue/pkg/controller/admissionchecks/multikueue/externalframeworks"
 	"sigs.k8s.io/kueue/pkg/controller/core"
 	"sigs.k8s.io/kueue/pkg/controller/core/indexer"
+	"sigs.k8s.io/kueue/pkg/controller/jobframework"
 	"sigs.k8s.io/kueue/pkg/scheduler"
 	"sigs.k8s.io/kueue/pkg/scheduler/preemption/expectations"
 )
@@ -58,6 +63,11 @@ func run() error {
 	if _, err := core.SetupControllers(mgr, queues, cache, settings, nil, preemptions, nil); err != nil {
 		return err
 	}
+	if len(os.Args) > 1 {
+		if err := manageWorkers(ctx, mgr, os.Args[1]); err != nil {
+			return err
+		}
+	}
 	go queues.CleanUpOnContext(ctx)
 	go cache.CleanUpOnContext(ctx)
 	events := mgr.GetEventRecorderFor(constants.AdmissionName)
@@ -66,4 +76,21 @@ func run() error {
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+// As Kueue does for `multiKueue.externalFrameworks` of its configuration.
+func manageWorkers(ctx context.Context, mgr ctrl.Manager, namespace string) error {
+	if err := multikueue.SetupIndexer(ctx, mgr.GetFieldIndexer(), namespace); err != nil {
+		return err
+	}
+	frameworks := []config.MultiKueueExternalFramework{{Name: "ProbeBatch.v1alpha1.probeyard.dev"}}
+	found, err := externalframeworks.NewAdapters(frameworks)
+	if err != nil {
+		return err
+	}
+	adapters := map[string]jobframework.MultiKueueAdapter{}
+	for _, adapter := range found {
+		adapters[adapter.GVK().String()] = adapter
+	}
+	return multikueue.SetupControllers(mgr, namespace, multikueue.WithAdapters(adapters))
 }
