@@ -69,7 +69,7 @@ gitops: $(MODULES) ## Argo CD's and Flux's libraries apply the running release, 
 kueue: $(MODULES) ## ProbeBatches in queues of Kueue: its controllers and scheduler beside an API server
 	@$(SERVERS)
 	@$(RUN) test/node/build.ts kueue
-	@npm exec --no --silent -- mocha --exit test/api/batch/kueue.test.ts
+	@npm exec --no --silent -- mocha --exit test/api/batch/kueue.test.ts test/api/batch/multikueue.test.ts
 
 vm: $(MODULES) ## `make up` and tests in an emulated machine with control groups v2 (an hour; MEMORY=9G, TESTS="test/…")
 	@$(RUN) images/build.ts > /dev/null

@@ -21,7 +21,7 @@ import type { ProbeTool } from '../../src/platform/kube/probe_tool.ts';
 import type { ToolName } from '../../src/media/tools/table.ts';
 import type { CloseInput } from '../../src/platform/store/records.ts';
 import { timeOf } from '../../src/platform/store/uuid.ts';
-import { testApiServer } from '../kube/apiserver.ts';
+import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { startRelay, type Relay } from '../kube/relay.ts';
 import { startNats, type NatsServer } from '../servers.ts';
 import { ADMIN, sha256, startStore, type FixtureSettings, type StoreFixture } from '../store/fixture.ts';
@@ -238,10 +238,12 @@ export async function startApi(
     tracing?: Connections['tracing'];
     uploads?: Connections['uploads'];
     store?: FixtureSettings;
+    /** Another cluster than that of the process. */
+    apiServer?: TestApiServer;
   } = {},
 ): Promise<ApiFixture> {
   // A control plane of its own: on an installed cluster, only the product's service account may create these jobs.
-  const apiServer = await testApiServer({ own: true });
+  const apiServer = options.apiServer ?? (await testApiServer({ own: true }));
   const [stored, nats] = await Promise.all([
     startStore({ retryMs: 2_000, ...options.store }),
     startNats({ jetstream: true }),

@@ -27,6 +27,8 @@ export const KUEUE_LABEL = {
   priority: 'kueue.x-k8s.io/priority-class',
   /** Of an object that MultiKueue has sent here: its Workload came with it. */
   prebuilt: 'kueue.x-k8s.io/prebuilt-workload-name',
+  /** Of the same object: MultiKueue deletes it when it has read how it ended. */
+  origin: 'kueue.x-k8s.io/multikueue-origin',
 } as const;
 
 /** In `spec.managedBy`: the object runs in another cluster. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { PROBE_BATCHES } from '../../../src/platform/kube/client.ts';
 import { conditionOf, isTrue } from '../../../src/platform/kube/conditions.ts';
+import { startReflector } from '../../../src/platform/kube/reflector.ts';
 import {
   KUEUE_LABEL,
   MULTIKUEUE,
@@ -89,6 +90,28 @@ describe('ProbeBatches in queues of Kueue', function () {
   }
   const endAll = async (name: string) =>
     batches.run((await read(name)).status!.id!, `${name}.example`, (job) => batches.success(job.metadata.name));
+
+  it('Kueue is told that one has ended after its object says so, as MultiKueue copies the status then', async () => {
+    let toldAt: bigint | undefined;
+    const note = ({ metadata, status }: Workload): void => {
+      if (metadata.name.startsWith('probebatch-told-') && isTrue(status, 'Finished'))
+        toldAt ??= BigInt(metadata.resourceVersion!);
+    };
+    const { namespace, kube: client } = api;
+    const watched = startReflector({ client, type: WORKLOADS, namespace, handlers: { add: note, update: note } });
+    try {
+      await watched.synced;
+      await create('told', 1);
+      await untilState('told', 'Running');
+      await endAll('told');
+      await until('Kueue is told', () => toldAt);
+      const { status, metadata } = await read('told');
+      assert.equal(status?.state, 'Completed');
+      assert.ok(BigInt(metadata.resourceVersion!) < toldAt!, `${metadata.resourceVersion} < ${toldAt}`);
+    } finally {
+      await watched.stop();
+    }
+  });
 
   it('a quota for one: the second waits, and starts when the first has ended', async () => {
     await create('first', 1);

@@ -42,7 +42,8 @@ export interface Kueue {
   stop(): Promise<void>;
 }
 
-export async function startKueue(kube: KubeClient, kubeconfig: string): Promise<Kueue> {
+/** `workersIn`: the namespace where a manager of MultiKueue finds the kubeconfigs of its workers. */
+export async function startKueue(kube: KubeClient, kubeconfig: string, workersIn?: string): Promise<Kueue> {
   const program = join((await buildParts(['kueue'])).get('kueue')!, 'kueue');
   const kinds = await crds();
   for (const crd of kinds) await kube.apply(CRDS, crd, { fieldManager: 'test', force: true });
@@ -57,7 +58,10 @@ export async function startKueue(kube: KubeClient, kubeconfig: string): Promise<
       ),
     );
   }
-  const started = spawn(program, [], { env: { KUBECONFIG: kubeconfig }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const started = spawn(program, workersIn === undefined ? [] : [workersIn], {
+    env: { KUBECONFIG: kubeconfig },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let said = '';
   for (const output of [started.stdout, started.stderr])
     output.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-8_000)));
@@ -71,7 +75,7 @@ export async function startKueue(kube: KubeClient, kubeconfig: string): Promise<
 }
 
 /** `name`: of all of it, as these kinds are of the whole cluster. */
-export async function makeQueue(kube: KubeClient, name: string): Promise<void> {
+export async function makeQueue(kube: KubeClient, name: string, more: object = {}): Promise<void> {
   const make = (type: ResourceType, metadata: KubeObject['metadata'], spec: object) =>
     kube.create(type, { metadata, spec } as KubeObject);
   await make(FLAVORS, { name }, {});
@@ -84,6 +88,7 @@ export async function makeQueue(kube: KubeClient, name: string): Promise<void> {
       namespaceSelector: {},
       preemption: { withinClusterQueue: 'LowerPriority' },
       resourceGroups: [{ coveredResources: Object.keys(quotas), flavors: [{ name, resources }] }],
+      ...more,
     },
   );
   await make(LOCAL_QUEUES, { name: QUEUE, namespace: name }, { clusterQueue: name });

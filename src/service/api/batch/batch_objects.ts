@@ -4,7 +4,7 @@ import { isTrue } from '../../../platform/kube/conditions.ts';
 import { keyOf } from '../../../platform/kube/kinds.ts';
 import { isOurs, isOver, managerOf, type ProbeBatch } from '../../../platform/kube/probe_batch.ts';
 import { slimBatch } from '../../../platform/kube/slim.ts';
-import { MULTIKUEUE } from '../../../platform/kube/workload.ts';
+import { KUEUE_LABEL, MULTIKUEUE } from '../../../platform/kube/workload.ts';
 import type { Batch } from '../../../platform/store/batches.ts';
 import type { BatchOfObject } from '../../../platform/store/followed_objects.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
@@ -13,7 +13,7 @@ import { FollowedObjects, isGoing, type Maker, uidOf, type Wait, waiting } from 
 import { createOf, limitsOf, mostOf } from './batch_endpoints.ts';
 import { batchRequest, makeSlices } from './batch_request.ts';
 import type { BatchDriver } from './driver.ts';
-import { Queues, type Work } from './kueue.ts';
+import { Queues } from './kueue.ts';
 import { type Standing, standingOf, statusOf } from './object_status.ts';
 import { type BatchEvent, move } from './states.ts';
 
@@ -64,8 +64,7 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
       await slices.next();
     }
     for (const object of objects) {
-      // Their batch and their status are made in another cluster.
-      if (managerOf(object) === MULTIKUEUE && !isOver(object)) await this.#queue(object, undefined);
+      if (isSentAway(object) && !isOver(object)) await this.#queue(object, undefined);
       if (this.#isOverdue(object)) await this.delete(object);
     }
   }
@@ -90,7 +89,8 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
     return this.#queues.follow(object, {
       isSuspended: suspend || isGoing(object),
       running: batch?.counts.running ?? 0,
-      over: overOf(object, batch),
+      // Not before its object says so: MultiKueue then copies the status, and deletes the object.
+      over: isOver(object) && (batch?.state ?? 'ended') === 'ended' ? overAs(object) : null,
       count: async () => {
         const token = await this.tokenFor(object);
         return token ? limitsOf({ concurrency, rate: null }, token).concurrency : 1;
@@ -168,13 +168,18 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
   }
 
   #isOverdue(object: ProbeBatch): boolean {
-    const { spec, status } = object;
+    const { spec, status, metadata } = object;
     const { ttlSecondsAfterFinished: ttl } = spec;
-    if (isGoing(object) || ttl === undefined || !isOurs(object) || !isOver(object) || status?.completedAt === undefined)
-      return false;
-    return this.deps.store.clock.now() >= Date.parse(status.completedAt) + ttl * 1_000;
+    const isAnothers = !isOurs(object) && !isSentAway(object);
+    // MultiKueue would take it for lost, and begin it anew: it deletes those that it sent here.
+    const isSent = metadata.labels?.[KUEUE_LABEL.origin] !== undefined;
+    if (isGoing(object) || ttl === undefined || isAnothers || isSent || !isOver(object)) return false;
+    return this.deps.store.clock.now() >= Date.parse(status?.completedAt ?? '') + ttl * 1_000;
   }
 }
+
+/** Its batch and its status are made in another cluster. */
+const isSentAway = (object: ProbeBatch): boolean => managerOf(object) === MULTIKUEUE;
 
 const TOO_MANY = waiting('TooManyBatches', 'the account has as many batches, or items of them, as it may have');
 const REBOUND: Standing = {
@@ -182,12 +187,6 @@ const REBOUND: Standing = {
   reason: 'AccountChanged',
   message: 'the namespace is bound to another account than that of the batch',
 };
-
-function overOf(object: ProbeBatch, batch: Batch | undefined): Work['over'] {
-  if (batch ? batch.state !== 'ended' : !isOver(object)) return null;
-  const { state, message } = batch ? standingOf(batch) : overAs(object);
-  return { succeeded: state === 'Completed', message };
-}
 
 /** As it ended. */
 function overAs({ status }: ProbeBatch): Standing {

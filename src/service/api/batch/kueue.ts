@@ -35,7 +35,7 @@ const workloadNameOf = (object: ProbeBatch): string =>
 export interface Work {
   isSuspended: boolean;
   running: number;
-  over: { succeeded: boolean; message: string } | null;
+  over: Standing | null;
   count(): Promise<number>;
 }
 
@@ -210,11 +210,10 @@ export class Queues {
     await this.#kube.delete(WORKLOADS, name, { namespace, uid });
   }
 
-  async #finish(workload: Workload, { succeeded, message }: NonNullable<Work['over']>): Promise<void> {
+  async #finish(workload: Workload, { state, message }: Standing): Promise<void> {
     if (isTrue(workload.status, 'Finished')) return;
-    await this.#set(workload, [
-      { type: 'Finished', status: 'True', reason: succeeded ? 'Succeeded' : 'Failed', message },
-    ]);
+    const reason = state === 'Completed' ? 'Succeeded' : 'Failed';
+    await this.#set(workload, [{ type: 'Finished', status: 'True', reason, message }]);
   }
 
   /** Gives the quota back. Preempted, it is in the queue again. */
