@@ -73,7 +73,10 @@ export const SECTIONS: readonly Section[] = [
     'guides/errors.md': 'Which statuses to retry, a client that retries without running twice, and all limits.',
     'guides/ci.md': 'Judge media in GitHub Actions, GitLab and Jenkins, with JUnit and SARIF reports.',
     'guides/batch-objects.md':
-      'Batches as objects of Kubernetes: kubectl, queues of Kueue, Argo Workflows and Airflow.',
+      'Batches as objects of Kubernetes: kubectl, queues of Kueue, and other clusters by MultiKueue.',
+    'guides/argo-workflows.md': 'A WorkflowTemplate that runs a batch, waits for it and judges its failed items.',
+    'guides/airflow.md':
+      'DAGs of Airflow that run a batch, wait for it without a worker, and save its items as Parquet.',
     'guides/clients.md': 'Generate a typed client from OpenAPI for TypeScript, Python and other languages.',
     'guides/symptoms.md': 'What to look at when a call is refused, slow or wrong: 400, 401, 403, 404, 429, webhooks.',
   }),
