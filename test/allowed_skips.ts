@@ -25,6 +25,8 @@ const EVERYWHERE: readonly Allowed[] = [
     pattern: /^test\/images\/(?:tool_images|arm64)\.test\.ts: .*skipped, its image is not built here/,
     reason: 'versions of the catalog that an installation does not have by default',
   },
+  { pattern: /^test\/docs\/argo_workflows\.test\.ts: /, reason: 'a library of Argo Workflows: a build of minutes' },
+  { pattern: /^test\/docs\/airflow\.test\.ts: /, reason: 'Airflow is 500 MB of packages: LONG=1 runs it' },
   { pattern: /^test\/cluster\/bundled\.test\.ts: /, reason: LONG },
   {
     pattern: /^test\/cluster\/doctor\.test\.ts: doctor on the cluster > (?:a storage class|a RuntimeClass|--install-)/,
@@ -45,7 +47,7 @@ const EVERYWHERE: readonly Allowed[] = [
     'another fault stands for it, or it takes minutes: LONG=1 and `make faults` run it',
   ),
   { pattern: /^test\/cluster\/gitops\.test\.ts: /, reason: 'libraries of Argo CD and Flux: make gitops builds them' },
-  { pattern: /^test\/api\/batch\/kueue\.test\.ts: /, reason: 'controllers of Kueue: make kueue builds them' },
+  { pattern: /^test\/api\/batch\/(?:multi)?kueue\.test\.ts: /, reason: 'controllers of Kueue: make kueue builds them' },
   fault('nats_server_lost', 'needs three NATS servers: make up VALUES=test/faults/nats_of_three.yaml'),
   fault('node_drained|node_lost', 'needs two nodes: make up NODES=2'),
   {

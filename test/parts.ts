@@ -38,7 +38,8 @@ export const SLOW_ALONE: Part = [
     'test/console/files.test.ts',
   ],
   ['stores whose servers are large: LONG=1 (60)', 'test/source/real_listings.test.ts'],
-  ['Kueue, whose program is large (20)', 'test/api/batch/kueue.test.ts'],
+  ['Kueue, whose program is large (20)', 'test/api/batch/{kueue,multikueue}.test.ts'],
+  ['Airflow: LONG=1 (120), and a library of Argo Workflows (10)', 'test/docs/{airflow,argo_workflows}.test.ts'],
   ['a newcomer adds a tool, which is built and run (21)', 'test/newcomer/*.test.ts'],
   [
     'the worst that a caller can send, random requests and damaged media (123)',

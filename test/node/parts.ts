@@ -122,6 +122,8 @@ export const PARTS = {
   }),
   // For the test of ProbeBatches in its queues.
   kueue: part({ name: 'kueue', version: '0.17.0', programs: [{ name: 'kueue', source: '.' }], coldSeconds: 400 }),
+  // For the test of the WorkflowTemplate in docs/guides/argo-workflows.md.
+  argo: part({ name: 'argo', version: '4.0.5', programs: [{ name: 'argo', source: '.' }], coldSeconds: 240 }),
   // For `make matrix`, which runs the tests on other versions, too.
   'kubernetes-1.33': kubernetes('1.33.13', 'kubernetes-1.33'),
   'kubernetes-1.34': kubernetes('1.34.4', 'kubernetes-1.34'),
