@@ -1,5 +1,5 @@
 // Kueue's own controllers and scheduler, without its integrations and webhooks, which need certificates in the cluster.
-// With a namespace as its argument it is also a manager of MultiKueue, which finds the kubeconfigs of its workers there.
+// With a namespace as its argument it also manages clusters of MultiKueue, whose kubeconfigs are in that namespace.
 package main
 
 import (
