@@ -1,34 +1,43 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RUN_FOLDER } from './once_per_run.ts';
+import { hasEnded } from './processes.ts';
 import type { Counts } from './test_messages.ts';
+import { until } from './until.ts';
 
 const here = JSON.stringify(import.meta.dirname);
 
-/** Runs test files of this text in processes of their own, as `make test-unit` does, and returns what they count. */
-function counted(
-  texts: Record<string, string>,
-  processes: number,
-  beside = '',
-): Counts & { made: string[]; printed: string } {
+/** A folder with test files of this text, and a program that runs them in processes, as `make test-unit` does. */
+function folderOf(texts: Record<string, string>, processes: number, beside = ''): { folder: string; program: string } {
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-files-'));
+  mkdirSync(join(folder, 'made'));
+  for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, `${name}.test.mjs`), text);
+  const names = JSON.stringify(Object.keys(texts).map((name) => `${name}.test.mjs`));
+  const text =
+    `const { runFiles } = await import(${here} + '/files.ts');\n` +
+    `const all = await runFiles(${JSON.stringify(folder)}, ${names}, ${processes}, ${beside || undefined});\n` +
+    `console.log('\\n' + JSON.stringify(all));`;
+  const program = join(folder, 'program.mjs');
+  writeFileSync(program, text);
+  return { folder, program };
+}
+
+const envOf = (folder: string): NodeJS.ProcessEnv => ({
+  PATH: process.env['PATH'],
+  XDG_CACHE_HOME: join(folder, 'cache'),
+  MADE: join(folder, 'made'),
+});
+
+/** What the files count, printed and made. */
+function counted(...files: Parameters<typeof folderOf>): Counts & { made: string[]; printed: string } {
+  const { folder, program } = folderOf(...files);
   try {
-    mkdirSync(join(folder, 'made'));
-    for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, `${name}.test.mjs`), text);
-    const names = JSON.stringify(Object.keys(texts).map((name) => `${name}.test.mjs`));
-    const program =
-      `const { runFiles } = await import(${here} + '/files.ts');\n` +
-      `const all = await runFiles(${JSON.stringify(folder)}, ${names}, ${processes}, ${beside || undefined});\n` +
-      `console.log('\\n' + JSON.stringify(all));`;
-    writeFileSync(join(folder, 'program.mjs'), program);
-    const printed = execFileSync(process.execPath, [join(folder, 'program.mjs')], {
-      encoding: 'utf8',
-      env: { PATH: process.env['PATH'], XDG_CACHE_HOME: join(folder, 'cache'), MADE: join(folder, 'made') },
-      timeout: 120_000,
-    });
+    const env = envOf(folder);
+    const printed = execFileSync(process.execPath, [program], { encoding: 'utf8', env, timeout: 120_000 });
     const all = JSON.parse(printed.trim().split('\n').at(-1)!) as Counts[];
     const sum = (of: 'passes' | 'failures') => all.reduce((total, counts) => total + counts[of], 0);
     return {
@@ -120,8 +129,8 @@ describe('processes of test files', function () {
       import { until } from ${JSON.stringify(join(import.meta.dirname, 'until.ts'))};
       it('waits', () => until('it is over', () => delay(2_100, true)));`;
     const { printed } = counted({ a: text, b: PASSES }, 1);
-    assert.match(printed, /^ {4}a\.test\.mjs \d+ s \(CPU \d+ s\); waited: it is over \(\d+ s\)$/m);
-    assert.match(printed, /^ {4}b\.test\.mjs \d+ s \(CPU \d+ s\)$/m);
+    assert.match(printed, /^ {4}a\.test\.mjs \d+ s \(CPU \d+\.\d s\); waited: it is over \(\d+ s\)$/m);
+    assert.match(printed, /^ {4}b\.test\.mjs \d+ s \(CPU \d+\.\d s\)$/m);
   });
 
   it('have what runs beside them from the first to the last, in the folder of their run', () => {
@@ -143,4 +152,43 @@ describe('processes of test files', function () {
     const { made, failures } = counted({ a: text }, 1, beside);
     assert.deepEqual([made, failures], [['ended', 'seen'], 0]);
   });
+
+  const SERVES = `
+    import { writeFileSync } from 'node:fs';
+    import { daemon, makeDirectory } from ${JSON.stringify(join(import.meta.dirname, 'server_process.ts'))};
+    it('serves', async () => {
+      makeDirectory('served');
+      const server = daemon(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {}, async () => {});
+      await server.start();
+      writeFileSync(process.env.MADE + '/' + server.pid(), '');
+      await new Promise((resolve) => setTimeout(resolve, 100_000));
+    });`;
+  for (const [what, signal, argsOf] of [
+    [
+      'a part gets SIGTERM',
+      'SIGTERM',
+      ({ folder }) => [join(import.meta.dirname, 'part.ts'), join(folder, 'a.test.mjs')],
+    ],
+    ['the run gets SIGTERM', 'SIGTERM', ({ program }) => [program]],
+    ['the run is killed', 'SIGKILL', ({ program }) => [program]],
+  ] as const satisfies [string, NodeJS.Signals, (of: ReturnType<typeof folderOf>) => string[]][])
+    it(`leave no server and no folder behind when ${what}`, async () => {
+      const of = folderOf({ a: SERVES }, 1);
+      const TMPDIR = join(of.folder, 'servers');
+      mkdirSync(TMPDIR);
+      const run = spawn(process.execPath, argsOf(of), { env: { ...envOf(of.folder), TMPDIR }, stdio: 'ignore' });
+      const ended = once(run, 'exit');
+      try {
+        const pid = await until('it serves', () => Number(readdirSync(join(of.folder, 'made'))[0]), 60_000);
+        run.kill(signal);
+        await ended;
+        await until('the server has ended', () => hasEnded(pid));
+        // A killed run removes nothing itself.
+        const isLeft = (name: string): boolean => signal === 'SIGTERM' || !name.startsWith('probeyard-run-');
+        await until('its folders are gone', () => !readdirSync(TMPDIR).some(isLeft));
+      } finally {
+        run.kill('SIGKILL');
+        rmSync(of.folder, { recursive: true, force: true });
+      }
+    });
 });

@@ -1,11 +1,12 @@
 /** Runs test files in several processes at once (test/part.ts): each takes the next file when it is done with one. */
 import { type ChildProcess, fork } from 'node:child_process';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { withMediaPrograms } from './media_programs.ts';
 import { RUN_FOLDER } from './once_per_run.ts';
-import { SERVERS_FOLDER } from './server_process.ts';
+import { cpuSecondsOfTree } from './processes.ts';
+import { makeDirectory, removeDirectory } from './server_process.ts';
 import { type Counts, END_OF_FILE, type Order, type Report } from './test_messages.ts';
 import type { Wait } from './waits.ts';
 
@@ -56,7 +57,8 @@ export async function runFiles(
   const all: Counts[] = [];
   const spent: Spent[] = [];
   const running = new Map<ChildProcess, string>();
-  const folder = mkdtempSync(join(SERVERS_FOLDER, 'probeyard-run-'));
+  const folder = makeDirectory('run');
+  const cpuSince = cpuSecondsOfTree();
   const isLive = processes === 1;
   const shared = beside(folder);
   const timer = setTimeout(() => {
@@ -116,9 +118,9 @@ export async function runFiles(
   await (
     await shared
   )();
-  rmSync(folder, { recursive: true, force: true });
+  removeDirectory(folder);
   keepTimes({ ...times, ...Object.fromEntries(spent.map(({ file, seconds }) => [file, Math.round(seconds)])) });
-  printTimes(spent);
+  printTimes(spent, cpuSecondsOfTree() - cpuSince);
   return all;
 }
 
@@ -127,8 +129,7 @@ function keepTimes(times: Record<string, number>): void {
   writeFileSync(TIMES, `${JSON.stringify(times)}\n`);
 }
 
-const timesOf = ({ file, seconds, cpu }: Spent): string =>
-  `${file} ${Math.round(seconds)} s (CPU ${Math.round(cpu)} s)`;
+const timesOf = ({ file, seconds, cpu }: Spent): string => `${file} ${Math.round(seconds)} s (CPU ${cpu.toFixed(1)} s)`;
 
 const waitsOf = ({ waits }: Spent): string =>
   waits.length === 0
@@ -136,9 +137,10 @@ const waitsOf = ({ waits }: Spent): string =>
     : `; waited: ${waits.map(({ what, seconds }) => `${what} (${Math.round(seconds)} s)`).join(', ')}`;
 
 /** The dearest files by wall time and by CPU, one a line: what belongs into another part (test/parts.ts). */
-function printTimes(spent: readonly Spent[]): void {
+function printTimes(spent: readonly Spent[], cpu: number): void {
   const total = (of: 'seconds' | 'cpu') => Math.round(spent.reduce((sum, one) => sum + one[of], 0));
-  console.log(`\n  ${spent.length} files, ${total('seconds')} s (CPU ${total('cpu')} s)`);
+  const rest = `with what all of them share ${Math.round(cpu)} s`;
+  console.log(`\n  ${spent.length} files, ${total('seconds')} s (CPU ${total('cpu')} s, ${rest})`);
   for (const [title, of] of [
     ['by time', 'seconds'],
     ['by CPU', 'cpu'],

@@ -97,6 +97,8 @@ async function take(file: string): Promise<void> {
 }
 
 keepEnds();
+// The run has ended without it.
+process.once('disconnect', () => process.exit(1));
 const files = process.argv.slice(2);
 if (files[0] === '--queue') {
   process.send?.({} satisfies Report);

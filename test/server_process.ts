@@ -18,13 +18,14 @@ export class ServerError extends Error {
 export const STARTED_WITHIN_MS = 30_000;
 const STOPPED_WITHIN_MS = 15_000;
 
-// Cleans up the servers and directories of a test run that throws before its `after`.
+// However this process ends, its servers and directories go with it.
 const running = new Set<ChildProcess>();
 const directories = new Set<string>();
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
   for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 });
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 
 const IN_MEMORY = '/dev/shm';
 const ROOM_BYTES = 4 * 2 ** 30;

@@ -129,6 +129,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     full_page_writes: 'off',
     max_connections: '200',
     shared_buffers: '32MB',
+    // In the data directory, with which it goes where the server is killed.
+    dynamic_shared_memory_type: 'mmap',
     ...tls,
     ...options.settings,
   };

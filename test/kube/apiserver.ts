@@ -195,12 +195,10 @@ async function startOwn(fsync: boolean, run?: string): Promise<TestApiServer> {
     for (const child of children.toReversed()) await finish(child);
     rmSync(folder, { recursive: true, force: true });
   };
-  // Cleans up however this process ends.
   process.once('exit', () => {
     for (const child of children) child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
   });
-  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 
   const etcd = launch('etcd', [
     // Otherwise the bookmarks of a quiet kind do not advance.
