@@ -1,6 +1,9 @@
 import { PATIENCE } from './patience.ts';
 import { noted } from './waits.ts';
 
+/** Between two looks: a tenth of what has been waited, because a look may ask a server several things. */
+const [SHORTEST_MS, LONGEST_MS] = [10, 100];
+
 /** Waits for a condition with a deadline. Tests never sleep for a time that is merely expected to be enough. */
 export const until = <T>(
   what: string,
@@ -14,7 +17,7 @@ async function poll<T>(
   deadlineMs: number,
 ): Promise<Exclude<NonNullable<T>, false>> {
   const longestMs = PATIENCE * deadlineMs;
-  const deadline = performance.now() + longestMs;
+  const began = performance.now();
   let last: unknown;
   for (;;) {
     try {
@@ -24,7 +27,9 @@ async function poll<T>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() > deadline) throw new Error(`not within ${longestMs} ms: ${what}`, { cause: last });
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    const waitedMs = performance.now() - began;
+    if (waitedMs > longestMs) throw new Error(`not within ${longestMs} ms: ${what}`, { cause: last });
+    const pauseMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, waitedMs / 10));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
