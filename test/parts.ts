@@ -12,7 +12,7 @@ export const CHECKS: Part = [['imports, widths, functions, Makefile', 'test/repo
 
 const ALONE: Part = [['all but what follows', 'test/**/*.test.ts']];
 
-/** Without a cluster. CPU seconds on a busy machine of two cores, where unit and slow together took 978. */
+/** Without a cluster. CPU seconds on a busy machine of two cores, where unit and slow together took 1,040. */
 export const SLOW_ALONE: Part = [
   [
     'a browser (115)',
@@ -48,15 +48,20 @@ export const SLOW_ALONE: Part = [
     'test/c2pa/{changed,fuzz,hostile}.test.ts',
     'test/{compare,policy,report}/fuzz.test.ts',
   ],
-  ['the signals of a standard, each decoded and measured by a real program (11)', 'test/runner/qc_signals.test.ts'],
+  [
+    'media that real programs decode, and each way to fail, of each program (50)',
+    'test/runner/{causes,qc_integrity,qc_program,qc_signals}.test.ts',
+    'test/tools/pictures.test.ts',
+  ],
   ['memory at its limit (38)', 'test/api/memory_peak.test.ts', 'test/runner/compare_memory.test.ts'],
   [
-    'servers in threes, roles as processes, images as they start (58)',
+    'servers in threes, roles as processes, images as they start (86)',
     'test/bus/cluster.test.ts',
     'test/backup/{drill,roles}.test.ts',
     'test/store/{pgbouncer,postgres_image}.test.ts',
     'test/setup/rotate_passwords.test.ts',
     'test/api/main.test.ts',
+    'test/api/source/versitygw.test.ts',
     'test/doctor/probes.test.ts',
   ],
   [
