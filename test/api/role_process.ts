@@ -52,6 +52,7 @@ export async function startRoleServers(): Promise<RoleServers> {
         livenessUrl: `http://127.0.0.1:${livenessPort}`,
         env: {
           PATH: process.env['PATH'],
+          NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
           KUBECONFIG: apiServer.kubeconfig,
           PY_NAMESPACE: namespace,
           PY_POSTGRES_URL: stored.server.url,

@@ -21,7 +21,7 @@ interface Ended {
 function role(args: string[], env: Record<string, string>, input = Buffer.alloc(0)): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [MAIN, ...args], {
-      env: { PATH: process.env['PATH'], ...env },
+      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env },
       timeout: 60_000,
     });
     const said = { stdout: '', stderr: '' };

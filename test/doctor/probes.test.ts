@@ -50,7 +50,7 @@ interface Ran {
 async function doctor(place: Place, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> {
   const command = [MAIN, 'doctor', place, '--settle', '0', '--metadata', NONE, '--json', ...args];
   const { code, stdout, stderr } = await promisify(execFile)(process.execPath, command, {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env },
     timeout: 60_000,
   }).then(
     (done) => ({ ...done, code: 0 }),

@@ -34,6 +34,7 @@ describe('agent as a process', function () {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: '/usr/bin:/bin',
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
         ...rig.environment(),
       },
     });

@@ -12,7 +12,7 @@ const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 async function migrateRole(env: Record<string, string>): Promise<{ code: number; output: string }> {
   const child = spawn(process.execPath, [MAIN, 'migrate'], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

@@ -19,6 +19,7 @@ describe('management: sign-in links', function () {
   const program = (args: readonly string[], env: Record<string, string> = {}) =>
     promisify(execFile)(process.execPath, [MAIN, 'sign-in-link', ...args], {
       env: {
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
         PY_POSTGRES_URL: m.stored.urls.api,
         // Required of the API, and not read for a link.
         PY_NATS_URL: 'nats://127.0.0.1:1',
