@@ -30,9 +30,9 @@ export const SLOW_ALONE: Part = [
   ],
   ['Helm renders the chart, again and again (83)', 'test/chart/*.test.ts'],
   [
-    'compilers, bundlers and generators (86)',
+    'compilers, bundlers and generators (91)',
     'test/hls/bundle.test.ts',
-    'test/runner/bundle.test.ts',
+    'test/runner/{bundle,loaded_modules,renewal}.test.ts',
     'test/docs/{blocks,site}.test.ts',
     'test/api/clients/*.test.ts',
     'test/console/files.test.ts',
