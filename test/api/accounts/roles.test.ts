@@ -136,12 +136,20 @@ describe('management: roles', function () {
       ([, { who, permission }]) => who === 'caller' && permission !== undefined,
     );
     for (const permission of PERMISSIONS) {
-      const { token } = await m.person(`only-${permission.replace(':', '-')}`, { permissions: [permission] });
-      for (const [name, access] of required) {
-        const { status, text } = await ask(name, token, NONE[named(name)]);
-        const opened = ![401, 403, 405].includes(status);
-        assert.equal(opened, access.permission === permission, `${permission}, ${name}: ${status} ${text}`);
-        if (!opened) assert.match(text, new RegExp(`missing permission: ${access.permission}`), name);
+      const name = permission.replace(':', '-');
+      const { token: only } = await m.person(`only-${name}`, { permissions: [permission] });
+      const others = PERMISSIONS.filter((one) => one !== permission);
+      const { token: without } = await m.person(`without-${name}`, { permissions: others });
+      for (const [endpoint] of required.filter(([, access]) => access.permission === permission)) {
+        const opened = await ask(endpoint, only, NONE[named(endpoint)]);
+        assert.ok(![401, 403, 405].includes(opened.status), `${endpoint}: ${opened.status} ${opened.text}`);
+        // None of them opens it, so no other one does alone.
+        const { status, text } = await ask(endpoint, without, NONE[named(endpoint)]);
+        assert.deepEqual(
+          [status, text.includes(`missing permission: ${permission}`)],
+          [403, true],
+          `${endpoint}: ${text}`,
+        );
       }
     }
   });
