@@ -78,8 +78,8 @@ async function check(): Promise<Counts> {
 const GIGABYTES_EACH = 1.5;
 const processes = (perCore: number): number =>
   Math.max(2, Math.min(12, perCore * availableParallelism(), Math.floor(totalmem() / GIGABYTES_EACH / 2 ** 30)));
-/** More than cores, because these mostly wait: of 1,328 s in a run on a busy machine, 337 were CPU. */
-const MANY = processes(3);
+/** More than cores, because these mostly wait: of 1,882 s in a run, 429 were CPU. */
+const MANY = processes(4);
 /** What is slow computes. */
 const FEW = processes(2);
 
