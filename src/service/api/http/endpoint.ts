@@ -1,6 +1,6 @@
 /** Declares an endpoint: its access, input, responses, description and work. */
 import type Router from '@koa/router';
-import type { TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { isObject } from '../../../base/is_object.ts';
 import type { Deps } from '../deps.ts';
 import { errorResponse, type Examples, type Operation, type Response, tagOf } from '../openapi/operation.ts';
@@ -75,8 +75,7 @@ export interface Endpoint {
   handlers(deps: Deps): Handler[];
 }
 
-/** The work of an endpoint once the call is admitted and its input is checked. */
-export type Work = (deps: Deps, ctx: Context) => Promise<void> | void;
+export type Work<Asked = unknown> = (deps: Deps, ctx: Context, asked: Asked) => Promise<void> | void;
 
 type Shared = 'id' | 'summary' | 'description' | 'params' | 'headers' | 'query' | 'queryExamples';
 
@@ -103,6 +102,14 @@ export interface Described extends Pick<Operation, Shared> {
   upload?: boolean;
   /** `call`: calls a minute of the account (the default). `request`: requests a minute of the token. */
   rate?: 'call' | 'request';
+}
+
+/** `Asked`: the schema of the query or body. */
+interface Declared<Asked extends TSchema> extends Described {
+  query?: Asked;
+  body?: Asked;
+  /** Done once the call is admitted and its input is checked. */
+  work: Work<Static<Asked>>;
 }
 
 const NOTHING = closed({});
@@ -160,7 +167,11 @@ function accessChecks(deps: Deps, access: Access, side: Side, rate: Described['r
 }
 
 /** `GET media/log` is a path of the management endpoints; one with a leading slash is complete. */
-export function endpoint(name: EndpointName, described: Described, work: Work): Endpoint {
+export function endpoint<Asked extends TSchema>(
+  name: EndpointName,
+  { work: own, ...described }: Omit<Declared<Asked>, 'work'> & Partial<Pick<Declared<Asked>, 'work'>>,
+  work: Work<Static<Asked>> = own!,
+): Endpoint {
   const access: Access = TABLE[name];
   const [method, given] = name.split(' ') as [string, string];
   const path = given.startsWith('/') ? given : `${BASE}/${given}`;
@@ -193,7 +204,7 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
           })),
       async function answer(ctx) {
         ctx.status = statusOf(described);
-        await work(deps, ctx);
+        await work(deps, ctx, ctx.state.checked as Static<Asked>);
         // Koa has set its type; streams and texts are as they are.
         if (side.leavesOut && isPlain(ctx.body)) ctx.body = JSON.stringify(ctx.body, withoutNull);
       },
