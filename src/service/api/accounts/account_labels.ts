@@ -2,12 +2,10 @@
 import Type, { type Static } from 'typebox';
 import { LABEL_NAME, LABEL_VALUE } from '../../../platform/kube/probe_pool.ts';
 import type { AccountLabels } from '../../../platform/store/users.ts';
-import type { Deps } from '../deps.ts';
 import { invalid, orNotFound } from '../errors.ts';
 import { changesOf, note, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { checkedBy } from '../http/read_input.ts';
-import { type Context, idOf } from '../http/request_context.ts';
+import { idOf } from '../http/request_context.ts';
 import { closed, component, orNull } from '../http/request_fields.ts';
 import { Id } from './account_fields.ts';
 
@@ -16,12 +14,7 @@ const MOST = 16;
 export const Labels = Type.Record(Type.String(), Type.String(), {
   description: 'By name: `{"cost-centre": "4711", "team": "archive"}`.',
 });
-const Body = closed({
-  labels: Type.Record(Type.String(), orNull(Type.String({ pattern: LABEL_VALUE, description: 'Null removes it.' })), {
-    maxProperties: 2 * MOST,
-    description: 'By name. Names and values have the form of labels of Kubernetes.',
-  }),
-});
+
 const Answer = component('AccountLabels', { labels: Labels });
 
 const isName = (name: string): boolean => name.length <= 316 && new RegExp(LABEL_NAME).test(name);
@@ -44,46 +37,40 @@ export function changedLabels(
   return Object.fromEntries(labels);
 }
 
-async function read({ store }: Deps, ctx: Context): Promise<void> {
-  const { rootId } = orNotFound(await store.findUser(idOf(ctx)));
-  ctx.body = { labels: await store.accountLabels(rootId) } satisfies Static<typeof Answer>;
-}
-
-async function change(deps: Deps, ctx: Context): Promise<void> {
-  const { id, rootId } = orNotFound(await deps.store.findUser(idOf(ctx)));
-  const asked = checkedBy(Body, ctx);
-  if (id !== rootId) throw invalid('labels', `can only be set on the root user of the account, user ${rootId}`);
-  const labels = await withEntry(deps, ctx, async (store) => {
-    const before = orNotFound(await store.holdLabels(id));
-    const after = changedLabels(before, asked.labels);
-    await store.setLabels(id, after);
-    note(ctx, { changes: changesOf({ labels: before }, { labels: after }) });
-    return after;
-  });
-  ctx.body = { labels } satisfies Static<typeof Answer>;
-}
-
-export const readLabels = endpoint(
-  'GET user/:id/labels',
-  {
-    id: 'readAccountLabels',
-    summary: "An account's labels",
-    params: { id: Id },
-    answer: { description: 'Those of the account of the user.', schema: Answer },
+export const readLabels = endpoint('GET user/:id/labels', {
+  id: 'readAccountLabels',
+  summary: "An account's labels",
+  params: { id: Id },
+  answer: { description: 'Those of the account of the user.', schema: Answer },
+  async work({ store }, ctx) {
+    const { rootId } = orNotFound(await store.findUser(idOf(ctx)));
+    ctx.body = { labels: await store.accountLabels(rootId) } satisfies Static<typeof Answer>;
   },
-  read,
-);
-export const changeLabels = endpoint(
-  'PUT user/:id/labels',
-  {
-    id: 'setAccountLabels',
-    summary: "Set an account's labels",
-    params: { id: Id },
-    body: Body,
-    description:
-      `Such as a cost centre, for the chargeback. Of root users only; at most ${MOST}. Omitted labels keep their ` +
-      'value. They outlive the account in its chargeback: they must not name a person.',
-    answer: { description: 'The changed labels.', schema: Answer },
+});
+export const changeLabels = endpoint('PUT user/:id/labels', {
+  id: 'setAccountLabels',
+  summary: "Set an account's labels",
+  params: { id: Id },
+  body: closed({
+    labels: Type.Record(Type.String(), orNull(Type.String({ pattern: LABEL_VALUE, description: 'Null removes it.' })), {
+      maxProperties: 2 * MOST,
+      description: 'By name. Names and values have the form of labels of Kubernetes.',
+    }),
+  }),
+  description:
+    `Such as a cost centre, for the chargeback. Of root users only; at most ${MOST}. Omitted labels keep their ` +
+    'value. They outlive the account in its chargeback: they must not name a person.',
+  answer: { description: 'The changed labels.', schema: Answer },
+  async work(deps, ctx, asked) {
+    const { id, rootId } = orNotFound(await deps.store.findUser(idOf(ctx)));
+    if (id !== rootId) throw invalid('labels', `can only be set on the root user of the account, user ${rootId}`);
+    const labels = await withEntry(deps, ctx, async (store) => {
+      const before = orNotFound(await store.holdLabels(id));
+      const after = changedLabels(before, asked.labels);
+      await store.setLabels(id, after);
+      note(ctx, { changes: changesOf({ labels: before }, { labels: after }) });
+      return after;
+    });
+    ctx.body = { labels } satisfies Static<typeof Answer>;
   },
-  change,
-);
+});

@@ -17,29 +17,10 @@ import { ApiError, inside, invalid, notFound } from '../errors.ts';
 import { note, secrets, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { GivenPassword, RetUrl, safeRetUrl, ShownUser, shownUser, Uuid } from './account_fields.ts';
-import { checkedBy } from '../http/read_input.ts';
 import { closed, component, flag, oneOf, orNull, time } from '../http/request_fields.ts';
 import { browserMark, clearCookie, setBrowserMark, setCookie } from '../http/authenticate.ts';
 
-const SignInBody = closed({
-  email: Type.String({ minLength: 1, maxLength: 254, description: 'The e-mail address.' }),
-  password: GivenPassword,
-  'long-term-token': flag(true, 'Whether the JWT is valid for two weeks instead of three hours.'),
-  'logout-other': flag(false, 'End all other sessions.'),
-  'current-user': flag(false, 'Include the user in the answer.'),
-  'ret-url': RetUrl,
-});
 const JwtToken = closed({ token: Type.String(), expire: time() });
-const SignInAnswer = closed({
-  'api-token': orNull(Type.String({ description: 'The oldest API token, if it can be shown.' })),
-  'current-user': Type.Unsafe<Static<typeof ShownUser> | null>({ anyOf: [ShownUser, { type: 'null' }] }),
-  email: Type.String(),
-  'jwt-token': JwtToken,
-  'oauth-provider-tokens': Type.Array(Type.Unknown()),
-  'ret-url': orNull(Type.String()),
-  status: Type.String(),
-  'user-id': Type.Integer(),
-});
 
 /**
  * Whether this account has signed in from the browser before, within the browser's own limit. Successful sign-ins count
@@ -144,66 +125,65 @@ export async function beginSession(deps: Deps, ctx: Context, userId: number, lif
   return session;
 }
 
-async function signInByPassword(deps: Deps, ctx: Context): Promise<void> {
-  checkPasswords(deps.accounts.settings);
-  const asked = checkedBy(SignInBody, ctx);
-  const { user, mark } = await knownBy(deps, ctx, asked.email, asked.password);
-  const session = await beginSession(deps, ctx, user.id, asked['long-term-token'] ? 'long' : 'short');
-  if (asked['logout-other']) {
-    await deps.store.endSessions(user.id, session.id);
-    note(ctx, { changes: secrets('changed', 'other-sessions') });
-  }
-  const apiToken = await shownApiToken(deps, user.id);
-  if (apiToken !== null) note(ctx, { changes: secrets('shown', 'api-token') });
-  const jwtShown = await handOver(deps, ctx, session);
-  setBrowserMark(ctx, deps, mark);
-  ctx.body = {
-    'api-token': apiToken,
-    'current-user': asked['current-user'] ? shownUser(user) : null,
-    email: user.email,
-    'jwt-token': jwtShown,
-    'oauth-provider-tokens': [],
-    'ret-url': safeRetUrl(asked['ret-url']),
-    status: user.status,
-    'user-id': user.id,
-  };
-}
-
-export const signIn = endpoint(
-  'POST auth/sign-in',
-  {
-    id: 'signIn',
-    summary: 'Sign in',
-    body: SignInBody,
-    also: [401],
-    description:
-      'Returns a JWT and sets it as the cookie `jwt`; behind TLS also as `__Host-jwt`, which takes precedence. ' +
-      'Attempts are limited by address, failed ones by account. With the cookie `known-browser`, failed attempts ' +
-      'from elsewhere do not lock this browser out; it is not a credential. 403 if the operator has switched ' +
-      'passwords off: `GET auth/sso` lists the ways to sign in.',
-    answer: {
-      description: 'Signed in.',
-      schema: SignInAnswer,
-      headers: {
-        'Set-Cookie': {
-          description: 'The cookies `jwt` (behind TLS `__Host-jwt`, too) and `known-browser`.',
-          schema: Type.String(),
-        },
+export const signIn = endpoint('POST auth/sign-in', {
+  id: 'signIn',
+  summary: 'Sign in',
+  body: closed({
+    email: Type.String({ minLength: 1, maxLength: 254, description: 'The e-mail address.' }),
+    password: GivenPassword,
+    'long-term-token': flag(true, 'Whether the JWT is valid for two weeks instead of three hours.'),
+    'logout-other': flag(false, 'End all other sessions.'),
+    'current-user': flag(false, 'Include the user in the answer.'),
+    'ret-url': RetUrl,
+  }),
+  also: [401],
+  description:
+    'Returns a JWT and sets it as the cookie `jwt`; behind TLS also as `__Host-jwt`, which takes precedence. ' +
+    'Attempts are limited by address, failed ones by account. With the cookie `known-browser`, failed attempts ' +
+    'from elsewhere do not lock this browser out; it is not a credential. 403 if the operator has switched ' +
+    'passwords off: `GET auth/sso` lists the ways to sign in.',
+  answer: {
+    description: 'Signed in.',
+    schema: closed({
+      'api-token': orNull(Type.String({ description: 'The oldest API token, if it can be shown.' })),
+      'current-user': Type.Unsafe<Static<typeof ShownUser> | null>({ anyOf: [ShownUser, { type: 'null' }] }),
+      email: Type.String(),
+      'jwt-token': JwtToken,
+      'oauth-provider-tokens': Type.Array(Type.Unknown()),
+      'ret-url': orNull(Type.String()),
+      status: Type.String(),
+      'user-id': Type.Integer(),
+    }),
+    headers: {
+      'Set-Cookie': {
+        description: 'The cookies `jwt` (behind TLS `__Host-jwt`, too) and `known-browser`.',
+        schema: Type.String(),
       },
     },
   },
-  signInByPassword,
-);
-
-const LinkBody = closed({
-  code: Type.String({ minLength: 1, maxLength: 64, description: 'What stands behind # in the link.' }),
-});
-
-const LinkAnswer = closed({
-  email: Type.String(),
-  'jwt-token': JwtToken,
-  status: Type.String(),
-  'user-id': Type.Integer(),
+  async work(deps, ctx, asked) {
+    checkPasswords(deps.accounts.settings);
+    const { user, mark } = await knownBy(deps, ctx, asked.email, asked.password);
+    const session = await beginSession(deps, ctx, user.id, asked['long-term-token'] ? 'long' : 'short');
+    if (asked['logout-other']) {
+      await deps.store.endSessions(user.id, session.id);
+      note(ctx, { changes: secrets('changed', 'other-sessions') });
+    }
+    const apiToken = await shownApiToken(deps, user.id);
+    if (apiToken !== null) note(ctx, { changes: secrets('shown', 'api-token') });
+    const jwtShown = await handOver(deps, ctx, session);
+    setBrowserMark(ctx, deps, mark);
+    ctx.body = {
+      'api-token': apiToken,
+      'current-user': asked['current-user'] ? shownUser(user) : null,
+      email: user.email,
+      'jwt-token': jwtShown,
+      'oauth-provider-tokens': [],
+      'ret-url': safeRetUrl(asked['ret-url']),
+      status: user.status,
+      'user-id': user.id,
+    };
+  },
 });
 
 const REFUSED: Record<Extract<RedeemedLink, { refused: unknown }>['refused'], string> = {
@@ -212,80 +192,74 @@ const REFUSED: Record<Extract<RedeemedLink, { refused: unknown }>['refused'], st
   expired: 'has expired; a sign-in link works for an hour',
 };
 
-async function signInByLink(deps: Deps, ctx: Context): Promise<void> {
-  const { accounts, store } = deps;
-  const { code } = checkedBy(LinkBody, ctx);
-  await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
-  const redeemed = await store.redeemSignInLink(code);
-  if ('refused' in redeemed)
-    throw invalid('code', `${REFUSED[redeemed.refused]}. /docs/accounts#sign-in-links says how to make another one`);
-  const user = await store.findUser(redeemed.userId, null);
-  if (!user) throw inside('a sign-in link ends with its account');
-  note(ctx, { actor: user });
-  checkActive(user);
-  const session = await beginSession(deps, ctx, user.id, 'long');
-  const shown = await handOver(deps, ctx, session);
-  ctx.body = { email: user.email, 'jwt-token': shown, status: user.status, 'user-id': user.id };
-}
-
-export const signInLink = endpoint(
-  'POST auth/sign-in/link',
-  {
-    id: 'signInByLink',
-    summary: 'Sign in by a link',
-    body: LinkBody,
-    description:
-      'Takes the code of a sign-in link, which is valid once, for an hour. Those who may run a command in a pod of ' +
-      'the API make such links for the first administrator. Attempts are limited by address. Returns a JWT, and ' +
-      'sets it as a cookie like `auth/sign-in`.',
-    answer: {
-      description: 'Signed in.',
-      schema: LinkAnswer,
-      headers: {
-        'Set-Cookie': { description: 'The cookie `jwt`; behind TLS also `__Host-jwt`.', schema: Type.String() },
-      },
+export const signInLink = endpoint('POST auth/sign-in/link', {
+  id: 'signInByLink',
+  summary: 'Sign in by a link',
+  body: closed({
+    code: Type.String({ minLength: 1, maxLength: 64, description: 'What stands behind # in the link.' }),
+  }),
+  description:
+    'Takes the code of a sign-in link, which is valid once, for an hour. Those who may run a command in a pod of ' +
+    'the API make such links for the first administrator. Attempts are limited by address. Returns a JWT, and ' +
+    'sets it as a cookie like `auth/sign-in`.',
+  answer: {
+    description: 'Signed in.',
+    schema: closed({
+      email: Type.String(),
+      'jwt-token': JwtToken,
+      status: Type.String(),
+      'user-id': Type.Integer(),
+    }),
+    headers: {
+      'Set-Cookie': { description: 'The cookie `jwt`; behind TLS also `__Host-jwt`.', schema: Type.String() },
     },
   },
-  signInByLink,
-);
-
-const JwtBody = closed({
-  'long-term-token': flag(
-    true,
-    'Whether the JWT is valid for two weeks instead of three hours; never longer than the calling credential.',
-  ),
+  async work(deps, ctx, { code }) {
+    const { accounts, store } = deps;
+    await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
+    const redeemed = await store.redeemSignInLink(code);
+    if ('refused' in redeemed)
+      throw invalid('code', `${REFUSED[redeemed.refused]}. /docs/accounts#sign-in-links says how to make another one`);
+    const user = await store.findUser(redeemed.userId, null);
+    if (!user) throw inside('a sign-in link ends with its account');
+    note(ctx, { actor: user });
+    checkActive(user);
+    const session = await beginSession(deps, ctx, user.id, 'long');
+    const shown = await handOver(deps, ctx, session);
+    ctx.body = { email: user.email, 'jwt-token': shown, status: user.status, 'user-id': user.id };
+  },
 });
 
-async function makeJwt(deps: Deps, ctx: Context): Promise<void> {
-  const caller = callerOf(ctx);
-  const life = checkedBy(JwtBody, ctx)['long-term-token'] ? 'long' : 'short';
-  const opened = await openSession(deps, ctx, { userId: caller.userId, life, within: caller });
-  if (opened === 'too-deep')
-    throw new ApiError('jwt-chain', { text: `a chain of JWTs that make JWTs has at most ${MOST_DEPTH} links` });
-  if (opened === 'parent-ended') throw new ApiError('bad-credential', { text: 'the credential has ended' });
-  const shown = await jwtToken(deps, opened);
-  note(ctx, {
-    subject: `session/${opened.id}`,
-    changes: [{ field: 'expires', after: shown.expire }, ...secrets('shown', 'jwt-token')],
-  });
-  ctx.body = shown;
-}
-
-export const jwt = endpoint(
-  'POST auth/jwt',
-  {
-    id: 'makeJwt',
-    summary: 'Create a JWT',
-    body: JwtBody,
-    description:
-      'It ends with the calling API token or session at the latest. JWTs and API tokens created with it end with it.',
-    answer: { description: 'The JWT, with a session of its own.', schema: JwtToken },
+export const jwt = endpoint('POST auth/jwt', {
+  id: 'makeJwt',
+  summary: 'Create a JWT',
+  body: closed({
+    'long-term-token': flag(
+      true,
+      'Whether the JWT is valid for two weeks instead of three hours; never longer than the calling credential.',
+    ),
+  }),
+  description:
+    'It ends with the calling API token or session at the latest. JWTs and API tokens created with it end with it.',
+  answer: { description: 'The JWT, with a session of its own.', schema: JwtToken },
+  async work(deps, ctx, asked) {
+    const caller = callerOf(ctx);
+    const life = asked['long-term-token'] ? 'long' : 'short';
+    const opened = await openSession(deps, ctx, { userId: caller.userId, life, within: caller });
+    if (opened === 'too-deep')
+      throw new ApiError('jwt-chain', { text: `a chain of JWTs that make JWTs has at most ${MOST_DEPTH} links` });
+    if (opened === 'parent-ended') throw new ApiError('bad-credential', { text: 'the credential has ended' });
+    const shown = await jwtToken(deps, opened);
+    note(ctx, {
+      subject: `session/${opened.id}`,
+      changes: [{ field: 'expires', after: shown.expire }, ...secrets('shown', 'jwt-token')],
+    });
+    ctx.body = shown;
   },
-  makeJwt,
-);
+});
 
 const UA_TYPES = ['browser', 'mobile', 'cli', 'other'] as const;
-const SessionsQuery = closed({ 'include-expired': flag(false, 'Include sessions that ended within 30 days.') });
+
 const Session = component('Session', {
   id: Type.String({ format: 'uuid' }),
   created: time(),
@@ -294,7 +268,6 @@ const Session = component('Session', {
   'ua-type': oneOf(UA_TYPES),
   'user-agent': Type.String(),
 });
-const SessionsAnswer = closed({ sessions: Type.Array(Session) });
 
 function uaType(userAgent: string): (typeof UA_TYPES)[number] {
   if (/Mobile|Android|iPhone|iPad/.test(userAgent)) return 'mobile';
@@ -302,32 +275,27 @@ function uaType(userAgent: string): (typeof UA_TYPES)[number] {
   return /^(curl|Wget|HTTPie|python|Go-http|node|okhttp|axios)/i.test(userAgent) ? 'cli' : 'other';
 }
 
-async function listSessions({ store }: Deps, ctx: Context): Promise<void> {
-  const found = await store.listSessions(callerOf(ctx).userId, {
-    includeExpired: checkedBy(SessionsQuery, ctx)['include-expired'],
-  });
-  ctx.body = {
-    sessions: found.map(({ id, createdAt, expiresAt, remoteIp: address, userAgent }) => ({
-      id,
-      created: createdAt.toISOString(),
-      expire: expiresAt.toISOString(),
-      'remote-ip': address,
-      'ua-type': uaType(userAgent),
-      'user-agent': userAgent,
-    })),
-  };
-}
-
-export const sessions = endpoint(
-  'GET auth/session',
-  {
-    id: 'listSessions',
-    summary: 'List your sessions',
-    query: SessionsQuery,
-    answer: { description: 'Sessions, newest first.', schema: SessionsAnswer },
+export const sessions = endpoint('GET auth/session', {
+  id: 'listSessions',
+  summary: 'List your sessions',
+  query: closed({ 'include-expired': flag(false, 'Include sessions that ended within 30 days.') }),
+  answer: { description: 'Sessions, newest first.', schema: closed({ sessions: Type.Array(Session) }) },
+  async work({ store }, ctx, asked) {
+    const found = await store.listSessions(callerOf(ctx).userId, {
+      includeExpired: asked['include-expired'],
+    });
+    ctx.body = {
+      sessions: found.map(({ id, createdAt, expiresAt, remoteIp: address, userAgent }) => ({
+        id,
+        created: createdAt.toISOString(),
+        expire: expiresAt.toISOString(),
+        'remote-ip': address,
+        'ua-type': uaType(userAgent),
+        'user-agent': userAgent,
+      })),
+    };
   },
-  listSessions,
-);
+});
 
 /** All sessions of the caller, or this one of theirs, which may have ended before. */
 const end = (deps: Deps, ctx: Context, sessionId: string | null, mayHaveEnded = true): Promise<void> =>
@@ -341,45 +309,35 @@ const end = (deps: Deps, ctx: Context, sessionId: string | null, mayHaveEnded = 
     });
   });
 
-export const endSessions = endpoint(
-  'DELETE auth/session',
-  {
-    id: 'endSessions',
-    summary: 'Log out everywhere',
-    answer: { description: 'All sessions have ended, including the calling one.' },
-  },
-  (deps, ctx) => end(deps, ctx, null),
-);
+export const endSessions = endpoint('DELETE auth/session', {
+  id: 'endSessions',
+  summary: 'Log out everywhere',
+  answer: { description: 'All sessions have ended, including the calling one.' },
+  work: (deps, ctx) => end(deps, ctx, null),
+});
 
-export const endSession = endpoint(
-  'DELETE auth/session/:id',
-  {
-    id: 'endSession',
-    summary: 'End a session',
-    params: { id: Uuid },
-    answer: { description: 'The session has ended.' },
-  },
-  (deps, ctx) => end(deps, ctx, uuidOf(ctx), false),
-);
+export const endSession = endpoint('DELETE auth/session/:id', {
+  id: 'endSession',
+  summary: 'End a session',
+  params: { id: Uuid },
+  answer: { description: 'The session has ended.' },
+  work: (deps, ctx) => end(deps, ctx, uuidOf(ctx), false),
+});
 
-const SignOutQuery = closed({ 'logout-all': flag(false, 'End every session of the user.'), 'ret-url': RetUrl });
-const SignOutAnswer = closed({ success: Type.Literal(true), 'ret-url': orNull(Type.String()) });
-
-export const signOut = endpoint(
-  'DELETE auth/sign-out',
-  {
-    id: 'signOut',
-    summary: 'Sign out',
-    query: SignOutQuery,
-    description: 'A call with an API token has no session to end, unless `logout-all` is set.',
-    answer: { description: 'Signed out.', schema: SignOutAnswer },
+export const signOut = endpoint('DELETE auth/sign-out', {
+  id: 'signOut',
+  summary: 'Sign out',
+  query: closed({ 'logout-all': flag(false, 'End every session of the user.'), 'ret-url': RetUrl }),
+  description: 'A call with an API token has no session to end, unless `logout-all` is set.',
+  answer: {
+    description: 'Signed out.',
+    schema: closed({ success: Type.Literal(true), 'ret-url': orNull(Type.String()) }),
   },
-  async (deps, ctx) => {
+  async work(deps, ctx, asked) {
     const { sessionId } = callerOf(ctx);
-    const asked = checkedBy(SignOutQuery, ctx);
     if (asked['logout-all']) await end(deps, ctx, null);
     else if (sessionId !== null) await end(deps, ctx, sessionId);
     clearCookie(ctx, deps);
     ctx.body = { success: true, 'ret-url': safeRetUrl(asked['ret-url']) };
   },
-);
+});

@@ -180,62 +180,50 @@ const TokenParam = Type.String({
 
 const subjectOf = ({ id }: { id: number }): string => `api-token/${id}`;
 
-async function read(deps: Deps, ctx: Context): Promise<void> {
-  const { token, reachable } = await findToken(deps, ctx, callerOf(ctx));
-  const shown = orNotFound(await shownToken(deps, token, { owner: reachable }));
-  const seen = secretsIn(shown);
-  if (seen.length > 0) note(ctx, { subject: subjectOf(token), changes: secrets('shown', ...seen) });
-  ctx.body = shown;
-}
-
-export const readToken = endpoint(
-  'GET auth/api-token/:id',
-  {
-    id: 'readApiToken',
-    summary: 'Read an API token',
-    params: { id: TokenParam },
-    answer: {
-      description:
-        'The token. `token` and `webhook-secret` are left out for anyone but the owner, and for a credential of the ' +
-        'owner that has fewer permissions or ends earlier.',
-      schema: ShownToken,
-    },
+export const readToken = endpoint('GET auth/api-token/:id', {
+  id: 'readApiToken',
+  summary: 'Read an API token',
+  params: { id: TokenParam },
+  answer: {
+    description:
+      'The token. `token` and `webhook-secret` are left out for anyone but the owner, and for a credential of the ' +
+      'owner that has fewer permissions or ends earlier.',
+    schema: ShownToken,
   },
-  read,
-);
-
-const FIELDS = Object.keys(TOKEN_SORTS) as (keyof typeof TOKEN_SORTS)[];
-const ListQuery = closed({
-  'user-id': ids('Tokens of these users. Default: of the caller.'),
-  pagination: Pagination,
-  sort: sortBy(FIELDS, 'id', 'asc'),
+  async work(deps, ctx) {
+    const { token, reachable } = await findToken(deps, ctx, callerOf(ctx));
+    const shown = orNotFound(await shownToken(deps, token, { owner: reachable }));
+    const seen = secretsIn(shown);
+    if (seen.length > 0) note(ctx, { subject: subjectOf(token), changes: secrets('shown', ...seen) });
+    ctx.body = shown;
+  },
 });
 
-async function list(deps: Deps, ctx: Context): Promise<void> {
-  const { store } = deps;
-  const caller = callerOf(ctx);
-  const { 'user-id': asked, pagination, sort } = checkedBy(ListQuery, ctx);
-  const owners = asked.length === 0 ? [caller.userId] : asked;
-  for (const id of owners) if (id !== caller.userId) orNotFound(await store.findUser(id, seenBy(caller)));
-  const { rows: tokens, total } = await store.listTokens({ owners, sort, ...pageOf(pagination) });
-  const listed = await listedTokens(deps, tokens);
-  ctx.body = {
-    'api-tokens': listed,
-    ...listEcho({ filter: { 'user-id': asked }, pagination, sort }, { count: listed.length, total }),
-  };
-}
+const FIELDS = Object.keys(TOKEN_SORTS) as (keyof typeof TOKEN_SORTS)[];
 
-export const listTokens = endpoint(
-  'GET auth/api-token',
-  {
-    id: 'listApiTokens',
-    summary: 'List API tokens',
-    query: ListQuery,
-    also: [404],
-    answer: { description: 'API tokens that are not revoked.', schema: listSchema('api-tokens', ShownListedToken) },
+export const listTokens = endpoint('GET auth/api-token', {
+  id: 'listApiTokens',
+  summary: 'List API tokens',
+  query: closed({
+    'user-id': ids('Tokens of these users. Default: of the caller.'),
+    pagination: Pagination,
+    sort: sortBy(FIELDS, 'id', 'asc'),
+  }),
+  also: [404],
+  answer: { description: 'API tokens that are not revoked.', schema: listSchema('api-tokens', ShownListedToken) },
+  async work(deps, ctx, { 'user-id': asked, pagination, sort }) {
+    const { store } = deps;
+    const caller = callerOf(ctx);
+    const owners = asked.length === 0 ? [caller.userId] : asked;
+    for (const id of owners) if (id !== caller.userId) orNotFound(await store.findUser(id, seenBy(caller)));
+    const { rows: tokens, total } = await store.listTokens({ owners, sort, ...pageOf(pagination) });
+    const listed = await listedTokens(deps, tokens);
+    ctx.body = {
+      'api-tokens': listed,
+      ...listEcho({ filter: { 'user-id': asked }, pagination, sort }, { count: listed.length, total }),
+    };
   },
-  list,
-);
+});
 
 const MakeBody = closed(TokenFields);
 
@@ -281,22 +269,19 @@ async function make(deps: Deps, ctx: Context): Promise<void> {
   ctx.body = shown;
 }
 
-export const makeToken = endpoint(
-  'POST auth/api-token',
-  {
-    id: 'makeApiToken',
-    summary: 'Create an API token',
-    body: MakeBody,
-    also: [409],
-    description:
-      'Returns the token and its webhook secret. The operator decides whether the token can be shown again. ' +
-      'A token created with the JWT of a sign-in is independent of it. A token created with an API token, or ' +
-      'with a JWT from `auth/jwt`, ends with that credential at the latest. ' +
-      '409 if the user already has 100 tokens, or the account has reached `accounts.maxTokens`.',
-    answer: { status: 201, description: 'The token.', schema: ShownToken },
-  },
-  make,
-);
+export const makeToken = endpoint('POST auth/api-token', {
+  id: 'makeApiToken',
+  summary: 'Create an API token',
+  body: MakeBody,
+  also: [409],
+  description:
+    'Returns the token and its webhook secret. The operator decides whether the token can be shown again. ' +
+    'A token created with the JWT of a sign-in is independent of it. A token created with an API token, or ' +
+    'with a JWT from `auth/jwt`, ends with that credential at the latest. ' +
+    '409 if the user already has 100 tokens, or the account has reached `accounts.maxTokens`.',
+  answer: { status: 201, description: 'The token.', schema: ShownToken },
+  work: make,
+});
 
 const ChangeBody = closed({
   ...TokenFields,
@@ -360,40 +345,32 @@ async function changeOne(deps: Deps, ctx: Context): Promise<void> {
   });
 }
 
-export const changeToken = endpoint(
-  'PUT auth/api-token/:id',
-  {
-    id: 'changeApiToken',
-    summary: 'Change or rotate an API token',
-    params: { id: TokenParam },
-    body: ChangeBody,
-    description: 'Omitted fields keep their value.',
-    answer: { description: 'The changed token.', schema: ShownToken },
-  },
-  changeOne,
-);
+export const changeToken = endpoint('PUT auth/api-token/:id', {
+  id: 'changeApiToken',
+  summary: 'Change or rotate an API token',
+  params: { id: TokenParam },
+  body: ChangeBody,
+  description: 'Omitted fields keep their value.',
+  answer: { description: 'The changed token.', schema: ShownToken },
+  work: changeOne,
+});
 
 // Ends the token on every replica at once, with all credentials created with it.
 
-async function revoke(deps: Deps, ctx: Context): Promise<void> {
-  const caller = callerOf(ctx);
-  const { token, owner, own } = await findToken(deps, ctx, caller);
-  if (!own && !mayChange(caller, owner)) throw new ApiError('not-yours', { text: 'you cannot revoke this token' });
-  if (token.isDefault) throw new ApiError('default-token');
-  await withEntry(deps, ctx, async (store) => {
-    if (!(await store.revokeToken(token.id))) throw notFound();
-    note(ctx, { subject: subjectOf(token), changes: changesOf(auditedToken(token), null) });
-  });
-}
-
-export const revokeToken = endpoint(
-  'DELETE auth/api-token/:id',
-  {
-    id: 'revokeApiToken',
-    summary: 'Revoke an API token',
-    params: { id: TokenParam },
-    also: [409],
-    answer: { description: 'The token is revoked, with the JWTs and tokens created with it.' },
+export const revokeToken = endpoint('DELETE auth/api-token/:id', {
+  id: 'revokeApiToken',
+  summary: 'Revoke an API token',
+  params: { id: TokenParam },
+  also: [409],
+  answer: { description: 'The token is revoked, with the JWTs and tokens created with it.' },
+  async work(deps, ctx) {
+    const caller = callerOf(ctx);
+    const { token, owner, own } = await findToken(deps, ctx, caller);
+    if (!own && !mayChange(caller, owner)) throw new ApiError('not-yours', { text: 'you cannot revoke this token' });
+    if (token.isDefault) throw new ApiError('default-token');
+    await withEntry(deps, ctx, async (store) => {
+      if (!(await store.revokeToken(token.id))) throw notFound();
+      note(ctx, { subject: subjectOf(token), changes: changesOf(auditedToken(token), null) });
+    });
   },
-  revoke,
-);
+});

@@ -83,65 +83,52 @@ async function findLimited(deps: Pick<Deps, 'store'>, ctx: Context): Promise<Use
 }
 
 const FIELDS = Object.keys(USER_SORTS) as UserSort[];
-const ListQuery = closed({
-  status: anyOf(STATUSES, 'Users with one of these statuses.'),
-  email: containing(320, 'Part of the e-mail address; case-insensitive.'),
-  id: ids('Users with these ids. Default: all that the caller can see.'),
-  pagination: Pagination,
-  sort: sortBy(FIELDS, 'id', 'asc'),
+
+export const listUsers = endpoint('GET user', {
+  id: 'listUsers',
+  summary: 'List sub-users',
+  query: closed({
+    status: anyOf(STATUSES, 'Users with one of these statuses.'),
+    email: containing(320, 'Part of the e-mail address; case-insensitive.'),
+    id: ids('Users with these ids. Default: all that the caller can see.'),
+    pagination: Pagination,
+    sort: sortBy(FIELDS, 'id', 'asc'),
+  }),
+  description: 'Administrators get all users.',
+  answer: { description: 'A page of users.', schema: listSchema('users', ShownListedUser) },
+  async work({ store }, ctx, { status, email, id, pagination, sort }) {
+    const { rows: users, total } = await store.listUsers({
+      under: seenBy(callerOf(ctx)),
+      status,
+      email,
+      ids: id,
+      sort,
+      ...pageOf(pagination),
+    });
+    ctx.body = {
+      users: users.map(listedUser),
+      ...listEcho({ filter: { status, email, id }, pagination, sort }, { count: users.length, total }),
+    };
+  },
 });
 
-async function list({ store }: Deps, ctx: Context): Promise<void> {
-  const { status, email, id, pagination, sort } = checkedBy(ListQuery, ctx);
-  const { rows: users, total } = await store.listUsers({
-    under: seenBy(callerOf(ctx)),
-    status,
-    email,
-    ids: id,
-    sort,
-    ...pageOf(pagination),
-  });
-  ctx.body = {
-    users: users.map(listedUser),
-    ...listEcho({ filter: { status, email, id }, pagination, sort }, { count: users.length, total }),
-  };
-}
-
-export const listUsers = endpoint(
-  'GET user',
-  {
-    id: 'listUsers',
-    summary: 'List sub-users',
-    query: ListQuery,
-    description: 'Administrators get all users.',
-    answer: { description: 'A page of users.', schema: listSchema('users', ShownListedUser) },
-  },
-  list,
-);
-
-export const readCurrent = endpoint(
-  'GET user/current',
-  {
-    id: 'readCurrentUser',
-    summary: 'Read your user',
-    answer: { description: 'The caller.', schema: ShownUser },
-  },
-  async ({ store }, ctx) => {
+export const readCurrent = endpoint('GET user/current', {
+  id: 'readCurrentUser',
+  summary: 'Read your user',
+  answer: { description: 'The caller.', schema: ShownUser },
+  async work({ store }, ctx) {
     ctx.body = shownUser(known(await store.findUser(callerOf(ctx).userId)));
   },
-);
-export const readUser = endpoint(
-  'GET user/:id',
-  {
-    id: 'readUser',
-    summary: 'Read a user',
-    params: { id: Id },
-    answer: { description: 'The user: yourself, a sub-user or, for an administrator, anyone.', schema: ShownUser },
-  },
-  async (deps, ctx) => {
+});
+export const readUser = endpoint('GET user/:id', {
+  id: 'readUser',
+  summary: 'Read a user',
+  params: { id: Id },
+  answer: { description: 'The user: yourself, a sub-user or, for an administrator, anyone.', schema: ShownUser },
+  async work(deps, ctx) {
     ctx.body = shownUser(await findSeen(deps, ctx));
   },
-);
+});
 
 const MakeBody = closed({
   email: Email,
@@ -215,18 +202,20 @@ const MAKING = {
   also: [409],
   answer: { status: 201, description: 'The sub-user.', schema: MakeAnswer },
 } as const satisfies Partial<Described>;
-export const makeSubUser = endpoint(
-  'POST user/current',
-  { ...MAKING, id: 'makeSubUser', summary: 'Create a sub-user' },
-  (deps, ctx) => makeUnder(deps, ctx, callerOf(ctx).userId),
-);
-export const makeSubUserOf = endpoint(
-  'POST user/:id',
-  { ...MAKING, id: 'makeSubUserOf', summary: 'Create a sub-user of a user', params: { id: Id } },
-  async (deps, ctx) => makeUnder(deps, ctx, (await findOwn(deps, ctx)).id),
-);
+export const makeSubUser = endpoint('POST user/current', {
+  ...MAKING,
+  id: 'makeSubUser',
+  summary: 'Create a sub-user',
+  work: (deps, ctx) => makeUnder(deps, ctx, callerOf(ctx).userId),
+});
+export const makeSubUserOf = endpoint('POST user/:id', {
+  ...MAKING,
+  id: 'makeSubUserOf',
+  summary: 'Create a sub-user of a user',
+  params: { id: Id },
+  work: async (deps, ctx) => makeUnder(deps, ctx, (await findOwn(deps, ctx)).id),
+});
 
-const OwnBody = closed(Names);
 const ChangeBody = closed({
   ...Names,
   permissions: Type.Optional(Permissions),
@@ -257,36 +246,29 @@ function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Chang
   return { ...names, permissions, restrictions };
 }
 
-export const changeCurrent = endpoint(
-  'PUT user/current',
-  {
-    id: 'changeCurrentUser',
-    summary: 'Change your names',
-    body: OwnBody,
-    answer: { description: 'The changed user.', schema: ShownUser },
-  },
-  async (deps, ctx) => {
-    const { 'first-name': firstName, 'last-name': lastName } = checkedBy(OwnBody, ctx);
+export const changeCurrent = endpoint('PUT user/current', {
+  id: 'changeCurrentUser',
+  summary: 'Change your names',
+  body: closed(Names),
+  answer: { description: 'The changed user.', schema: ShownUser },
+  async work(deps, ctx, { 'first-name': firstName, 'last-name': lastName }) {
     const own = known(await deps.store.findUser(callerOf(ctx).userId));
     ctx.body = shownUser(await change(deps, ctx, own, { firstName, lastName }));
   },
-);
-export const changeUser = endpoint(
-  'PUT user/:id',
-  {
-    id: 'changeUser',
-    summary: 'Change a user',
-    params: { id: Id },
-    body: ChangeBody,
-    description: 'Omitted fields keep their value. Callers can grant only permissions that they have.',
-    answer: { description: 'The changed user.', schema: ShownUser },
-  },
-  async (deps, ctx) => {
+});
+export const changeUser = endpoint('PUT user/:id', {
+  id: 'changeUser',
+  summary: 'Change a user',
+  params: { id: Id },
+  body: ChangeBody,
+  description: 'Omitted fields keep their value. Callers can grant only permissions that they have.',
+  answer: { description: 'The changed user.', schema: ShownUser },
+  async work(deps, ctx, asked) {
     const target = await findOwn(deps, ctx);
-    const changed = changeOf(callerOf(ctx), target, checkedBy(ChangeBody, ctx));
+    const changed = changeOf(callerOf(ctx), target, asked);
     ctx.body = shownUser(await change(deps, ctx, target, changed));
   },
-);
+});
 
 // A change requires the caller's own password, so an unattended session is not enough.
 
@@ -317,81 +299,63 @@ async function changePassword(deps: Deps, ctx: Context, userId: number): Promise
   });
 }
 
-export const ownPassword = endpoint(
-  'PUT auth/current/password',
-  {
-    id: 'changeOwnPassword',
-    summary: 'Change your password',
-    body: PasswordBody,
-    answer: { description: 'The password is changed.' },
-  },
-  (deps, ctx) => changePassword(deps, ctx, callerOf(ctx).userId),
-);
+export const ownPassword = endpoint('PUT auth/current/password', {
+  id: 'changeOwnPassword',
+  summary: 'Change your password',
+  body: PasswordBody,
+  answer: { description: 'The password is changed.' },
+  work: (deps, ctx) => changePassword(deps, ctx, callerOf(ctx).userId),
+});
 
-export const anothersPassword = endpoint(
-  'PUT auth/:id/password',
-  {
-    id: 'changePassword',
-    summary: "Set a user's password",
-    params: { id: Id },
-    body: PasswordBody,
-    description:
-      'Of a sub-user; administrators can set the password of anyone but other administrators. `old-password` is ' +
-      "the caller's own.",
-    answer: { description: 'The password is set.' },
-  },
-  async (deps, ctx) => changePassword(deps, ctx, (await findOwn(deps, ctx)).id),
-);
+export const anothersPassword = endpoint('PUT auth/:id/password', {
+  id: 'changePassword',
+  summary: "Set a user's password",
+  params: { id: Id },
+  body: PasswordBody,
+  description:
+    'Of a sub-user; administrators can set the password of anyone but other administrators. `old-password` is ' +
+    "the caller's own.",
+  answer: { description: 'The password is set.' },
+  work: async (deps, ctx) => changePassword(deps, ctx, (await findOwn(deps, ctx)).id),
+});
 
-const StatusBody = closed({ status: oneOf(STATUSES, { description: 'The new status.' }) });
-
-export const userStatus = endpoint(
-  'PUT user/:id/status',
-  {
-    id: 'setUserStatus',
-    summary: 'Suspend or reactivate a user',
-    params: { id: Id },
-    body: StatusBody,
-    description: 'Takes effect on every replica within a second.',
-    answer: { description: 'The changed user.', schema: ShownUser },
-  },
-  async (deps, ctx) => {
+export const userStatus = endpoint('PUT user/:id/status', {
+  id: 'setUserStatus',
+  summary: 'Suspend or reactivate a user',
+  params: { id: Id },
+  body: closed({ status: oneOf(STATUSES, { description: 'The new status.' }) }),
+  description: 'Takes effect on every replica within a second.',
+  answer: { description: 'The changed user.', schema: ShownUser },
+  async work(deps, ctx, asked) {
     const target = await findOwn(deps, ctx);
     if (target.id === callerOf(ctx).userId || target.role === 'root')
       throw new ApiError('own-account', { text: "you cannot change your own status or the root user's" });
-    ctx.body = shownUser(await change(deps, ctx, target, { status: checkedBy(StatusBody, ctx).status }));
+    ctx.body = shownUser(await change(deps, ctx, target, { status: asked.status }));
   },
-);
+});
 
-async function erase(deps: Deps, ctx: Context): Promise<void> {
-  const target = await findOwn(deps, ctx);
-  if (target.id === callerOf(ctx).userId || target.role === 'root')
-    throw new ApiError('own-account', { text: 'you cannot delete yourself or the root user' });
-  const gone = await withEntry(deps, ctx, async (store) => {
-    const users = await store.eraseUser(target.id, { withinMs: 0 });
-    if (users.length === 0) throw notFound();
-    const below = users.filter((id) => id !== target.id);
-    note(ctx, { changes: changesOf({ ...auditedUser(target), below: below.length > 0 ? below : null }, null) });
-    return users;
-  });
-  await deps.store.eraseData(gone);
-}
-
-export const eraseUser = endpoint(
-  'DELETE user/:id',
-  {
-    id: 'deleteUser',
-    summary: 'Delete a user and all of their data',
-    params: { id: Id },
-    description:
-      'Deletes their sub-users, tokens, sessions, requests, results and statistics as well. What finished months ' +
-      'count of them stays in sums without names. Deleting large amounts continues in the background.',
-    answer: { description: 'The accounts are deleted.' },
+export const eraseUser = endpoint('DELETE user/:id', {
+  id: 'deleteUser',
+  summary: 'Delete a user and all of their data',
+  params: { id: Id },
+  description:
+    'Deletes their sub-users, tokens, sessions, requests, results and statistics as well. What finished months ' +
+    'count of them stays in sums without names. Deleting large amounts continues in the background.',
+  answer: { description: 'The accounts are deleted.' },
+  async work(deps, ctx) {
+    const target = await findOwn(deps, ctx);
+    if (target.id === callerOf(ctx).userId || target.role === 'root')
+      throw new ApiError('own-account', { text: 'you cannot delete yourself or the root user' });
+    const gone = await withEntry(deps, ctx, async (store) => {
+      const users = await store.eraseUser(target.id, { withinMs: 0 });
+      if (users.length === 0) throw notFound();
+      const below = users.filter((id) => id !== target.id);
+      note(ctx, { changes: changesOf({ ...auditedUser(target), below: below.length > 0 ? below : null }, null) });
+      return users;
+    });
+    await deps.store.eraseData(gone);
   },
-  erase,
-);
-
-const LimitsBody = closed(AskedUserLimits);
+});
 
 async function shownInForce({ store }: Deps, id: number, limits: UserLimits | null) {
   const inForce = orNotFound(await store.userLimitsInForce(id));
@@ -403,47 +367,38 @@ const auditedLimits = (limits: UserLimits) => ({
   'account-concurrency': limits.accountConcurrency,
 });
 
-async function setLimits(deps: Deps, ctx: Context): Promise<void> {
-  const { id, rootId } = await findLimited(deps, ctx);
-  const asked = checkedBy(LimitsBody, ctx);
-  if (id !== rootId && typeof asked['account-concurrency'] === 'number')
-    throw invalid('account-concurrency', `can only be set on the root user of the account, user ${rootId}`);
-  const before = orNotFound(await deps.store.userLimits(id));
-  const limits = changedUserLimits(asked, before);
-  await withEntry(deps, ctx, async (store) => {
-    await store.setUserLimits(id, limits);
-    note(ctx, { changes: changesOf(auditedLimits(before), auditedLimits(limits)) });
-  });
-  ctx.body = await shownInForce(deps, id, limits);
-}
-
-export const userLimits = endpoint(
-  'GET user/:id/limits',
-  {
-    id: 'readUserLimits',
-    summary: "A user's limits",
-    params: { id: Id },
-    answer: {
-      description:
-        "As set; null: inherited from the accounts above, or the installation's default. " +
-        '`in-force` has the effective limits.',
-      schema: ShownUserLimits,
-    },
+export const userLimits = endpoint('GET user/:id/limits', {
+  id: 'readUserLimits',
+  summary: "A user's limits",
+  params: { id: Id },
+  answer: {
+    description:
+      "As set; null: inherited from the accounts above, or the installation's default. " +
+      '`in-force` has the effective limits.',
+    schema: ShownUserLimits,
   },
-  async (deps, ctx) => {
+  async work(deps, ctx) {
     const { id } = await findSeen(deps, ctx);
     ctx.body = await shownInForce(deps, id, await deps.store.userLimits(id));
   },
-);
-export const setUserLimits = endpoint(
-  'PUT user/:id/limits',
-  {
-    id: 'setUserLimits',
-    summary: "Set a user's limits",
-    params: { id: Id },
-    body: LimitsBody,
-    description: 'Omitted fields keep their value; null removes a limit.',
-    answer: { description: 'The changed limits.', schema: ShownUserLimits },
+});
+export const setUserLimits = endpoint('PUT user/:id/limits', {
+  id: 'setUserLimits',
+  summary: "Set a user's limits",
+  params: { id: Id },
+  body: closed(AskedUserLimits),
+  description: 'Omitted fields keep their value; null removes a limit.',
+  answer: { description: 'The changed limits.', schema: ShownUserLimits },
+  async work(deps, ctx, asked) {
+    const { id, rootId } = await findLimited(deps, ctx);
+    if (id !== rootId && typeof asked['account-concurrency'] === 'number')
+      throw invalid('account-concurrency', `can only be set on the root user of the account, user ${rootId}`);
+    const before = orNotFound(await deps.store.userLimits(id));
+    const limits = changedUserLimits(asked, before);
+    await withEntry(deps, ctx, async (store) => {
+      await store.setUserLimits(id, limits);
+      note(ctx, { changes: changesOf(auditedLimits(before), auditedLimits(limits)) });
+    });
+    ctx.body = await shownInForce(deps, id, limits);
   },
-  setLimits,
-);
+});
