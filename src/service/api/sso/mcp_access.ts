@@ -44,17 +44,17 @@ const DESCRIBED = {
   errors: { 404: 'No issuer has an audience for access tokens.' },
 } as const satisfies Partial<Described>;
 
-export const resource = endpoint(
-  'GET /.well-known/oauth-protected-resource',
-  { ...DESCRIBED, id: 'readProtectedResource' },
-  describeResource,
-);
+export const resource = endpoint('GET /.well-known/oauth-protected-resource', {
+  ...DESCRIBED,
+  id: 'readProtectedResource',
+  work: describeResource,
+});
 /** Where RFC 9728 has it for a resource that has a path. */
-export const resourceOfPath = endpoint(
-  'GET /.well-known/oauth-protected-resource/mcp',
-  { ...DESCRIBED, id: 'readProtectedResourceOfMcp' },
-  describeResource,
-);
+export const resourceOfPath = endpoint('GET /.well-known/oauth-protected-resource/mcp', {
+  ...DESCRIBED,
+  id: 'readProtectedResourceOfMcp',
+  work: describeResource,
+});
 
 /** By issuer: jose reads keys anew for one that it does not know, twice a minute at most. */
 const keys = new WeakMap<Issuer, ReturnType<typeof createRemoteJWKSet>>();

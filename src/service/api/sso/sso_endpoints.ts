@@ -7,7 +7,6 @@ import { ApiError, orNotFound, type ErrorCode, invalid } from '../errors.ts';
 import { flowCookie, setFlowCookie } from '../http/authenticate.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { BASE } from '../http/endpoint_access.ts';
-import { checkedBy } from '../http/read_input.ts';
 import { type Context, paramOf, remoteIp } from '../http/request_context.ts';
 import { closed, component, flag, orNull } from '../http/request_fields.ts';
 import { errorResponse, type Response } from '../openapi/operation.ts';
@@ -23,17 +22,6 @@ const Name = Type.String({ pattern: '^[A-Za-z0-9-]{1,32}$', description: 'The na
 const issuerOf = ({ issuers }: Pick<Deps, 'issuers'>, ctx: Context): Issuer =>
   orNotFound(issuers.get(paramOf(ctx, 'name')));
 
-const WaysAnswer = component('SignInWays', {
-  passwords: Type.Boolean({ description: 'Whether people sign in with a password.' }),
-  'sign-up': Type.Boolean({ description: 'Whether people may sign up.' }),
-  issuers: Type.Array(
-    closed({
-      name: Type.String(),
-      path: Type.String({ description: 'Where a browser begins the sign-in.' }),
-    }),
-  ),
-});
-
 const pathOf = (name: string): string => `${BASE}/auth/sso/${name}`;
 
 function addressOf(path: string, query: Record<string, string>): string {
@@ -41,14 +29,23 @@ function addressOf(path: string, query: Record<string, string>): string {
   return `${path}${text === '' ? '' : `?${text}`}`;
 }
 
-export const ways = endpoint(
-  'GET auth/sso',
-  {
-    id: 'listSignInWays',
-    summary: 'List the ways to sign in',
-    answer: { description: 'With a password, and by issuers of single sign-on.', schema: WaysAnswer },
+export const ways = endpoint('GET auth/sso', {
+  id: 'listSignInWays',
+  summary: 'List the ways to sign in',
+  answer: {
+    description: 'With a password, and by issuers of single sign-on.',
+    schema: component('SignInWays', {
+      passwords: Type.Boolean({ description: 'Whether people sign in with a password.' }),
+      'sign-up': Type.Boolean({ description: 'Whether people may sign up.' }),
+      issuers: Type.Array(
+        closed({
+          name: Type.String(),
+          path: Type.String({ description: 'Where a browser begins the sign-in.' }),
+        }),
+      ),
+    }),
   },
-  ({ accounts, issuers }, ctx) => {
+  work({ accounts, issuers }, ctx) {
     const { passwords, signUp, mail } = accounts.settings;
     ctx.body = {
       passwords,
@@ -56,7 +53,7 @@ export const ways = endpoint(
       issuers: [...issuers.keys()].map((name) => ({ name, path: pathOf(name) })),
     };
   },
-);
+});
 
 // What went wrong, for the person who looks at it.
 
@@ -121,31 +118,25 @@ async function keptFlow({ accounts, store }: Deps, ctx: Context, name: string): 
   return kept && kept.until > store.clock.now() ? kept : null;
 }
 
-const BeginQuery = closed({
-  'ret-url': RetUrl,
-  'choose-account': flag(false, 'Let a person choose who is signed in at the issuer already.'),
-});
-
-export const beginSso = endpoint(
-  'GET auth/sso/:name',
-  {
-    id: 'beginSignIn',
-    summary: 'Sign in by an issuer',
-    description:
-      'For browsers: redirects to the issuer, with a cookie that belongs to this sign-in for ten minutes. Errors are ' +
-      'pages.',
-    params: { name: Name },
-    query: BeginQuery,
-    answer: { status: 303, description: 'To the issuer.', headers: REDIRECT },
-    answers: PAGES,
-  },
-  async (deps, ctx) => {
+export const beginSso = endpoint('GET auth/sso/:name', {
+  id: 'beginSignIn',
+  summary: 'Sign in by an issuer',
+  description:
+    'For browsers: redirects to the issuer, with a cookie that belongs to this sign-in for ten minutes. Errors are ' +
+    'pages.',
+  params: { name: Name },
+  query: closed({
+    'ret-url': RetUrl,
+    'choose-account': flag(false, 'Let a person choose who is signed in at the issuer already.'),
+  }),
+  answer: { status: 303, description: 'To the issuer.', headers: REDIRECT },
+  answers: PAGES,
+  async work(deps, ctx, asked) {
     const { accounts, store } = deps;
     const issuer = issuerOf(deps, ctx);
     const { name } = issuer.settings;
     let to = HOME;
     ctx.state.errorPage = (error) => showError(ctx, name, to, error);
-    const asked = checkedBy(BeginQuery, ctx);
     to = safeRetUrl(asked['ret-url']) ?? HOME;
     const { url, flow } = await issuer.begin(asked['choose-account']);
     const kept: KeptFlow = { ...flow, to, until: store.clock.now() + FLOW_MS };
@@ -153,142 +144,127 @@ export const beginSso = endpoint(
     setFlowCookie(ctx, deps, sealed.toString('latin1'), FLOW_MS);
     redirect(ctx, url);
   },
-);
+});
 
-async function comeBack(deps: Deps, ctx: Context): Promise<void> {
-  const { attempts, settings } = deps.accounts;
-  const issuer = issuerOf(deps, ctx);
-  const { name } = issuer.settings;
-  let to = HOME;
-  ctx.state.errorPage = (error) => showError(ctx, name, to, error);
-  // A HEAD must not use up what a GET comes with.
-  if (ctx.method !== 'GET') throw new ApiError('method-not-allowed', { headers: { Allow: 'GET' } });
-  const flow = await keptFlow(deps, ctx, name);
-  setFlowCookie(ctx, deps, '', 0);
-  if (!flow)
-    throw new ApiError('sso-failed', {
-      text: 'this sign-in was begun in another browser, or more than ten minutes ago, or is used already',
-    });
-  to = flow.to;
-  const address = { address: remoteIp(ctx, settings.trustedHops) };
-  await attempts.take('code:address', address);
-  const person = await issuer.redeem(ctx.querystring, flow);
-  const session = await signInAs(deps, ctx, person, issuer.settings, (store, { id }) =>
-    beginSession(deps, ctx, id, 'issuer', store),
-  );
-  await attempts.giveBack('code:address', address);
-  await handOver(deps, ctx, session);
-  redirect(ctx, to);
-}
-
-export const endSso = endpoint(
-  'GET auth/sso/:name/callback',
-  {
-    id: 'endSignIn',
-    summary: 'Come back from an issuer',
-    description:
-      'Where an issuer sends browsers back to. Sets the cookie `jwt` of a session that lasts an hour; behind TLS ' +
-      'also `__Host-jwt`. Errors are pages.',
-    params: { name: Name },
-    input: 'ignored',
-    answer: { status: 303, description: 'Signed in.', headers: REDIRECT },
-    answers: PAGES,
+export const endSso = endpoint('GET auth/sso/:name/callback', {
+  id: 'endSignIn',
+  summary: 'Come back from an issuer',
+  description:
+    'Where an issuer sends browsers back to. Sets the cookie `jwt` of a session that lasts an hour; behind TLS ' +
+    'also `__Host-jwt`. Errors are pages.',
+  params: { name: Name },
+  input: 'ignored',
+  answer: { status: 303, description: 'Signed in.', headers: REDIRECT },
+  answers: PAGES,
+  async work(deps, ctx) {
+    const { attempts, settings } = deps.accounts;
+    const issuer = issuerOf(deps, ctx);
+    const { name } = issuer.settings;
+    let to = HOME;
+    ctx.state.errorPage = (error) => showError(ctx, name, to, error);
+    // A HEAD must not use up what a GET comes with.
+    if (ctx.method !== 'GET') throw new ApiError('method-not-allowed', { headers: { Allow: 'GET' } });
+    const flow = await keptFlow(deps, ctx, name);
+    setFlowCookie(ctx, deps, '', 0);
+    if (!flow)
+      throw new ApiError('sso-failed', {
+        text: 'this sign-in was begun in another browser, or more than ten minutes ago, or is used already',
+      });
+    to = flow.to;
+    const address = { address: remoteIp(ctx, settings.trustedHops) };
+    await attempts.take('code:address', address);
+    const person = await issuer.redeem(ctx.querystring, flow);
+    const session = await signInAs(deps, ctx, person, issuer.settings, (store, { id }) =>
+      beginSession(deps, ctx, id, 'issuer', store),
+    );
+    await attempts.giveBack('code:address', address);
+    await handOver(deps, ctx, session);
+    redirect(ctx, to);
   },
-  comeBack,
-);
+});
 
 // Single sign-on of programs without a browser (RFC 8628): a person enters a short code at the issuer, and the program
 // gets an API token of theirs.
 
-const DeviceAnswer = closed({
-  'device-code': Type.String({ description: 'For `auth/sso/{name}/token`.' }),
-  'user-code': Type.String({ description: 'What a person enters.' }),
-  url: Type.String({ description: 'Where they enter it.' }),
-  'expires-in': Type.Integer({ description: 'Seconds.' }),
-  interval: Type.Integer({ description: 'Seconds between two questions.' }),
-});
-
 /** Where the issuer names none (RFC 8628). */
 const INTERVAL_S = 5;
 
-async function begin(deps: Deps, ctx: Context): Promise<void> {
-  const { attempts, box, settings } = deps.accounts;
-  const issuer = issuerOf(deps, ctx);
-  await attempts.take('code:address', { address: remoteIp(ctx, settings.trustedHops) });
-  const started = await issuer.beginDevice();
-  // Sealed: nobody asks the issuer about a code that did not come from here.
-  const sealed = await box.seal(started.device_code, 'sso', `device:${issuer.settings.name}`);
-  ctx.body = {
-    'device-code': sealed.toString('latin1'),
-    'user-code': started.user_code,
-    url: started.verification_uri_complete ?? started.verification_uri,
-    'expires-in': Math.ceil(started.expires_in),
-    interval: Math.ceil(started.interval ?? INTERVAL_S),
-  };
-}
-
-export const beginDevice = endpoint(
-  'POST auth/sso/:name/device',
-  {
-    id: 'beginDeviceSignIn',
-    summary: 'Sign a program in by an issuer',
-    description:
-      'For programs without a browser: a person opens the address and enters the code, while the program asks ' +
-      '`auth/sso/{name}/token`.',
-    params: { name: Name },
-    answer: { description: 'The code, and where it is entered.', schema: DeviceAnswer },
-    errors: { 400: 'The issuer signs in no programs.', 503: 'The issuer cannot be reached.' },
+export const beginDevice = endpoint('POST auth/sso/:name/device', {
+  id: 'beginDeviceSignIn',
+  summary: 'Sign a program in by an issuer',
+  description:
+    'For programs without a browser: a person opens the address and enters the code, while the program asks ' +
+    '`auth/sso/{name}/token`.',
+  params: { name: Name },
+  answer: {
+    description: 'The code, and where it is entered.',
+    schema: closed({
+      'device-code': Type.String({ description: 'For `auth/sso/{name}/token`.' }),
+      'user-code': Type.String({ description: 'What a person enters.' }),
+      url: Type.String({ description: 'Where they enter it.' }),
+      'expires-in': Type.Integer({ description: 'Seconds.' }),
+      interval: Type.Integer({ description: 'Seconds between two questions.' }),
+    }),
   },
-  begin,
-);
-
-const TokenBody = closed({ 'device-code': Type.String({ minLength: 1, maxLength: 8192 }) });
-const TokenAnswer = closed({
-  pending: Type.Boolean({ description: 'Nobody has entered the code yet.' }),
-  'slow-down': Type.Boolean({ description: 'To be asked five seconds later from now on.' }),
-  token: orNull(Type.String({ description: 'An API token that ends after twelve hours.' })),
-  expires: orNull(Type.String({ format: 'date-time' })),
-  email: orNull(Type.String()),
+  errors: { 400: 'The issuer signs in no programs.', 503: 'The issuer cannot be reached.' },
+  async work(deps, ctx) {
+    const { attempts, box, settings } = deps.accounts;
+    const issuer = issuerOf(deps, ctx);
+    await attempts.take('code:address', { address: remoteIp(ctx, settings.trustedHops) });
+    const started = await issuer.beginDevice();
+    // Sealed: nobody asks the issuer about a code that did not come from here.
+    const sealed = await box.seal(started.device_code, 'sso', `device:${issuer.settings.name}`);
+    ctx.body = {
+      'device-code': sealed.toString('latin1'),
+      'user-code': started.user_code,
+      url: started.verification_uri_complete ?? started.verification_uri,
+      'expires-in': Math.ceil(started.expires_in),
+      interval: Math.ceil(started.interval ?? INTERVAL_S),
+    };
+  },
 });
 
 /** About a working day. It ends with its user, as every token. */
 const TOKEN_MS = 12 * 3_600_000;
 
-async function redeem(deps: Deps, ctx: Context): Promise<void> {
-  const { accounts } = deps;
-  const issuer = issuerOf(deps, ctx);
-  const { 'device-code': sealed } = checkedBy(TokenBody, ctx);
-  const code = await accounts.box.openKept(sealed, 'sso', `device:${issuer.settings.name}`);
-  if (code === null) throw invalid('device-code', 'is not valid');
-  await accounts.attempts.take('sso:device', { account: createHash('sha256').update(code).digest('hex') });
-  const person = await issuer.redeemDevice(code);
-  if (typeof person === 'string') {
-    ctx.body = { pending: true, 'slow-down': person === 'slow-down', token: null, expires: null, email: null };
-    return;
-  }
-  const { token, expires, email } = await signInAs(deps, ctx, person, issuer.settings, async (store, user) => {
-    const made = await makeProgramToken(deps, store, user, 'probeyard login', TOKEN_MS);
-    const until = made.expiresAt.toISOString();
-    const changes = [{ field: 'expires', after: until }, ...secrets('shown', 'token')];
-    note(ctx, { subject: `api-token/${made.id}`, changes });
-    return { token: made.token, expires: until, email: user.email };
-  });
-  ctx.body = { pending: false, 'slow-down': false, token, expires, email };
-}
-
-export const redeemDevice = endpoint(
-  'POST auth/sso/:name/token',
-  {
-    id: 'endDeviceSignIn',
-    summary: 'Ask for the token of a program',
-    params: { name: Name },
-    body: TokenBody,
-    description:
-      'Once a person has entered the code, the answer has an API token of theirs, with all of their permissions but ' +
-      '`write:policy`. To be asked no more often than the interval says.',
-    answer: { description: 'The token, or that nobody has entered the code yet.', schema: TokenAnswer },
-    also: [409],
-    errors: { 400: 'The code is not valid, has expired, or was used.', 503: 'The issuer cannot be reached.' },
+export const redeemDevice = endpoint('POST auth/sso/:name/token', {
+  id: 'endDeviceSignIn',
+  summary: 'Ask for the token of a program',
+  params: { name: Name },
+  body: closed({ 'device-code': Type.String({ minLength: 1, maxLength: 8192 }) }),
+  description:
+    'Once a person has entered the code, the answer has an API token of theirs, with all of their permissions but ' +
+    '`write:policy`. To be asked no more often than the interval says.',
+  answer: {
+    description: 'The token, or that nobody has entered the code yet.',
+    schema: closed({
+      pending: Type.Boolean({ description: 'Nobody has entered the code yet.' }),
+      'slow-down': Type.Boolean({ description: 'To be asked five seconds later from now on.' }),
+      token: orNull(Type.String({ description: 'An API token that ends after twelve hours.' })),
+      expires: orNull(Type.String({ format: 'date-time' })),
+      email: orNull(Type.String()),
+    }),
   },
-  redeem,
-);
+  also: [409],
+  errors: { 400: 'The code is not valid, has expired, or was used.', 503: 'The issuer cannot be reached.' },
+  async work(deps, ctx, { 'device-code': sealed }) {
+    const { accounts } = deps;
+    const issuer = issuerOf(deps, ctx);
+    const code = await accounts.box.openKept(sealed, 'sso', `device:${issuer.settings.name}`);
+    if (code === null) throw invalid('device-code', 'is not valid');
+    await accounts.attempts.take('sso:device', { account: createHash('sha256').update(code).digest('hex') });
+    const person = await issuer.redeemDevice(code);
+    if (typeof person === 'string') {
+      ctx.body = { pending: true, 'slow-down': person === 'slow-down', token: null, expires: null, email: null };
+      return;
+    }
+    const { token, expires, email } = await signInAs(deps, ctx, person, issuer.settings, async (store, user) => {
+      const made = await makeProgramToken(deps, store, user, 'probeyard login', TOKEN_MS);
+      const until = made.expiresAt.toISOString();
+      const changes = [{ field: 'expires', after: until }, ...secrets('shown', 'token')];
+      note(ctx, { subject: `api-token/${made.id}`, changes });
+      return { token: made.token, expires: until, email: user.email };
+    });
+    ctx.body = { pending: false, 'slow-down': false, token, expires, email };
+  },
+});
