@@ -423,16 +423,19 @@ const MCP: Described = {
 };
 
 /** As it is described, also where it is not served. */
-export const mcpOperation: Operation = endpoint('POST /mcp', MCP, () => {}).operation;
+export const mcpOperation: Operation = endpoint('POST /mcp', { ...MCP, work() {} }).operation;
 
 export function mcpEndpoint(inside: Inside, operations: () => readonly Operation[], log: Deps['log']): Endpoint {
   let serve: Serve | undefined;
-  return endpoint('POST /mcp', MCP, async (deps, ctx) => {
-    checkOrigin(ctx, deps.accounts.ownHosts);
-    const message = messageIn(ctx);
-    if (!message) return;
-    serve ??= makeServe([searchTool(operations), ...REQUEST_TOOLS, ...BATCH_TOOLS], log);
-    const calls = makeCalls(deps, ctx, inside);
-    send(ctx, await serve(webRequest(ctx, calls.signal), message, calls));
+  return endpoint('POST /mcp', {
+    ...MCP,
+    async work(deps, ctx) {
+      checkOrigin(ctx, deps.accounts.ownHosts);
+      const message = messageIn(ctx);
+      if (!message) return;
+      serve ??= makeServe([searchTool(operations), ...REQUEST_TOOLS, ...BATCH_TOOLS], log);
+      const calls = makeCalls(deps, ctx, inside);
+      send(ctx, await serve(webRequest(ctx, calls.signal), message, calls));
+    },
   });
 }
