@@ -6,7 +6,6 @@ import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint, withoutNull } from '../http/endpoint.ts';
 import { exportPages, inLines } from '../http/export_pages.ts';
-import { checkedBy } from '../http/read_input.ts';
 import { callerOf, type Context } from '../http/request_context.ts';
 import {
   anyOf,
@@ -33,7 +32,7 @@ const FILTERS = {
   subject: texts('Calls on these, as `user/7`, `api-token/12` or `policy/delivery`.'),
   outcome: anyOf(AUDIT_OUTCOMES, 'done: what was asked for was done. denied: the caller may not.'),
 };
-const ListQuery = closed({ ...FILTERS, pagination: Pagination, sort: sortBy(['time'], 'time', 'desc') });
+
 const ExportQuery = closed(FILTERS);
 
 const Change = component('AuditChange', {
@@ -103,17 +102,13 @@ const VISIBLE =
   'root user of an account those of the whole account, of erased users, too; an administrator those of everybody. ' +
   'Secrets and names are not in it.';
 
-export const auditList = endpoint(
-  'GET audit',
-  {
-    id: 'listAudit',
-    summary: 'List the audit log',
-    query: ListQuery,
-    description: VISIBLE,
-    answer: { description: 'A page of entries, newest first.', schema: listSchema('entries', Entry) },
-  },
-  async (deps, ctx) => {
-    const { pagination, sort, ...filter } = checkedBy(ListQuery, ctx);
+export const auditList = endpoint('GET audit', {
+  id: 'listAudit',
+  summary: 'List the audit log',
+  query: closed({ ...FILTERS, pagination: Pagination, sort: sortBy(['time'], 'time', 'desc') }),
+  description: VISIBLE,
+  answer: { description: 'A page of entries, newest first.', schema: listSchema('entries', Entry) },
+  async work(deps, ctx, { pagination, sort, ...filter }) {
     const page = { order: sort.order, ...pageOf(pagination) } as const;
     const { rows, total } = await deps.store.listAudit(await filterOf(deps, ctx, filter), page);
     ctx.body = {
@@ -121,7 +116,7 @@ export const auditList = endpoint(
       ...listEcho({ filter, pagination, sort }, { count: rows.length, total }),
     };
   },
-);
+});
 
 const BATCH = 500;
 
@@ -134,17 +129,14 @@ async function* pagesOf({ store }: Deps, filter: AuditFilter): AsyncGenerator<Au
   }
 }
 
-export const auditExport = endpoint(
-  'GET audit/export',
-  {
-    id: 'exportAudit',
-    summary: 'Export the audit log',
-    query: ExportQuery,
-    description: `${VISIBLE} A line of JSON for each entry, oldest first; an answer that is cut is incomplete.`,
-    answer: { description: 'All entries.', mediaType: 'application/x-ndjson', schema: Entry },
-  },
-  async (deps, ctx) => {
-    const filter = await filterOf(deps, ctx, checkedBy(ExportQuery, ctx));
+export const auditExport = endpoint('GET audit/export', {
+  id: 'exportAudit',
+  summary: 'Export the audit log',
+  query: ExportQuery,
+  description: `${VISIBLE} A line of JSON for each entry, oldest first; an answer that is cut is incomplete.`,
+  answer: { description: 'All entries.', mediaType: 'application/x-ndjson', schema: Entry },
+  async work(deps, ctx, asked) {
+    const filter = await filterOf(deps, ctx, asked);
     await exportPages(ctx, {
       file: 'audit.ndjson',
       type: 'application/x-ndjson',
@@ -154,4 +146,4 @@ export const auditExport = endpoint(
       pace: deps.paceOf(callerOf(ctx).rootUserId),
     });
   },
-);
+});

@@ -196,18 +196,15 @@ async function list(deps: Deps, ctx: Context): Promise<void> {
   };
 }
 
-export const logList = endpoint(
-  'GET media/log',
-  {
-    id: 'listLog',
-    summary: 'List finished requests',
-    also: [404],
-    query: ListQuery,
-    description: 'Newest first; by default of the last 24 hours. `filter` echoes `send` as `created`.',
-    answer: { description: 'A page of the log.', schema: listSchema('log', LogRowSchema, LogPage) },
-  },
-  list,
-);
+export const logList = endpoint('GET media/log', {
+  id: 'listLog',
+  summary: 'List finished requests',
+  also: [404],
+  query: ListQuery,
+  description: 'Newest first; by default of the last 24 hours. `filter` echoes `send` as `created`.',
+  answer: { description: 'A page of the log.', schema: listSchema('log', LogRowSchema, LogPage) },
+  work: list,
+});
 
 // One request of the log, with its options and the output of each tool.
 
@@ -343,77 +340,67 @@ function textOf(value: unknown, outputs: ReadonlySet<unknown>): Piece[] {
 const separated = (items: readonly Piece[][]): Piece[] =>
   items.flatMap((item, index) => (index === 0 ? item : [',', ...item]));
 
-async function read(deps: Deps, ctx: Context): Promise<void> {
-  const row = await deps.store.readLog(uuidOf(ctx), (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
-  if (!row) throw notFound();
-  // The log is kept longer than the results.
-  const stored = row.hasBody ? await resultFor(deps, ctx, row, unpackResult) : null;
-  const { options: asked, response } = readKeptRequest(row);
-  const now = stored && (await waivedNow(deps, row, stored, { ...response, shown: FILE_TOOLS }));
-  const { result, outputs } = now?.unpacked ?? { result: null, outputs: null };
-  const compared = row.kind === 'compare' ? result : null;
-  const members = {
-    ...rowOf(row),
-    admitted: row.startedAt?.toISOString() ?? null,
-    ended: row.endedAt.toISOString(),
-    request: JSON.stringify({ ...addressOf(row.display), ...asked }),
-    ...failuresOf(compared ? null : result),
-    ...responsesOf(compared ? null : result, asked),
-    'policy-response': result?.policy ? JSON.stringify(result.policy) : null,
-    'qc-waived': now && now.waived.length > 0 ? JSON.stringify(now.waived) : null,
-    'run-responses': compared && runResponsesOf(compared),
-    'comparison-response':
-      compared && JSON.stringify({ runs: compared.tools.map((tool) => runOf(tool)), ...comparisonOf(compared) }),
-  };
-  const named = new Set<unknown>(result ? outputsOf(result).map(({ output }) => output) : []);
-  sendPieces(ctx, joined(textOf(members, named), outputs), stored?.packed ?? Buffer.alloc(0), JSON_TYPE);
-}
-
-export const logDetail = endpoint(
-  'GET media/log/:id',
-  {
-    id: 'readLog',
-    summary: 'Read a request of the log',
-    also: [404],
-    params: { id: Type.String({ format: 'uuid', description: 'The request id.' }) },
-    description: 'Results expire before the log does; their responses are absent afterwards.',
-    answer: { description: 'The request and its results.', schema: LoggedRequest },
+export const logDetail = endpoint('GET media/log/:id', {
+  id: 'readLog',
+  summary: 'Read a request of the log',
+  also: [404],
+  params: { id: Type.String({ format: 'uuid', description: 'The request id.' }) },
+  description: 'Results expire before the log does; their responses are absent afterwards.',
+  answer: { description: 'The request and its results.', schema: LoggedRequest },
+  async work(deps, ctx) {
+    const row = await deps.store.readLog(uuidOf(ctx), (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
+    if (!row) throw notFound();
+    // The log is kept longer than the results.
+    const stored = row.hasBody ? await resultFor(deps, ctx, row, unpackResult) : null;
+    const { options: asked, response } = readKeptRequest(row);
+    const now = stored && (await waivedNow(deps, row, stored, { ...response, shown: FILE_TOOLS }));
+    const { result, outputs } = now?.unpacked ?? { result: null, outputs: null };
+    const compared = row.kind === 'compare' ? result : null;
+    const members = {
+      ...rowOf(row),
+      admitted: row.startedAt?.toISOString() ?? null,
+      ended: row.endedAt.toISOString(),
+      request: JSON.stringify({ ...addressOf(row.display), ...asked }),
+      ...failuresOf(compared ? null : result),
+      ...responsesOf(compared ? null : result, asked),
+      'policy-response': result?.policy ? JSON.stringify(result.policy) : null,
+      'qc-waived': now && now.waived.length > 0 ? JSON.stringify(now.waived) : null,
+      'run-responses': compared && runResponsesOf(compared),
+      'comparison-response':
+        compared && JSON.stringify({ runs: compared.tools.map((tool) => runOf(tool)), ...comparisonOf(compared) }),
+    };
+    const named = new Set<unknown>(result ? outputsOf(result).map(({ output }) => output) : []);
+    sendPieces(ctx, joined(textOf(members, named), outputs), stored?.packed ?? Buffer.alloc(0), JSON_TYPE);
   },
-  read,
-);
+});
 
 // Erases the stored data of one ended request before its retention ends.
 
 const ONCE = { first: 1, longest: 1, attempts: 1 };
 
-async function erase(deps: Deps, ctx: Context): Promise<void> {
-  const id = uuidOf(ctx);
-  const users = (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone';
-  await withEntry(deps, ctx, async (store) => {
-    const outcome = await store.eraseRequest(id, users);
-    if (outcome === 'none') throw notFound();
-    if (outcome === 'open') throw new ApiError('not-ended');
-  });
-  // Its ProbeJob shows the source too. If this fails, the controller deletes the job a little later.
-  await deleteJob(deps.kube, id, deps.settings.namespace, ONCE).catch((error: unknown) =>
-    deps.log.warn({ err: error, ...requestFields({ id }) }, 'cannot delete the ProbeJob of an erased request'),
-  );
-}
-
-export const eraseLog = endpoint(
-  'DELETE media/log/:id',
-  {
-    id: 'eraseLog',
-    summary: 'Erase a request of the log',
-    description:
-      'Deletes the result, the address, the options, the error and the webhook of an ended request. Its row stays in ' +
-      'the log with times, states, user and token, and statistics do not change. This cannot be undone.',
-    params: { id: Type.String({ format: 'uuid', description: 'The request id.' }) },
-    answer: { status: 204, description: 'Erased.' },
-    errors: {
-      404: 'The caller has no such request, or it was erased before.',
-      409: 'The request is queued or running.',
-    },
+export const eraseLog = endpoint('DELETE media/log/:id', {
+  id: 'eraseLog',
+  summary: 'Erase a request of the log',
+  description:
+    'Deletes the result, the address, the options, the error and the webhook of an ended request. Its row stays in ' +
+    'the log with times, states, user and token, and statistics do not change. This cannot be undone.',
+  params: { id: Type.String({ format: 'uuid', description: 'The request id.' }) },
+  answer: { status: 204, description: 'Erased.' },
+  errors: {
+    404: 'The caller has no such request, or it was erased before.',
+    409: 'The request is queued or running.',
   },
-  erase,
-);
+  async work(deps, ctx) {
+    const id = uuidOf(ctx);
+    const users = (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone';
+    await withEntry(deps, ctx, async (store) => {
+      const outcome = await store.eraseRequest(id, users);
+      if (outcome === 'none') throw notFound();
+      if (outcome === 'open') throw new ApiError('not-ended');
+    });
+    // Its ProbeJob shows the source too. If this fails, the controller deletes the job a little later.
+    await deleteJob(deps.kube, id, deps.settings.namespace, ONCE).catch((error: unknown) =>
+      deps.log.warn({ err: error, ...requestFields({ id }) }, 'cannot delete the ProbeJob of an erased request'),
+    );
+  },
+});

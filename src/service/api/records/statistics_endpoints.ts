@@ -73,21 +73,18 @@ async function answerBuckets(deps: Deps, ctx: Context, statistic: Statistic): Pr
 }
 
 const statistics = (statistic: Statistic, summary: string, description: string): Endpoint =>
-  endpoint(
-    `GET statistics/${statistic}`,
-    {
-      id: `statistics${statistic[0]!.toUpperCase()}${statistic.slice(1)}`,
-      summary,
-      also: [404],
-      query: BucketsQuery,
-      description:
-        `${description} Counts finished requests at the time they were sent. Seconds are available as long as the ` +
-        'log is kept, minutes as long as the installation keeps them (400 days by default), wider aggregations for ' +
-        'ever; beyond the log, ranges are rounded to whole minutes, and beyond the minutes to whole hours.',
-      answer: { description: 'The figures.', schema: bucketsOf(NAMES[statistic]) },
-    },
-    (deps, ctx) => answerBuckets(deps, ctx, statistic),
-  );
+  endpoint(`GET statistics/${statistic}`, {
+    id: `statistics${statistic[0]!.toUpperCase()}${statistic.slice(1)}`,
+    summary,
+    also: [404],
+    query: BucketsQuery,
+    description:
+      `${description} Counts finished requests at the time they were sent. Seconds are available as long as the ` +
+      'log is kept, minutes as long as the installation keeps them (400 days by default), wider aggregations for ' +
+      'ever; beyond the log, ranges are rounded to whole minutes, and beyond the minutes to whole hours.',
+    answer: { description: 'The figures.', schema: bucketsOf(NAMES[statistic]) },
+    work: (deps, ctx) => answerBuckets(deps, ctx, statistic),
+  });
 
 export const statisticsUsage = statistics(
   'usage',
@@ -113,12 +110,6 @@ export const statisticsSources = statistics(
   'Playlists and manifests count as `hls` and `dash`, everything else by its scheme.',
 );
 
-const SummaryQuery = closed({
-  month: optionalWhole(1, 12, 'Default: the current month, or the whole year if a year is given.'),
-  year: optionalWhole(2000, 9998, 'Default: the current year.'),
-  'user-id': ids('Of these users. Default: the caller and their sub-users.'),
-});
-
 const SummaryAnswer = Type.Object({
   period: Type.Object(PERIOD),
   'users-usage': Type.Array(
@@ -142,17 +133,17 @@ const SummaryAnswer = Type.Object({
   ),
 });
 
-export const statisticsSummary = endpoint(
-  'GET statistics/summary',
-  {
-    id: 'statisticsSummary',
-    summary: 'Monthly summary',
-    also: [404],
-    query: SummaryQuery,
-    answer: { description: 'Usage of each user in the month or year.', schema: SummaryAnswer },
-  },
-  async (deps, ctx) => {
-    const { month, year, ...whose } = checkedBy(SummaryQuery, ctx);
+export const statisticsSummary = endpoint('GET statistics/summary', {
+  id: 'statisticsSummary',
+  summary: 'Monthly summary',
+  also: [404],
+  query: closed({
+    month: optionalWhole(1, 12, 'Default: the current month, or the whole year if a year is given.'),
+    year: optionalWhole(2000, 9998, 'Default: the current year.'),
+    'user-id': ids('Of these users. Default: the caller and their sub-users.'),
+  }),
+  answer: { description: 'Usage of each user in the month or year.', schema: SummaryAnswer },
+  async work(deps, ctx, { month, year, ...whose }) {
     const period = summaryPeriod({ month, year }, new Date(deps.store.clock.now()));
     const owners = await ownersOf(deps, callerOf(ctx), whose, 'own');
     const figures = await deps.store.usageFigures('usage', owners, period, 'no-aggregation');
@@ -163,14 +154,9 @@ export const statisticsSummary = endpoint(
       'users-usage': users.map((id) => ({ 'user-id': id, resources: summaryOf(used.get(id) ?? {}) })),
     };
   },
-);
+});
 
 // What each account used in a month, as lines of CSV or JSON, for those who charge it.
-
-const Query = closed({
-  month: optionalText(7, 'Such as 2026-10, in UTC. Default: the last finished month.', '^20\\d\\d-(0[1-9]|1[0-2])$'),
-  format: choice(['csv', 'ndjson'], 'csv', 'csv: a line of names, then a line for each row. ndjson: lines of JSON.'),
-});
 
 const Row = component('ChargebackRow', {
   month: Type.String(),
@@ -244,35 +230,32 @@ async function* pagesOf({ store }: Deps, month: Month): AsyncGenerator<Charged[]
   yield await store.chargebackOfErased(month);
 }
 
-async function answer(deps: Deps, ctx: Context): Promise<void> {
-  const { month: asked, format } = checkedBy(Query, ctx);
-  const { name, month } = monthOf(asked, new Date(deps.store.clock.now()));
-  const { line, ...form } = WRITERS[format];
-  await exportPages(ctx, {
-    ...form,
-    file: `chargeback-${name}.${format}`,
-    write: inLines((one) => (one.used['request-count'] > 0 ? line(rowOf(name, one)) : '')),
-    pages: pagesOf(deps, month),
-    pace: deps.paceOf(callerOf(ctx).rootUserId),
-  });
-}
-
-export const statisticsChargeback = endpoint(
-  'GET statistics/chargeback',
-  {
-    id: 'exportChargeback',
-    summary: 'Monthly chargeback',
-    query: Query,
-    description:
-      'A row for each account that used anything in the month, with its labels as they are now. What erased users ' +
-      'used in finished months stays: that of sub-users with their account, that of accounts in one row for each ' +
-      'set of labels. An answer that is cut is incomplete.',
-    answer: {
-      description: 'All rows.',
-      mediaType: 'text/csv',
-      schema: Type.String(),
-      otherTypes: { 'application/x-ndjson': Row },
-    },
+export const statisticsChargeback = endpoint('GET statistics/chargeback', {
+  id: 'exportChargeback',
+  summary: 'Monthly chargeback',
+  query: closed({
+    month: optionalText(7, 'Such as 2026-10, in UTC. Default: the last finished month.', '^20\\d\\d-(0[1-9]|1[0-2])$'),
+    format: choice(['csv', 'ndjson'], 'csv', 'csv: a line of names, then a line for each row. ndjson: lines of JSON.'),
+  }),
+  description:
+    'A row for each account that used anything in the month, with its labels as they are now. What erased users ' +
+    'used in finished months stays: that of sub-users with their account, that of accounts in one row for each ' +
+    'set of labels. An answer that is cut is incomplete.',
+  answer: {
+    description: 'All rows.',
+    mediaType: 'text/csv',
+    schema: Type.String(),
+    otherTypes: { 'application/x-ndjson': Row },
   },
-  answer,
-);
+  async work(deps, ctx, { month: asked, format }) {
+    const { name, month } = monthOf(asked, new Date(deps.store.clock.now()));
+    const { line, ...form } = WRITERS[format];
+    await exportPages(ctx, {
+      ...form,
+      file: `chargeback-${name}.${format}`,
+      write: inLines((one) => (one.used['request-count'] > 0 ? line(rowOf(name, one)) : '')),
+      pages: pagesOf(deps, month),
+      pace: deps.paceOf(callerOf(ctx).rootUserId),
+    });
+  },
+});

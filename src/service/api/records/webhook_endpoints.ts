@@ -2,11 +2,9 @@
 import Type, { type Static } from 'typebox';
 import type { WebhookRecord, WebhookState } from '../../../platform/store/webhooks.ts';
 import { shownUrl } from '../../webhooks/kept_url.ts';
-import { callerOf, type Context, uuidOf } from '../http/request_context.ts';
-import type { Deps } from '../deps.ts';
+import { callerOf, uuidOf } from '../http/request_context.ts';
 import { note, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { checkedBy } from '../http/read_input.ts';
 import {
   anyOf,
   closed,
@@ -75,67 +73,54 @@ const webhookRow = (row: WebhookRecord): Static<typeof WebhookRow> => ({
   'token-id': row.tokenId,
 });
 
-const ListQuery = closed({
-  state: anyOf<WebhookState>(WEBHOOK_STATES, 'Webhooks in these states.'),
-  request: orNull(Type.String({ pattern: UUID, default: null, description: 'Webhooks of this request.' })),
-  'user-id': ids('Webhooks of these users. Default: all that the caller can see.'),
-  'token-id': ids('Webhooks of requests with these tokens.'),
-  pagination: Pagination,
-  sort: sortBy(['created', 'next', 'state'], 'created', 'desc'),
+export const webhookList = endpoint('GET media/webhook', {
+  id: 'listWebhooks',
+  summary: 'List webhooks and their attempts',
+  also: [404],
+  query: closed({
+    state: anyOf<WebhookState>(WEBHOOK_STATES, 'Webhooks in these states.'),
+    request: orNull(Type.String({ pattern: UUID, default: null, description: 'Webhooks of this request.' })),
+    'user-id': ids('Webhooks of these users. Default: all that the caller can see.'),
+    'token-id': ids('Webhooks of requests with these tokens.'),
+    pagination: Pagination,
+    sort: sortBy(['created', 'next', 'state'], 'created', 'desc'),
+  }),
+  description: 'Newest first. Delivered and failed webhooks are kept as long as results.',
+  answer: { description: 'A page of webhooks.', schema: listSchema('webhooks', WebhookRow) },
+  async work(deps, ctx, { pagination, sort, ...filter }) {
+    const { userIds, tokenIds } = await ownersOf(deps, callerOf(ctx), filter, 'visible');
+    const { rows: webhooks, total } = await deps.store.listWebhooks({
+      userIds: userIds === 'everyone' ? null : userIds,
+      tokenIds,
+      states: filter.state,
+      requestId: filter.request,
+      sort: sort.field,
+      order: sort.order,
+      ...pageOf(pagination),
+    });
+    ctx.body = {
+      webhooks: webhooks.map(webhookRow),
+      ...listEcho({ filter, pagination, sort }, { count: webhooks.length, total }),
+    };
+  },
 });
 
-async function list(deps: Deps, ctx: Context): Promise<void> {
-  const { pagination, sort, ...filter } = checkedBy(ListQuery, ctx);
-  const { userIds, tokenIds } = await ownersOf(deps, callerOf(ctx), filter, 'visible');
-  const { rows: webhooks, total } = await deps.store.listWebhooks({
-    userIds: userIds === 'everyone' ? null : userIds,
-    tokenIds,
-    states: filter.state,
-    requestId: filter.request,
-    sort: sort.field,
-    order: sort.order,
-    ...pageOf(pagination),
-  });
-  ctx.body = {
-    webhooks: webhooks.map(webhookRow),
-    ...listEcho({ filter, pagination, sort }, { count: webhooks.length, total }),
-  };
-}
-
-export const webhookList = endpoint(
-  'GET media/webhook',
-  {
-    id: 'listWebhooks',
-    summary: 'List webhooks and their attempts',
-    also: [404],
-    query: ListQuery,
-    description: 'Newest first. Delivered and failed webhooks are kept as long as results.',
-    answer: { description: 'A page of webhooks.', schema: listSchema('webhooks', WebhookRow) },
+export const webhookRetry = endpoint('POST media/webhook/:id/retry', {
+  id: 'retryWebhook',
+  summary: 'Retry a webhook',
+  also: [404],
+  description:
+    'Sends it now, with the same webhook-id. A delivered or failed webhook restarts its schedule; one that is ' +
+    'being sent is not changed.',
+  params: { id: Type.String({ format: 'uuid', description: 'Of the webhook.' }) },
+  answer: { description: 'The webhook, waiting to be sent.', schema: WebhookRow },
+  async work(deps, ctx) {
+    const users = await visibleUsers(deps, callerOf(ctx));
+    const found = await withEntry(deps, ctx, async (store) => {
+      const webhook = orNotFound(await store.retryWebhook(uuidOf(ctx), users));
+      note(ctx, { changes: [{ field: 'state', after: webhook.state }] });
+      return webhook;
+    });
+    ctx.body = webhookRow(found);
   },
-  list,
-);
-
-async function retry(deps: Deps, ctx: Context): Promise<void> {
-  const users = await visibleUsers(deps, callerOf(ctx));
-  const found = await withEntry(deps, ctx, async (store) => {
-    const webhook = orNotFound(await store.retryWebhook(uuidOf(ctx), users));
-    note(ctx, { changes: [{ field: 'state', after: webhook.state }] });
-    return webhook;
-  });
-  ctx.body = webhookRow(found);
-}
-
-export const webhookRetry = endpoint(
-  'POST media/webhook/:id/retry',
-  {
-    id: 'retryWebhook',
-    summary: 'Retry a webhook',
-    also: [404],
-    description:
-      'Sends it now, with the same webhook-id. A delivered or failed webhook restarts its schedule; one that is ' +
-      'being sent is not changed.',
-    params: { id: Type.String({ format: 'uuid', description: 'Of the webhook.' }) },
-    answer: { description: 'The webhook, waiting to be sent.', schema: WebhookRow },
-  },
-  retry,
-);
+});
