@@ -12,7 +12,6 @@ import { ApiError, invalid, orNotFound } from '../errors.ts';
 import { changesOf, note, secrets, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { LOWERED_TO, shown } from '../http/input/read_fields.ts';
-import { checkedBy } from '../http/read_input.ts';
 import { type Context, tokenOf, uuidOf } from '../http/request_context.ts';
 import {
   closed,
@@ -161,114 +160,99 @@ const entryOf = ({ check, stream, from, to, policy, rule, reason, until }: Waive
   until: until.toISOString(),
 });
 
-async function make(deps: Deps, ctx: Context): Promise<void> {
-  const { rootUserId, userId } = tokenOf(ctx);
-  const body = checkedBy(WaiverBody, ctx);
-  const { id, submittedAt } = deps.store.newRequest();
-  const until = timeOf(body.until, 'until');
-  if (until <= submittedAt) throw invalid('until', 'must be in the future');
-  if (until.getTime() - submittedAt.getTime() > MOST_DAYS * DAY_MS)
-    throw invalid('until', `must be at most ${MOST_DAYS} days from now`);
-  const source = await sourceOf(deps, ctx, body);
-  const waiver: NewWaiver = {
-    id,
-    account: rootUserId,
-    userId,
-    source,
-    sourceSha256: source === null ? null : sourceSha256(source),
-    ...(await fingerprintOf(deps, rootUserId, body, source)),
-    reason: body.reason,
-    createdAt: submittedAt,
-    until,
-  };
-  const made = await withEntry(deps, ctx, async (store) => {
-    const stored = await store.makeWaiver(waiver, MOST_WAIVERS);
-    if (!stored) throw new ApiError('too-many-waivers');
-    const changes = [...changesOf(null, entryOf(stored)), ...(source === null ? [] : secrets('changed', 'source'))];
-    note(ctx, { subject: `waiver/${id}`, changes });
-    return stored;
-  });
-  ctx.body = shownWaiver(made);
-}
-
 const film = 'https://media.example.com/film.mp4';
 
-export const makeWaiver = endpoint(
-  'POST /v1/waivers',
-  {
-    id: 'makeWaiver',
-    summary: 'Waive a finding',
-    description:
-      'Accepts a finding of content checks in a source, or that a rule of a policy does not hold, until a time. ' +
-      'Answers and results that are read back show it as waived while the waiver is in force; reports and the log ' +
-      `stay as they were. All users of an account share its waivers; it has at most ${MOST_WAIVERS} in force.`,
-    body: WaiverBody,
-    bodyExamples: {
-      check: {
-        summary: 'A black passage',
-        value: {
-          source: film,
-          check: 'black',
-          stream: 0,
-          from: 0,
-          to: 12.5,
-          reason: 'Slate, agreed with the distributor',
-          until: '2027-01-31',
-        },
-      },
-      rule: {
-        summary: 'A rule of a policy, for all sources',
-        value: { policy: 'shared/web-mp4', rule: 'container', reason: 'Archive material', until: '2027-01-31' },
+export const makeWaiver = endpoint('POST /v1/waivers', {
+  id: 'makeWaiver',
+  summary: 'Waive a finding',
+  description:
+    'Accepts a finding of content checks in a source, or that a rule of a policy does not hold, until a time. ' +
+    'Answers and results that are read back show it as waived while the waiver is in force; reports and the log ' +
+    `stay as they were. All users of an account share its waivers; it has at most ${MOST_WAIVERS} in force.`,
+  body: WaiverBody,
+  bodyExamples: {
+    check: {
+      summary: 'A black passage',
+      value: {
+        source: film,
+        check: 'black',
+        stream: 0,
+        from: 0,
+        to: 12.5,
+        reason: 'Slate, agreed with the distributor',
+        until: '2027-01-31',
       },
     },
-    also: [409],
-    answer: { status: 201, description: 'The waiver.', schema: WaiverSchema },
+    rule: {
+      summary: 'A rule of a policy, for all sources',
+      value: { policy: 'shared/web-mp4', rule: 'container', reason: 'Archive material', until: '2027-01-31' },
+    },
   },
-  make,
-);
+  also: [409],
+  answer: { status: 201, description: 'The waiver.', schema: WaiverSchema },
+  async work(deps, ctx, body) {
+    const { rootUserId, userId } = tokenOf(ctx);
+    const { id, submittedAt } = deps.store.newRequest();
+    const until = timeOf(body.until, 'until');
+    if (until <= submittedAt) throw invalid('until', 'must be in the future');
+    if (until.getTime() - submittedAt.getTime() > MOST_DAYS * DAY_MS)
+      throw invalid('until', `must be at most ${MOST_DAYS} days from now`);
+    const source = await sourceOf(deps, ctx, body);
+    const waiver: NewWaiver = {
+      id,
+      account: rootUserId,
+      userId,
+      source,
+      sourceSha256: source === null ? null : sourceSha256(source),
+      ...(await fingerprintOf(deps, rootUserId, body, source)),
+      reason: body.reason,
+      createdAt: submittedAt,
+      until,
+    };
+    const made = await withEntry(deps, ctx, async (store) => {
+      const stored = await store.makeWaiver(waiver, MOST_WAIVERS);
+      if (!stored) throw new ApiError('too-many-waivers');
+      const changes = [...changesOf(null, entryOf(stored)), ...(source === null ? [] : secrets('changed', 'source'))];
+      note(ctx, { subject: `waiver/${id}`, changes });
+      return stored;
+    });
+    ctx.body = shownWaiver(made);
+  },
+});
 
 // Listing and revoking them.
 
-const ListQuery = closed({
-  ended: flag(false, 'Also those that were revoked, or whose time is over.'),
-  limit: Type.Integer({ minimum: 1, default: 100, [LOWERED_TO]: 1000, description: 'Rows; at most 1,000.' }),
-  before: orNull(Type.String({ pattern: UUID, default: null, description: '`next` of the page before.' })),
-});
-
-export const listWaivers = endpoint(
-  'GET /v1/waivers',
-  {
-    id: 'listWaivers',
-    summary: 'List waivers',
-    description:
-      "Those of the caller's account, the newest first. Of those that have ended, the newest " +
-      `${MOST_WAIVERS} are kept.`,
-    query: ListQuery,
-    answer: {
-      description: 'A page of waivers.',
-      schema: closed({ waivers: Type.Array(WaiverSchema), next: orNull(Type.String({ format: 'uuid' })) }),
-    },
+export const listWaivers = endpoint('GET /v1/waivers', {
+  id: 'listWaivers',
+  summary: 'List waivers',
+  description:
+    "Those of the caller's account, the newest first. Of those that have ended, the newest " +
+    `${MOST_WAIVERS} are kept.`,
+  query: closed({
+    ended: flag(false, 'Also those that were revoked, or whose time is over.'),
+    limit: Type.Integer({ minimum: 1, default: 100, [LOWERED_TO]: 1000, description: 'Rows; at most 1,000.' }),
+    before: orNull(Type.String({ pattern: UUID, default: null, description: '`next` of the page before.' })),
+  }),
+  answer: {
+    description: 'A page of waivers.',
+    schema: closed({ waivers: Type.Array(WaiverSchema), next: orNull(Type.String({ format: 'uuid' })) }),
   },
-  async ({ store }, ctx) => {
-    const { ended, limit, before } = checkedBy(ListQuery, ctx);
+  async work({ store }, ctx, { ended, limit, before }) {
     const found = await store.listWaivers(tokenOf(ctx).rootUserId, { ended, before, limit: limit + 1 });
     const page = found.slice(0, limit);
     ctx.body = { waivers: page.map(shownWaiver), next: found.length > limit ? page.at(-1)!.id : null };
   },
-);
+});
 
-export const revokeWaiver = endpoint(
-  'DELETE /v1/waivers/:id',
-  {
-    id: 'revokeWaiver',
-    summary: 'Revoke a waiver',
-    params: { id: Type.String({ format: 'uuid', description: 'The id of the waiver.' }) },
-    answer: { description: 'It is no longer in force.' },
-  },
-  async (deps, ctx) => {
+export const revokeWaiver = endpoint('DELETE /v1/waivers/:id', {
+  id: 'revokeWaiver',
+  summary: 'Revoke a waiver',
+  params: { id: Type.String({ format: 'uuid', description: 'The id of the waiver.' }) },
+  answer: { description: 'It is no longer in force.' },
+  async work(deps, ctx) {
     await withEntry(deps, ctx, async (store) => {
       const revoked = orNotFound(await store.revokeWaiver(tokenOf(ctx).rootUserId, uuidOf(ctx)));
       note(ctx, { changes: changesOf(entryOf(revoked), null) });
     });
   },
-);
+});
