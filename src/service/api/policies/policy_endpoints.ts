@@ -62,34 +62,23 @@ const shownRow = (policy: PolicyRevision): Static<typeof PolicyRow> => ({
   ...(policy.description === null ? {} : { description: policy.description }),
 });
 
-async function list({ store }: Deps, ctx: Context): Promise<void> {
-  const { rootUserId } = tokenOf(ctx);
-  const policies = await store.latestPolicies([rootUserId, SHARED]);
-  const own = policies.filter(({ account }) => account !== SHARED);
-  const shared = policies.filter(({ account }) => account === SHARED);
-  ctx.body = { policies: [...own, ...shared].map(shownRow) };
-}
-
-export const listPolicies = endpoint(
-  'GET /v1/policy',
-  {
-    id: 'listPolicies',
-    summary: 'List policies',
-    description:
-      "The latest revision of each policy of the caller's account, then of each shared policy of the installation.",
-    answer: { description: 'The policies.', schema: Type.Object({ policies: Type.Array(PolicyRow) }) },
+export const listPolicies = endpoint('GET /v1/policy', {
+  id: 'listPolicies',
+  summary: 'List policies',
+  description:
+    "The latest revision of each policy of the caller's account, then of each shared policy of the installation.",
+  answer: { description: 'The policies.', schema: Type.Object({ policies: Type.Array(PolicyRow) }) },
+  async work({ store }, ctx) {
+    const { rootUserId } = tokenOf(ctx);
+    const policies = await store.latestPolicies([rootUserId, SHARED]);
+    const own = policies.filter(({ account }) => account !== SHARED);
+    const shared = policies.filter(({ account }) => account === SHARED);
+    ctx.body = { policies: [...own, ...shared].map(shownRow) };
   },
-  list,
-);
+});
 
 const RevisionField = optionalWhole(1, 2_147_483_647, 'A revision; by default the latest.');
 const RevisionQuery = closed({ revision: RevisionField });
-
-const RevisionAnswer = component('SavedPolicy', {
-  ...PolicyRow.properties,
-  policy: PolicySchema,
-  revisions: Type.Array(Type.Object(REVISION), { description: 'The revisions on record, the newest first.' }),
-});
 
 const NAME_PARAM = { name: Type.String({ description: 'The name of the policy.' }) };
 
@@ -122,17 +111,21 @@ const read = (prefix: string) =>
   };
 
 const reading = (name: EndpointName, id: string, summary: string, prefix = '') =>
-  endpoint(
-    name,
-    {
-      id,
-      summary,
-      params: NAME_PARAM,
-      query: RevisionQuery,
-      answer: { description: 'The policy.', schema: RevisionAnswer },
+  endpoint(name, {
+    id,
+    summary,
+    params: NAME_PARAM,
+    query: RevisionQuery,
+    answer: {
+      description: 'The policy.',
+      schema: component('SavedPolicy', {
+        ...PolicyRow.properties,
+        policy: PolicySchema,
+        revisions: Type.Array(Type.Object(REVISION), { description: 'The revisions on record, the newest first.' }),
+      }),
     },
-    read(prefix),
-  );
+    work: read(prefix),
+  });
 
 export const readOwnPolicy = reading('GET /v1/policy/:name', 'readPolicy', 'Read a policy');
 export const readSharedPolicy = reading(
@@ -142,85 +135,78 @@ export const readSharedPolicy = reading(
   SHARED_PREFIX,
 );
 
-const SavedAnswer = component('PolicySaved', {
-  name: Type.String(),
-  revision: Type.Integer({ minimum: 1 }),
-  changed: Type.Boolean({ description: 'False: the latest revision has this content already.' }),
-  untranslated: Type.Array(Type.String(), {
-    description: 'Parts of a MediaConch policy that have no equivalent here; the saved policy omits them.',
-  }),
-});
-
 const NO_ROOM =
   `the account has reached its limit of ${MOST_POLICIES.documents} policy revisions and documents; ` +
   'revisions that requests on record were judged by are kept';
 
-async function save(deps: Deps, ctx: Context): Promise<void> {
-  const { rootUserId, userId } = tokenOf(ctx);
-  const name = checkedOwnName(paramOf(ctx, 'name'));
-  await takeSaveRate(deps, ctx);
-  const { description, untranslated, ...kept } = await policyInText(deps, ctx, ctx.state.checked as TextBody);
-  const of = { account: rootUserId, name, description, userId };
-  const put = await withEntry(deps, ctx, async (store) => {
-    const saved = await store.putPolicy(of, kept, MOST_POLICIES);
-    if (saved.outcome === 'too-many') throw new ApiError('too-many-policies');
-    if (saved.outcome === 'no-room') throw new ApiError('no-room-for-policy', { text: NO_ROOM });
-    const { revision, outcome } = saved;
-    note(ctx, { changes: outcome === 'saved' ? changesOf(null, { revision }) : [] });
-    return saved;
-  });
-  ctx.body = { name, revision: put.revision, changed: put.outcome === 'saved', untranslated };
-}
-
 const yaml = Type.String({ description: 'A policy as YAML.' });
 const xml = Type.String({ description: 'A policy of MediaConch, without a DTD and of at most 1 MB.' });
 
-export const savePolicy = endpoint(
-  'PUT /v1/policy/:name',
-  {
-    id: 'savePolicy',
-    summary: 'Save a policy',
-    description:
-      'Makes a new revision. A revision never changes, and no name gets the same number twice. The same content as ' +
-      `that of the latest one makes none. An account has at most ${MOST_POLICIES.policies} policies, and of each ` +
-      `the latest ${MOST_POLICIES.revisions} revisions are kept. Earlier ones stay readable by their number for as ` +
-      'long as a request that was judged by them is on record; 409 if the account has ' +
-      `${MOST_POLICIES.documents} revisions. All users of an account share its policies, and together they save at ` +
-      `most ${SAVES_PER_MINUTE} a minute.`,
-    params: NAME_PARAM,
-    body: PolicySchema,
-    bounds: { bytes: MOST_XML_BYTES },
-    text: { 'application/yaml': yaml, 'application/xml': xml, 'text/xml': xml },
-    bodyExamples: {
-      delivery: {
-        summary: 'H.264 in MP4',
-        value: {
-          rules: [
-            { name: 'wrapper', field: 'container.format', in: ['mp4', 'mov'] },
-            { name: 'video', each: 'video', field: 'codec.name', is: 'h264' },
-          ],
-        },
+export const savePolicy = endpoint('PUT /v1/policy/:name', {
+  id: 'savePolicy',
+  summary: 'Save a policy',
+  description:
+    'Makes a new revision. A revision never changes, and no name gets the same number twice. The same content as ' +
+    `that of the latest one makes none. An account has at most ${MOST_POLICIES.policies} policies, and of each ` +
+    `the latest ${MOST_POLICIES.revisions} revisions are kept. Earlier ones stay readable by their number for as ` +
+    'long as a request that was judged by them is on record; 409 if the account has ' +
+    `${MOST_POLICIES.documents} revisions. All users of an account share its policies, and together they save at ` +
+    `most ${SAVES_PER_MINUTE} a minute.`,
+  params: NAME_PARAM,
+  body: PolicySchema,
+  bounds: { bytes: MOST_XML_BYTES },
+  text: { 'application/yaml': yaml, 'application/xml': xml, 'text/xml': xml },
+  bodyExamples: {
+    delivery: {
+      summary: 'H.264 in MP4',
+      value: {
+        rules: [
+          { name: 'wrapper', field: 'container.format', in: ['mp4', 'mov'] },
+          { name: 'video', each: 'video', field: 'codec.name', is: 'h264' },
+        ],
       },
     },
-    also: [409],
-    answer: { description: 'The revision.', schema: SavedAnswer },
   },
-  save,
-);
+  also: [409],
+  answer: {
+    description: 'The revision.',
+    schema: component('PolicySaved', {
+      name: Type.String(),
+      revision: Type.Integer({ minimum: 1 }),
+      changed: Type.Boolean({ description: 'False: the latest revision has this content already.' }),
+      untranslated: Type.Array(Type.String(), {
+        description: 'Parts of a MediaConch policy that have no equivalent here; the saved policy omits them.',
+      }),
+    }),
+  },
+  async work(deps, ctx) {
+    const { rootUserId, userId } = tokenOf(ctx);
+    const name = checkedOwnName(paramOf(ctx, 'name'));
+    await takeSaveRate(deps, ctx);
+    const { description, untranslated, ...kept } = await policyInText(deps, ctx, ctx.state.checked as TextBody);
+    const of = { account: rootUserId, name, description, userId };
+    const put = await withEntry(deps, ctx, async (store) => {
+      const saved = await store.putPolicy(of, kept, MOST_POLICIES);
+      if (saved.outcome === 'too-many') throw new ApiError('too-many-policies');
+      if (saved.outcome === 'no-room') throw new ApiError('no-room-for-policy', { text: NO_ROOM });
+      const { revision, outcome } = saved;
+      note(ctx, { changes: outcome === 'saved' ? changesOf(null, { revision }) : [] });
+      return saved;
+    });
+    ctx.body = { name, revision: put.revision, changed: put.outcome === 'saved', untranslated };
+  },
+});
 
-export const deletePolicy = endpoint(
-  'DELETE /v1/policy/:name',
-  {
-    id: 'deletePolicy',
-    summary: 'Delete a policy',
-    description:
-      'Requests that were accepted before are still judged by it, and their results go on naming its revision, which ' +
-      '`GET /v1/policy/{name}?revision=` answers for as long as such a request is on record. ' +
-      'A policy that is saved under the same name later gets other revision numbers.',
-    params: NAME_PARAM,
-    answer: { description: 'Deleted.' },
-  },
-  async (deps, ctx) => {
+export const deletePolicy = endpoint('DELETE /v1/policy/:name', {
+  id: 'deletePolicy',
+  summary: 'Delete a policy',
+  description:
+    'Requests that were accepted before are still judged by it, and their results go on naming its revision, which ' +
+    '`GET /v1/policy/{name}?revision=` answers for as long as such a request is on record. ' +
+    'A policy that is saved under the same name later gets other revision numbers.',
+  params: NAME_PARAM,
+  answer: { description: 'Deleted.' },
+  async work(deps, ctx) {
     const { rootUserId } = tokenOf(ctx);
     const name = paramOf(ctx, 'name');
     const isText = /^[\x21-\x7e]{1,64}$/.test(name);
@@ -231,7 +217,7 @@ export const deletePolicy = endpoint(
       note(ctx, { changes: changesOf({ revision: last.revision }, null) });
     });
   },
-);
+});
 
 // Verdicts.
 
@@ -252,17 +238,6 @@ const EvaluateBody = closed({
         'policy of the name.',
     ),
   ),
-});
-
-const EvaluateAnswer = component('PolicyEvaluation', {
-  name: Type.String(),
-  revision: orNull(Type.Integer({ minimum: 1, description: 'Null for a policy that came with the call.' })),
-  summary: closed(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, Type.Integer({ minimum: 0 })])), {
-    description: 'How many requests have each outcome.',
-  }),
-  results: Type.Array(closed({ request_id: Type.String({ format: 'uuid' }), policy: PolicyResultSchema }), {
-    description: 'In the order of `request_ids`.',
-  }),
 });
 
 /** A verdict, whatever became of the result: one that is gone is unknown, with the reason. */
@@ -338,22 +313,31 @@ const judge = (prefix: string) =>
   };
 
 const evaluating = (name: EndpointName, id: string, summary: string, prefix = '') =>
-  endpoint(
-    name,
-    {
-      id,
-      summary,
-      description:
-        'Judges results on record without reading any source. What is no longer on record, or is not a request of ' +
-        'the caller, is `unknown` with the reason. An output of a tool over 256 KB is not read again: rules about it ' +
-        'are `unknown`, too. Nothing is stored: the log keeps the verdict of the request itself.',
-      rate: 'request',
-      params: NAME_PARAM,
-      body: EvaluateBody,
-      answer: { description: 'The verdicts.', schema: EvaluateAnswer },
+  endpoint(name, {
+    id,
+    summary,
+    description:
+      'Judges results on record without reading any source. What is no longer on record, or is not a request of ' +
+      'the caller, is `unknown` with the reason. An output of a tool over 256 KB is not read again: rules about it ' +
+      'are `unknown`, too. Nothing is stored: the log keeps the verdict of the request itself.',
+    rate: 'request',
+    params: NAME_PARAM,
+    body: EvaluateBody,
+    answer: {
+      description: 'The verdicts.',
+      schema: component('PolicyEvaluation', {
+        name: Type.String(),
+        revision: orNull(Type.Integer({ minimum: 1, description: 'Null for a policy that came with the call.' })),
+        summary: closed(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, Type.Integer({ minimum: 0 })])), {
+          description: 'How many requests have each outcome.',
+        }),
+        results: Type.Array(closed({ request_id: Type.String({ format: 'uuid' }), policy: PolicyResultSchema }), {
+          description: 'In the order of `request_ids`.',
+        }),
+      }),
     },
-    judge(prefix),
-  );
+    work: judge(prefix),
+  });
 
 export const evaluateOwnPolicy = evaluating(
   'POST /v1/policy/:name/evaluate',
@@ -368,9 +352,6 @@ export const evaluateSharedPolicy = evaluating(
 );
 
 const FORMATS = ['json', 'junit', 'sarif'] as const;
-const VerdictQuery = closed({
-  format: choice(FORMATS, 'json', 'json: the member `policy` of the answer; junit: JUnit XML; sarif: SARIF 2.1.0.'),
-});
 
 async function storedVerdict(deps: Deps, ctx: Context, record: RequestRecord): Promise<PolicyResult> {
   const asked = readKeptRequest(record).response.policy;
@@ -381,37 +362,33 @@ async function storedVerdict(deps: Deps, ctx: Context, record: RequestRecord): P
   return waived(deps, record, verdictOf(head.value, asked)!);
 }
 
-async function readStored(deps: Deps, ctx: Context): Promise<void> {
-  const { format } = checkedBy(VerdictQuery, ctx);
-  const record = await ownRequest(deps, ctx);
-  if (record.state === 'open') throw new ApiError('not-found', { text: 'the request has not ended' });
-  const verdict = await storedVerdict(deps, ctx, record);
-  ctx.set('X-Policy-Outcome', verdict.outcome);
-  // What stands in it comes from the media: no browser may run it as ours.
-  ctx.set({ 'Content-Security-Policy': "sandbox; default-src 'none'", 'X-Content-Type-Options': 'nosniff' });
-  if (format === 'json') ctx.body = verdict;
-  else {
-    ctx.type = format === 'junit' ? 'application/xml; charset=utf-8' : 'application/sarif+json; charset=utf-8';
-    const policies = [judgedByPolicy(verdict, record.display)];
-    ctx.body = format === 'junit' ? junitText(policies) : sarifText(policies);
-  }
-}
-
-export const readVerdict = endpoint(
-  'GET /v1/probe/:id/policy',
-  {
-    id: 'readVerdict',
-    summary: 'Read the verdict of a request',
-    description: 'For as long as the result is on record. A request that ended without a result is `unknown`.',
-    params: { id: Type.String({ format: 'uuid', description: "The request's id." }) },
-    query: VerdictQuery,
-    answer: {
-      description: 'The verdict.',
-      schema: PolicyResultSchema,
-      otherTypes: { 'application/xml': Type.String(), 'application/sarif+json': Type.Object({}) },
-      headers: POLICY_OUTCOME,
-    },
-    errors: { 404: 'The caller has no such request, it has not ended, named no policy, or its result has expired.' },
+export const readVerdict = endpoint('GET /v1/probe/:id/policy', {
+  id: 'readVerdict',
+  summary: 'Read the verdict of a request',
+  description: 'For as long as the result is on record. A request that ended without a result is `unknown`.',
+  params: { id: Type.String({ format: 'uuid', description: "The request's id." }) },
+  query: closed({
+    format: choice(FORMATS, 'json', 'json: the member `policy` of the answer; junit: JUnit XML; sarif: SARIF 2.1.0.'),
+  }),
+  answer: {
+    description: 'The verdict.',
+    schema: PolicyResultSchema,
+    otherTypes: { 'application/xml': Type.String(), 'application/sarif+json': Type.Object({}) },
+    headers: POLICY_OUTCOME,
   },
-  readStored,
-);
+  errors: { 404: 'The caller has no such request, it has not ended, named no policy, or its result has expired.' },
+  async work(deps, ctx, { format }) {
+    const record = await ownRequest(deps, ctx);
+    if (record.state === 'open') throw new ApiError('not-found', { text: 'the request has not ended' });
+    const verdict = await storedVerdict(deps, ctx, record);
+    ctx.set('X-Policy-Outcome', verdict.outcome);
+    // What stands in it comes from the media: no browser may run it as ours.
+    ctx.set({ 'Content-Security-Policy': "sandbox; default-src 'none'", 'X-Content-Type-Options': 'nosniff' });
+    if (format === 'json') ctx.body = verdict;
+    else {
+      ctx.type = format === 'junit' ? 'application/xml; charset=utf-8' : 'application/sarif+json; charset=utf-8';
+      const policies = [judgedByPolicy(verdict, record.display)];
+      ctx.body = format === 'junit' ? junitText(policies) : sarifText(policies);
+    }
+  },
+});
