@@ -224,26 +224,6 @@ function runsOf(asked: AskedTools, catalog: Catalog): ToolRequest[] {
   return runs;
 }
 
-async function compare(deps: Deps, ctx: Context): Promise<void> {
-  const { request_ids: ids, ...fields } = checkedBy(CompareSchema, ctx);
-  const { url, urls } = fields;
-  if ([url, urls, ids].filter((given) => given !== undefined).length !== 1)
-    throw new ApiError('invalid-field', { text: 'exactly one of url, urls and request_ids is required' });
-  if (ids !== undefined) {
-    const unused = REPORT_TOOLS.find((name) => fields[name] !== undefined);
-    if (unused !== undefined)
-      throw invalid(unused, 'has no effect with request_ids: results on record are compared, no tool runs');
-    const sent = (['headers', 'cookies', 'credential'] as const).find((field) => fields[field]);
-    if (sent !== undefined) throw invalid(sent, 'has no effect with request_ids: nothing is read');
-    if (fields.webhook_url !== null)
-      throw invalid('webhook_url', 'has no effect with request_ids: the answer comes at once');
-    return compareOnRecord(deps, ctx, ids as [string, string]);
-  }
-  const tools = urls ? runsOnBoth(fields, deps.catalog()) : runsOf(fields, deps.catalog());
-  const own = { kind: 'compare', tools, report: { enabled: false }, response: COMPARED } as const;
-  await runProbe(deps, ctx, probeRequest(deps, ctx, fields, own));
-}
-
 const film = 'https://media.example.com/film.mp4';
 
 const DESCRIPTION = [
@@ -258,9 +238,8 @@ const DESCRIPTION = [
   'With `request_ids` two results on record are compared; nothing runs, and nothing is recorded.',
 ].join('\n\n');
 
-export const compareVersions = endpoint(
-  'POST /v1/compare',
-  byQueryAndBody({
+export const compareVersions = endpoint('POST /v1/compare', {
+  ...byQueryAndBody({
     id: 'compare',
     summary: 'Compare versions of the tools, or two files',
     description: DESCRIPTION,
@@ -288,5 +267,23 @@ export const compareVersions = endpoint(
     failed: 'the first run',
     answer: { description: 'The comparison.', schema: ComparisonAnswerSchema },
   }).byBody,
-  compare,
-);
+  async work(deps, ctx) {
+    const { request_ids: ids, ...fields } = checkedBy(CompareSchema, ctx);
+    const { url, urls } = fields;
+    if ([url, urls, ids].filter((given) => given !== undefined).length !== 1)
+      throw new ApiError('invalid-field', { text: 'exactly one of url, urls and request_ids is required' });
+    if (ids !== undefined) {
+      const unused = REPORT_TOOLS.find((name) => fields[name] !== undefined);
+      if (unused !== undefined)
+        throw invalid(unused, 'has no effect with request_ids: results on record are compared, no tool runs');
+      const sent = (['headers', 'cookies', 'credential'] as const).find((field) => fields[field]);
+      if (sent !== undefined) throw invalid(sent, 'has no effect with request_ids: nothing is read');
+      if (fields.webhook_url !== null)
+        throw invalid('webhook_url', 'has no effect with request_ids: the answer comes at once');
+      return compareOnRecord(deps, ctx, ids as [string, string]);
+    }
+    const tools = urls ? runsOnBoth(fields, deps.catalog()) : runsOf(fields, deps.catalog());
+    const own = { kind: 'compare', tools, report: { enabled: false }, response: COMPARED } as const;
+    await runProbe(deps, ctx, probeRequest(deps, ctx, fields, own));
+  },
+});

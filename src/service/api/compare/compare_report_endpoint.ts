@@ -158,21 +158,6 @@ const DEADLINE_MS = 60_000;
 const JUDGING_MS = 30_000;
 const LATE = `was not read within ${DEADLINE_MS / 1000} s: ask for it in a report of its own`;
 
-const Answer = component('UpgradeReport', {
-  fields: Type.Array(ReportedFieldSchema),
-  summary: UpgradeSummarySchema,
-  left_out: Type.Array(closed({ request_id: Type.String(), why: Type.String() }), {
-    description: 'Requests that the report does not count.',
-  }),
-  policies: Type.Optional(
-    Type.Array(FlipsSchema, {
-      description:
-        'Where `policies` were named: on how many files the outcome of each changes from one run of the tools to ' +
-        'the next. Its `uses` has no effect here.',
-    }),
-  ),
-});
-
 /** One after the other: no more than one result is held. */
 async function report(deps: Deps, ctx: Context): Promise<void> {
   const { request_ids: ids, policies: names } = checkedBy(CompareReportSchema, ctx);
@@ -211,24 +196,37 @@ async function report(deps: Deps, ctx: Context): Promise<void> {
 
 const FIRST_ID = '01937c5e-8a00-7000-8000-000000000001';
 
-export const compareReport = endpoint(
-  'POST /v1/compare/report',
-  {
-    id: 'compareReport',
-    summary: 'Report on many comparisons',
-    description:
-      'Which fields an upgrade changes, and on how many files: from comparisons of versions (`POST /v1/compare`) ' +
-      'that are on record. Fields are sorted by the number of files, with at most three examples each.',
-    rate: 'request',
-    body: CompareReportSchema,
-    bodyExamples: {
-      two: { value: { request_ids: [FIRST_ID, '01937c5e-8a00-7000-8000-000000000002'] } },
-      policies: {
-        summary: 'With a policy',
-        value: { request_ids: [FIRST_ID], policies: ['shared/web-mp4'] },
-      },
+export const compareReport = endpoint('POST /v1/compare/report', {
+  id: 'compareReport',
+  summary: 'Report on many comparisons',
+  description:
+    'Which fields an upgrade changes, and on how many files: from comparisons of versions (`POST /v1/compare`) ' +
+    'that are on record. Fields are sorted by the number of files, with at most three examples each.',
+  rate: 'request',
+  body: CompareReportSchema,
+  bodyExamples: {
+    two: { value: { request_ids: [FIRST_ID, '01937c5e-8a00-7000-8000-000000000002'] } },
+    policies: {
+      summary: 'With a policy',
+      value: { request_ids: [FIRST_ID], policies: ['shared/web-mp4'] },
     },
-    answer: { description: 'The report.', schema: Answer },
   },
-  report,
-);
+  answer: {
+    description: 'The report.',
+    schema: component('UpgradeReport', {
+      fields: Type.Array(ReportedFieldSchema),
+      summary: UpgradeSummarySchema,
+      left_out: Type.Array(closed({ request_id: Type.String(), why: Type.String() }), {
+        description: 'Requests that the report does not count.',
+      }),
+      policies: Type.Optional(
+        Type.Array(FlipsSchema, {
+          description:
+            'Where `policies` were named: on how many files the outcome of each changes from one run of the tools to ' +
+            'the next. Its `uses` has no effect here.',
+        }),
+      ),
+    }),
+  },
+  work: report,
+});
