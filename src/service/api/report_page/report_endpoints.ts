@@ -17,7 +17,6 @@ import { ApiError, notFound } from '../errors.ts';
 import { changesOf, note, secrets, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
-import { checkedBy } from '../http/read_input.ts';
 import { callerOf, type Context, paramOf, uuidOf } from '../http/request_context.ts';
 import { closed, component, orNull, time, UUID } from '../http/request_fields.ts';
 import { pageHeaders } from '../pages/page_routes.ts';
@@ -132,29 +131,26 @@ async function sendReport(
 const ID = { id: Type.String({ format: 'uuid', description: 'The request id.' }) };
 const HTML = { mediaType: 'text/html', schema: Type.String() };
 
-export const reportOf = endpoint(
-  'GET media/log/:id/report',
-  {
-    id: 'readReport',
-    summary: 'Read the report of a request as one HTML file',
-    description:
-      'To hand on and to print: the verdict, tracks, disagreements, HLS findings with their remedies, content ' +
-      'checks, the timeline. ' +
-      'The file needs nothing else: no script, no request elsewhere. It has no credentials: addresses are those of ' +
-      'the log. Tables and drawings are bounded, and say how much more there is. Where the result has expired, the ' +
-      'file says so.',
-    params: ID,
-    answer: { description: 'The report.', ...HTML },
-    errors: { 404: 'The caller has no such request, or it has not ended.' },
-  },
-  async (deps, ctx) => {
+export const reportOf = endpoint('GET media/log/:id/report', {
+  id: 'readReport',
+  summary: 'Read the report of a request as one HTML file',
+  description:
+    'To hand on and to print: the verdict, tracks, disagreements, HLS findings with their remedies, content ' +
+    'checks, the timeline. ' +
+    'The file needs nothing else: no script, no request elsewhere. It has no credentials: addresses are those of ' +
+    'the log. Tables and drawings are bounded, and say how much more there is. Where the result has expired, the ' +
+    'file says so.',
+  params: ID,
+  answer: { description: 'The report.', ...HTML },
+  errors: { 404: 'The caller has no such request, or it has not ended.' },
+  async work(deps, ctx) {
     const caller = callerOf(ctx);
     const row = await deps.store.readLog(uuidOf(ctx), (await visibleUsers(deps, caller)) ?? 'everyone');
     if (!row) throw notFound();
     ctx.set('Content-Disposition', `attachment; filename="report-${row.id}.html"`);
     await sendReport(deps, ctx, row, { account: caller.rootUserId });
   },
-);
+});
 
 /** Of an account, over all its users. */
 const MOST_LINKS = 100;
@@ -181,84 +177,68 @@ const shownLink = ({ id, requestId, userId, createdAt, expiresAt }: ReportLink):
   expires: expiresAt.toISOString(),
 });
 
-const MakeBody = closed({
-  hours: Type.Integer({ minimum: 1, maximum: 720, default: 168, description: 'How long it works, in hours.' }),
+export const makeReportLink = endpoint('POST media/log/:id/link', {
+  id: 'makeReportLink',
+  summary: 'Make a link to the report of a request',
+  description:
+    'Whoever has the address reads the report without an account, until the link expires or is ended, or its ' +
+    'maker may no longer read the request. Of the requests of the caller and their sub-users. A link that is made ' +
+    'with an API token, or with a JWT from `auth/jwt`, ends with that credential. An account has at most ' +
+    `${MOST_LINKS} links.`,
+  params: ID,
+  body: closed({
+    hours: Type.Integer({ minimum: 1, maximum: 720, default: 168, description: 'How long it works, in hours.' }),
+  }),
+  also: [409],
+  answer: { status: 201, description: 'The link.', schema: MadeLink },
+  /** Administrators, too, share only what is of themselves and their sub-users. */
+  async work(deps, ctx, { hours }) {
+    const { store, accounts } = deps;
+    const caller = callerOf(ctx);
+    const { userId, signedIn, tokenId, sessionId } = caller;
+    const row = await store.readLog(uuidOf(ctx), await store.usersUnder(userId));
+    if (!row || row.display === '') throw notFound();
+    const [id, secret, now] = [randomUUID(), randomBytes(32).toString('base64url'), Math.floor(store.clock.now())];
+    const expiresAt = new Date(Math.min(now + hours * HOUR_MS, latestEnd(caller)?.getTime() ?? Infinity));
+    const madeBy = signedIn ? { tokenId: null, sessionId: null } : { tokenId, sessionId };
+    const link = { id, requestId: row.id, userId, createdAt: new Date(now), expiresAt };
+    await withEntry(deps, ctx, async (calls) => {
+      if (!(await calls.makeReportLink({ ...link, madeBy, sha256: tokenSha256(secret) }, MOST_LINKS)))
+        throw new ApiError('too-many-links');
+      const made = { request: row.id, expires: expiresAt.toISOString() };
+      note(ctx, { subject: `link/${id}`, changes: [...changesOf(null, made), ...secrets('shown', 'url')] });
+    });
+    const url = `${accounts.settings.publicUrl.replace(/\/$/, '')}/r/${secret}`;
+    ctx.body = { ...shownLink(link), url } satisfies Static<typeof MadeLink>;
+  },
 });
 
-/** Administrators, too, share only what is of themselves and their sub-users. */
-async function makeLink(deps: Deps, ctx: Context): Promise<void> {
-  const { store, accounts } = deps;
-  const caller = callerOf(ctx);
-  const { userId, signedIn, tokenId, sessionId } = caller;
-  const { hours } = checkedBy(MakeBody, ctx);
-  const row = await store.readLog(uuidOf(ctx), await store.usersUnder(userId));
-  if (!row || row.display === '') throw notFound();
-  const [id, secret, now] = [randomUUID(), randomBytes(32).toString('base64url'), Math.floor(store.clock.now())];
-  const expiresAt = new Date(Math.min(now + hours * HOUR_MS, latestEnd(caller)?.getTime() ?? Infinity));
-  const madeBy = signedIn ? { tokenId: null, sessionId: null } : { tokenId, sessionId };
-  const link = { id, requestId: row.id, userId, createdAt: new Date(now), expiresAt };
-  await withEntry(deps, ctx, async (calls) => {
-    if (!(await calls.makeReportLink({ ...link, madeBy, sha256: tokenSha256(secret) }, MOST_LINKS)))
-      throw new ApiError('too-many-links');
-    const made = { request: row.id, expires: expiresAt.toISOString() };
-    note(ctx, { subject: `link/${id}`, changes: [...changesOf(null, made), ...secrets('shown', 'url')] });
-  });
-  const url = `${accounts.settings.publicUrl.replace(/\/$/, '')}/r/${secret}`;
-  ctx.body = { ...shownLink(link), url } satisfies Static<typeof MadeLink>;
-}
-
-export const makeReportLink = endpoint(
-  'POST media/log/:id/link',
-  {
-    id: 'makeReportLink',
-    summary: 'Make a link to the report of a request',
-    description:
-      'Whoever has the address reads the report without an account, until the link expires or is ended, or its ' +
-      'maker may no longer read the request. Of the requests of the caller and their sub-users. A link that is made ' +
-      'with an API token, or with a JWT from `auth/jwt`, ends with that credential. An account has at most ' +
-      `${MOST_LINKS} links.`,
-    params: ID,
-    body: MakeBody,
-    also: [409],
-    answer: { status: 201, description: 'The link.', schema: MadeLink },
-  },
-  makeLink,
-);
-
-const ListQuery = closed({
-  request: orNull(Type.String({ pattern: UUID, default: null, description: 'Of this request.' })),
-});
-
-export const listReportLinks = endpoint(
-  'GET media/link',
-  {
-    id: 'listReportLinks',
-    summary: 'List links to reports',
-    description: 'Those that work, of the caller and their sub-users, newest first; for administrators of everyone.',
-    query: ListQuery,
-    answer: { description: 'The links.', schema: closed({ links: Type.Array(ListedLink) }) },
-  },
-  async (deps, ctx) => {
+export const listReportLinks = endpoint('GET media/link', {
+  id: 'listReportLinks',
+  summary: 'List links to reports',
+  description: 'Those that work, of the caller and their sub-users, newest first; for administrators of everyone.',
+  query: closed({
+    request: orNull(Type.String({ pattern: UUID, default: null, description: 'Of this request.' })),
+  }),
+  answer: { description: 'The links.', schema: closed({ links: Type.Array(ListedLink) }) },
+  async work(deps, ctx, asked) {
     const users = await visibleUsers(deps, callerOf(ctx));
-    ctx.body = { links: (await deps.store.listReportLinks(users, checkedBy(ListQuery, ctx).request)).map(shownLink) };
+    ctx.body = { links: (await deps.store.listReportLinks(users, asked.request)).map(shownLink) };
   },
-);
+});
 
-export const endReportLink = endpoint(
-  'DELETE media/link/:id',
-  {
-    id: 'endReportLink',
-    summary: 'End a link to a report',
-    params: { id: Type.String({ format: 'uuid', description: 'The id of the link.' }) },
-    answer: { status: 204, description: 'It no longer works.' },
-  },
-  async (deps, ctx) => {
+export const endReportLink = endpoint('DELETE media/link/:id', {
+  id: 'endReportLink',
+  summary: 'End a link to a report',
+  params: { id: Type.String({ format: 'uuid', description: 'The id of the link.' }) },
+  answer: { status: 204, description: 'It no longer works.' },
+  async work(deps, ctx) {
     const users = await visibleUsers(deps, callerOf(ctx));
     await withEntry(deps, ctx, async (store) => {
       if (!(await store.endReportLink(uuidOf(ctx), users))) throw notFound();
     });
   },
-);
+});
 
 // The report behind a link, for readers without an account.
 
@@ -278,18 +258,15 @@ async function linkedRequest({ store }: Deps, ctx: Context) {
   return row && row.display !== '' ? { link, row } : null;
 }
 
-export const sharedReport = endpoint(
-  'GET /r/:secret',
-  {
-    id: 'readSharedReport',
-    summary: 'Read the report behind a link',
-    description: 'The page of `GET media/log/{id}/report`, with who shared it and until when. It needs no credential.',
-    params: { secret: Type.String({ description: 'As in the address that was given when the link was made.' }) },
-    input: 'ignored',
-    answer: { description: 'The report.', ...HTML },
-    answers: { 404: { description: 'The link has expired, was ended, or never was.', ...HTML } },
-  },
-  async (deps, ctx) => {
+export const sharedReport = endpoint('GET /r/:secret', {
+  id: 'readSharedReport',
+  summary: 'Read the report behind a link',
+  description: 'The page of `GET media/log/{id}/report`, with who shared it and until when. It needs no credential.',
+  params: { secret: Type.String({ description: 'As in the address that was given when the link was made.' }) },
+  input: 'ignored',
+  answer: { description: 'The report.', ...HTML },
+  answers: { 404: { description: 'The link has expired, was ended, or never was.', ...HTML } },
+  async work(deps, ctx) {
     const found = await linkedRequest(deps, ctx);
     if (!found) {
       ctx.status = 404;
@@ -301,4 +278,4 @@ export const sharedReport = endpoint(
     const shared = { by: maker.name, until: expiresAt.toISOString() };
     await sendReport(deps, ctx, found.row, { account, shared });
   },
-);
+});
