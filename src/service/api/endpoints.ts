@@ -1,81 +1,27 @@
 /**
- * All endpoints: those that these files export, in the order of the tables of permissions, which is that of the OpenAPI
- * description. All operations of it: an endpoint that is missing here is not described.
+ * All endpoints: those that the files of endpoint_files.ts export, in the order of the tables of permissions, which is
+ * that of the OpenAPI description. All operations of it: an endpoint that is missing here is not described.
  */
 import Type from 'typebox';
 import type { Endpoint } from './http/endpoint.ts';
 import { ACCESS, PROBE_ACCESS } from './http/endpoint_access.ts';
 import { closed } from './http/request_fields.ts';
 import type { Operation } from './openapi/operation.ts';
-import * as labels from './accounts/account_labels.ts';
-import * as sessions from './accounts/session_endpoints.ts';
-import * as signUp from './accounts/sign_up_endpoints.ts';
-import * as tokens from './accounts/token_endpoints.ts';
-import * as users from './accounts/user_endpoints.ts';
-import * as batches from './batch/batch_endpoints.ts';
-import * as batchDiff from './batch/diff_endpoint.ts';
-import * as batchItems from './batch/item_endpoints.ts';
-import * as cluster from './cluster/cluster_endpoint.ts';
-import * as compare from './compare/compare_endpoint.ts';
-import * as compareReport from './compare/compare_report_endpoint.ts';
+import * as files from './endpoint_files.ts';
 import { mcpOperation } from './mcp/mcp_endpoint.ts';
-import * as policies from './policies/policy_endpoints.ts';
-import * as file from './probe/file_endpoints.ts';
-import * as qc from './probe/qc_endpoints.ts';
-import * as offers from './probe/offer_endpoints.ts';
-import * as requests from './probe/request_endpoints.ts';
 import { SINGLES } from './probe/single_endpoints.ts';
-import * as audit from './records/audit_endpoints.ts';
-import * as log from './records/log_endpoints.ts';
-import * as sourceEvents from './source/event_endpoint.ts';
-import * as sources from './source/source_endpoints.ts';
-import * as report from './report_page/report_endpoints.ts';
-import * as mcpAccess from './sso/mcp_access.ts';
-import * as sso from './sso/sso_endpoints.ts';
-import * as statistics from './records/statistics_endpoints.ts';
-import * as webhooks from './records/webhook_endpoints.ts';
-import * as waivers from './waivers/waiver_endpoints.ts';
 
 const isEndpoint = (value: unknown): value is Endpoint =>
   typeof value === 'object' && value !== null && 'handlers' in value;
 
 const NAMES = Object.keys({ ...PROBE_ACCESS, ...ACCESS });
 
-// By name, and not in a list: knip then knows that what these files export is used.
-const FILES: object = {
-  ...SINGLES.map(({ endpoints }) => endpoints),
-  file,
-  qc,
-  requests,
-  offers,
-  batches,
-  batchDiff,
-  batchItems,
-  sources,
-  sourceEvents,
-  compare,
-  compareReport,
-  policies,
-  waivers,
-  mcpAccess,
-  signUp,
-  sessions,
-  sso,
-  tokens,
-  users,
-  labels,
-  cluster,
-  audit,
-  log,
-  report,
-  statistics,
-  webhooks,
-};
+const EXPORTED: Readonly<Record<string, unknown>> = { ...files };
 
-export const ENDPOINTS: readonly Endpoint[] = Object.values(FILES)
-  .flatMap((one: object): unknown[] => Object.values(one))
-  .filter(isEndpoint)
-  .sort((a, b) => NAMES.indexOf(a.name) - NAMES.indexOf(b.name));
+export const ENDPOINTS: readonly Endpoint[] = [
+  ...SINGLES.flatMap(({ endpoints }) => endpoints),
+  ...Object.values(EXPORTED).filter(isEndpoint),
+].sort((a, b) => NAMES.indexOf(a.name) - NAMES.indexOf(b.name));
 export const MANAGEMENT: readonly Endpoint[] = ENDPOINTS.filter(({ name }) => name in ACCESS);
 
 // Operations that are no endpoints.
