@@ -1,38 +1,13 @@
 /** The record: all calls to Postgres that other parts may make. */
 import { DEFAULT_LIMITS, type DefaultLimits } from '../../base/limits.ts';
 import { retry } from '../../base/retry.ts';
-import * as accountCodes from './account_codes.ts';
-import * as apiTokens from './api_tokens.ts';
-import * as attempts from './attempts.ts';
-import * as audit from './audit.ts';
-import { backupState } from './backups.ts';
-import * as batches from './batches.ts';
-import * as batchItems from './batch_items.ts';
-import * as cachedResults from './cached_results.ts';
-import * as charges from './chargeback.ts';
-import * as chunks from './chunks.ts';
+import * as calls from './calls.ts';
 import { startClock, type StoreClock } from './clock.ts';
 import { openDatabase, type Database, type PoolSettings } from './connection.ts';
 import { isStoreError, StoreError } from './errors.ts';
-import * as followedObjects from './followed_objects.ts';
-import * as identities from './identities.ts';
 import { listen, type Listener, listenTokens, type TokenChange } from './listen.ts';
-import * as log from './log.ts';
-import * as mails from './mails.ts';
 import { requireSchema } from './migrate.ts';
-import * as policies from './policies.ts';
-import * as reportLinks from './report_links.ts';
-import * as requests from './requests.ts';
-import * as retention from './retention.ts';
-import * as sessions from './sessions.ts';
-import * as signingKeys from './signing_keys.ts';
-import * as sources from './sources.ts';
-import * as statistics from './statistics.ts';
-import * as tokens from './tokens.ts';
-import * as users from './users.ts';
 import { uuidv7 } from './uuid.ts';
-import * as waivers from './waivers.ts';
-import * as webhooks from './webhooks.ts';
 
 export interface StoreSettings extends PoolSettings {
   /** For LISTEN, bypassing any pooler; empty: the same as `url`. */
@@ -44,43 +19,9 @@ export interface StoreSettings extends PoolSettings {
 
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
-/**
- * Each call is a function of its subject's file, with its SQL, and takes the connection first. So it is read alone, and
- * one call uses another by its name. Two files must not give a call the same name.
- */
-const CALLS = {
-  ...accountCodes,
-  ...apiTokens,
-  ...attempts,
-  ...audit,
-  ...batches,
-  ...batchItems,
-  ...cachedResults,
-  ...charges,
-  ...chunks,
-  ...followedObjects,
-  ...identities,
-  ...log,
-  ...mails,
-  ...policies,
-  ...reportLinks,
-  ...requests,
-  ...retention,
-  ...sessions,
-  ...signingKeys,
-  ...sources,
-  ...statistics,
-  ...tokens,
-  ...users,
-  ...waivers,
-  ...webhooks,
-  backupState,
-  databaseBytes,
-  healthy,
-  installId,
-};
+const CALLS = { ...calls, databaseBytes, healthy, installId };
 
-type Call<Result, Rest extends unknown[]> = (database: tokens.TokenDatabase, ...rest: Rest) => Result;
+type Call<Result, Rest extends unknown[]> = (database: calls.TokenDatabase, ...rest: Rest) => Result;
 /** The same calls without the connection; what a file exports beside its calls is left out. */
 type Bound<All> = {
   [Name in keyof All as All[Name] extends Call<unknown, never[]> ? Name : never]: All[Name] extends Call<
@@ -93,10 +34,10 @@ type Bound<All> = {
 
 export type StoreCalls = Bound<typeof CALLS>;
 
-export function bound(database: tokens.TokenDatabase): StoreCalls {
-  const calls = Object.entries(CALLS).filter(([, call]) => typeof call === 'function');
+export function bound(database: calls.TokenDatabase): StoreCalls {
+  const all = Object.entries(CALLS).filter(([, call]) => typeof call === 'function');
   return Object.fromEntries(
-    calls.map(([name, call]) => [name, (call as Call<unknown, unknown[]>).bind(null, database)]),
+    all.map(([name, call]) => [name, (call as Call<unknown, unknown[]>).bind(null, database)]),
   ) as StoreCalls;
 }
 
