@@ -5,6 +5,7 @@
  */
 import type { RecordedKind } from '../kube/probe_job.ts';
 import { cover, SIZE, type Range } from '../statistics/cover.ts';
+import { column, listed, type RecordOf } from './columns.ts';
 import type { Database, Query } from './connection.ts';
 import { crossed } from './measures.ts';
 import { keptSince } from './retention.ts';
@@ -56,34 +57,43 @@ export interface LogPage {
 }
 export type LogTotal = 'exact' | 'at-least';
 
-export interface LogRow {
-  id: string;
-  submittedAt: Date;
-  kind: RecordedKind;
-  state: LogState;
-  ffprobe: ToolState;
-  mediainfo: ToolState;
-  report: ToolState;
-  policy: PolicyState;
-  policyName: string | null;
-  policyRevision: number | null;
-  display: string;
-  userId: number;
-  tokenId: number;
-  /** What the caller was told, its beginning in a list; null for a success. */
-  error: string | null;
-  /** Of media, by content checks. */
-  decodedSeconds: number;
-}
+/** Of an error in a list. */
+const LONGEST_ERROR = 300;
 
-export interface LogDetail extends LogRow {
-  request: unknown;
-  hasBody: boolean;
-  inflatedBytes: number | null;
+/** Of a request `q`. */
+const KEY = { id: column<string>(), submittedAt: column<Date>() };
+const tool = (name: string) => `coalesce(q.${name}, 'skipped')`;
+const ROW = {
+  ...KEY,
+  kind: column<RecordedKind>(),
+  state: column<LogState>(),
+  ffprobe: column<ToolState>(tool('ffprobe_state')),
+  mediainfo: column<ToolState>(tool('mediainfo_state')),
+  report: column<ToolState>(tool('report_state')),
+  policy: column<PolicyState>(tool('policy_outcome')),
+  policyName: column<string | null>(),
+  policyRevision: column<number | null>(),
+  display: column<string>(),
+  userId: column<number>(),
+  tokenId: column<number>(),
+  /** What the caller was told, its beginning in a list; null for a success. */
+  error: column<string | null>(`left(q.error, ${LONGEST_ERROR})`),
+  /** Of media, by content checks. */
+  decodedSeconds: column<number>('coalesce(q.decoded_seconds, 0)'),
+};
+export type LogRow = RecordOf<typeof ROW>;
+
+const DETAIL = {
+  ...ROW,
+  error: column<string | null>(),
+  request: column<unknown>(),
+  hasBody: column<boolean>(),
+  inflatedBytes: column<number | null>(),
   /** Null: it was never admitted. */
-  startedAt: Date | null;
-  endedAt: Date;
-}
+  startedAt: column<Date | null>(),
+  endedAt: column<Date>(),
+};
+export type LogDetail = RecordOf<typeof DETAIL>;
 
 /**
  * For a larger offset, or a period of more days, the rollups narrow the search: each monthly partition costs about a
@@ -96,7 +106,6 @@ const FEW_ROWS = 100;
 /** For more users than this the rows come from the index over all users. */
 const FEW_USERS = 50;
 
-const tool = (column: string) => `coalesce(${column}, 'skipped')`;
 const COLUMN: Record<LogSort, string> = {
   send: 'submitted_at',
   'user-id': 'user_id',
@@ -107,17 +116,6 @@ const COLUMN: Record<LogSort, string> = {
   'status-probe-report': tool('report_state'),
   'status-policy': tool('policy_outcome'),
 };
-
-/** Of an error in a list. */
-const LONGEST_ERROR = 300;
-const ROW = (
-  alias: string,
-) => `${alias}.id, ${alias}.submitted_at, ${alias}.kind, ${alias}.state, ${tool(`${alias}.ffprobe_state`)} ffprobe,
-  ${tool(`${alias}.mediainfo_state`)} mediainfo,
-  ${tool(`${alias}.report_state`)} report, ${tool(`${alias}.policy_outcome`)} policy,
-  ${alias}.policy_name "policyName", ${alias}.policy_revision "policyRevision", ${alias}.display, ${alias}.user_id,
-  ${alias}.token_id, left(${alias}.error, ${LONGEST_ERROR}) error,
-  coalesce(${alias}.decoded_seconds, 0) "decodedSeconds"`;
 
 /** Collects the values of a statement in the order of their placeholders. */
 function parameters() {
@@ -174,22 +172,23 @@ function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
   // With a large offset and few rows, index-only scans select the ids, and only these rows are read. A look-up by key
   // costs about 0.1 ms (each monthly partition is probed), so a long page is read directly.
   const looksUp = limit <= FEW_ROWS && (offset > FEW_ROWS || sort.field !== 'send');
-  const columns = (alias: string) => (looksUp ? `${alias}.id, ${alias}.submitted_at` : ROW(alias));
+  const columns = listed(looksUp ? KEY : ROW, 'q');
   const found = each
     ? `select r.* from unnest(${given.add(userIds, '::bigint[]')}) u (id) cross join lateral (
-        select ${columns('q')} from requests q where q.user_id = u.id
+        select ${columns} from requests q where q.user_id = u.id
           and ${conditions(filter, given).join(' and ')}
-          order by ${order} limit ${given.add(offset + limit)}) r`
-    : `select ${columns('q')} from requests q
-      where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')}`;
-  const text = `${found} order by ${order} limit ${given.add(limit)} offset ${given.add(offset)}`;
+          order by ${order} limit ${given.add(offset + limit)}) r
+      order by "submittedAt" ${sort.order}, id ${sort.order}`
+    : `select ${columns} from requests q
+      where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')} order by ${order}`;
+  const text = `${found} limit ${given.add(limit)} offset ${given.add(offset)}`;
   return {
     name: 'log_page',
     // `offset 0` keeps the planner from turning the look-up into a join that reads whole months.
     text: looksUp
-      ? `with page as materialized (select id, submitted_at, row_number() over () n from (${text}) s)
+      ? `with page as materialized (select id, "submittedAt", row_number() over () n from (${text}) s)
         select r.* from page p cross join lateral (
-          select ${ROW('q')} from requests q where q.id = p.id and q.submitted_at = p.submitted_at offset 0) r
+          select ${listed(ROW, 'q')} from requests q where q.id = p.id and q.submitted_at = p."submittedAt" offset 0) r
           order by p.n`
       : text,
     values: given.values,
@@ -201,7 +200,7 @@ function countQuery(filter: LogFilter): Query {
   const given = parameters();
   return {
     name: 'log_count',
-    text: `select count(*)::float8 n from requests
+    text: `select count(*)::float8 n from requests q
       where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')}`,
     values: given.values,
     prepared: false,
@@ -211,12 +210,6 @@ function countQuery(filter: LogFilter): Query {
 /** Whether the rollups can count these requests. */
 const isCounted = ({ ffprobe, mediainfo, report, policy, policyNames, url, id }: LogFilter): boolean =>
   [ffprobe, mediainfo, report, policy, policyNames].every(({ length }) => length === 0) && url === null && id === null;
-
-type PageRow = Omit<LogRow, 'submittedAt' | 'userId' | 'tokenId'> & {
-  submitted_at: Date;
-  user_id: number;
-  token_id: number;
-};
 
 /** One count for each of `states`, per day if the page needs it. */
 async function countedBy(
@@ -240,27 +233,18 @@ async function countedBy(
   return [...sums].map(([at, counts]) => ({ at, counts })).sort((a, b) => a.at - b.at);
 }
 
-const rowOf = <R extends PageRow>({ submitted_at: submittedAt, user_id: userId, token_id: tokenId, ...row }: R) => ({
-  ...row,
-  submittedAt,
-  userId,
-  tokenId,
-});
-const readPage = async (database: Database, page: LogPage): Promise<LogRow[]> =>
-  (await database.rows<PageRow>(pageQuery(page))).map(rowOf);
+const readPage = (database: Database, page: LogPage): Promise<LogRow[]> => database.rows<LogRow>(pageQuery(page));
 
 /** An ended request of one of these users. */
-export async function readLog(database: Database, id: string, userIds: Owners['userIds']): Promise<LogDetail | null> {
+export function readLog(database: Database, id: string, userIds: Owners['userIds']): Promise<LogDetail | null> {
   const time = timeOf(id);
-  const row = await database.first<PageRow & Omit<LogDetail, keyof LogRow>>({
+  return database.first<LogDetail>({
     name: time === null ? 'log_untimed' : 'log_timed',
-    text: `select ${ROW('r')}, r.request, r.error, r.has_body "hasBody", r.inflated_bytes "inflatedBytes",
-        r.started_at "startedAt", r.ended_at "endedAt" from requests r
-      where r.id = $1 and r.state <> 'open' and ($2::bigint[] is null or r.user_id = any($2))
-        ${time === null ? '' : 'and r.submitted_at = $3'}`,
+    text: `select ${listed(DETAIL, 'q')} from requests q
+      where q.id = $1 and q.state <> 'open' and ($2::bigint[] is null or q.user_id = any($2))
+        ${time === null ? '' : 'and q.submitted_at = $3'}`,
     values: [id, userIds === 'everyone' ? null : userIds, ...(time === null ? [] : [time])],
   });
-  return row && rowOf(row);
 }
 
 export interface LogList {
