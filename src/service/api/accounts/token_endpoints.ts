@@ -17,7 +17,7 @@ import {
   component,
   flag,
   ids,
-  listEcho,
+  listAnswer,
   listSchema,
   orNull,
   pageOf,
@@ -217,11 +217,8 @@ export const listTokens = endpoint('GET auth/api-token', {
     const owners = asked.length === 0 ? [caller.userId] : asked;
     for (const id of owners) if (id !== caller.userId) orNotFound(await store.findUser(id, seenBy(caller)));
     const { rows: tokens, total } = await store.listTokens({ owners, sort, ...pageOf(pagination) });
-    const listed = await listedTokens(deps, tokens);
-    ctx.body = {
-      'api-tokens': listed,
-      ...listEcho({ filter: { 'user-id': asked }, pagination, sort }, { count: listed.length, total }),
-    };
+    const echo = { filter: { 'user-id': asked }, pagination, sort };
+    ctx.body = listAnswer('api-tokens', await listedTokens(deps, tokens), echo, { total });
   },
 });
 

@@ -21,7 +21,7 @@ import {
   containing,
   flag,
   ids,
-  listEcho,
+  listAnswer,
   listSchema,
   pageOf,
   oneOf,
@@ -97,7 +97,7 @@ export const listUsers = endpoint('GET user', {
   description: 'Administrators get all users.',
   answer: { description: 'A page of users.', schema: listSchema('users', ShownListedUser) },
   async work({ store }, ctx, { status, email, id, pagination, sort }) {
-    const { rows: users, total } = await store.listUsers({
+    const { rows, total } = await store.listUsers({
       under: seenBy(callerOf(ctx)),
       status,
       email,
@@ -105,10 +105,8 @@ export const listUsers = endpoint('GET user', {
       sort,
       ...pageOf(pagination),
     });
-    ctx.body = {
-      users: users.map(listedUser),
-      ...listEcho({ filter: { status, email, id }, pagination, sort }, { count: users.length, total }),
-    };
+    const asked = { filter: { status, email, id }, pagination, sort };
+    ctx.body = listAnswer('users', rows.map(listedUser), asked, { total });
   },
 });
 

@@ -97,15 +97,13 @@ export const ids = (description: string) =>
 
 export const pageOf = ({ page, limit }: Pagination) => ({ offset: (page - 1) * limit, limit });
 
-/** The members of every list next to its rows. */
-export const listEcho = <F, S>(
-  asked: { filter: F; pagination: Pagination; sort: S },
-  { count, ...totals }: { count: number; total: number },
-) => ({
-  filter: asked.filter,
-  pagination: { count, limit: asked.pagination.limit, page: asked.pagination.page, ...totals },
-  sort: asked.sort,
-});
+/** A page of a list, in the form of `listSchema`, with what was asked for. */
+export const listAnswer = (
+  name: string,
+  rows: readonly unknown[],
+  { filter, pagination: { limit, page }, sort }: { filter: object; pagination: Pagination; sort: object },
+  totals: { total: number },
+) => ({ [name]: rows, filter, pagination: { count: rows.length, limit, page, ...totals }, sort });
 
 export const LISTED = { count: Type.Integer(), limit: Type.Integer(), page: Type.Integer(), total: Type.Integer() };
 const Listed = Type.Object(LISTED, { title: 'ListPage' });

@@ -12,7 +12,7 @@ import {
   closed,
   component,
   ids,
-  listEcho,
+  listAnswer,
   listSchema,
   oneOf,
   orNull,
@@ -111,10 +111,7 @@ export const auditList = endpoint('GET audit', {
   async work(deps, ctx, { pagination, sort, ...filter }) {
     const page = { order: sort.order, ...pageOf(pagination) } as const;
     const { rows, total } = await deps.store.listAudit(await filterOf(deps, ctx, filter), page);
-    ctx.body = {
-      entries: rows.map(shownEntry),
-      ...listEcho({ filter, pagination, sort }, { count: rows.length, total }),
-    };
+    ctx.body = listAnswer('entries', rows.map(shownEntry), { filter, pagination, sort }, { total });
   },
 });
 

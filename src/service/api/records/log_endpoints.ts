@@ -30,7 +30,7 @@ import {
   containing,
   ids,
   LISTED,
-  listEcho,
+  listAnswer,
   listSchema,
   pageOf,
   oneOf,
@@ -187,13 +187,9 @@ async function list(deps: Deps, ctx: Context): Promise<void> {
         throw invalid('send', 'covers too many requests to search or sort; use a shorter time or filter by user');
       throw error;
     });
-  ctx.body = {
-    log: rows.map(rowOf),
-    ...listEcho(
-      { filter: { ...filter, created: { from: from.toISOString(), to: to.toISOString() } }, pagination, sort },
-      { count: rows.length, total, ...(pagination.total === 'at-least' ? { 'total-is': totalIs } : {}) },
-    ),
-  };
+  const created = { from: from.toISOString(), to: to.toISOString() };
+  const totals = { total, ...(pagination.total === 'at-least' ? { 'total-is': totalIs } : {}) };
+  ctx.body = listAnswer('log', rows.map(rowOf), { filter: { ...filter, created }, pagination, sort }, totals);
 }
 
 export const logList = endpoint('GET media/log', {

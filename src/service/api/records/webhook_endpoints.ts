@@ -9,7 +9,7 @@ import {
   anyOf,
   closed,
   ids,
-  listEcho,
+  listAnswer,
   listSchema,
   pageOf,
   oneOf,
@@ -89,7 +89,7 @@ export const webhookList = endpoint('GET media/webhook', {
   answer: { description: 'A page of webhooks.', schema: listSchema('webhooks', WebhookRow) },
   async work(deps, ctx, { pagination, sort, ...filter }) {
     const { userIds, tokenIds } = await ownersOf(deps, callerOf(ctx), filter, 'visible');
-    const { rows: webhooks, total } = await deps.store.listWebhooks({
+    const { rows, total } = await deps.store.listWebhooks({
       userIds: userIds === 'everyone' ? null : userIds,
       tokenIds,
       states: filter.state,
@@ -98,10 +98,7 @@ export const webhookList = endpoint('GET media/webhook', {
       order: sort.order,
       ...pageOf(pagination),
     });
-    ctx.body = {
-      webhooks: webhooks.map(webhookRow),
-      ...listEcho({ filter, pagination, sort }, { count: webhooks.length, total }),
-    };
+    ctx.body = listAnswer('webhooks', rows.map(webhookRow), { filter, pagination, sort }, { total });
   },
 });
 
