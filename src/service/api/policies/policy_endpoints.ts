@@ -22,7 +22,7 @@ import { ApiError, expired, invalid } from '../errors.ts';
 import { changesOf, note, withEntry } from '../http/audit.ts';
 import { endpoint, type EndpointName } from '../http/endpoint.ts';
 import { SAVES_PER_MINUTE, takeRequestRate, takeSaveRate } from '../http/rate.ts';
-import { checkedBy, type TextBody } from '../http/read_input.ts';
+import type { TextBody } from '../http/read_input.ts';
 import { type Context, paramOf, tokenOf } from '../http/request_context.ts';
 import { choice, closed, component, nonEmpty, optionalWhole, orNull, time, UUID } from '../http/request_fields.ts';
 import { POLICY_OUTCOME } from '../probe/answer_schemas.ts';
@@ -78,7 +78,6 @@ export const listPolicies = endpoint('GET /v1/policy', {
 });
 
 const RevisionField = optionalWhole(1, 2_147_483_647, 'A revision; by default the latest.');
-const RevisionQuery = closed({ revision: RevisionField });
 
 const NAME_PARAM = { name: Type.String({ description: 'The name of the policy.' }) };
 
@@ -98,24 +97,12 @@ async function savedPolicy(
   throw new ApiError('not-found', { text: `the policy ${await unknownPolicy(store, asked, rootUserId)}` });
 }
 
-const read = (prefix: string) =>
-  async function readPolicyOf(deps: Deps, ctx: Context): Promise<void> {
-    const { revision } = checkedBy(RevisionQuery, ctx);
-    const found = await savedPolicy(deps, ctx, `${prefix}${paramOf(ctx, 'name')}`, revision);
-    const revisions = await deps.store.policyRevisions(found.account, found.name);
-    ctx.body = {
-      ...shownRow(found),
-      policy: JSON.parse(found.document) as unknown,
-      revisions: revisions.map(shownRevision),
-    };
-  };
-
 const reading = (name: EndpointName, id: string, summary: string, prefix = '') =>
   endpoint(name, {
     id,
     summary,
     params: NAME_PARAM,
-    query: RevisionQuery,
+    query: closed({ revision: RevisionField }),
     answer: {
       description: 'The policy.',
       schema: component('SavedPolicy', {
@@ -124,7 +111,15 @@ const reading = (name: EndpointName, id: string, summary: string, prefix = '') =
         revisions: Type.Array(Type.Object(REVISION), { description: 'The revisions on record, the newest first.' }),
       }),
     },
-    work: read(prefix),
+    async work(deps, ctx, { revision }) {
+      const found = await savedPolicy(deps, ctx, `${prefix}${paramOf(ctx, 'name')}`, revision);
+      const revisions = await deps.store.policyRevisions(found.account, found.name);
+      ctx.body = {
+        ...shownRow(found),
+        policy: JSON.parse(found.document) as unknown,
+        revisions: revisions.map(shownRevision),
+      };
+    },
   });
 
 export const readOwnPolicy = reading('GET /v1/policy/:name', 'readPolicy', 'Read a policy');
@@ -224,22 +219,6 @@ export const deletePolicy = endpoint('DELETE /v1/policy/:name', {
 /** Of one call. A result of a common file is judged in 2 to 10 ms. */
 const MOST_REQUESTS = 100;
 
-const EvaluateBody = closed({
-  request_ids: Type.Array(Type.String({ pattern: UUID }), {
-    minItems: 1,
-    maxItems: MOST_REQUESTS,
-    description: `Requests of the caller that have ended, at most ${MOST_REQUESTS}.`,
-  }),
-  revision: RevisionField,
-  policy: Type.Optional(
-    nonEmpty(
-      MOST_BYTES,
-      'A policy as YAML or JSON to judge by instead, without saving it: to try a change. There need not be a ' +
-        'policy of the name.',
-    ),
-  ),
-});
-
 /** A verdict, whatever became of the result: one that is gone is unknown, with the reason. */
 async function verdictOn(
   { work, store }: Pick<Deps, 'work' | 'store'>,
@@ -291,27 +270,6 @@ async function judgeOf(
   };
 }
 
-const judge = (prefix: string) =>
-  async function judgeStored(deps: Deps, ctx: Context): Promise<void> {
-    const { request_ids: ids, revision, policy: text } = checkedBy(EvaluateBody, ctx);
-    const distinct = [...new Set(ids.map((id) => id.toLowerCase()))];
-    if (distinct.length < ids.length) throw invalid('request_ids', 'must not name a request more than once');
-    await takeRequestRate(deps, ctx);
-    const by = await judgeOf(deps, ctx, { name: `${prefix}${paramOf(ctx, 'name')}`, revision, text });
-    const signal = untilClosed(ctx);
-    const summary = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
-    const results: { request_id: string; policy: PolicyResult }[] = [];
-    // One after the other: at any time the call holds one result.
-    for (const id of distinct) {
-      signal.throwIfAborted();
-      const stored = await storedResult(deps, ctx, id, { signal });
-      const verdict = await verdictOn(deps, stored, by, tokenOf(ctx).rootUserId);
-      summary[verdict.outcome] += 1;
-      results.push({ request_id: id, policy: verdict });
-    }
-    ctx.body = { ...by.named, summary, results };
-  };
-
 const evaluating = (name: EndpointName, id: string, summary: string, prefix = '') =>
   endpoint(name, {
     id,
@@ -322,7 +280,21 @@ const evaluating = (name: EndpointName, id: string, summary: string, prefix = ''
       'are `unknown`, too. Nothing is stored: the log keeps the verdict of the request itself.',
     rate: 'request',
     params: NAME_PARAM,
-    body: EvaluateBody,
+    body: closed({
+      request_ids: Type.Array(Type.String({ pattern: UUID }), {
+        minItems: 1,
+        maxItems: MOST_REQUESTS,
+        description: `Requests of the caller that have ended, at most ${MOST_REQUESTS}.`,
+      }),
+      revision: RevisionField,
+      policy: Type.Optional(
+        nonEmpty(
+          MOST_BYTES,
+          'A policy as YAML or JSON to judge by instead, without saving it: to try a change. There need not be a ' +
+            'policy of the name.',
+        ),
+      ),
+    }),
     answer: {
       description: 'The verdicts.',
       schema: component('PolicyEvaluation', {
@@ -336,7 +308,24 @@ const evaluating = (name: EndpointName, id: string, summary: string, prefix = ''
         }),
       }),
     },
-    work: judge(prefix),
+    async work(deps, ctx, { request_ids: ids, revision, policy: text }) {
+      const distinct = [...new Set(ids.map((id) => id.toLowerCase()))];
+      if (distinct.length < ids.length) throw invalid('request_ids', 'must not name a request more than once');
+      await takeRequestRate(deps, ctx);
+      const by = await judgeOf(deps, ctx, { name: `${prefix}${paramOf(ctx, 'name')}`, revision, text });
+      const signal = untilClosed(ctx);
+      const summary = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
+      const results: { request_id: string; policy: PolicyResult }[] = [];
+      // One after the other: at any time the call holds one result.
+      for (const id of distinct) {
+        signal.throwIfAborted();
+        const stored = await storedResult(deps, ctx, id, { signal });
+        const verdict = await verdictOn(deps, stored, by, tokenOf(ctx).rootUserId);
+        summary[verdict.outcome] += 1;
+        results.push({ request_id: id, policy: verdict });
+      }
+      ctx.body = { ...by.named, summary, results };
+    },
   });
 
 export const evaluateOwnPolicy = evaluating(
