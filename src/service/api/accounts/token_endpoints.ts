@@ -222,54 +222,12 @@ export const listTokens = endpoint('GET auth/api-token', {
   },
 });
 
-const MakeBody = closed(TokenFields);
-
 const ended = () => new ApiError('bad-credential', { text: 'the credential has ended' });
-
-async function make(deps: Deps, ctx: Context): Promise<void> {
-  const { accounts, store } = deps;
-  const caller = callerOf(ctx);
-  const { name = '', ttl = null, permissions, limits = {} } = checkedBy(MakeBody, ctx);
-  checkGiven(caller, permissions);
-  await accounts.attempts.take('token:account', { account: caller.rootUserId });
-  const owner = await store.findUser(caller.userId);
-  if (!owner) throw inside('the calling user no longer exists');
-  const all = owner.permissions.every((one) => owner.restrictions.includes(one) || caller.permissions.includes(one));
-  // For a narrowed credential, null means the permissions of the credential.
-  const most = all ? null : caller.permissions;
-  const byDefault = (most ?? owner.permissions).filter((one) => one !== NAMED_ONLY);
-  const expiresAt = expiryOf(caller, ttl, store.clock.now()) ?? null;
-  const [made, token] = await withEntry(deps, ctx, async (calls) => {
-    const one = await makeApiToken(
-      { ...accounts, store: calls },
-      {
-        userId: caller.userId,
-        name,
-        permissions: permissions === undefined ? byDefault : (permissions ?? most),
-        expiresAt,
-        ...changedLimits(limits, NO_LIMITS),
-        ...(caller.signedIn ? {} : { madeBy: caller }),
-      },
-    );
-    if (one === 'maker-ended') throw ended();
-    if (one === 'too-many')
-      throw new ApiError('too-many-tokens', { text: `the user has reached the limit of ${MOST_TOKENS} API tokens` });
-    if (one === 'account-full') throw accountFull('tokens', accounts.settings);
-    const record = await calls.readToken({ id: one.id });
-    const changes = record ? changesOf(null, auditedToken(record)) : [];
-    note(ctx, { subject: subjectOf(one), changes: [...changes, ...secrets('shown', 'token', 'webhook-secret')] });
-    return [one, record] as const;
-  });
-  const shown = token && (await shownToken(deps, token, { owner: true, fresh: made.token }));
-  // It has already ended, together with the credential that created it.
-  if (!shown) throw ended();
-  ctx.body = shown;
-}
 
 export const makeToken = endpoint('POST auth/api-token', {
   id: 'makeApiToken',
   summary: 'Create an API token',
-  body: MakeBody,
+  body: closed(TokenFields),
   also: [409],
   description:
     'Returns the token and its webhook secret. The operator decides whether the token can be shown again. ' +
@@ -277,7 +235,44 @@ export const makeToken = endpoint('POST auth/api-token', {
     'with a JWT from `auth/jwt`, ends with that credential at the latest. ' +
     '409 if the user already has 100 tokens, or the account has reached `accounts.maxTokens`.',
   answer: { status: 201, description: 'The token.', schema: ShownToken },
-  work: make,
+  async work(deps, ctx, { name = '', ttl = null, permissions, limits = {} }) {
+    const { accounts, store } = deps;
+    const caller = callerOf(ctx);
+    checkGiven(caller, permissions);
+    await accounts.attempts.take('token:account', { account: caller.rootUserId });
+    const owner = await store.findUser(caller.userId);
+    if (!owner) throw inside('the calling user no longer exists');
+    const all = owner.permissions.every((one) => owner.restrictions.includes(one) || caller.permissions.includes(one));
+    // For a narrowed credential, null means the permissions of the credential.
+    const most = all ? null : caller.permissions;
+    const byDefault = (most ?? owner.permissions).filter((one) => one !== NAMED_ONLY);
+    const expiresAt = expiryOf(caller, ttl, store.clock.now()) ?? null;
+    const [made, token] = await withEntry(deps, ctx, async (calls) => {
+      const one = await makeApiToken(
+        { ...accounts, store: calls },
+        {
+          userId: caller.userId,
+          name,
+          permissions: permissions === undefined ? byDefault : (permissions ?? most),
+          expiresAt,
+          ...changedLimits(limits, NO_LIMITS),
+          ...(caller.signedIn ? {} : { madeBy: caller }),
+        },
+      );
+      if (one === 'maker-ended') throw ended();
+      if (one === 'too-many')
+        throw new ApiError('too-many-tokens', { text: `the user has reached the limit of ${MOST_TOKENS} API tokens` });
+      if (one === 'account-full') throw accountFull('tokens', accounts.settings);
+      const record = await calls.readToken({ id: one.id });
+      const changes = record ? changesOf(null, auditedToken(record)) : [];
+      note(ctx, { subject: subjectOf(one), changes: [...changes, ...secrets('shown', 'token', 'webhook-secret')] });
+      return [one, record] as const;
+    });
+    const shown = token && (await shownToken(deps, token, { owner: true, fresh: made.token }));
+    // It has already ended, together with the credential that created it.
+    if (!shown) throw ended();
+    ctx.body = shown;
+  },
 });
 
 const ChangeBody = closed({

@@ -17,7 +17,6 @@ import { ReportedFieldSchema, UpgradeReport, UpgradeSummarySchema } from '../../
 import { comparisonOf } from '../../result/answer.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
-import { checkedBy } from '../http/read_input.ts';
 import { closed, component, oneOf, UUID, whole } from '../http/request_fields.ts';
 
 /** Comparisons that one report is made of. */
@@ -158,42 +157,6 @@ const DEADLINE_MS = 60_000;
 const JUDGING_MS = 30_000;
 const LATE = `was not read within ${DEADLINE_MS / 1000} s: ask for it in a report of its own`;
 
-/** One after the other: no more than one result is held. */
-async function report(deps: Deps, ctx: Context): Promise<void> {
-  const { request_ids: ids, policies: names } = checkedBy(CompareReportSchema, ctx);
-  await takeRequestRate(deps, ctx);
-  const signal = untilClosed(ctx);
-  const asked = await policiesNamed(deps, ctx, names ?? []);
-  const began = performance.now();
-  const hasTime = (ms: number) => performance.now() - began < ms && !signal.aborted;
-  const made = new UpgradeReport();
-  const leftOut: { request_id: string; why: string }[] = [];
-  /** Returns why it is left out. */
-  const add = async (id: string): Promise<string | undefined> => {
-    if (!hasTime(DEADLINE_MS)) return LATE;
-    const stored = await storedResult(deps, ctx, id, { only: COMPARISONS, signal });
-    if ('absent' in stored) return stored.why;
-    try {
-      if (stored.result.tools.some(({ side }) => side !== undefined)) return 'compares two sources, not versions';
-      if (!stored.result.comparison) return 'its runs were not compared';
-      const begun = performance.now();
-      made.add(id, comparisonOf(stored.result));
-      await stored.place.pace(performance.now() - begun);
-      await judgeFlips(deps, ctx, asked, stored, () => hasTime(JUDGING_MS));
-      return undefined;
-    } finally {
-      stored.place.release();
-    }
-  };
-  for (const id of ids) {
-    signal.throwIfAborted();
-    const why = await add(id);
-    if (why !== undefined) leftOut.push({ request_id: id, why });
-  }
-  const { fields, summary } = made.end();
-  ctx.body = { fields, summary, left_out: leftOut, ...(names ? { policies: asked.map(({ told }) => told) } : {}) };
-}
-
 const FIRST_ID = '01937c5e-8a00-7000-8000-000000000001';
 
 export const compareReport = endpoint('POST /v1/compare/report', {
@@ -228,5 +191,38 @@ export const compareReport = endpoint('POST /v1/compare/report', {
       ),
     }),
   },
-  work: report,
+  /** One after the other: no more than one result is held. */
+  async work(deps, ctx, { request_ids: ids, policies: names }) {
+    await takeRequestRate(deps, ctx);
+    const signal = untilClosed(ctx);
+    const asked = await policiesNamed(deps, ctx, names ?? []);
+    const began = performance.now();
+    const hasTime = (ms: number) => performance.now() - began < ms && !signal.aborted;
+    const made = new UpgradeReport();
+    const leftOut: { request_id: string; why: string }[] = [];
+    /** Returns why it is left out. */
+    const add = async (id: string): Promise<string | undefined> => {
+      if (!hasTime(DEADLINE_MS)) return LATE;
+      const stored = await storedResult(deps, ctx, id, { only: COMPARISONS, signal });
+      if ('absent' in stored) return stored.why;
+      try {
+        if (stored.result.tools.some(({ side }) => side !== undefined)) return 'compares two sources, not versions';
+        if (!stored.result.comparison) return 'its runs were not compared';
+        const begun = performance.now();
+        made.add(id, comparisonOf(stored.result));
+        await stored.place.pace(performance.now() - begun);
+        await judgeFlips(deps, ctx, asked, stored, () => hasTime(JUDGING_MS));
+        return undefined;
+      } finally {
+        stored.place.release();
+      }
+    };
+    for (const id of ids) {
+      signal.throwIfAborted();
+      const why = await add(id);
+      if (why !== undefined) leftOut.push({ request_id: id, why });
+    }
+    const { fields, summary } = made.end();
+    ctx.body = { fields, summary, left_out: leftOut, ...(names ? { policies: asked.map(({ told }) => told) } : {}) };
+  },
 });

@@ -15,13 +15,11 @@ import { comparisonOf, JSON_TYPE, runOf } from '../../result/answer.ts';
 import { addressesIn, readKeptRequest, type KeptRequest } from '../../result/kept_request.ts';
 import { joined, quoted, type Piece } from '../../result/pieces.ts';
 import { unpackResult } from '../../result/unpack.ts';
-import { callerOf, type Context, uuidOf } from '../http/request_context.ts';
-import type { Deps } from '../deps.ts';
+import { callerOf, uuidOf } from '../http/request_context.ts';
 import { ApiError, invalid, notFound } from '../errors.ts';
 import { withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
-import { checkedBy } from '../http/read_input.ts';
 import {
   anyOf,
   choice,
@@ -154,44 +152,6 @@ const rowOf = (row: LogRow): Static<typeof LogRowSchema> => ({
   'decoded-seconds': row.decodedSeconds,
 });
 
-async function list(deps: Deps, ctx: Context): Promise<void> {
-  const { store } = deps;
-  const { pagination, sort, send, ...filter } = checkedBy(ListQuery, ctx);
-  const asked = timesOf('send', send);
-  const to = asked.to ?? new Date(Math.floor(store.clock.now()) + 1);
-  const from = asked.from ?? new Date(to.getTime() - DAY_MS);
-  if (from > to) throw invalid('send.from', 'must not be after send.to');
-  const owners = await ownersOf(deps, callerOf(ctx), filter, 'visible');
-  const { rows, total, totalIs } = await store
-    .listLog({
-      filter: {
-        owners,
-        period: { from, to },
-        kinds: filter.type,
-        states: filter.status,
-        ffprobe: filter['status-ffprobe'],
-        mediainfo: filter['status-mediainfo'],
-        report: filter['status-probe-report'],
-        policy: filter['status-policy'],
-        policyNames: filter.policy,
-        url: filter.url === '' ? null : filter.url,
-        id: filter.request,
-      },
-      sort,
-      ...pageOf(pagination),
-      total: pagination.total,
-    })
-    .catch((error: unknown) => {
-      // Only queries without a suitable index take this long: addresses, or a sort order, over very many requests.
-      if (isStoreError(error, 'timeout'))
-        throw invalid('send', 'covers too many requests to search or sort; use a shorter time or filter by user');
-      throw error;
-    });
-  const created = { from: from.toISOString(), to: to.toISOString() };
-  const totals = { total, ...(pagination.total === 'at-least' ? { 'total-is': totalIs } : {}) };
-  ctx.body = listAnswer('log', rows.map(rowOf), { filter: { ...filter, created }, pagination, sort }, totals);
-}
-
 export const logList = endpoint('GET media/log', {
   id: 'listLog',
   summary: 'List finished requests',
@@ -199,7 +159,42 @@ export const logList = endpoint('GET media/log', {
   query: ListQuery,
   description: 'Newest first; by default of the last 24 hours. `filter` echoes `send` as `created`.',
   answer: { description: 'A page of the log.', schema: listSchema('log', LogRowSchema, LogPage) },
-  work: list,
+  async work(deps, ctx, { pagination, sort, send, ...filter }) {
+    const { store } = deps;
+    const asked = timesOf('send', send);
+    const to = asked.to ?? new Date(Math.floor(store.clock.now()) + 1);
+    const from = asked.from ?? new Date(to.getTime() - DAY_MS);
+    if (from > to) throw invalid('send.from', 'must not be after send.to');
+    const owners = await ownersOf(deps, callerOf(ctx), filter, 'visible');
+    const { rows, total, totalIs } = await store
+      .listLog({
+        filter: {
+          owners,
+          period: { from, to },
+          kinds: filter.type,
+          states: filter.status,
+          ffprobe: filter['status-ffprobe'],
+          mediainfo: filter['status-mediainfo'],
+          report: filter['status-probe-report'],
+          policy: filter['status-policy'],
+          policyNames: filter.policy,
+          url: filter.url === '' ? null : filter.url,
+          id: filter.request,
+        },
+        sort,
+        ...pageOf(pagination),
+        total: pagination.total,
+      })
+      .catch((error: unknown) => {
+        // Only queries without a suitable index take this long: addresses, or a sort order, over very many requests.
+        if (isStoreError(error, 'timeout'))
+          throw invalid('send', 'covers too many requests to search or sort; use a shorter time or filter by user');
+        throw error;
+      });
+    const created = { from: from.toISOString(), to: to.toISOString() };
+    const totals = { total, ...(pagination.total === 'at-least' ? { 'total-is': totalIs } : {}) };
+    ctx.body = listAnswer('log', rows.map(rowOf), { filter: { ...filter, created }, pagination, sort }, totals);
+  },
 });
 
 // One request of the log, with its options and the output of each tool.
