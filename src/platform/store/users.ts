@@ -238,24 +238,20 @@ export async function setUserLimits(database: Database, id: number, limits: User
 export type AccountLabels = Readonly<Record<string, string>>;
 
 /** Of an account, which is its root user. */
-export const accountLabels = async (database: Database, id: number): Promise<AccountLabels> => {
-  const row = await database.first<{ labels: AccountLabels }>({
+export const accountLabels = async (database: Database, id: number): Promise<AccountLabels> =>
+  (await database.valueOrNull<AccountLabels>({
     name: 'account_labels',
     text: 'select labels from users where id = $1',
     values: [id],
-  });
-  return row?.labels ?? {};
-};
+  })) ?? {};
 
 /** The same, for a transaction that changes them. Null: there is no such user. */
-export const holdLabels = async (database: Database, id: number): Promise<AccountLabels | null> => {
-  const row = await database.first<{ labels: AccountLabels }>({
+export const holdLabels = (database: Database, id: number): Promise<AccountLabels | null> =>
+  database.valueOrNull<AccountLabels>({
     name: 'hold_labels',
     text: 'select labels from users where id = $1 for update',
     values: [id],
   });
-  return row?.labels ?? null;
-};
 
 export async function setLabels(database: Database, id: number, labels: AccountLabels): Promise<void> {
   await database.rows({
