@@ -93,17 +93,6 @@ export function statisticsCase(
 export function logCases(begin: Date, end: Date, requests: number, users: number): Case[] {
   const all = { from: begin, to: new Date(end.getTime() + 1) };
   const day = { from: new Date(end.getTime() - DAY), to: all.to };
-  const none = {
-    kinds: [],
-    states: [],
-    ffprobe: [],
-    mediainfo: [],
-    report: [],
-    policy: [],
-    policyNames: [],
-    url: null,
-    id: null,
-  } as const;
   const page = (
     what: string,
     whose: Case['whose'],
@@ -112,7 +101,6 @@ export function logCases(begin: Date, end: Date, requests: number, users: number
   ): Case => {
     const of = (user: number): LogPage => ({
       filter: {
-        ...none,
         period: all,
         ...filter,
         owners: whose === 'everyone' ? { userIds: 'everyone', tokenIds: null } : { ...owned(user), ...filter.owners },
@@ -135,11 +123,11 @@ export function logCases(begin: Date, end: Date, requests: number, users: number
       {},
       { offset: Math.floor(mean * 0.9), sort: { field: 'send', order: 'asc' } },
     ),
-    page('ended in error', whose, { states: ['error'] }),
-    page('ended in error, deep', whose, { states: ['error'] }, { offset: Math.floor(mean * 0.03) }),
-    page('of the kind msv, with errors', whose, { kinds: ['msv'], states: ['with-errors'] }),
-    page('ffprobe failed', whose, { ffprobe: ['error'] }),
-    page('ffprobe failed, deep', whose, { ffprobe: ['error'] }, { offset: Math.floor(mean * 0.08) }),
+    page('ended in error', whose, { status: ['error'] }),
+    page('ended in error, deep', whose, { status: ['error'] }, { offset: Math.floor(mean * 0.03) }),
+    page('of the kind msv, with errors', whose, { type: ['msv'], status: ['with-errors'] }),
+    page('ffprobe failed', whose, { 'status-ffprobe': ['error'] }),
+    page('ffprobe failed, deep', whose, { 'status-ffprobe': ['error'] }, { offset: Math.floor(mean * 0.08) }),
     page('by status', whose, {}, { sort: { field: 'status', order: 'asc' } }),
     page(
       "by ffprobe's status, deep",
@@ -162,12 +150,12 @@ export function logCases(begin: Date, end: Date, requests: number, users: number
     page('first page of two years', 'everyone', {}),
     page('a page in the middle', 'everyone', {}, { offset: Math.floor(requests / 2) }),
     page('the last page', 'everyone', {}, { offset: requests - 20 }),
-    page('ended in error, in the middle', 'everyone', { states: ['error'] }, { offset: Math.floor(requests * 0.025) }),
-    page('ffprobe failed, last day', 'everyone', { period: day, ffprobe: ['error'] }),
+    page('ended in error, in the middle', 'everyone', { status: ['error'] }, { offset: Math.floor(requests * 0.025) }),
+    page('ffprobe failed, last day', 'everyone', { period: day, 'status-ffprobe': ['error'] }),
     page('part of an address, last day', 'everyone', { period: day, url: 'clip-77' }),
     page('by address, last day', 'everyone', { period: day }, { sort: { field: 'url', order: 'asc' } }),
     page('by user, last day', 'everyone', { period: day }, { sort: { field: 'user-id', order: 'asc' } }),
-    page('ffprobe failed, two years', 'everyone', { ffprobe: ['error'] }),
+    page('ffprobe failed, two years', 'everyone', { 'status-ffprobe': ['error'] }),
     page('by status, two years', 'everyone', {}, { sort: { field: 'status', order: 'asc' } }),
   ];
 }

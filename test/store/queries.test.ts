@@ -143,15 +143,8 @@ describe('store: rows that queries read of a long history', function () {
 
   const filter = {
     owners: { userIds: 'everyone', tokenIds: null } as const,
-    kinds: ['file'] as const,
-    states: ['success', 'error'] as const,
-    ffprobe: [],
-    mediainfo: [],
-    report: [],
-    policy: [],
-    policyNames: [],
-    url: null,
-    id: null,
+    type: ['file'] as const,
+    status: ['success', 'error'] as const,
   };
   for (const order of ['asc', 'desc'] as const) {
     it(`pages start where the rollups say, and equal the rows of the table, ${order}`, async () => {

@@ -21,32 +21,27 @@ export type ToolState = 'success' | 'error' | 'skipped';
 /** `skipped`: the request named no policy. */
 export type PolicyState = Outcome | 'skipped';
 
-export interface LogFilter {
+/** Of the fields of a row. Absent or empty: all. */
+interface Lists {
+  type?: readonly RecordedKind[];
+  status?: readonly LogState[];
+  'status-ffprobe'?: readonly ToolState[];
+  'status-mediainfo'?: readonly ToolState[];
+  'status-probe-report'?: readonly ToolState[];
+  'status-policy'?: readonly PolicyState[];
+  /** Policy names. */
+  policy?: readonly string[];
+}
+
+export interface LogFilter extends Lists {
   owners: Owners;
   /** Half-open: `from` is included, `to` is not. */
   period: { from: Date; to: Date };
-  /** Empty: all kinds. The same holds for the lists below. */
-  kinds: readonly RecordedKind[];
-  states: readonly LogState[];
-  ffprobe: readonly ToolState[];
-  mediainfo: readonly ToolState[];
-  report: readonly ToolState[];
-  policy: readonly PolicyState[];
-  /** Policy names. */
-  policyNames: readonly string[];
   /** A substring of the displayed address, case-insensitive. */
-  url: string | null;
-  id: string | null;
+  url?: string | null;
+  /** The id of one. */
+  request?: string | null;
 }
-export type LogSort =
-  | 'send'
-  | 'user-id'
-  | 'url'
-  | 'status'
-  | 'status-ffprobe'
-  | 'status-mediainfo'
-  | 'status-probe-report'
-  | 'status-policy';
 export interface LogPage {
   filter: LogFilter;
   sort: { field: LogSort; order: 'asc' | 'desc' };
@@ -106,7 +101,7 @@ const FEW_ROWS = 100;
 /** For more users than this the rows come from the index over all users. */
 const FEW_USERS = 50;
 
-const COLUMN: Record<LogSort, string> = {
+export const LOG_SORTS = {
   send: 'submitted_at',
   'user-id': 'user_id',
   url: 'display',
@@ -116,6 +111,8 @@ const COLUMN: Record<LogSort, string> = {
   'status-probe-report': tool('report_state'),
   'status-policy': tool('policy_outcome'),
 };
+export type LogSort = keyof typeof LOG_SORTS;
+const COLUMN = { ...LOG_SORTS, type: 'kind', policy: 'policy_name' };
 
 /** Collects the values of a statement in the order of their placeholders. */
 function parameters() {
@@ -124,27 +121,24 @@ function parameters() {
 }
 type Parameters = ReturnType<typeof parameters>;
 
+/** Those that the rollups cannot count by. */
+const UNCOUNTED = ['status-ffprobe', 'status-mediainfo', 'status-probe-report', 'status-policy', 'policy'] as const;
+
 /** All conditions except the users, which are placed where the plan needs them. */
-function conditions(
-  { owners, period, kinds, states, ffprobe, mediainfo, report, policy, policyNames, url, id }: LogFilter,
-  { add }: Parameters,
-): string[] {
-  const some = (column: string, values: readonly string[]) =>
-    values.length === 0 ? [] : [`${column} = any(${add(values, '::text[]')})`];
+function conditions(filter: LogFilter, { add }: Parameters): string[] {
+  const { owners, period, type = [], status = [], url = null, request = null } = filter;
+  const some = (name: keyof Lists, values: readonly string[]) =>
+    values.length === 0 ? [] : [`${COLUMN[name]} = any(${add(values, '::text[]')})`];
   return [
     `submitted_at >= ${add(period.from)} and submitted_at < ${add(period.to)}`,
     // Listed explicitly: these states are indexed, and the planner does not prove that `<> 'open'` excludes the index
     // of open rows.
-    ...some('state', states.length === 0 ? ['success', 'with-errors', 'error'] : states),
+    ...some('status', status.length === 0 ? ['success', 'with-errors', 'error'] : status),
     ...(owners.tokenIds === null ? [] : [`token_id = any(${add(owners.tokenIds, '::bigint[]')})`]),
-    ...some('kind', kinds),
-    ...some(tool('ffprobe_state'), ffprobe),
-    ...some(tool('mediainfo_state'), mediainfo),
-    ...some(tool('report_state'), report),
-    ...some(tool('policy_outcome'), policy),
-    ...some('policy_name', policyNames),
+    ...some('type', type),
+    ...UNCOUNTED.flatMap((name) => some(name, filter[name] ?? [])),
     ...(url === null ? [] : [`display ilike ${add(`%${url.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`)}`]),
-    ...(id === null ? [] : [`id = ${add(id, '::uuid')}`]),
+    ...(request === null ? [] : [`id = ${add(request, '::uuid')}`]),
   ];
 }
 
@@ -208,13 +202,13 @@ function countQuery(filter: LogFilter): Query {
 }
 
 /** Whether the rollups can count these requests. */
-const isCounted = ({ ffprobe, mediainfo, report, policy, policyNames, url, id }: LogFilter): boolean =>
-  [ffprobe, mediainfo, report, policy, policyNames].every(({ length }) => length === 0) && url === null && id === null;
+const isCounted = ({ url = null, request = null, ...filter }: LogFilter): boolean =>
+  UNCOUNTED.every((name) => !filter[name]?.length) && url === null && request === null;
 
 /** One count for each of `states`, per day if the page needs it. */
 async function countedBy(
   database: Database,
-  { owners, kinds }: LogFilter,
+  { owners, type: kinds = [] }: LogFilter,
   states: readonly LogState[],
   range: Range,
   byDay: boolean,
@@ -283,7 +277,7 @@ async function listUncounted(database: Database, page: LogPage): Promise<LogList
 async function listCounted(database: Database, page: LogPage, range: Range): Promise<LogList> {
   const { filter, sort, offset, limit } = page;
   // In sort order if the page is sorted by state.
-  const wanted = STATES.filter((state) => filter.states.length === 0 || filter.states.includes(state));
+  const wanted = STATES.filter((state) => !filter.status?.length || filter.status.includes(state));
   const states = sort.order === 'desc' && sort.field === 'status' ? wanted.toReversed() : wanted;
   const seeks =
     sort.field === 'status' ||
@@ -305,7 +299,7 @@ async function listCounted(database: Database, page: LogPage, range: Range): Pro
       filter: {
         ...filter,
         period: { from: new Date(part.from), to: new Date(part.to) },
-        states: state === null ? filter.states : [states[state]!],
+        ...(state === null ? {} : { status: [states[state]!] }),
       },
       sort: { field: 'send', order },
     }),

@@ -9,7 +9,15 @@ import { SIDES } from '../../../platform/bus/messages.ts';
 import { outputsOf } from '../../../platform/bus/packing.ts';
 import type { Output, ResultBody, ReportResult } from '../../../platform/bus/result_body.ts';
 import { RECORDED_KINDS, type RecordedKind } from '../../../platform/kube/probe_job.ts';
-import type { LogRow, LogState, LogTotal, PolicyState, ToolState } from '../../../platform/store/log.ts';
+import {
+  LOG_SORTS,
+  type LogRow,
+  type LogSort,
+  type LogState,
+  type LogTotal,
+  type PolicyState,
+  type ToolState,
+} from '../../../platform/store/log.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import { comparisonOf, JSON_TYPE, runOf } from '../../result/answer.ts';
 import { addressesIn, readKeptRequest, type KeptRequest } from '../../result/kept_request.ts';
@@ -90,11 +98,7 @@ const ListQuery = closed({
   url: containing(8192, 'Part of the address as the log shows it; case-insensitive.'),
   request: orNull(Type.String({ pattern: UUID, default: null, description: 'The id of one request.' })),
   pagination: LogPagination,
-  sort: sortBy(
-    ['send', 'user-id', 'url', 'status', 'status-ffprobe', 'status-mediainfo', 'status-probe-report', 'status-policy'],
-    'send',
-    'desc',
-  ),
+  sort: sortBy(Object.keys(LOG_SORTS) as LogSort[], 'send', 'desc'),
 });
 
 const toolState = oneOf(TOOL_STATES, { title: 'ToolState' });
@@ -171,15 +175,8 @@ export const logList = endpoint('GET media/log', {
         filter: {
           owners,
           period: { from, to },
-          kinds: filter.type,
-          states: filter.status,
-          ffprobe: filter['status-ffprobe'],
-          mediainfo: filter['status-mediainfo'],
-          report: filter['status-probe-report'],
-          policy: filter['status-policy'],
-          policyNames: filter.policy,
+          ...filter,
           url: filter.url === '' ? null : filter.url,
-          id: filter.request,
         },
         sort,
         ...pageOf(pagination),
