@@ -1,5 +1,5 @@
 /** Labels of an account, such as a cost centre: for whom its use is charged. They are those of its root user. */
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { LABEL_NAME, LABEL_VALUE } from '../../../platform/kube/probe_pool.ts';
 import type { AccountLabels } from '../../../platform/store/users.ts';
 import { invalid, orNotFound } from '../errors.ts';
@@ -44,7 +44,7 @@ export const readLabels = endpoint('GET user/:id/labels', {
   answer: { description: 'Those of the account of the user.', schema: Answer },
   async work({ store }, ctx) {
     const { rootId } = orNotFound(await store.findUser(idOf(ctx)));
-    ctx.body = { labels: await store.accountLabels(rootId) } satisfies Static<typeof Answer>;
+    return { labels: await store.accountLabels(rootId) };
   },
 });
 export const changeLabels = endpoint('PUT user/:id/labels', {
@@ -71,6 +71,6 @@ export const changeLabels = endpoint('PUT user/:id/labels', {
       note(ctx, { changes: changesOf({ labels: before }, { labels: after }) });
       return after;
     });
-    ctx.body = { labels } satisfies Static<typeof Answer>;
+    return { labels };
   },
 });

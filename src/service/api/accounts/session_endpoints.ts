@@ -173,7 +173,7 @@ export const signIn = endpoint('POST auth/sign-in', {
     if (apiToken !== null) note(ctx, { changes: secrets('shown', 'api-token') });
     const jwtShown = await handOver(deps, ctx, session);
     setBrowserMark(ctx, deps, mark);
-    ctx.body = {
+    return {
       'api-token': apiToken,
       'current-user': asked['current-user'] ? shownUser(user) : null,
       email: user.email,
@@ -226,7 +226,7 @@ export const signInLink = endpoint('POST auth/sign-in/link', {
     checkActive(user);
     const session = await beginSession(deps, ctx, user.id, 'long');
     const shown = await handOver(deps, ctx, session);
-    ctx.body = { email: user.email, 'jwt-token': shown, status: user.status, 'user-id': user.id };
+    return { email: user.email, 'jwt-token': shown, status: user.status, 'user-id': user.id };
   },
 });
 
@@ -254,7 +254,7 @@ export const jwt = endpoint('POST auth/jwt', {
       subject: `session/${opened.id}`,
       changes: [{ field: 'expires', after: shown.expire }, ...secrets('shown', 'jwt-token')],
     });
-    ctx.body = shown;
+    return shown;
   },
 });
 
@@ -284,7 +284,7 @@ export const sessions = endpoint('GET auth/session', {
     const found = await store.listSessions(callerOf(ctx).userId, {
       includeExpired: asked['include-expired'],
     });
-    ctx.body = {
+    return {
       sessions: found.map(({ id, createdAt, expiresAt, remoteIp: address, userAgent }) => ({
         id,
         created: createdAt.toISOString(),
@@ -338,6 +338,6 @@ export const signOut = endpoint('DELETE auth/sign-out', {
     if (asked['logout-all']) await end(deps, ctx, null);
     else if (sessionId !== null) await end(deps, ctx, sessionId);
     clearCookie(ctx, deps);
-    ctx.body = { success: true, 'ret-url': safeRetUrl(asked['ret-url']) };
+    return { success: true as const, 'ret-url': safeRetUrl(asked['ret-url']) };
   },
 });

@@ -70,7 +70,7 @@ export const signUp = endpoint('POST auth/sign-up', {
       knownMail: { ...known, recipient: email },
     });
     accounts.mailsWait();
-    ctx.body = { email, status: 'pending' };
+    return { email, status: 'pending' as const };
   },
 });
 
@@ -122,7 +122,7 @@ export const verify = endpoint('POST auth/verify', {
       });
       return user;
     });
-    ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
+    return { success: true as const, email: redeemed.email, status: redeemed.status };
   },
 });
 
@@ -147,7 +147,7 @@ export const reset = endpoint('POST auth/reset', {
     const mail = await accounts.sealMail(resetMail(settings.publicUrl, code));
     await store.askReset({ email, codeId, codeMs: RESET_MS, mail: { ...mail, recipient: email } });
     accounts.mailsWait();
-    ctx.body = { success: true };
+    return { success: true as const };
   },
 });
 
@@ -176,6 +176,6 @@ export const resetConfirm = endpoint('POST auth/reset/confirm', {
       return user;
     });
     await accounts.attempts.forget('password:account', { account: redeemed.userId });
-    ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
+    return { success: true as const, email: redeemed.email, status: redeemed.status };
   },
 });

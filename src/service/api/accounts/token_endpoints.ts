@@ -195,7 +195,7 @@ export const readToken = endpoint('GET auth/api-token/:id', {
     const shown = orNotFound(await shownToken(deps, token, { owner: reachable }));
     const seen = secretsIn(shown);
     if (seen.length > 0) note(ctx, { subject: subjectOf(token), changes: secrets('shown', ...seen) });
-    ctx.body = shown;
+    return shown;
   },
 });
 
@@ -218,7 +218,7 @@ export const listTokens = endpoint('GET auth/api-token', {
     for (const id of owners) if (id !== caller.userId) orNotFound(await store.findUser(id, seenBy(caller)));
     const { rows: tokens, total } = await store.listTokens({ owners, sort, ...pageOf(pagination) });
     const echo = { filter: { 'user-id': asked }, pagination, sort };
-    ctx.body = listAnswer('api-tokens', await listedTokens(deps, tokens), echo, { total });
+    return listAnswer('api-tokens', await listedTokens(deps, tokens), echo, { total });
   },
 });
 
@@ -271,7 +271,7 @@ export const makeToken = endpoint('POST auth/api-token', {
     const shown = token && (await shownToken(deps, token, { owner: true, fresh: made.token }));
     // It has already ended, together with the credential that created it.
     if (!shown) throw ended();
-    ctx.body = shown;
+    return shown;
   },
 });
 
@@ -284,7 +284,7 @@ const ChangeBody = closed({
   'rotate-webhook-secret': flag(false, 'Replace the secret. Owner only.'),
 });
 
-async function changeOne(deps: Deps, ctx: Context): Promise<void> {
+async function changeOne(deps: Deps, ctx: Context) {
   const { accounts, store } = deps;
   const caller = callerOf(ctx);
   const { token, owner, own, reachable } = await findToken(deps, ctx, caller);
@@ -322,7 +322,7 @@ async function changeOne(deps: Deps, ctx: Context): Promise<void> {
     ...(fresh === undefined ? [] : ['token']),
     ...(asked['rotate-webhook-secret'] ? ['webhook-secret'] : []),
   ];
-  ctx.body = await withEntry(deps, ctx, async (calls) => {
+  return withEntry(deps, ctx, async (calls) => {
     const changed = orNotFound(await calls.changeToken(token.id, change));
     const shown = orNotFound(await shownToken({ accounts, store: calls }, changed, { owner: reachable, fresh }));
     note(ctx, {

@@ -106,7 +106,7 @@ export const listUsers = endpoint('GET user', {
       ...pageOf(pagination),
     });
     const asked = { filter: { status, email, id }, pagination, sort };
-    ctx.body = listAnswer('users', rows.map(listedUser), asked, { total });
+    return listAnswer('users', rows.map(listedUser), asked, { total });
   },
 });
 
@@ -114,18 +114,14 @@ export const readCurrent = endpoint('GET user/current', {
   id: 'readCurrentUser',
   summary: 'Read your user',
   answer: { description: 'The caller.', schema: ShownUser },
-  async work({ store }, ctx) {
-    ctx.body = shownUser(known(await store.findUser(callerOf(ctx).userId)));
-  },
+  work: async ({ store }, ctx) => shownUser(known(await store.findUser(callerOf(ctx).userId))),
 });
 export const readUser = endpoint('GET user/:id', {
   id: 'readUser',
   summary: 'Read a user',
   params: { id: Id },
   answer: { description: 'The user: yourself, a sub-user or, for an administrator, anyone.', schema: ShownUser },
-  async work(deps, ctx) {
-    ctx.body = shownUser(await findSeen(deps, ctx));
-  },
+  work: async (deps, ctx) => shownUser(await findSeen(deps, ctx)),
 });
 
 const MakeBody = closed({
@@ -157,7 +153,7 @@ const change = (deps: Deps, ctx: Context, before: UserRecord, changed: UserChang
     return user;
   });
 
-async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<void> {
+async function makeUnder(deps: Deps, ctx: Context, parentId: number) {
   const { accounts } = deps;
   const caller = callerOf(ctx);
   const {
@@ -188,7 +184,7 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
     return made;
   });
   if (invited) accounts.mailsWait();
-  ctx.body = { user: shownUser(user) };
+  return { user: shownUser(user) };
 }
 
 const MAKING = {
@@ -251,7 +247,7 @@ export const changeCurrent = endpoint('PUT user/current', {
   answer: { description: 'The changed user.', schema: ShownUser },
   async work(deps, ctx, { 'first-name': firstName, 'last-name': lastName }) {
     const own = known(await deps.store.findUser(callerOf(ctx).userId));
-    ctx.body = shownUser(await change(deps, ctx, own, { firstName, lastName }));
+    return shownUser(await change(deps, ctx, own, { firstName, lastName }));
   },
 });
 export const changeUser = endpoint('PUT user/:id', {
@@ -264,7 +260,7 @@ export const changeUser = endpoint('PUT user/:id', {
   async work(deps, ctx, asked) {
     const target = await findOwn(deps, ctx);
     const changed = changeOf(callerOf(ctx), target, asked);
-    ctx.body = shownUser(await change(deps, ctx, target, changed));
+    return shownUser(await change(deps, ctx, target, changed));
   },
 });
 
@@ -328,7 +324,7 @@ export const userStatus = endpoint('PUT user/:id/status', {
     const target = await findOwn(deps, ctx);
     if (target.id === callerOf(ctx).userId || target.role === 'root')
       throw new ApiError('own-account', { text: "you cannot change your own status or the root user's" });
-    ctx.body = shownUser(await change(deps, ctx, target, { status: asked.status }));
+    return shownUser(await change(deps, ctx, target, { status: asked.status }));
   },
 });
 
@@ -377,7 +373,7 @@ export const userLimits = endpoint('GET user/:id/limits', {
   },
   async work(deps, ctx) {
     const { id } = await findSeen(deps, ctx);
-    ctx.body = await shownInForce(deps, id, await deps.store.userLimits(id));
+    return await shownInForce(deps, id, await deps.store.userLimits(id));
   },
 });
 export const setUserLimits = endpoint('PUT user/:id/limits', {
@@ -397,6 +393,6 @@ export const setUserLimits = endpoint('PUT user/:id/limits', {
       await store.setUserLimits(id, limits);
       note(ctx, { changes: changesOf(auditedLimits(before), auditedLimits(limits)) });
     });
-    ctx.body = await shownInForce(deps, id, limits);
+    return await shownInForce(deps, id, limits);
   },
 });

@@ -223,6 +223,6 @@ export const compareReport = endpoint('POST /v1/compare/report', {
       if (why !== undefined) leftOut.push({ request_id: id, why });
     }
     const { fields, summary } = made.end();
-    ctx.body = { fields, summary, left_out: leftOut, ...(names ? { policies: asked.map(({ told }) => told) } : {}) };
+    return { fields, summary, left_out: leftOut, ...(names ? { policies: asked.map(({ told }) => told) } : {}) };
   },
 });

@@ -75,7 +75,12 @@ export interface Endpoint {
   handlers(deps: Deps): Handler[];
 }
 
-export type Work<Asked = unknown> = (deps: Deps, ctx: Context, asked: Asked) => Promise<void> | void;
+/** Returns the answer; what is not JSON it sets as `ctx.body`. */
+export type Work<Asked = unknown, Answered = unknown> = (
+  deps: Deps,
+  ctx: Context,
+  asked: Asked,
+) => Promise<Answered | void> | Answered | void;
 
 type Shared = 'id' | 'summary' | 'description' | 'params' | 'headers' | 'query' | 'queryExamples';
 
@@ -104,12 +109,13 @@ export interface Described extends Pick<Operation, Shared> {
   rate?: 'call' | 'request';
 }
 
-/** `Asked`: the schema of the query or body. */
-interface Declared<Asked extends TSchema> extends Described {
+/** `Asked`: the schema of the query or body. `Answered`: that of the answer. */
+interface Declared<Asked extends TSchema, Answered extends TSchema> extends Described {
   query?: Asked;
   body?: Asked;
+  answer: Described['answer'] & { schema?: Answered };
   /** Done once the call is admitted and its input is checked. */
-  work: Work<Static<Asked>>;
+  work: Work<Static<Asked>, Static<Answered>>;
 }
 
 const NOTHING = closed({});
@@ -167,10 +173,13 @@ function accessChecks(deps: Deps, access: Access, side: Side, rate: Described['r
 }
 
 /** `GET media/log` is a path of the management endpoints; one with a leading slash is complete. */
-export function endpoint<Asked extends TSchema>(
+export function endpoint<Asked extends TSchema, Answered extends TSchema>(
   name: EndpointName,
-  { work: own, ...described }: Omit<Declared<Asked>, 'work'> & Partial<Pick<Declared<Asked>, 'work'>>,
-  work: Work<Static<Asked>> = own!,
+  {
+    work: own,
+    ...described
+  }: Omit<Declared<Asked, Answered>, 'work'> & Partial<Pick<Declared<Asked, Answered>, 'work'>>,
+  work: Work<Static<Asked>, Static<Answered>> = own!,
 ): Endpoint {
   const access: Access = TABLE[name];
   const [method, given] = name.split(' ') as [string, string];
@@ -204,7 +213,8 @@ export function endpoint<Asked extends TSchema>(
           })),
       async function answer(ctx) {
         ctx.status = statusOf(described);
-        await work(deps, ctx, ctx.state.checked as Static<Asked>);
+        const answered = await work(deps, ctx, ctx.state.checked as Static<Asked>);
+        if (answered !== undefined) ctx.body = answered;
         // Koa has set its type; streams and texts are as they are.
         if (side.leavesOut && isPlain(ctx.body)) ctx.body = JSON.stringify(ctx.body, withoutNull);
       },

@@ -8,7 +8,7 @@ import { junitText } from '../../../media/ci_formats/junit.ts';
 import { judgedByPolicy } from '../../../media/ci_formats/policy_rules.ts';
 import { sarifText } from '../../../media/ci_formats/sarif.ts';
 import { MOST_BYTES, MOST_XML_BYTES } from '../../../media/policy/limits.ts';
-import { type PolicyResult, PolicyResultSchema, PolicySchema } from '../../../media/policy/schema.ts';
+import { type Policy, type PolicyResult, PolicyResultSchema, PolicySchema } from '../../../media/policy/schema.ts';
 import { withWaivers } from '../../../media/policy/evaluate.ts';
 import { OUTCOMES, type Outcome } from '../../../media/policy/types.ts';
 import { SHARED_PREFIX } from '../../../platform/kube/probe_policy.ts';
@@ -73,7 +73,7 @@ export const listPolicies = endpoint('GET /v1/policy', {
     const policies = await store.latestPolicies([rootUserId, SHARED]);
     const own = policies.filter(({ account }) => account !== SHARED);
     const shared = policies.filter(({ account }) => account === SHARED);
-    ctx.body = { policies: [...own, ...shared].map(shownRow) };
+    return { policies: [...own, ...shared].map(shownRow) };
   },
 });
 
@@ -114,9 +114,9 @@ const reading = (name: EndpointName, id: string, summary: string, prefix = '') =
     async work(deps, ctx, { revision }) {
       const found = await savedPolicy(deps, ctx, `${prefix}${paramOf(ctx, 'name')}`, revision);
       const revisions = await deps.store.policyRevisions(found.account, found.name);
-      ctx.body = {
+      return {
         ...shownRow(found),
-        policy: JSON.parse(found.document) as unknown,
+        policy: JSON.parse(found.document) as Policy,
         revisions: revisions.map(shownRevision),
       };
     },
@@ -188,7 +188,7 @@ export const savePolicy = endpoint('PUT /v1/policy/:name', {
       note(ctx, { changes: outcome === 'saved' ? changesOf(null, { revision }) : [] });
       return saved;
     });
-    ctx.body = { name, revision: put.revision, changed: put.outcome === 'saved', untranslated };
+    return { name, revision: put.revision, changed: put.outcome === 'saved', untranslated };
   },
 });
 
@@ -309,22 +309,22 @@ const evaluating = (name: EndpointName, id: string, summary: string, prefix = ''
       }),
     },
     async work(deps, ctx, { request_ids: ids, revision, policy: text }) {
-      const distinct = [...new Set(ids.map((id) => id.toLowerCase()))];
+      const distinct = [...new Set(ids.map((one) => one.toLowerCase()))];
       if (distinct.length < ids.length) throw invalid('request_ids', 'must not name a request more than once');
       await takeRequestRate(deps, ctx);
       const by = await judgeOf(deps, ctx, { name: `${prefix}${paramOf(ctx, 'name')}`, revision, text });
       const signal = untilClosed(ctx);
-      const summary = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
+      const counts = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
       const results: { request_id: string; policy: PolicyResult }[] = [];
       // One after the other: at any time the call holds one result.
-      for (const id of distinct) {
+      for (const requestId of distinct) {
         signal.throwIfAborted();
-        const stored = await storedResult(deps, ctx, id, { signal });
+        const stored = await storedResult(deps, ctx, requestId, { signal });
         const verdict = await verdictOn(deps, stored, by, tokenOf(ctx).rootUserId);
-        summary[verdict.outcome] += 1;
-        results.push({ request_id: id, policy: verdict });
+        counts[verdict.outcome] += 1;
+        results.push({ request_id: requestId, policy: verdict });
       }
-      ctx.body = { ...by.named, summary, results };
+      return { ...by.named, summary: counts, results };
     },
   });
 

@@ -111,7 +111,7 @@ export const auditList = endpoint('GET audit', {
   async work(deps, ctx, { pagination, sort, ...filter }) {
     const page = { order: sort.order, ...pageOf(pagination) } as const;
     const { rows, total } = await deps.store.listAudit(await filterOf(deps, ctx, filter), page);
-    ctx.body = listAnswer('entries', rows.map(shownEntry), { filter, pagination, sort }, { total });
+    return listAnswer('entries', rows.map(shownEntry), { filter, pagination, sort }, { total });
   },
 });
 

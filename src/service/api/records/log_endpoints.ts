@@ -190,7 +190,7 @@ export const logList = endpoint('GET media/log', {
       });
     const created = { from: from.toISOString(), to: to.toISOString() };
     const totals = { total, ...(pagination.total === 'at-least' ? { 'total-is': totalIs } : {}) };
-    ctx.body = listAnswer('log', rows.map(rowOf), { filter: { ...filter, created }, pagination, sort }, totals);
+    return listAnswer('log', rows.map(rowOf), { filter: { ...filter, created }, pagination, sort }, totals);
   },
 });
 

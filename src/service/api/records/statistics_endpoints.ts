@@ -3,11 +3,10 @@ import Type, { type Static } from 'typebox';
 import { RECORDED_KINDS } from '../../../platform/kube/probe_job.ts';
 import { AGGREGATIONS, periodOf, rangeProblem, summaryPeriod } from '../../../platform/statistics/aggregation.ts';
 import { NAMES, type Statistic, summaryOf, usersUsage } from '../../../platform/statistics/resources.ts';
-import { callerOf, type Context } from '../http/request_context.ts';
+import { callerOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint, type Endpoint, withoutNull } from '../http/endpoint.ts';
-import { checkedBy } from '../http/read_input.ts';
 import {
   choice,
   closed,
@@ -58,20 +57,6 @@ const bucketsOf = (names: readonly string[]) =>
     ),
   });
 
-async function answerBuckets(deps: Deps, ctx: Context, statistic: Statistic): Promise<void> {
-  const { date, aggregation, ...whose } = checkedBy(BucketsQuery, ctx);
-  const period = periodOf(timesOf('date', date), new Date(Math.floor(deps.store.clock.now())));
-  const problem = rangeProblem(aggregation, period, (await deps.store.keptSince()).minutes);
-  if (problem) throw invalid(problem.field, problem.text);
-  const owners = await ownersOf(deps, callerOf(ctx), whose, 'own');
-  const figures = await deps.store.usageFigures(statistic, owners, period, aggregation);
-  ctx.body = {
-    aggregation,
-    period: { from: period.from.toISOString(), to: period.to.toISOString() },
-    'users-usage': usersUsage(statistic, figures, period.from),
-  };
-}
-
 const statistics = (statistic: Statistic, summary: string, description: string): Endpoint =>
   endpoint(`GET statistics/${statistic}`, {
     id: `statistics${statistic[0]!.toUpperCase()}${statistic.slice(1)}`,
@@ -83,7 +68,18 @@ const statistics = (statistic: Statistic, summary: string, description: string):
       'log is kept, minutes as long as the installation keeps them (400 days by default), wider aggregations for ' +
       'ever; beyond the log, ranges are rounded to whole minutes, and beyond the minutes to whole hours.',
     answer: { description: 'The figures.', schema: bucketsOf(NAMES[statistic]) },
-    work: (deps, ctx) => answerBuckets(deps, ctx, statistic),
+    async work(deps, ctx, { date, aggregation, ...whose }) {
+      const period = periodOf(timesOf('date', date), new Date(Math.floor(deps.store.clock.now())));
+      const problem = rangeProblem(aggregation, period, (await deps.store.keptSince()).minutes);
+      if (problem) throw invalid(problem.field, problem.text);
+      const owners = await ownersOf(deps, callerOf(ctx), whose, 'own');
+      const figures = await deps.store.usageFigures(statistic, owners, period, aggregation);
+      return {
+        aggregation,
+        period: { from: period.from.toISOString(), to: period.to.toISOString() },
+        'users-usage': usersUsage(statistic, figures, period.from),
+      };
+    },
   });
 
 export const statisticsUsage = statistics(
@@ -149,7 +145,7 @@ export const statisticsSummary = endpoint('GET statistics/summary', {
     const figures = await deps.store.usageFigures('usage', owners, period, 'no-aggregation');
     const used = new Map(figures.map(({ userId, values }) => [userId, values]));
     const users = owners.userIds === 'everyone' ? [...used.keys()] : [...owners.userIds].sort((a, b) => a - b);
-    ctx.body = {
+    return {
       period: { from: period.from.toISOString(), to: period.to.toISOString() },
       'users-usage': users.map((id) => ({ 'user-id': id, resources: summaryOf(used.get(id) ?? {}) })),
     };

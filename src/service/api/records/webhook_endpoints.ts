@@ -98,7 +98,7 @@ export const webhookList = endpoint('GET media/webhook', {
       order: sort.order,
       ...pageOf(pagination),
     });
-    ctx.body = listAnswer('webhooks', rows.map(webhookRow), { filter, pagination, sort }, { total });
+    return listAnswer('webhooks', rows.map(webhookRow), { filter, pagination, sort }, { total });
   },
 });
 
@@ -118,6 +118,6 @@ export const webhookRetry = endpoint('POST media/webhook/:id/retry', {
       note(ctx, { changes: [{ field: 'state', after: webhook.state }] });
       return webhook;
     });
-    ctx.body = webhookRow(found);
+    return webhookRow(found);
   },
 });

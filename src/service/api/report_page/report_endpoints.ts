@@ -209,7 +209,7 @@ export const makeReportLink = endpoint('POST media/log/:id/link', {
       note(ctx, { subject: `link/${id}`, changes: [...changesOf(null, made), ...secrets('shown', 'url')] });
     });
     const url = `${accounts.settings.publicUrl.replace(/\/$/, '')}/r/${secret}`;
-    ctx.body = { ...shownLink(link), url } satisfies Static<typeof MadeLink>;
+    return { ...shownLink(link), url };
   },
 });
 
@@ -223,7 +223,7 @@ export const listReportLinks = endpoint('GET media/link', {
   answer: { description: 'The links.', schema: closed({ links: Type.Array(ListedLink) }) },
   async work(deps, ctx, asked) {
     const users = await visibleUsers(deps, callerOf(ctx));
-    ctx.body = { links: (await deps.store.listReportLinks(users, asked.request)).map(shownLink) };
+    return { links: (await deps.store.listReportLinks(users, asked.request)).map(shownLink) };
   },
 });
 

@@ -8,7 +8,7 @@ import { checkActive } from '../accounts/session_endpoints.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, notFound } from '../errors.ts';
 import { endpoint, type Described } from '../http/endpoint.ts';
-import type { Context, Handler } from '../http/request_context.ts';
+import type { Handler } from '../http/request_context.ts';
 import { component } from '../http/request_fields.ts';
 import { CLOCK_SKEW_S, type Issuer, type Issuers } from './issuers.ts';
 import { makeProgramToken } from './let_in.ts';
@@ -26,10 +26,10 @@ const Metadata = component('ProtectedResource', {
   bearer_methods_supported: Type.Array(Type.String()),
 });
 
-function describeResource({ issuers, accounts, settings }: Deps, ctx: Context): void {
+function describeResource({ issuers, accounts, settings }: Deps) {
   const servers = settings.mcpAnswerMs === null ? [] : accepting(issuers);
   if (servers.length === 0) throw notFound();
-  ctx.body = {
+  return {
     resource: `${accounts.settings.publicUrl}${PATH}`,
     resource_name: 'Probeyard',
     authorization_servers: servers.map((issuer) => issuer.settings.issuer),

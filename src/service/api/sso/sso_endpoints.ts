@@ -45,9 +45,9 @@ export const ways = endpoint('GET auth/sso', {
       ),
     }),
   },
-  work({ accounts, issuers }, ctx) {
+  work({ accounts, issuers }) {
     const { passwords, signUp, mail } = accounts.settings;
-    ctx.body = {
+    return {
       passwords,
       'sign-up': passwords && signUp && mail !== null,
       issuers: [...issuers.keys()].map((name) => ({ name, path: pathOf(name) })),
@@ -214,7 +214,7 @@ export const beginDevice = endpoint('POST auth/sso/:name/device', {
     const started = await issuer.beginDevice();
     // Sealed: nobody asks the issuer about a code that did not come from here.
     const sealed = await box.seal(started.device_code, 'sso', `device:${issuer.settings.name}`);
-    ctx.body = {
+    return {
       'device-code': sealed.toString('latin1'),
       'user-code': started.user_code,
       url: started.verification_uri_complete ?? started.verification_uri,
@@ -254,10 +254,8 @@ export const redeemDevice = endpoint('POST auth/sso/:name/token', {
     if (code === null) throw invalid('device-code', 'is not valid');
     await accounts.attempts.take('sso:device', { account: createHash('sha256').update(code).digest('hex') });
     const person = await issuer.redeemDevice(code);
-    if (typeof person === 'string') {
-      ctx.body = { pending: true, 'slow-down': person === 'slow-down', token: null, expires: null, email: null };
-      return;
-    }
+    if (typeof person === 'string')
+      return { pending: true, 'slow-down': person === 'slow-down', token: null, expires: null, email: null };
     const { token, expires, email } = await signInAs(deps, ctx, person, issuer.settings, async (store, user) => {
       const made = await makeProgramToken(deps, store, user, 'probeyard login', TOKEN_MS);
       const until = made.expiresAt.toISOString();
@@ -265,6 +263,6 @@ export const redeemDevice = endpoint('POST auth/sso/:name/token', {
       note(ctx, { subject: `api-token/${made.id}`, changes });
       return { token: made.token, expires: until, email: user.email };
     });
-    ctx.body = { pending: false, 'slow-down': false, token, expires, email };
+    return { pending: false, 'slow-down': false, token, expires, email };
   },
 });

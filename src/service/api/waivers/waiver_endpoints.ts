@@ -216,7 +216,7 @@ export const makeWaiver = endpoint('POST /v1/waivers', {
       note(ctx, { subject: `waiver/${id}`, changes });
       return stored;
     });
-    ctx.body = shownWaiver(made);
+    return shownWaiver(made);
   },
 });
 
@@ -240,7 +240,7 @@ export const listWaivers = endpoint('GET /v1/waivers', {
   async work({ store }, ctx, { ended, limit, before }) {
     const found = await store.listWaivers(tokenOf(ctx).rootUserId, { ended, before, limit: limit + 1 });
     const page = found.slice(0, limit);
-    ctx.body = { waivers: page.map(shownWaiver), next: found.length > limit ? page.at(-1)!.id : null };
+    return { waivers: page.map(shownWaiver), next: found.length > limit ? page.at(-1)!.id : null };
   },
 });
 
