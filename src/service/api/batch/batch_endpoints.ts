@@ -233,57 +233,54 @@ async function create(deps: Deps, ctx: Context): Promise<void> {
 const MB = 1024 * 1024;
 const film = 'https://media.example.com/film.mp4';
 
-export const createBatch = endpoint(
-  'POST /v1/batch',
-  {
-    id: 'createBatch',
-    summary: 'Probe many files',
-    description:
-      `Up to ${MOST_ITEMS} addresses, each an ordinary request by the same template: in the log, in the usage, and ` +
-      'to be read back by its id. As JSON of at most 1 MB, or as `application/x-ndjson` of at most 4 MB: the first ' +
-      'line has the fields without `items`, and each other line is an item. All items are created or none; the error ' +
-      'names the first wrong ones. With `bucket` in place of items, jobs list the objects of a bucket in the ' +
-      'background: as many as the account may have. Temporary failures are tried again with ' +
-      'growing pauses. With `Idempotency-Key` ' +
-      'the same body is answered with the first batch. An account has at most ' +
-      `${MOST_BATCHES} batches that have not ended, and in them as many items as the operator allows: by default ` +
-      '1,000,000.',
-    rate: 'request',
-    body: BatchSchema,
-    bounds: { bytes: 4 * MB },
-    text: {
-      'application/x-ndjson': Type.String({ description: 'Lines of JSON, at most 9,216 characters each.' }),
-    },
-    headers: {
-      'Idempotency-Key': {
-        description: 'The same key with the same body, within a day, is answered with the first batch.',
-        schema: Type.String({ minLength: 1, maxLength: 255 }),
-      },
-    },
-    bodyExamples: {
-      addresses: { summary: 'Addresses', value: { items: [film, 'https://media.example.com/trailer.mp4'] } },
-      template: {
-        summary: 'A template, and names of the caller',
-        value: {
-          name: 'library',
-          probe: { ffprobe: { version: '7.1' }, policy: 'shared/web-mp4' },
-          items: [{ url: film, ref: 'asset-17' }],
-        },
-      },
-      again: {
-        summary: 'What failed in an earlier batch',
-        value: { from: { batch: '01937c5e-8a00-7000-8000-000000000001' } },
-      },
-      bucket: {
-        summary: 'What lies in a bucket',
-        value: { probe: { credential: 'films' }, bucket: { url: 's3://films/2026/', include: ['*.mp4'] } },
-      },
-    },
-    also: [404, 409],
-    answer: { status: 201, description: 'The batch.', schema: BatchAnswerSchema },
+export const createBatch = endpoint('POST /v1/batch', {
+  id: 'createBatch',
+  summary: 'Probe many files',
+  description:
+    `Up to ${MOST_ITEMS} addresses, each an ordinary request by the same template: in the log, in the usage, and ` +
+    'to be read back by its id. As JSON of at most 1 MB, or as `application/x-ndjson` of at most 4 MB: the first ' +
+    'line has the fields without `items`, and each other line is an item. All items are created or none; the error ' +
+    'names the first wrong ones. With `bucket` in place of items, jobs list the objects of a bucket in the ' +
+    'background: as many as the account may have. Temporary failures are tried again with ' +
+    'growing pauses. With `Idempotency-Key` ' +
+    'the same body is answered with the first batch. An account has at most ' +
+    `${MOST_BATCHES} batches that have not ended, and in them as many items as the operator allows: by default ` +
+    '1,000,000.',
+  rate: 'request',
+  body: BatchSchema,
+  bounds: { bytes: 4 * MB },
+  text: {
+    'application/x-ndjson': Type.String({ description: 'Lines of JSON, at most 9,216 characters each.' }),
   },
-  create,
-);
+  headers: {
+    'Idempotency-Key': {
+      description: 'The same key with the same body, within a day, is answered with the first batch.',
+      schema: Type.String({ minLength: 1, maxLength: 255 }),
+    },
+  },
+  bodyExamples: {
+    addresses: { summary: 'Addresses', value: { items: [film, 'https://media.example.com/trailer.mp4'] } },
+    template: {
+      summary: 'A template, and names of the caller',
+      value: {
+        name: 'library',
+        probe: { ffprobe: { version: '7.1' }, policy: 'shared/web-mp4' },
+        items: [{ url: film, ref: 'asset-17' }],
+      },
+    },
+    again: {
+      summary: 'What failed in an earlier batch',
+      value: { from: { batch: '01937c5e-8a00-7000-8000-000000000001' } },
+    },
+    bucket: {
+      summary: 'What lies in a bucket',
+      value: { probe: { credential: 'films' }, bucket: { url: 's3://films/2026/', include: ['*.mp4'] } },
+    },
+  },
+  also: [404, 409],
+  answer: { status: 201, description: 'The batch.', schema: BatchAnswerSchema },
+  work: create,
+});
 
 // Reading.
 
@@ -306,32 +303,26 @@ async function list({ store }: Deps, ctx: Context): Promise<void> {
   ctx.body = { batches: page.map(rowOf), next: batches.length > limit ? page.at(-1)!.id : null };
 }
 
-export const listBatches = endpoint(
-  'GET /v1/batch',
-  {
-    id: 'listBatches',
-    summary: 'List batches',
-    description: "Those of the caller's user, the newest first.",
-    query: ListQuery,
-    answer: { description: 'A page of batches.', schema: BatchListSchema },
-  },
-  list,
-);
+export const listBatches = endpoint('GET /v1/batch', {
+  id: 'listBatches',
+  summary: 'List batches',
+  description: "Those of the caller's user, the newest first.",
+  query: ListQuery,
+  answer: { description: 'A page of batches.', schema: BatchListSchema },
+  work: list,
+});
 
 const BATCH_PARAM = { id: Type.String({ format: 'uuid', description: "The batch's id." }) };
 
-export const readBatch = endpoint(
-  'GET /v1/batch/:id',
-  {
-    id: 'readBatch',
-    summary: 'Read a batch',
-    params: BATCH_PARAM,
-    answer: { description: 'State, progress and errors.', schema: BatchAnswerSchema },
-  },
-  async (deps, ctx) => {
+export const readBatch = endpoint('GET /v1/batch/:id', {
+  id: 'readBatch',
+  summary: 'Read a batch',
+  params: BATCH_PARAM,
+  answer: { description: 'State, progress and errors.', schema: BatchAnswerSchema },
+  async work(deps, ctx) {
     ctx.body = await shown(deps, await ownBatch(deps, ctx));
   },
-);
+});
 
 // Actions.
 
@@ -363,13 +354,16 @@ async function act(deps: Deps, ctx: Context, event: BatchEvent, raise: Budget = 
 const reasonOf = (to: BatchState): string | null => (to === 'cancelling' ? 'Cancelled' : null);
 
 const action = (event: 'pause' | 'cancel', summary: string, description: string) =>
-  endpoint(
-    `POST /v1/batch/:id/${event}`,
-    { ...ACTION, id: `${event}Batch`, summary, description, input: 'ignored' },
-    async (deps, ctx) => {
+  endpoint(`POST /v1/batch/:id/${event}`, {
+    ...ACTION,
+    id: `${event}Batch`,
+    summary,
+    description,
+    input: 'ignored',
+    async work(deps, ctx) {
       ctx.body = await shown(deps, await act(deps, ctx, event));
     },
-  );
+  });
 
 const ACTION = {
   params: BATCH_PARAM,
@@ -399,17 +393,14 @@ async function resume(deps: Deps, ctx: Context): Promise<void> {
   ctx.body = await shown(deps, await act(deps, ctx, 'resume', raise));
 }
 
-export const resumeBatch = endpoint(
-  'POST /v1/batch/:id/resume',
-  {
-    ...ACTION,
-    id: 'resumeBatch',
-    summary: 'Resume a batch',
-    description:
-      'Of a paused or stopped one. A budget that is sent replaces that of the batch, and null lifts it; one that is ' +
-      'left out stays. A repeated call has the same answer.',
-    body: ResumeSchema,
-    bodyMayBeAbsent: true,
-  },
-  resume,
-);
+export const resumeBatch = endpoint('POST /v1/batch/:id/resume', {
+  ...ACTION,
+  id: 'resumeBatch',
+  summary: 'Resume a batch',
+  description:
+    'Of a paused or stopped one. A budget that is sent replaces that of the batch, and null lifts it; one that is ' +
+    'left out stays. A repeated call has the same answer.',
+  body: ResumeSchema,
+  bodyMayBeAbsent: true,
+  work: resume,
+});

@@ -355,22 +355,19 @@ async function diff(deps: Deps, ctx: Context): Promise<void> {
   });
 }
 
-export const diffBatch = endpoint(
-  'GET /v1/batch/:id/diff',
-  {
-    id: 'diffBatch',
-    summary: 'Compare two batches',
-    description:
-      'What a batch, `b`, says otherwise than an earlier one, `a`, of the same sources: what an upgrade of a tool ' +
-      'changes in a library. Items are paired by `ref` where both have one, else by address. Fields are those of ' +
-      'ffprobe and mediainfo after normalisation, as in `probe_report`, sorted by the number of files. An answer ' +
-      `compares as many pairs as it can read in ${DEADLINE_MS / 1000} s; \`next\` continues. Counts of pairs, states ` +
-      'and outcomes are always of all.',
-    rate: 'request',
-    params: { id: Type.String({ format: 'uuid', description: 'The id of the later batch, `b`.' }) },
-    query: Query,
-    also: [404],
-    answer: { description: 'The differences.', schema: Answer },
-  },
-  diff,
-);
+export const diffBatch = endpoint('GET /v1/batch/:id/diff', {
+  id: 'diffBatch',
+  summary: 'Compare two batches',
+  description:
+    'What a batch, `b`, says otherwise than an earlier one, `a`, of the same sources: what an upgrade of a tool ' +
+    'changes in a library. Items are paired by `ref` where both have one, else by address. Fields are those of ' +
+    'ffprobe and mediainfo after normalisation, as in `probe_report`, sorted by the number of files. An answer ' +
+    `compares as many pairs as it can read in ${DEADLINE_MS / 1000} s; \`next\` continues. Counts of pairs, states ` +
+    'and outcomes are always of all.',
+  rate: 'request',
+  params: { id: Type.String({ format: 'uuid', description: 'The id of the later batch, `b`.' }) },
+  query: Query,
+  also: [404],
+  answer: { description: 'The differences.', schema: Answer },
+  work: diff,
+});

@@ -74,20 +74,17 @@ async function page(deps: Deps, ctx: Context): Promise<void> {
   ctx.body = { items: items.map(shownItem), next };
 }
 
-export const listBatchItems = endpoint(
-  'GET /v1/batch/:id/items',
-  {
-    id: 'listBatchItems',
-    summary: 'List items of a batch',
-    description:
-      'In the order in which they were sent. By facets, a page may have fewer items than `limit`, or none, and a ' +
-      '`next`: each looks at 50,000 items.',
-    params: BATCH_PARAM,
-    query: PageQuery,
-    answer: { description: 'A page of items.', schema: BatchItemsSchema },
-  },
-  page,
-);
+export const listBatchItems = endpoint('GET /v1/batch/:id/items', {
+  id: 'listBatchItems',
+  summary: 'List items of a batch',
+  description:
+    'In the order in which they were sent. By facets, a page may have fewer items than `limit`, or none, and a ' +
+    '`next`: each looks at 50,000 items.',
+  params: BATCH_PARAM,
+  query: PageQuery,
+  answer: { description: 'A page of items.', schema: BatchItemsSchema },
+  work: page,
+});
 
 // All items, as a file.
 
@@ -155,22 +152,19 @@ async function results(deps: Deps, ctx: Context): Promise<void> {
   });
 }
 
-export const exportBatchItems = endpoint(
-  'GET /v1/batch/:id/results',
-  {
-    id: 'exportBatch',
-    summary: 'Export the items of a batch',
-    description:
-      'All items as they are now, in the order in which they were sent. The result of each is at ' +
-      '`/v1/probe/{request_id}`, for as long as results are kept. An answer that is cut is incomplete.',
-    params: BATCH_PARAM,
-    query: ResultsQuery,
-    answer: {
-      description: 'A line or row for each item.',
-      mediaType: 'application/x-ndjson',
-      schema: BatchItemSchema,
-      otherTypes: { 'text/csv': Type.String(), [PARQUET]: Type.String({ format: 'binary' }) },
-    },
+export const exportBatchItems = endpoint('GET /v1/batch/:id/results', {
+  id: 'exportBatch',
+  summary: 'Export the items of a batch',
+  description:
+    'All items as they are now, in the order in which they were sent. The result of each is at ' +
+    '`/v1/probe/{request_id}`, for as long as results are kept. An answer that is cut is incomplete.',
+  params: BATCH_PARAM,
+  query: ResultsQuery,
+  answer: {
+    description: 'A line or row for each item.',
+    mediaType: 'application/x-ndjson',
+    schema: BatchItemSchema,
+    otherTypes: { 'text/csv': Type.String(), [PARQUET]: Type.String({ format: 'binary' }) },
   },
-  results,
-);
+  work: results,
+});

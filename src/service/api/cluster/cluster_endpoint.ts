@@ -7,7 +7,6 @@ import { SUBJECT } from '../../../platform/bus/messages.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { Context } from '../http/request_context.ts';
 
 const ANSWER_MS = 1_500;
 
@@ -35,37 +34,33 @@ export function newestSnapshot({ bus, store, log }: { bus: Pick<Bus, 'request'> 
 
 const RETRY_AFTER_S = 2;
 
-const Answer = Type.Object(
-  {
-    'age-ms': Type.Integer({ minimum: 0, description: 'How long ago the leader made it.' }),
-    stale: Type.Boolean({ description: 'Older than 10 s: there is no leader, or NATS is unreachable.' }),
-    ...ClusterSnapshot.properties,
+export const readCluster = endpoint('GET cluster', {
+  id: 'readCluster',
+  summary: 'What the cluster is doing',
+  description:
+    'Pools, runners, the queue by account, tool versions and recent faults. The leader makes it when it is asked, ' +
+    'at most once a second. It names accounts by the id of their root user, and no source. Each list has a bound; ' +
+    '`left-out` counts what did not fit.',
+  answer: {
+    description: 'The newest snapshot, and its age.',
+    schema: Type.Object(
+      {
+        'age-ms': Type.Integer({ minimum: 0, description: 'How long ago the leader made it.' }),
+        stale: Type.Boolean({ description: 'Older than 10 s: there is no leader, or NATS is unreachable.' }),
+        ...ClusterSnapshot.properties,
+      },
+      { title: 'ClusterState' },
+    ),
   },
-  { title: 'ClusterState' },
-);
-
-async function answer({ cluster }: Deps, ctx: Context): Promise<void> {
-  const newest = await cluster.read();
-  if (!newest)
-    throw new ApiError('unavailable', {
-      text: 'the leader has not sent a cluster snapshot yet; try again',
-      retryAfterS: RETRY_AFTER_S,
-    });
-  const { snapshot, ageMs } = newest;
-  ctx.body = { 'age-ms': Math.floor(ageMs), stale: ageMs > SNAPSHOT_STALE_MS, ...snapshot };
-}
-
-export const readCluster = endpoint(
-  'GET cluster',
-  {
-    id: 'readCluster',
-    summary: 'What the cluster is doing',
-    description:
-      'Pools, runners, the queue by account, tool versions and recent faults. The leader makes it when it is asked, ' +
-      'at most once a second. It names accounts by the id of their root user, and no source. Each list has a bound; ' +
-      '`left-out` counts what did not fit.',
-    answer: { description: 'The newest snapshot, and its age.', schema: Answer },
-    errors: { 503: 'No leader has answered this replica yet.' },
+  errors: { 503: 'No leader has answered this replica yet.' },
+  async work({ cluster }) {
+    const newest = await cluster.read();
+    if (!newest)
+      throw new ApiError('unavailable', {
+        text: 'the leader has not sent a cluster snapshot yet; try again',
+        retryAfterS: RETRY_AFTER_S,
+      });
+    const { snapshot, ageMs } = newest;
+    return { 'age-ms': Math.floor(ageMs), stale: ageMs > SNAPSHOT_STALE_MS, ...snapshot };
   },
-  answer,
-);
+});

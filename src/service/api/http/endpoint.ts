@@ -175,11 +175,7 @@ function accessChecks(deps: Deps, access: Access, side: Side, rate: Described['r
 /** `GET media/log` is a path of the management endpoints; one with a leading slash is complete. */
 export function endpoint<Asked extends TSchema, Answered extends TSchema>(
   name: EndpointName,
-  {
-    work: own,
-    ...described
-  }: Omit<Declared<Asked, Answered>, 'work'> & Partial<Pick<Declared<Asked, Answered>, 'work'>>,
-  work: Work<Static<Asked>, Static<Answered>> = own!,
+  { work, ...described }: Declared<Asked, Answered>,
 ): Endpoint {
   const access: Access = TABLE[name];
   const [method, given] = name.split(' ') as [string, string];

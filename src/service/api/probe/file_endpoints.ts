@@ -91,5 +91,9 @@ export async function probeFile(deps: Deps, ctx: Context, fields: ProbeFile): Pr
 
 const probe = (deps: Deps, ctx: Context): Promise<void> => probeFile(deps, ctx, checkedBy(ProbeFileSchema, ctx));
 
-export const fileByQuery = endpoint('GET /v1/probe/file', FILE.byQuery, probe);
-export const fileByBody = endpoint('POST /v1/probe/file', { ...FILE.byBody, upload: true }, probe);
+export const fileByQuery = endpoint('GET /v1/probe/file', { ...FILE.byQuery, work: probe });
+export const fileByBody = endpoint('POST /v1/probe/file', {
+  ...FILE.byBody,
+  upload: true,
+  work: probe,
+});

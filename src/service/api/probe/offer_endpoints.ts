@@ -104,18 +104,15 @@ function listVersions(deps: Deps, ctx: Context): void {
   ctx.body = answer;
 }
 
-export const readVersions = endpoint(
-  'GET /v1/versions',
-  {
-    id: 'readVersions',
-    summary: 'List tool versions',
-    description:
-      'The versions of each tool that the installation can run now, and the options that each version accepts. ' +
-      'Clients may cache the response for five seconds.',
-    answer: { description: 'The tools.', schema: Versions },
-  },
-  listVersions,
-);
+export const readVersions = endpoint('GET /v1/versions', {
+  id: 'readVersions',
+  summary: 'List tool versions',
+  description:
+    'The versions of each tool that the installation can run now, and the options that each version accepts. ' +
+    'Clients may cache the response for five seconds.',
+  answer: { description: 'The tools.', schema: Versions },
+  work: listVersions,
+});
 
 const Sample = component('Sample', {
   url: Type.String({ description: 'Its address as a source.' }),
@@ -151,13 +148,10 @@ function listSamples({ settings }: Deps, ctx: Context): void {
   ctx.body = samplesAt(settings.samplesUrl);
 }
 
-export const readSamples = endpoint(
-  'GET /v1/samples',
-  {
-    id: 'readSamples',
-    summary: 'List samples',
-    description: 'Small media for a first request, if the operator serves them (`samples.enabled`). Otherwise none.',
-    answer: { description: 'The samples.', schema: Samples },
-  },
-  listSamples,
-);
+export const readSamples = endpoint('GET /v1/samples', {
+  id: 'readSamples',
+  summary: 'List samples',
+  description: 'Small media for a first request, if the operator serves them (`samples.enabled`). Otherwise none.',
+  answer: { description: 'The samples.', schema: Samples },
+  work: listSamples,
+});

@@ -69,5 +69,9 @@ function probe(deps: Deps, ctx: Context): Promise<void> {
   return probeFile(deps, ctx, asFile({ form: 'json', value }));
 }
 
-export const qcByQuery = endpoint('GET /v1/probe/qc', byQuery, probe);
-export const qcByBody = endpoint('POST /v1/probe/qc', { ...byBody, upload: true }, probe);
+export const qcByQuery = endpoint('GET /v1/probe/qc', { ...byQuery, work: probe });
+export const qcByBody = endpoint('POST /v1/probe/qc', {
+  ...byBody,
+  upload: true,
+  work: probe,
+});

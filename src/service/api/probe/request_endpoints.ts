@@ -62,7 +62,7 @@ async function readBack(deps: Deps, ctx: Context): Promise<void> {
   await answer(deps, ctx, end, record, readKeptRequest(record).response);
 }
 
-export const readProbe = endpoint('GET /v1/probe/:id', READ_BACK, readBack);
+export const readProbe = endpoint('GET /v1/probe/:id', { ...READ_BACK, work: readBack });
 
 /** A second call returns the response of the first. */
 function checkEnd(reason: Reason | null): void {
@@ -81,22 +81,19 @@ async function cancelRequest(deps: Deps, ctx: Context): Promise<void> {
   ctx.body = { success: true, metadata: { request_id: record.id } };
 }
 
-export const cancelProbe = endpoint(
-  'POST /v1/probe/:id/cancel',
-  {
-    id: 'cancelProbe',
-    summary: 'Cancel a request',
-    description:
-      'The request ends with status 499, whether it is queued or runs; a result that arrives at the same moment ' +
-      'may come first. A repeated call returns the same response.',
-    params: { id: Type.String({ format: 'uuid', description: "The request's id." }) },
-    input: 'ignored',
-    also: [404],
-    answer: { status: 202, description: 'The request is being cancelled, or was cancelled.', schema: AcceptedSchema },
-    errors: { 409: 'The request has ended otherwise.' },
-  },
-  cancelRequest,
-);
+export const cancelProbe = endpoint('POST /v1/probe/:id/cancel', {
+  id: 'cancelProbe',
+  summary: 'Cancel a request',
+  description:
+    'The request ends with status 499, whether it is queued or runs; a result that arrives at the same moment ' +
+    'may come first. A repeated call returns the same response.',
+  params: { id: Type.String({ format: 'uuid', description: "The request's id." }) },
+  input: 'ignored',
+  also: [404],
+  answer: { status: 202, description: 'The request is being cancelled, or was cancelled.', schema: AcceptedSchema },
+  errors: { 409: 'The request has ended otherwise.' },
+  work: cancelRequest,
+});
 
 // `GET /v1/probe/{request_id}/timeline`: bit rate, key frames, gaps and jumps of each stream over time. And
 // `GET /v1/probe/{request_id}/pictures`: what content checks kept to be looked at.
@@ -163,46 +160,40 @@ const reading = (part: KeptPart) =>
 const params = { id: Type.String({ format: 'uuid', description: "The request's id." }) };
 const answers = { 202: { description: 'The request is queued or running.', schema: StandingSchema } };
 
-export const readTimelineOf = endpoint(
-  'GET /v1/probe/:id/timeline',
-  {
-    id: 'readTimeline',
-    summary: 'Read the timeline of a request',
-    description:
-      'Of a request with `timeline`, for as long as its result is kept. A timeline that was cut short, by time or ' +
-      'because the source broke off, has `until` and `cut`.',
-    params,
-    input: 'ignored',
-    answer: {
-      description: 'The timeline.',
-      schema: component('Timeline', { ...ofRequest, ...TimelineSchema.properties }),
-    },
-    answers,
-    errors: {
-      404: 'The caller has no such request, it has no timeline (the error says why), or its result has expired.',
-    },
+export const readTimelineOf = endpoint('GET /v1/probe/:id/timeline', {
+  id: 'readTimeline',
+  summary: 'Read the timeline of a request',
+  description:
+    'Of a request with `timeline`, for as long as its result is kept. A timeline that was cut short, by time or ' +
+    'because the source broke off, has `until` and `cut`.',
+  params,
+  input: 'ignored',
+  answer: {
+    description: 'The timeline.',
+    schema: component('Timeline', { ...ofRequest, ...TimelineSchema.properties }),
   },
-  reading('timeline'),
-);
+  answers,
+  errors: {
+    404: 'The caller has no such request, it has no timeline (the error says why), or its result has expired.',
+  },
+  work: reading('timeline'),
+});
 
-export const readPicturesOf = endpoint(
-  'GET /v1/probe/:id/pictures',
-  {
-    id: 'readPictures',
-    summary: 'Read the pictures of a request',
-    description:
-      'Of a request with `qc[pictures]`, for as long as its result is kept: small pictures of the video, and the ' +
-      'course of the sound. No other answer, webhook or log line has them.',
-    params,
-    input: 'ignored',
-    answer: {
-      description: 'The pictures.',
-      schema: component('Pictures', { ...ofRequest, ...QcPicturesSchema.properties }),
-    },
-    answers,
-    errors: {
-      404: 'The caller has no such request, it has no pictures (the error says why), or its result has expired.',
-    },
+export const readPicturesOf = endpoint('GET /v1/probe/:id/pictures', {
+  id: 'readPictures',
+  summary: 'Read the pictures of a request',
+  description:
+    'Of a request with `qc[pictures]`, for as long as its result is kept: small pictures of the video, and the ' +
+    'course of the sound. No other answer, webhook or log line has them.',
+  params,
+  input: 'ignored',
+  answer: {
+    description: 'The pictures.',
+    schema: component('Pictures', { ...ofRequest, ...QcPicturesSchema.properties }),
   },
-  reading('pictures'),
-);
+  answers,
+  errors: {
+    404: 'The caller has no such request, it has no pictures (the error says why), or its result has expired.',
+  },
+  work: reading('pictures'),
+});

@@ -113,7 +113,7 @@ function singleTool(row: Row) {
     path,
     schema,
     envelope,
-    endpoints: [endpoint(`GET ${path}`, byQuery, work), endpoint(`POST ${path}`, byBody, work)],
+    endpoints: [endpoint(`GET ${path}`, { ...byQuery, work }), endpoint(`POST ${path}`, { ...byBody, work })],
   };
 }
 

@@ -76,30 +76,27 @@ async function takeEvents(deps: Deps, ctx: Context): Promise<void> {
   ctx.body = { noted, ignored: records.length - noted };
 }
 
-export const sendEvents = endpoint(
-  'POST /v1/source/:id/events',
-  {
-    id: 'sendEvents',
-    summary: 'Tell a source of objects',
-    description:
-      'A message of S3 event notifications: `Records`, one record, a CloudEvent with either in `data`, or a message ' +
-      'of SNS. Of `ObjectCreated` events, those of the bucket that are wanted are noted; all others are ignored. A ' +
-      `message may be sent again. At most ${MOST_RECORDS} records and 256 KB.`,
-    params: SOURCE_PARAM,
-    query: closed({
-      [SENDER_KEY]: orNull(
-        Type.String({ default: null, description: '`events_key` of the source, in place of an API token.' }),
-      ),
-    }),
-    body: Type.Object({}, { additionalProperties: true, description: 'As S3 sends it.' }),
-    text: {
-      'text/plain': Type.String({ description: 'The same, as SNS sends it.' }),
-      'application/cloudevents+json': Type.Object({}, { additionalProperties: true }),
-    },
-    input: Type.Object({}, { additionalProperties: true }),
-    bounds: { bytes: MOST_MESSAGE_BYTES, inflates: false },
-    also: [401, 404],
-    answer: { description: 'How many were noted.', schema: EventsAnswer },
+export const sendEvents = endpoint('POST /v1/source/:id/events', {
+  id: 'sendEvents',
+  summary: 'Tell a source of objects',
+  description:
+    'A message of S3 event notifications: `Records`, one record, a CloudEvent with either in `data`, or a message ' +
+    'of SNS. Of `ObjectCreated` events, those of the bucket that are wanted are noted; all others are ignored. A ' +
+    `message may be sent again. At most ${MOST_RECORDS} records and 256 KB.`,
+  params: SOURCE_PARAM,
+  query: closed({
+    [SENDER_KEY]: orNull(
+      Type.String({ default: null, description: '`events_key` of the source, in place of an API token.' }),
+    ),
+  }),
+  body: Type.Object({}, { additionalProperties: true, description: 'As S3 sends it.' }),
+  text: {
+    'text/plain': Type.String({ description: 'The same, as SNS sends it.' }),
+    'application/cloudevents+json': Type.Object({}, { additionalProperties: true }),
   },
-  takeEvents,
-);
+  input: Type.Object({}, { additionalProperties: true }),
+  bounds: { bytes: MOST_MESSAGE_BYTES, inflates: false },
+  also: [401, 404],
+  answer: { description: 'How many were noted.', schema: EventsAnswer },
+  work: takeEvents,
+});

@@ -159,29 +159,26 @@ async function create(deps: Deps, ctx: Context): Promise<void> {
   ctx.body = { ...(await shown(deps, created.source)), events_key: key };
 }
 
-export const createSource = endpoint(
-  'POST /v1/source',
-  {
-    id: 'createSource',
-    summary: 'Probe what comes into a bucket',
-    description:
-      'The bucket is listed now and on a schedule. Each new version of an object that is wanted becomes an item of a ' +
-      'batch, once. The other fields are those of `POST /v1/batch`, and hold for each of these batches. An account ' +
-      `has at most ${MOST_SOURCES} sources.`,
-    rate: 'request',
-    body: SourceSchema,
-    input: SourceInput,
-    bodyExamples: {
-      bucket: {
-        summary: 'What comes into a bucket',
-        value: { probe: { credential: 'films' }, bucket: { url: 's3://films/incoming/', include: ['*.mp4'] } },
-      },
+export const createSource = endpoint('POST /v1/source', {
+  id: 'createSource',
+  summary: 'Probe what comes into a bucket',
+  description:
+    'The bucket is listed now and on a schedule. Each new version of an object that is wanted becomes an item of a ' +
+    'batch, once. The other fields are those of `POST /v1/batch`, and hold for each of these batches. An account ' +
+    `has at most ${MOST_SOURCES} sources.`,
+  rate: 'request',
+  body: SourceSchema,
+  input: SourceInput,
+  bodyExamples: {
+    bucket: {
+      summary: 'What comes into a bucket',
+      value: { probe: { credential: 'films' }, bucket: { url: 's3://films/incoming/', include: ['*.mp4'] } },
     },
-    also: [409],
-    answer: { status: 201, description: 'The source.', schema: CreatedSource },
   },
-  create,
-);
+  also: [409],
+  answer: { status: 201, description: 'The source.', schema: CreatedSource },
+  work: create,
+});
 
 // Reading.
 
@@ -202,17 +199,14 @@ async function list(deps: Deps, ctx: Context): Promise<void> {
   ctx.body = { sources: await shownAll(deps, page), next: sources.length > limit ? page.at(-1)!.id : null };
 }
 
-export const listSources = endpoint(
-  'GET /v1/source',
-  {
-    id: 'listSources',
-    summary: 'List sources',
-    description: "Those of the caller's user, the newest first.",
-    query: ListQuery,
-    answer: { description: 'A page of sources.', schema: SourceList },
-  },
-  list,
-);
+export const listSources = endpoint('GET /v1/source', {
+  id: 'listSources',
+  summary: 'List sources',
+  description: "Those of the caller's user, the newest first.",
+  query: ListQuery,
+  answer: { description: 'A page of sources.', schema: SourceList },
+  work: list,
+});
 
 /** Of another user: as if there were none. */
 async function ownSource({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<Source> {
@@ -223,21 +217,18 @@ async function ownSource({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<
 
 export const SOURCE_PARAM = { id: uuid("The source's id.") };
 
-export const readSource = endpoint(
-  'GET /v1/source/:id',
-  {
-    id: 'readSource',
-    summary: 'Read a source',
-    params: SOURCE_PARAM,
-    also: [404],
-    answer: { description: 'The source, and what it makes batches of.', schema: WholeSource },
-  },
-  async (deps, ctx) => {
+export const readSource = endpoint('GET /v1/source/:id', {
+  id: 'readSource',
+  summary: 'Read a source',
+  params: SOURCE_PARAM,
+  also: [404],
+  answer: { description: 'The source, and what it makes batches of.', schema: WholeSource },
+  async work(deps, ctx) {
     const source = await ownSource(deps, ctx);
     const { webhook_url: _secret, ...request } = await bodyOf(deps, source);
     ctx.body = { ...(await shown(deps, source)), request };
   },
-);
+});
 
 // Actions.
 
@@ -285,13 +276,16 @@ const ACTION = {
 } satisfies Partial<Described>;
 
 const action = (name: 'pause' | 'resume' | 'list', summary: string, description: string) =>
-  endpoint(
-    `POST /v1/source/:id/${name}`,
-    { ...ACTION, id: `${name}Source`, summary, description, input: 'ignored' },
-    async (deps, ctx) => {
+  endpoint(`POST /v1/source/:id/${name}`, {
+    ...ACTION,
+    id: `${name}Source`,
+    summary,
+    description,
+    input: 'ignored',
+    async work(deps, ctx) {
       ctx.body = await shown(deps, await act(deps, ctx, name));
     },
-  );
+  });
 
 export const pauseSource = action(
   'pause',
@@ -317,31 +311,25 @@ async function renewKey(deps: Deps, ctx: Context): Promise<void> {
   ctx.body = { ...(await shown(deps, renewed)), events_key: key };
 }
 
-export const renewSourceKey = endpoint(
-  'POST /v1/source/:id/key',
-  {
-    ...ACTION,
-    id: 'renewSourceKey',
-    summary: 'Make a new key of events',
-    description: 'The one before is refused from now on.',
-    answer: { description: 'The source with its new key.', schema: CreatedSource },
-    input: 'ignored',
-  },
-  renewKey,
-);
+export const renewSourceKey = endpoint('POST /v1/source/:id/key', {
+  ...ACTION,
+  id: 'renewSourceKey',
+  summary: 'Make a new key of events',
+  description: 'The one before is refused from now on.',
+  answer: { description: 'The source with its new key.', schema: CreatedSource },
+  input: 'ignored',
+  work: renewKey,
+});
 
 export const listSourceNow = action('list', 'List the bucket of a source now', 'The schedule goes on from there.');
 
-export const deleteSource = endpoint(
-  'DELETE /v1/source/:id',
-  {
-    ...ACTION,
-    id: 'deleteSource',
-    summary: 'Delete a source',
-    description: 'Its batches are cancelled, and stay on record. What is known of its objects is forgotten.',
-    input: 'ignored',
-  },
-  async (deps, ctx) => {
+export const deleteSource = endpoint('DELETE /v1/source/:id', {
+  ...ACTION,
+  id: 'deleteSource',
+  summary: 'Delete a source',
+  description: 'Its batches are cancelled, and stay on record. What is known of its objects is forgotten.',
+  input: 'ignored',
+  async work(deps, ctx) {
     ctx.body = await shown(deps, await act(deps, ctx, 'delete'));
   },
-);
+});
