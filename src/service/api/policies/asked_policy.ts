@@ -44,23 +44,19 @@ export function checkedOwnName(name: string): string {
 
 type PolicyStore = Pick<Store, 'findPolicy' | 'usePolicy' | 'latestPolicies'>;
 
-const finder = (how: 'findPolicy' | 'usePolicy') =>
-  async function find(
-    store: PolicyStore,
-    asked: string,
-    account: number,
-    revision: number | null = null,
-  ): Promise<SavedPolicy | null> {
-    // No such name was ever saved, and what Postgres does not take need not be sent to it.
-    if (asked.length > MAX_SHARED_NAME || !/^[\x21-\x7e]+$/.test(asked)) return null;
-    const place = placeOf(asked, account);
-    return store[how](place.account, place.name, revision);
-  };
-
-/** Null: there is none of this name, or it has no such revision. */
-export const findNamed = finder('findPolicy');
-/** As findNamed, and what it finds stays readable. */
-export const useNamed = finder('usePolicy');
+/** Null: there is none of this name, or it has no such revision. `usePolicy`: what it finds stays readable. */
+export async function findNamed(
+  store: PolicyStore,
+  asked: string,
+  account: number,
+  revision: number | null = null,
+  how: 'findPolicy' | 'usePolicy' = 'findPolicy',
+): Promise<SavedPolicy | null> {
+  // No such name was ever saved, and what Postgres does not take need not be sent to it.
+  if (asked.length > MAX_SHARED_NAME || !/^[\x21-\x7e]+$/.test(asked)) return null;
+  const place = placeOf(asked, account);
+  return store[how](place.account, place.name, revision);
+}
 
 /** What is said of a name that is not there: names of other accounts are no hint. */
 export async function unknownPolicy(store: PolicyStore, asked: string, account: number): Promise<string> {
@@ -122,7 +118,7 @@ export async function askedPolicy(
   const { store } = deps;
   const { rootUserId } = tokenOf(by);
   if (typeof field === 'string') {
-    const found = await useNamed(store, field, rootUserId, asked);
+    const found = await findNamed(store, field, rootUserId, asked, 'usePolicy');
     if (!found) throw invalid('policy', `"${shown(field)}" ${await unknownPolicy(store, field, rootUserId)}`);
     const { revision, digest, document } = found;
     return { name: field, revision, digest, policy: JSON.parse(document) as Policy };

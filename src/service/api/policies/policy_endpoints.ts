@@ -36,7 +36,7 @@ import {
   untilClosed,
 } from '../probe/stored_result.ts';
 import { type Of, waiversOf } from '../waivers/applied.ts';
-import { checkedOwnName, findNamed, policyInText, shownName, unknownPolicy, useNamed } from './asked_policy.ts';
+import { checkedOwnName, findNamed, policyInText, shownName, unknownPolicy } from './asked_policy.ts';
 
 const REVISION = {
   revision: Type.Integer({ minimum: 1 }),
@@ -81,16 +81,16 @@ const RevisionField = optionalWhole(1, 2_147_483_647, 'A revision; by default th
 
 const NAME_PARAM = { name: Type.String({ description: 'The name of the policy.' }) };
 
-/** A 404 with the nearest name. `find`: useNamed for a revision that is to stay readable. */
+/** A 404 with the nearest name. `usePolicy`: the revision is to stay readable. */
 async function savedPolicy(
   { store }: Pick<Deps, 'store'>,
   ctx: Context,
   asked: string,
   revision: number | null,
-  find = findNamed,
+  how: 'findPolicy' | 'usePolicy' = 'findPolicy',
 ): Promise<SavedPolicy> {
   const { rootUserId } = tokenOf(ctx);
-  const found = await find(store, asked, rootUserId, revision);
+  const found = await findNamed(store, asked, rootUserId, revision, how);
   if (found) return found;
   if (revision !== null && (await findNamed(store, asked, rootUserId)))
     throw new ApiError('not-found', { text: `the policy has no revision ${revision}, or it is no longer on record` });
@@ -263,7 +263,7 @@ async function judgeOf(
       document: (await policyInText(deps, ctx, { text, mediaType: 'application/yaml' })).document,
       named: { name, revision: null },
     };
-  const saved = await savedPolicy(deps, ctx, name, revision, revision === null ? undefined : useNamed);
+  const saved = await savedPolicy(deps, ctx, name, revision, revision === null ? 'findPolicy' : 'usePolicy');
   return {
     document: saved.document,
     named: { name: shownName(saved), revision: saved.revision },
