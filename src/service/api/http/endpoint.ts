@@ -76,7 +76,7 @@ export interface Endpoint {
 }
 
 /** Returns the answer; what is not JSON it sets as `ctx.body`. */
-export type Work<Asked = unknown, Answered = unknown> = (
+export type Work<Asked = unknown, Answered = void> = (
   deps: Deps,
   ctx: Context,
   asked: Asked,
@@ -114,8 +114,8 @@ interface Declared<Asked extends TSchema, Answered extends TSchema> extends Desc
   query?: Asked;
   body?: Asked;
   answer: Described['answer'] & { schema?: Answered };
-  /** Done once the call is admitted and its input is checked. */
-  work: Work<Static<Asked>, Static<Answered>>;
+  /** Done once the call is admitted and its input is checked. Without a schema it returns nothing. */
+  work: Work<Static<Asked>, TSchema extends Answered ? void : Static<Answered>>;
 }
 
 const NOTHING = closed({});
