@@ -1,6 +1,6 @@
 /**
- * Each call to Postgres is a function of its subject's file, with its SQL, and takes the connection first. So it is read
- * alone, and one call uses another by its name. The compiler refuses two of the same name.
+ * Each call to Postgres is a function of its subject's file, with its SQL, and takes the connection first. So it is
+ * read alone, and one call uses another by its name. The compiler refuses two of the same name.
  */
 export { backupState } from './backups.ts';
 export * from './account_codes.ts';
