@@ -59,7 +59,12 @@ describe('what a support bundle leaves out', () => {
           managedFields: ['hunter22'],
         },
         data: { a: 'hunter22' },
-        spec: { source: { sealed: 'hunter22' }, env: [{ name: 'PY_X', value: 'hunter22' }], replicas: 2 },
+        spec: {
+          source: { sealed: 'hunter22' },
+          env: [{ name: 'PY_X', value: 'hunter22' }],
+          request: { webhook_url: 'https://hooks.test/hunter22', items_url: 'https://lists.test/hunter22.csv' },
+          replicas: 2,
+        },
       }),
     );
     assert.ok(!shown.includes('hunter22') && shown.includes('PY_X') && shown.includes('"replicas":2'), shown);

@@ -59,8 +59,17 @@ export const redacted = (text: string): string =>
   RULES.reduce((before, [pattern, shown]) => before.replaceAll(pattern, shown), text);
 
 /** Members of resources that hold values of an operator or of a caller. */
-const DROPPED = new Set(['managedFields', 'sealed', 'last-applied-configuration', 'data', 'stringData', 'binaryData']);
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+const DROPPED = new Set([
+  'managedFields',
+  'sealed',
+  'kubectl.kubernetes.io/last-applied-configuration',
+  'data',
+  'stringData',
+  'binaryData',
+  // Their paths may be all that receivers and hosts ask for.
+  'webhook_url',
+  'items_url',
+]);
 
 /** A resource without what may hold a secret: values of variables, data, sealed sources, whole addresses. */
 export function withoutSecrets(value: unknown): unknown {
@@ -69,7 +78,7 @@ export function withoutSecrets(value: unknown): unknown {
   const isVariable = 'name' in value && 'value' in value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, member]) => {
-      if (DROPPED.has(name) || name === LAST_APPLIED) return [];
+      if (DROPPED.has(name)) return [];
       if (isVariable && name === 'value') return [[name, 'REDACTED']];
       return [[name, withoutSecrets(member)]];
     }),
