@@ -164,7 +164,7 @@ describe('events of a source', function () {
     assert.ok(!row!.text.includes(key));
   });
 
-  it('are refused of a key that was replaced, and the change is on record', async () => {
+  it('are refused of a key that was replaced, and on record is whom a key was shown', async () => {
     const { id, events_key: old } = await sources.create({ bucket: { url: 's3://leaked/' }, every: null });
     const { token } = await sources.batches.account('no-owner');
     assert.equal((await sources.call(`/${id}/key`, { method: 'POST' }, token)).status, 404);
@@ -174,15 +174,13 @@ describe('events of a source', function () {
     const sent = async (secret: string) =>
       (await send(`${id}/events?key=${secret}`, event('leaked', 'a.mp4', '1'))).status;
     assert.deepEqual([await sent(old), await sent(key)], [401, 200]);
-    const entries = await api.stored.sql('select action, subject, changes from audit where subject = $1', [
+    const entries = await api.stored.sql('select action, changes from audit where subject = $1 order by id', [
       `source/${id}`,
     ]);
+    const [changed, seen] = ['changed', 'shown'].map((redacted) => ({ field: 'events_key', redacted }));
     assert.deepEqual(entries, [
-      {
-        action: 'renewSourceKey',
-        subject: `source/${id}`,
-        changes: [{ field: 'events_key', redacted: 'changed' }],
-      },
+      { action: 'createSource', changes: [seen] },
+      { action: 'renewSourceKey', changes: [changed, seen] },
     ]);
     await sources.call(`/${id}`, { method: 'DELETE' });
     assert.equal((await sources.act(id, 'key')).status, 409);

@@ -152,11 +152,16 @@ async function create(deps: Deps, ctx: Context): Promise<void> {
   await takeRequestRate(deps, ctx);
   const how = { id: deps.store.newRequest().id, gone: untilClosed(ctx) };
   const { source, key, ignored } = await sourceFrom(deps, ctx, checkedBy(SourceInput, ctx), how);
-  const created = await deps.store.createSource(source, mostSources(tokenOf(ctx)));
-  if (created.outcome !== 'created') throw new ApiError(created.outcome);
+  const created = await withEntry(deps, ctx, async (store) => {
+    const made = await store.createSource(source, mostSources(tokenOf(ctx)));
+    if (made.outcome !== 'created') throw new ApiError(made.outcome);
+    note(ctx, { subject: `source/${source.id}`, changes: secrets('shown', 'events_key') });
+    return made.source;
+  });
   nameIgnored(ctx, ignored);
-  ctx.set('Location', `/v1/source/${created.source.id}`);
-  ctx.body = { ...(await shown(deps, created.source)), events_key: key };
+  ctx.set('Location', `/v1/source/${created.id}`);
+  // Nothing more is asked for: the key is in this answer alone.
+  ctx.body = { ...shownOf(created, 0), events_key: key };
 }
 
 export const createSource = endpoint('POST /v1/source', {
@@ -305,7 +310,7 @@ async function renewKey(deps: Deps, ctx: Context): Promise<void> {
   const renewed = await withEntry(deps, ctx, async (store) => {
     const source = await store.setEventsKey(id, tokenSha256(key));
     if (!source) throw new ApiError('source-state', { text: 'the source is being deleted: it can have no other key' });
-    note(ctx, { changes: secrets('changed', 'events_key') });
+    note(ctx, { changes: [...secrets('changed', 'events_key'), ...secrets('shown', 'events_key')] });
     return source;
   });
   ctx.body = { ...(await shown(deps, renewed)), events_key: key };
