@@ -33,6 +33,8 @@ export function offered(program: Program, words: readonly string[]): Offered {
     );
   const command = program.commands.find(({ name }) => name === words[0]);
   if (!command) return fitting([]);
+  // Its arguments are those of a tool, which reads files.
+  if (command.verbatim) return fitting([], true);
   const options = optionsOf(program, command);
   const withValue = (word: string): Option | undefined =>
     options.find((option) => option.value !== undefined && wordsOf(option).includes(word));

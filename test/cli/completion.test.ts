@@ -148,6 +148,7 @@ describe('what may follow the words of a line', () => {
   const FILES = 'files';
   for (const [program, words, expected] of [
     [KUBECTL_PROGRAM, [], KUBECTL],
+    [KUBECTL_PROGRAM, ['support-bundle', '-f', ''], FILES],
     [KUBECTL_PROGRAM, [''], KUBECTL],
     [KUBECTL_PROGRAM, ['pro'], ['probe']],
     [KUBECTL_PROGRAM, ['upgrade', ''], ['ffprobe', 'mediainfo']],
@@ -160,6 +161,7 @@ describe('what may follow the words of a line', () => {
     [PROGRAM, ['token', '--name', 'ci', 'c'], ['create']],
     [PROGRAM, ['token', 'revoke', ''], []],
     [PROGRAM, ['batch', 'create', ''], FILES],
+    [PROGRAM, ['ffprobe', '-v', 'quiet', 'fil'], FILES],
     [PROGRAM, ['probe', 'a.mp4', 'b'], FILES],
     [PROGRAM, ['check', 'a.mp4', '--policy', ''], FILES],
     [PROGRAM, ['check', 'a.mp4', '--timeout', ''], []],

@@ -33,7 +33,12 @@ export const CHECKED_BY: readonly Option[] = [
     help: `block a longer ${NOUNS[check]}; default: ${LONGEST[check]}s`,
   })),
   { name: 'integrity', help: 'block decode errors and wrong checksums, too: reads the file three times' },
-  { name: 'manifest', value: 'FILE', help: 'block a file without its hash in this list of sha256sum, md5sum or BagIt' },
+  {
+    name: 'manifest',
+    value: 'FILE',
+    isFile: true,
+    help: 'block a file without its hash in this list of sha256sum, md5sum or BagIt',
+  },
   { name: 'fail-on', value: 'LEVEL', values: ['block', 'warn'], help: 'warn: warnings fail, too; default: block' },
 ];
 

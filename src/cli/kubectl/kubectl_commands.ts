@@ -3,12 +3,12 @@ import { oneOf, type Command, type Option } from '../command.ts';
 import { PARALLEL, TIMES, VERSIONS } from '../commands/request_options.ts';
 
 const JOB = { name: 'JOB', help: 'name of a ProbeJob: NAME or pj/NAME' } as const;
-const FILE = (help: string): Option => ({ name: 'file', short: 'f', value: 'FILE', help });
+const FILE = (help: string): Option => ({ name: 'file', short: 'f', value: 'FILE', isFile: true, help });
 
 const PLACE: readonly Option[] = [
   { name: 'namespace', short: 'n', value: 'NAME', help: 'namespace of the release; default: probeyard' },
   { name: 'context', value: 'NAME', help: 'context of the kubeconfig' },
-  { name: 'kubeconfig', value: 'FILE', help: 'kubeconfig file' },
+  { name: 'kubeconfig', value: 'FILE', isFile: true, help: 'kubeconfig file' },
 ];
 
 /** Of commands about jobs, which may be in the namespace of a tenant. */
