@@ -148,7 +148,7 @@ export async function sourceFrom(
 
 export const mostSources = ({ rootUserId }: TokenRecord) => ({ rootUserId, sources: MOST_SOURCES });
 
-async function create(deps: Deps, ctx: Context): Promise<void> {
+async function create(deps: Deps, ctx: Context) {
   await takeRequestRate(deps, ctx);
   const how = { id: deps.store.newRequest().id, gone: untilClosed(ctx) };
   const { source, key, ignored } = await sourceFrom(deps, ctx, checkedBy(SourceInput, ctx), how);
@@ -161,7 +161,7 @@ async function create(deps: Deps, ctx: Context): Promise<void> {
   nameIgnored(ctx, ignored);
   ctx.set('Location', `/v1/source/${created.id}`);
   // Nothing more is asked for: the key is in this answer alone.
-  ctx.body = { ...shownOf(created, 0), events_key: key };
+  return { ...shownOf(created, 0), events_key: key };
 }
 
 export const createSource = endpoint('POST /v1/source', {
@@ -187,30 +187,25 @@ export const createSource = endpoint('POST /v1/source', {
 
 // Reading.
 
-const ListQuery = closed({
-  limit: Type.Integer({ minimum: 1, default: 20, [LOWERED_TO]: 100, description: 'Rows; at most 100.' }),
-  before: orNull(Type.String({ pattern: UUID, default: null, description: '`next` of the page before.' })),
-});
-
-async function list(deps: Deps, ctx: Context): Promise<void> {
-  const { limit, before } = checkedBy(ListQuery, ctx);
-  if (before !== null && !isUuid(before.toLowerCase())) throw invalid('before', 'must be the id of a source');
-  const sources = await deps.store.listSources({
-    userId: tokenOf(ctx).userId,
-    before: before?.toLowerCase() ?? null,
-    limit: limit + 1,
-  });
-  const page = sources.slice(0, limit);
-  ctx.body = { sources: await shownAll(deps, page), next: sources.length > limit ? page.at(-1)!.id : null };
-}
-
 export const listSources = endpoint('GET /v1/source', {
   id: 'listSources',
   summary: 'List sources',
   description: "Those of the caller's user, the newest first.",
-  query: ListQuery,
+  query: closed({
+    limit: Type.Integer({ minimum: 1, default: 20, [LOWERED_TO]: 100, description: 'Rows; at most 100.' }),
+    before: orNull(Type.String({ pattern: UUID, default: null, description: '`next` of the page before.' })),
+  }),
   answer: { description: 'A page of sources.', schema: SourceList },
-  work: list,
+  async work(deps, ctx, { limit, before }) {
+    if (before !== null && !isUuid(before.toLowerCase())) throw invalid('before', 'must be the id of a source');
+    const sources = await deps.store.listSources({
+      userId: tokenOf(ctx).userId,
+      before: before?.toLowerCase() ?? null,
+      limit: limit + 1,
+    });
+    const page = sources.slice(0, limit);
+    return { sources: await shownAll(deps, page), next: sources.length > limit ? page.at(-1)!.id : null };
+  },
 });
 
 /** Of another user: as if there were none. */
@@ -231,7 +226,7 @@ export const readSource = endpoint('GET /v1/source/:id', {
   async work(deps, ctx) {
     const source = await ownSource(deps, ctx);
     const { webhook_url: _secret, ...request } = await bodyOf(deps, source);
-    ctx.body = { ...(await shown(deps, source)), request };
+    return { ...(await shown(deps, source)), request };
   },
 });
 
@@ -287,9 +282,7 @@ const action = (name: 'pause' | 'resume' | 'list', summary: string, description:
     summary,
     description,
     input: 'ignored',
-    async work(deps, ctx) {
-      ctx.body = await shown(deps, await act(deps, ctx, name));
-    },
+    work: async (deps, ctx) => shown(deps, await act(deps, ctx, name)),
   });
 
 export const pauseSource = action(
@@ -304,18 +297,6 @@ export const resumeSource = action(
   'Of a paused or stopped one, with its batches. A repeated call has the same answer.',
 );
 
-async function renewKey(deps: Deps, ctx: Context): Promise<void> {
-  const { id } = await ownSource(deps, ctx);
-  const key = newKey();
-  const renewed = await withEntry(deps, ctx, async (store) => {
-    const source = await store.setEventsKey(id, tokenSha256(key));
-    if (!source) throw new ApiError('source-state', { text: 'the source is being deleted: it can have no other key' });
-    note(ctx, { changes: [...secrets('changed', 'events_key'), ...secrets('shown', 'events_key')] });
-    return source;
-  });
-  ctx.body = { ...(await shown(deps, renewed)), events_key: key };
-}
-
 export const renewSourceKey = endpoint('POST /v1/source/:id/key', {
   ...ACTION,
   id: 'renewSourceKey',
@@ -323,7 +304,18 @@ export const renewSourceKey = endpoint('POST /v1/source/:id/key', {
   description: 'The one before is refused from now on.',
   answer: { description: 'The source with its new key.', schema: CreatedSource },
   input: 'ignored',
-  work: renewKey,
+  async work(deps, ctx) {
+    const { id } = await ownSource(deps, ctx);
+    const key = newKey();
+    const renewed = await withEntry(deps, ctx, async (store) => {
+      const source = await store.setEventsKey(id, tokenSha256(key));
+      if (!source)
+        throw new ApiError('source-state', { text: 'the source is being deleted: it can have no other key' });
+      note(ctx, { changes: [...secrets('changed', 'events_key'), ...secrets('shown', 'events_key')] });
+      return source;
+    });
+    return { ...(await shown(deps, renewed)), events_key: key };
+  },
 });
 
 export const listSourceNow = action('list', 'List the bucket of a source now', 'The schedule goes on from there.');
@@ -334,7 +326,5 @@ export const deleteSource = endpoint('DELETE /v1/source/:id', {
   summary: 'Delete a source',
   description: 'Its batches are cancelled, and stay on record. What is known of its objects is forgotten.',
   input: 'ignored',
-  async work(deps, ctx) {
-    ctx.body = await shown(deps, await act(deps, ctx, 'delete'));
-  },
+  work: async (deps, ctx) => shown(deps, await act(deps, ctx, 'delete')),
 });
