@@ -1,5 +1,6 @@
 /** Sources in the record: what news of an object makes of its row, and that a version is taken once. */
 import assert from 'node:assert/strict';
+import pg from 'pg';
 import type { NewSource, SeenObject } from '../../src/platform/store/sources.ts';
 import type { Store } from '../../src/platform/store/store.ts';
 import { aBatch, someItems } from './batch_fixture.ts';
@@ -209,6 +210,36 @@ describe('store: sources', function () {
     assert.deepEqual((await ofSource()).toSorted(), ['again', 'listed', 'newer', 'there']);
     assert.equal((await store.readSource(source))?.objects, 4);
     assert.equal(await store.forgetMissing(), false);
+  });
+
+  it('the driver waits for no source that is locked', async () => {
+    const [source, other] = [await create(), await create()];
+    await ofEvents(source, seen('1', -5));
+    const batch = aBatch(store, { userId: fixture.admin.userId, source });
+    const most = { rootUserId: fixture.admin.userId, batches: 1, items: 1_000_000 };
+    const [item] = someItems(1);
+    await store.createBatch(batch, [{ ...item!, ref: 'a.mp4' }], {
+      most,
+      idempotency: null,
+      objects: await due(source),
+    });
+    await fixture.sql(`update batch_items set state = 'error' where batch_id = $1`, [batch.id]);
+    await ofEvents(other, seen('1', -5));
+    await fixture.sql('update source_objects set leaves_at = now() where source_id = $1', [other]);
+    const client = new pg.Client({ connectionString: fixture.server.url });
+    await client.connect();
+    try {
+      await client.query('begin');
+      await client.query('select from sources where id = any($1) for update', [[source, other]]);
+      await store.missObjects([{ batch: batch.id, n: 0 }]);
+      assert.equal(await store.forgetMissing(), false);
+    } finally {
+      await client.query('rollback');
+      await client.end();
+    }
+    assert.equal(await store.forgetMissing(), true);
+    const leaving = 'select from source_objects where source_id = $1 and leaves_at < $2';
+    assert.equal((await fixture.sql(leaving, [source, 'infinity'])).length, 1);
   });
 
   it('the driver reads what it decides by, and no bodies', async () => {

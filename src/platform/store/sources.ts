@@ -498,28 +498,31 @@ export const GONE_CODES: readonly string[] = ['http-404', 'http-410'];
 export async function missObjects(queries: Queries, items: readonly { batch: string; n: number }[]): Promise<void> {
   await queries.rows({
     name: 'miss_objects',
+    // Nothing is waited for: the row of a source that makes a batch is locked, and meanwhile the driver would settle
+    // nothing of any account. An object that is locked has news.
     text: `with missed as (
-        select b.source_id, substring(sha256(convert_to(i.ref, 'UTF8')) for 16) hash
+        select o.source_id, o.hash
           from unnest($1::uuid[], $2::integer[]) g (batch, n)
             join batches b on b.id = g.batch and b.source_id is not null and b.listing is null
             join batch_items i on i.batch_id = b.id and i.created_at = b.created_at and i.n = g.n
-          where i.state = 'error' and i.ref is not null),
-      locked as (
-        select id from sources where id in (select source_id from missed) order by id for no key update)
+            join source_objects o on o.source_id = b.source_id
+              and o.hash = substring(sha256(convert_to(i.ref, 'UTF8')) for 16)
+          where i.state = 'error' and o.leaves_at = 'infinity' and o.due_at is null
+          for no key update of o skip locked)
       update source_objects o set leaves_at = now() + interval '1 hour'
-        from missed m join locked l on l.id = m.source_id
-        where o.source_id = m.source_id and o.hash = m.hash and o.leaves_at = 'infinity' and o.due_at is null`,
+        from missed m where o.source_id = m.source_id and o.hash = m.hash`,
     values: [items.map(({ batch }) => batch), items.map(({ n }) => n)],
   });
 }
 
-/** Some of one source whose time to leave has come. False: there are none. */
+/** Some of one source whose time to leave has come. False: there are none, or the source is locked. */
 export const forgetMissing = (database: Database): Promise<boolean> =>
   database.hasRow({
     name: 'forget_missing',
     text: `with s as (
         select id from sources where id = (select source_id from source_objects
-          where leaves_at < 'infinity' and leaves_at <= now() order by leaves_at limit 1) for no key update),
+          where leaves_at < 'infinity' and leaves_at <= now() order by leaves_at limit 1)
+          for no key update skip locked),
       piece as (
         select o.source_id, o.hash from source_objects o join s on s.id = o.source_id
           where o.leaves_at < 'infinity' and o.leaves_at <= now() order by o.leaves_at limit ${ROWS_AT_ONCE}),
