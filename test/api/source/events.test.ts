@@ -231,6 +231,11 @@ describe('events of a source', function () {
     const notified = { Type: 'Notification', Message: JSON.stringify(event('topic', 'a.mp4', '1')) };
     await send(`${id}/events?key=${key}`, notified);
     assert.deepEqual(await confirmation(), [false, null]);
+    await send(`${id}/events?key=${key}`, message);
+    await send(`${id}/events?key=${key}`, event('topic', 'a.mp4', '2'));
+    assert.deepEqual(await confirmation(), [true, 'sns.eu-west-1.amazonaws.com'], 'this may be of another sender');
+    await send(`${id}/events?key=${key}`, event('topic', 'a.mp4', '3'), { 'x-amz-sns-rawdelivery': 'true' });
+    assert.deepEqual(await confirmation(), [false, null]);
     await sources.call(`/${id}`, { method: 'DELETE' });
   });
 

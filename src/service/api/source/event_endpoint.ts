@@ -51,8 +51,7 @@ async function inTurn<T>(account: number, bytes: number, write: () => Promise<T>
 }
 
 /** Nothing is asked of the address: whoever has the key may have chosen it. */
-async function takeConfirmation({ store, log }: Deps, of: SourceForEvents, message: unknown): Promise<void> {
-  const host = confirmationOf(message);
+async function takeConfirmation({ store, log }: Deps, of: SourceForEvents, host?: string | null): Promise<void> {
   if (host === undefined || host === of.confirmationHost) return;
   if ((await store.setConfirmation(of.id, host)) && host !== null)
     log.info({ source: of.id, host }, 'SNS waits for a confirmation of its subscription to the events of a source');
@@ -70,7 +69,9 @@ async function takeEvents(deps: Deps, ctx: Context): Promise<void> {
   const seen = { source: id, objects, ignored: records.length - objects.length };
   const bytes = ctx.request.length || MOST_MESSAGE_BYTES;
   const { noted } = await inTurn(rootUserId, bytes, async () => {
-    await takeConfirmation(deps, ctx.state.source!, message);
+    // A message that SNS sends as it was published does not say that it is of SNS.
+    const host = ctx.get('x-amz-sns-rawdelivery') === 'true' ? null : confirmationOf(message);
+    await takeConfirmation(deps, ctx.state.source!, host);
     return records.length === 0 ? { noted: 0 } : deps.store.noteObjects(seen);
   });
   ctx.body = { noted, ignored: records.length - noted };
