@@ -89,13 +89,15 @@ describe('facets of a batch', function () {
       [id],
     );
     const batch = { id, items: 120_000 };
-    const facets = { hdr: 'PQ' };
-    const first = await itemPage(api.stored, batch, { after: -1, limit: 10, facets });
+    const paid: number[] = [];
+    const search = { facets: { hdr: 'PQ' }, pace: (ms: number) => void paid.push(ms) };
+    const first = await itemPage(api.stored, batch, { after: -1, limit: 10, search });
     assert.deepEqual(first, { items: [], next: 49_999 });
-    const last = await itemPage(api.stored, batch, { after: 99_999, limit: 10, facets });
+    const last = await itemPage(api.stored, batch, { after: 99_999, limit: 10, search });
     assert.deepEqual([last.items.map(({ n }) => n), last.next], [[119_999], null]);
     const pages: number[] = [];
-    for await (const { length } of itemPages(api.stored, batch, { facets })) pages.push(length);
+    for await (const { length } of itemPages(api.stored, batch, { search })) pages.push(length);
     assert.deepEqual(pages, [0, 0, 1]);
+    assert.equal(paid.filter((ms) => ms > 0).length, 5, 'the account pays for each piece');
   });
 });

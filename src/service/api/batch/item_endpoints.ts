@@ -3,6 +3,7 @@ import { csvCell, isFormula } from '../../../base/csv.ts';
 import Type, { type Static } from 'typebox';
 import { FACET_NAMES, FACETS, type Facet, LONGEST_VALUE } from '../../../media/policy/facets.ts';
 import type { BatchItem } from '../../../platform/store/batch_items.ts';
+import type { Pace } from '../../result/pace.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { exportPages, inLines } from '../http/export_pages.ts';
@@ -52,12 +53,12 @@ const FILTERS = {
 
 type Asked = { [name in Facet | 'code']: string | null } & { state: ItemFilters['state'] | null };
 
-function filtersOf({ state, code, ...facets }: Asked): ItemFilters {
+function filtersOf({ state, code, ...facets }: Asked, pace: Pace): ItemFilters {
   const asked = FACET_NAMES.flatMap((facet) => (facets[facet] === null ? [] : [[facet, facets[facet]]]));
   return {
     state: state ?? undefined,
     code: code ?? undefined,
-    ...(asked.length > 0 ? { facets: Object.fromEntries(asked) } : {}),
+    ...(asked.length > 0 ? { search: { facets: Object.fromEntries(asked), pace } } : {}),
   };
 }
 
@@ -70,7 +71,8 @@ const PageQuery = closed({
 async function page(deps: Deps, ctx: Context): Promise<void> {
   const { after, limit, ...asked } = checkedBy(PageQuery, ctx);
   const batch = await ownBatch(deps, ctx);
-  const { items, next } = await itemPage(deps, batch, { after: after ?? -1, limit, ...filtersOf(asked) });
+  const filters = filtersOf(asked, deps.paceOf(tokenOf(ctx).rootUserId));
+  const { items, next } = await itemPage(deps, batch, { after: after ?? -1, limit, ...filters });
   ctx.body = { items: items.map(shownItem), next };
 }
 
@@ -144,11 +146,12 @@ const ResultsQuery = closed({
 async function results(deps: Deps, ctx: Context): Promise<void> {
   const { format, ...asked } = checkedBy(ResultsQuery, ctx);
   const batch = await ownBatch(deps, ctx);
+  const pace = deps.paceOf(tokenOf(ctx).rootUserId);
   await exportPages(ctx, {
     ...(await formOf(format)),
     file: `batch-${batch.id}.${format}`,
-    pages: itemPages(deps, batch, filtersOf(asked), format === 'parquet' ? ROWS_OF_GROUP : undefined),
-    pace: deps.paceOf(tokenOf(ctx).rootUserId),
+    pages: itemPages(deps, batch, filtersOf(asked, pace), format === 'parquet' ? ROWS_OF_GROUP : undefined),
+    pace,
   });
 }
 
