@@ -338,6 +338,16 @@ describe('leader: a chunk of a batch', function () {
     assert.deepEqual((await itemsOf(chunk)).at(-1), WAITS);
   });
 
+  it('takes one turn, however many notices there are of an end', async () => {
+    const beganAfter = await besideCaller(2);
+    const chunk = await submit(40);
+    await cluster.ended(chunk.ids[0]!);
+    const end = { id: chunk.ids[0], job: chunk.name, namespace: cluster.namespace, attempt: 1 };
+    for (let sent = 0; sent < 200; sent++)
+      cluster.servers.bus.publish(SUBJECT.closed, { ...end, reason: 'Completed', summary: 'completed', tools: [] });
+    await until('items run', () => beganAfter.length > 4);
+  });
+
   it('items that are jobs of their own begin by the same pace', async () => {
     const beganAfter = await besideCaller(4);
     const items = await Promise.all([1, 2, 3].map(() => cluster.submit({ spec: { background: true } })));

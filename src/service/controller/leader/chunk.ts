@@ -50,11 +50,14 @@ export async function attemptEnded(state: TermState, job: Job, end: JobEnd): Pro
   const runner = job.runner && state.deps.runners.get(job.runner.uid);
   if (runner && !job.background) state.pace.callerSeen(runner, now());
   if (!job.chunk) return state.move(job, { is: 'recorded', end });
-  const { attempt } = job;
+  const { attempt, chunk } = job;
+  // Of the same end there may be several notices, and this one waits for its turn.
+  if (chunk.endedAttempt === attempt) return;
+  chunk.endedAttempt = attempt;
   const goesOn = stateOf(job) === 'running' && (await mayGoOn(state, job));
   if (job.attempt !== attempt) return;
   if (goesOn && stateOf(job) === 'running') return state.move(job, { is: 'passed' });
-  const summary = `${attempt} of ${job.chunk.sources.length} sources were read`;
+  const summary = `${attempt} of ${chunk.sources.length} sources were read`;
   await state.move(job, { is: 'recorded', end: { reason: 'Completed', summary, tools: [] } });
 }
 
@@ -69,7 +72,6 @@ async function mayGoOn(state: TermState, job: Job): Promise<boolean> {
   if (place > chunk.sources.length) return false;
   if (!chunk.asked || now() - chunk.asked.at >= ASK_MS)
     chunk.asked = { at: now(), answer: isWanted(state, job, place) };
-  // Also of a second notice of the same end, which may come before the answer.
   return (await chunk.asked.answer) && !givesWay(state, job);
 }
 

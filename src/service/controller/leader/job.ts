@@ -94,6 +94,8 @@ export interface Job extends Entry {
 /** Several items of a batch, which one runner reads one after the other. Each is an attempt of the job. */
 export interface Chunk {
   sources: readonly Source[];
+  /** The attempt whose end is known: the next item has not begun yet. */
+  endedAttempt?: number;
   /** When the item that runs began, if it is not the first one. */
   itemBeganAt?: number;
   /** The last question to the record whether its requests are wanted, with its monotonic time. */

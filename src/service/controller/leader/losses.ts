@@ -178,7 +178,8 @@ export async function tick(state: TermState): Promise<void> {
   const ends = new Map((await store.endsFor(unsure.map(({ id }) => id))).map((end) => [end.id, end]));
   for (const job of unsure) {
     const end = ends.get(job.id);
-    if (end) await attemptEnded(state, job, recordedEnd(end));
+    // A chunk may wait for its turn then.
+    if (end) void attemptEnded(state, job, recordedEnd(end));
     else if (job.state === 'running') {
       const runner = job.runner && runners.get(job.runner.uid);
       // A runner that has just become free may still be waiting for its result to be collected.
