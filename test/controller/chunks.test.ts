@@ -348,6 +348,35 @@ describe('leader: a chunk of a batch', function () {
     await until('items run', () => beganAfter.length > 4);
   });
 
+  it('an item begins on a node without callers, and takes no runner while it waits', async () => {
+    const { term } = await start({ minReady: 4, maxPods: 4 });
+    const { leader, pools, runners } = term;
+    cluster.runners.behaviour.cores = 2;
+    await cluster.ready(4);
+    await Promise.all(cluster.runners.all().map((runner) => runner.beat()));
+    hold();
+    const caller = await cluster.submit();
+    const busy = await until('the caller has a runner', () => cluster.runners.of(caller.id));
+    const [free, ...others] = cluster.runners.all().filter((runner) => runner !== busy);
+    // The next turn beside the caller is in an hour.
+    const beside = { runners: runners.all(), isItem: () => false };
+    assert.equal(leader.pace.waitMs('other', runners.get(free!.uid)!, beside, performance.now() + 3_600_000), 0);
+    const item = await cluster.submit({ spec: { background: true } });
+    await until('the item waits', () => leader.ledger.isWaiting(item.id));
+    for (let asked = 0; asked < 20; asked++) {
+      leader.schedule('short');
+      await Promise.resolve();
+    }
+    assert.ok(pools.byName.get('short')!.taken.length <= 1);
+    const path = `/api/v1/namespaces/${cluster.runnerNamespace}/pods/${free!.pod}/binding`;
+    const body = { metadata: { name: free!.pod }, target: { kind: 'Node', name: 'another' } };
+    await cluster.kube.request({ method: 'POST', path, body });
+    await until('it is seen on its node', () => runners.get(free!.uid)?.node);
+    for (const one of [...others, free!]) await one.beat();
+    leader.schedule('short');
+    assert.equal((await until('the item has a runner', () => cluster.runners.of(item.id))).uid, free!.uid);
+  });
+
   it('items that are jobs of their own begin by the same pace', async () => {
     const beganAfter = await besideCaller(4);
     const items = await Promise.all([1, 2, 3].map(() => cluster.submit({ spec: { background: true } })));

@@ -1,5 +1,7 @@
 /** Which runner a job reserves, and what the leader orders it to do. */
+import { getOrMake } from '../../../base/get_or_make.ts';
 import { RUNNER_PROTOCOL, type Cancel } from '../../../platform/bus/messages.ts';
+import { nodeOf } from '../pools/plan.ts';
 import { sendCancel, sendPrepare, type Said } from '../pools/send_order.ts';
 import type { Runner } from '../pools/runners.ts';
 import { isResolved, type Job } from './job.ts';
@@ -10,11 +12,12 @@ export function reserve(state: TermState, job: Job): boolean {
   const { runners, pools } = state.deps;
   if (job.runner && runners.get(job.runner.uid)?.task?.job === job.key) return true;
   if (!runners.hasFree(job.pool)) return false;
-  const runner = pools.choose(job, () => fewestOfOthers(state, job));
-  if (!runner) return false;
-  const ms = job.background ? waitMs(state, job, runner) : 0;
-  if (ms > 0) {
-    state.scheduleLater(job.pool, ms);
+  const waits = new Map<string, number>();
+  const mayBegin = (one: Runner): boolean =>
+    !job.background || getOrMake(waits, nodeOf(one), () => waitMs(state, job, one)) === 0;
+  const runner = pools.choose(job, () => fewestOfOthers(state, job), mayBegin);
+  if (!runner) {
+    if (waits.size > 0) state.scheduleLater(job.pool, Math.min(...waits.values()));
     return false;
   }
   if (!job.background) state.pace.callerSeen(runner, now());

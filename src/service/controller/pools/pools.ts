@@ -153,10 +153,14 @@ export class Pools extends PoolsState {
     return this.byName.get(pool)?.pool.spec.reuse?.scope ?? 'account';
   }
 
-  /** `fewestOfOthers`: the fewest runners of this pool that another waiting account holds. */
+  /**
+   * `fewestOfOthers`: the fewest runners of this pool that another waiting account holds. A runner that `mayBegin`
+   * accepts is chosen.
+   */
   choose(
     { pool, tenant, account, assignment: { tools } }: Claim,
     fewestOfOthers: () => number | undefined,
+    mayBegin: (runner: Runner) => boolean,
   ): Runner | undefined {
     const state = this.byName.get(pool);
     if (!state || state.draining) return undefined;
@@ -172,7 +176,7 @@ export class Pools extends PoolsState {
     const isCovered = (generation: string) => covers(this, generation, tools);
     // Prefers the current generation even if an older pod is bound to the tenant: otherwise that pod would never be
     // idle, and never end.
-    const isFit = ({ walls }: Runner) => lackedWalls(spec, walls).length === 0;
+    const isFit = (runner: Runner) => lackedWalls(spec, runner.walls).length === 0 && mayBegin(runner);
     const runner =
       runners.choose(
         pool,

@@ -310,7 +310,7 @@ export class Runners {
   /**
    * A free runner for a tenant: one already bound to it, otherwise an untouched one, never one bound to another tenant.
    * `covers`: whether a generation mounts the job's tools. `mayTake`: whether the account may hold a further runner;
-   * called only for one that does not count for it yet. Runners for which `isFit` is false are skipped.
+   * called only for one that does not count for it yet. Asked last: runners for which `isFit` is false are skipped.
    */
   choose(
     pool: string,
@@ -322,7 +322,7 @@ export class Runners {
     const free = this.#free.get(pool);
     if (!free) return undefined;
     for (const runner of free.get(tenant) ?? [])
-      if (covers(runner.generation) && isFit(runner) && (holderOf(runner) !== undefined || mayTake())) return runner;
+      if (covers(runner.generation) && (holderOf(runner) !== undefined || mayTake()) && isFit(runner)) return runner;
     const untouched = free.get('');
     if (!untouched || !mayTake()) return undefined;
     for (const runner of untouched) if (covers(runner.generation) && isFit(runner)) return runner;
