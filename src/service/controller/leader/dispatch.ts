@@ -39,7 +39,7 @@ export function admitNext(state: TermState, pool: string): void {
     const refusal = refusalOf(state.tokens.known(job.token), state.deps.store.clock.now());
     void state.move(job, refusal ? { is: 'ended', end: endOf(refusal) } : { is: 'turn' });
   }
-  if (left === 0) setImmediate(() => state.schedule(pool));
+  if (left === 0) state.schedule(pool, setImmediate);
   state.deps.pools.demandChanged(pool);
 }
 

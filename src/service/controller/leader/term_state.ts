@@ -219,11 +219,14 @@ export class TermState {
     for (const pool of freed === undefined ? pools : this.ledger.poolsByTurn(freed, pools)) this.schedule(pool);
   }
 
-  /** Something changed in this pool: admits jobs at the end of the current turn of the event loop. */
-  schedule(pool: string): void {
+  /**
+   * Something changed in this pool: admits jobs at the end of the current turn of the event loop, or in the next one.
+   * Until then, further changes ask for nothing more.
+   */
+  schedule(pool: string, defer: (admit: () => void) => void = queueMicrotask): void {
     if (this.#scheduled.has(pool)) return;
     this.#scheduled.add(pool);
-    queueMicrotask(() => {
+    defer(() => {
       this.#scheduled.delete(pool);
       if (this.ready && this.live) this.#admit(this, pool);
     });
