@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
+import type { Job } from '../../src/service/controller/leader/job.ts';
 import { isCrowded, ITEM_EVERY_MS, ItemPace, QUIET_MS } from '../../src/service/controller/leader/item_pace.ts';
+import { waitMs } from '../../src/service/controller/leader/orders.ts';
+import type { TermState } from '../../src/service/controller/leader/term_state.ts';
+import { Runners } from '../../src/service/controller/pools/runners.ts';
+import { beat, facts } from './runner_fixture.ts';
 
 describe('items of chunks beside callers', () => {
   for (const [callers, items, cores, crowded] of [
@@ -56,6 +61,18 @@ describe('items of chunks beside callers', () => {
     pace.callerSeen(caller, 1_000);
     const waitMs = (now: number): number => pace.waitMs('chunk-1', first, { runners, isItem }, now);
     assert.deepEqual([waitMs(1_000), waitMs(1_000), waitMs(1_000 + QUIET_MS)], [0, ITEM_EVERY_MS, 0]);
+  });
+
+  it('are not paced by a job that is over, whose runner does not say so yet', () => {
+    const runners = new Runners();
+    for (const uid of ['a', 'b']) {
+      runners.pod(facts(uid), 0);
+      runners.heartbeat(beat(uid, { cores: 2 }), 1);
+    }
+    runners.heartbeat(beat('a', { cores: 2, phase: 'running', job: 'over', attempt: 1 }), 2);
+    const state = { pace: new ItemPace(), jobs: { get: () => undefined }, deps: { runners } };
+    const wait = (): number => waitMs(state as unknown as TermState, { key: 'item' } as Job, runners.get('b')!);
+    assert.deepEqual([wait(), wait()], [0, 0]);
   });
 
   it('that rest take no core from the others', () => {

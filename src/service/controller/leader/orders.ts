@@ -30,7 +30,8 @@ export function reserve(state: TermState, job: Job): boolean {
 export function waitMs({ pace, jobs, deps: { runners } }: TermState, job: Job, runner: Runner): number {
   const isItem = (key: string): boolean => {
     const record = jobs.get(key);
-    return isResolved(record) && record.background === true;
+    // A runner may not have said yet that its job is over: nobody waits for that one.
+    return !isResolved(record) || record.background === true;
   };
   return pace.waitMs(job.key, runner, { runners: runners.all(), isItem }, now());
 }
