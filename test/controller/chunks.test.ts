@@ -11,6 +11,7 @@ import { aCloseInput, anOpenInput } from '../store/fixture.ts';
 import { packResult } from '../result/text_body.ts';
 import { until } from '../until.ts';
 import { ITEM_EVERY_MS } from '../../src/service/controller/leader/item_pace.ts';
+import { tick } from '../../src/service/controller/leader/losses.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 import { success } from './simulated_runners.ts';
 
@@ -346,6 +347,31 @@ describe('leader: a chunk of a batch', function () {
     for (let sent = 0; sent < 200; sent++)
       cluster.servers.bus.publish(SUBJECT.closed, { ...end, reason: 'Completed', summary: 'completed', tools: [] });
     await until('items run', () => beganAfter.length > 4);
+  });
+
+  it('whose item ended unnoticed waits for its turn, and holds up no check of other jobs', async () => {
+    const { term } = await start({ minReady: 2, maxPods: 2 });
+    const { leader, runners } = term;
+    cluster.runners.behaviour.cores = 2;
+    await cluster.ready(2);
+    await Promise.all(cluster.runners.all().map((runner) => runner.beat()));
+    hold();
+    const caller = await cluster.submit();
+    await until('the caller has a runner', () => cluster.runners.of(caller.id));
+    const chunk = await submit(3);
+    await isAt(chunk, 1);
+    const { uid } = cluster.runners.of(chunk.name)!;
+    const beside = { runners: runners.all(), isItem: () => false };
+    leader.pace.waitMs('other', runners.get(uid)!, beside, performance.now() + 3_600_000);
+    const id = chunk.ids[0]!;
+    const { submittedAt } = await cluster.record(id);
+    await cluster.servers.stored.store.closeRequest(aCloseInput({ id, submittedAt }));
+    const job = leader.jobs.taken(chunk.name)!;
+    job.goAt -= 10_000;
+    runners.get(uid)!.jobsDone += 1;
+    await tick(leader);
+    await until('it waits', () => job.timers.length === 0);
+    assert.deepEqual([job.state, job.attempt], ['running', 1]);
   });
 
   it('an item begins on a node without callers, and takes no runner while it waits', async () => {
