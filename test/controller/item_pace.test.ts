@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Job } from '../../src/service/controller/leader/job.ts';
 import { isCrowded, ITEM_EVERY_MS, ItemPace, QUIET_MS } from '../../src/service/controller/leader/item_pace.ts';
-import { waitMs } from '../../src/service/controller/leader/orders.ts';
+import { waitMs as waitOf } from '../../src/service/controller/leader/orders.ts';
 import type { TermState } from '../../src/service/controller/leader/term_state.ts';
 import { Runners } from '../../src/service/controller/pools/runners.ts';
 import { beat, facts } from './runner_fixture.ts';
@@ -71,7 +71,7 @@ describe('items of chunks beside callers', () => {
     }
     runners.heartbeat(beat('a', { cores: 2, phase: 'running', job: 'over', attempt: 1 }), 2);
     const state = { pace: new ItemPace(), jobs: { get: () => undefined }, deps: { runners } };
-    const wait = (): number => waitMs(state as unknown as TermState, { key: 'item' } as Job, runners.get('b')!);
+    const wait = (): number => waitOf(state as unknown as TermState, { key: 'item' } as Job, runners.get('b')!);
     assert.deepEqual([wait(), wait()], [0, 0]);
   });
 
