@@ -45,7 +45,7 @@ import { every } from '../../base/retry.ts';
 
 type Made = 'term' | 'runners' | 'pools' | 'finishedJobs' | 'events' | 'recent';
 
-export interface TermDeps extends Omit<LeaderDeps, Made>, Caches {
+export interface TermDeps extends Omit<LeaderDeps, Made | keyof Caches>, Caches {
   endFlooding: EndFlooding;
 }
 
@@ -310,11 +310,11 @@ async function writeNatsCa({ deps, owner, stoppable, term }: RunningTerm): Promi
 /** Brings the parts to where the cluster is. Nothing is admitted, created or ended before that. */
 async function recover(parts: RunningTerm, attach: (term: RunningTerm) => void): Promise<void> {
   const { deps, term, pools, leader, finishedJobs, fence } = parts;
-  const { pods, tools, poolCache } = deps;
+  const { jobs, pods, tools, poolCache } = deps;
   await ensureLeading(term);
   // Changes are seen from here on, so that none is missed beside what the caches hold.
   attach(parts);
-  await whileLeading(term, Promise.all([tools.synced, poolCache.synced, pods.synced]));
+  await whileLeading(term, Promise.all([jobs, pods, tools, poolCache].map(({ synced }) => synced)));
   for (const tool of tools.list()) parts.toolSeen(tool);
   for (const pool of poolCache.list()) pools.pool(pool);
   for (const pod of pods.list()) parts.podSeen(pod, true);

@@ -28,14 +28,15 @@ const PATIENCE_MS = 60_000;
  * Loads the state from scratch: first the list of jobs, then the recorded ends. Nothing is admitted before that.
  */
 export async function recover(state: TermState): Promise<void> {
-  const { kube, finishedJobs, store, bus, log, runners, term } = state.deps;
+  const { kube, jobs, finishedJobs, store, bus, log, runners, term } = state.deps;
   const owners = runnerOwners(runners);
-  const unfinished = await patiently(state, 'list the jobs', () =>
-    listUnfinished(kube, state.served, (job) => {
-      finishedJobs.add(job);
-      owners.note(job);
-    }),
-  );
+  const finished = (job: ProbeJob): void => {
+    finishedJobs.add(job);
+    owners.note(job);
+  };
+  const unfinished = await patiently(state, 'list the jobs', () => listUnfinished(kube, state.served, finished));
+  // The cache is enough for these: the watch will show what it does not know yet.
+  for (const job of jobs.list()) if (isOurs(job) && isFinished(job.status)) finished(job);
   for (const job of unfinished) owners.note(job);
   const tokens = [...new Set(unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])))];
   await patiently(state, 'load the tokens of unfinished jobs', () => state.tokens.load(tokens));
@@ -94,18 +95,22 @@ async function bindRunners(state: TermState, owners: ReturnType<typeof runnerOwn
   owners.bind(state.tokens.known, (pool) => pools.scopeOf(pool));
 }
 
+/** The write that finishes a job names the batch in which it will be deleted. */
+const UNFINISHED = 'status.batch=';
+
 /** Lists in pages and drops unused fields: 10,000 raw objects are 60 MB. */
 async function listUnfinished(
   kube: KubeClient,
   served: ServedNamespaces,
   finished: (job: ProbeJob) => void,
 ): Promise<ProbeJob[]> {
+  const namespace = served.watched;
   let found: ProbeJob[] = [];
   let next: string | undefined;
   for (;;) {
     let page: Page<ProbeJob>;
     try {
-      page = await kube.list(PROBE_JOBS, { namespace: served.watched, limit: 500, continue: next });
+      page = await kube.list(PROBE_JOBS, { namespace, fieldSelector: UNFINISHED, limit: 500, continue: next });
     } catch (error) {
       // The server has expired the snapshot of these pages. Pages of two snapshots must not be mixed, so the list
       // starts again.

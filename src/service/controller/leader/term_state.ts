@@ -7,6 +7,7 @@ import type { NamedCredential } from '../../../base/source_settings.ts';
 import type { Identities } from '../../../platform/identity/identities.ts';
 import type { EventRecorder } from '../../../platform/kube/events.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import type { Reflector } from '../../../platform/kube/reflector.ts';
 import { getOrMake } from '../../../base/get_or_make.ts';
 import { requestFields } from '../../../base/log.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
@@ -58,6 +59,8 @@ export interface LeaderDeps extends ControllerDeps {
   term: Term;
   namespace: string;
   runners: Runners;
+  /** The cache of ProbeJobs. */
+  jobs: Pick<Reflector<ProbeJob>, 'list'>;
   pools: Pools;
   finishedJobs: FinishedJobs;
   events: EventRecorder;
