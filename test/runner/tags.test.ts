@@ -128,7 +128,7 @@ describe('tags of objects in an agent', function () {
   it('say error where no tool succeeded, and a second run replaces them', async () => {
     await s3('PUT', 'films/bad.mp4', 'two');
     await run('s3://films/bad.mp4');
-    const { tagged, tools } = await run('s3://films/bad.mp4', { script: 'exit 1' });
+    const { tagged, tools } = await run('s3://films/bad.mp4', { script: `${READ}; exit 1` });
     assert.deepEqual([tagged, tools[0]!.success], [{ written: true }, false]);
     const tags = await tagsOf('bad.mp4');
     assert.deepEqual([Object.keys(tags).length, tags['probeyard-verdict']], [3, 'error']);
