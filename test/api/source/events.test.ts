@@ -324,5 +324,6 @@ describe('events of a source', function () {
       });
       assert.equal((await send(`${id}/events?key=${key}`, message)).status, status);
       await sources.call(`/${id}`, { method: 'DELETE' });
+      await until('it is gone', async () => (await api.stored.store.readSource(id)) === null);
     });
 });

@@ -89,6 +89,16 @@ export function sourcesOf(api: ApiFixture) {
         },
         asked: [{ name: 'ffprobe' }],
       }),
+    /** As the controller does: their ProbeJobs are gone. */
+    async endCancelled(): Promise<void> {
+      const running = await api.stored.sql<{ request_id: string }>(
+        `select i.request_id from batch_items i join batches b on b.id = i.batch_id
+          join requests r on r.id = i.request_id and r.submitted_at = i.submitted_at
+          where i.state = 'running' and b.state = 'cancelling' and r.state = 'open'`,
+      );
+      for (const { request_id: id } of running)
+        await batches.failure(id, { status: 499, reason: 'Cancelled', error: 'the request was cancelled' });
+    },
     /** Ends jobs of the bucket until it is done: listings with `page` or a status, others with success. */
     run: (bucket: string, page: () => Listed | number, done: () => Promise<boolean>): Promise<true> =>
       until(
@@ -104,6 +114,7 @@ export function sourcesOf(api: ApiFixture) {
             }
             await api.kube.delete(PROBE_JOBS, job.metadata.name, { namespace: api.namespace });
           }
+          await calls.endCancelled();
           return done();
         },
         60_000,

@@ -33,12 +33,7 @@ export function useProbeSources(change: Partial<Settings> = {}) {
     until(
       what,
       async () => {
-        const running = await api.stored.sql<{ request_id: string }>(
-          `select i.request_id from batch_items i join batches b on b.id = i.batch_id
-            where i.state = 'running' and b.state = 'cancelling'`,
-        );
-        for (const { request_id: id } of running)
-          await sources.batches.failure(id, { status: 499, reason: 'Cancelled', error: 'the request was cancelled' });
+        await sources.endCancelled();
         return isSo();
       },
       60_000,
