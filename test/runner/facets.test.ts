@@ -2,27 +2,21 @@ import assert from 'node:assert/strict';
 import type { Facets } from '../../src/media/policy/facets.ts';
 import type { RuleResult } from '../../src/media/policy/schema.ts';
 import { facetsOf } from '../../src/service/runner/facets.ts';
-import type { RawToolResult } from '../../src/service/runner/output.ts';
+import { rawResult } from './raw_result.ts';
 import { outputsOf, picture } from '../report/sample.ts';
 
-const ran = (name: RawToolResult['name'], output: unknown, more: Partial<RawToolResult> = {}): RawToolResult => ({
-  name,
-  version: '9.0',
-  success: true,
-  durationMs: 10,
-  usageMs: 10,
-  exitCode: 0,
-  signal: null,
-  format: 'json',
-  output: Buffer.from(typeof output === 'string' ? output : JSON.stringify(output)),
-  ...more,
-});
 const outputs = outputsOf('picture_and_sound.mkv');
-const [ffprobe, mediainfo] = [ran('ffprobe', outputs['ffprobe 9.0']), ran('mediainfo', outputs['mediainfo 26.10'])];
+const [ffprobe, mediainfo] = [
+  rawResult('ffprobe', outputs['ffprobe 9.0']),
+  rawResult('mediainfo', outputs['mediainfo 26.10']),
+];
 const ofFilm = { container: ['matroska'], video_codec: ['vp9'], audio_codec: ['aac'], hdr: ['SDR'] };
 const ofPicture = (...more: Parameters<typeof picture>): Facets => {
   const told = picture(...more);
-  return facetsOf([ran('ffprobe', told.ffprobe?.output), ran('mediainfo', told.mediainfo?.output)], undefined) ?? {};
+  return (
+    facetsOf([rawResult('ffprobe', told.ffprobe?.output), rawResult('mediainfo', told.mediainfo?.output)], undefined) ??
+    {}
+  );
 };
 
 describe('facets of a file', () => {
@@ -34,10 +28,10 @@ describe('facets of a file', () => {
     ['where ffprobe listed frames', [{ ...ffprobe, output: Buffer.alloc(2 * 1024 * 1024, ' ') }], undefined],
     [
       'of sound alone',
-      [ran('ffprobe', outputsOf('elementary.ac3')['ffprobe 9.0'])],
+      [rawResult('ffprobe', outputsOf('elementary.ac3')['ffprobe 9.0'])],
       { container: ['ac3'], audio_codec: ['ac3'] },
     ],
-    ['that no tool could read', [ran('ffprobe', 'no JSON')], undefined],
+    ['that no tool could read', [rawResult('ffprobe', 'no JSON')], undefined],
   ] as const)
     it(what, () => assert.deepEqual(facetsOf(tools, undefined), facets));
 
@@ -48,7 +42,7 @@ describe('facets of a file', () => {
   });
 
   it('what the name of a codec must not be is left out', () => {
-    const odd = (codec: string) => ran('ffprobe', { streams: [{ codec_type: 'audio', codec_name: codec }] });
+    const odd = (codec: string) => rawResult('ffprobe', { streams: [{ codec_type: 'audio', codec_name: codec }] });
     assert.deepEqual(
       ['a\u0000', 'é', 'x'.repeat(200)].map((codec) => facetsOf([odd(codec)], undefined)),
       [undefined, undefined, undefined],

@@ -5,22 +5,11 @@ import type { RawToolResult } from '../../src/service/runner/output.ts';
 import { verdictIn } from '../../src/service/runner/policy.ts';
 import { reportOf } from '../../src/service/runner/report.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
+import { rawResult } from './raw_result.ts';
 import { outputsOf } from '../report/sample.ts';
 
 const outputs = outputsOf('picture_and_sound.mkv');
-const ran = (name: RawToolResult['name'], output: unknown, more: Partial<RawToolResult> = {}): RawToolResult => ({
-  name,
-  version: '9.0',
-  success: true,
-  durationMs: 10,
-  usageMs: 10,
-  exitCode: 0,
-  signal: null,
-  format: 'json',
-  output: Buffer.from(typeof output === 'string' ? output : JSON.stringify(output)),
-  ...more,
-});
-const both = [ran('ffprobe', outputs['ffprobe 9.0']), ran('mediainfo', outputs['mediainfo 26.10'])];
+const both = [rawResult('ffprobe', outputs['ffprobe 9.0']), rawResult('mediainfo', outputs['mediainfo 26.10'])];
 const assigned = (rules: Rule[], more: Partial<Assignment> = {}): Assignment => ({
   kind: 'file',
   source: parseSource('https://example.com/a/b.mkv'),
@@ -62,12 +51,12 @@ describe('policy in the runner', () => {
   });
 
   it('reads the run for the report if the caller shaped the output', () => {
-    const csv = ran('ffprobe', 'format,1', { format: 'text' });
+    const csv = rawResult('ffprobe', 'format,1', { format: 'text' });
     assert.equal(judged(assigned([raw]), { tools: [csv, both[1]!], own: [both[0]!] }).verdict?.outcome, 'pass');
   });
 
   it('an output over the size limit is unknown, with the reason', () => {
-    const large = ran('ffprobe', { format: { format_name: 'x'.repeat(17 * 1024 * 1024) } });
+    const large = rawResult('ffprobe', { format: { format_name: 'x'.repeat(17 * 1024 * 1024) } });
     const { verdict } = judged(assigned([raw]), { tools: [large, both[1]!] });
     assert.equal(verdict?.outcome, 'unknown');
     assert.match(verdict?.rules[0]?.message ?? '', /too large/);
@@ -83,7 +72,9 @@ describe('policy in the runner', () => {
   });
 
   it('the verdict shows redacted values, as callers see them', () => {
-    const ffprobe = ran('ffprobe', { format: { format_name: 'mov', filename: 'http://127.0.0.1:9/SECRET/a.mp4' } });
+    const ffprobe = rawResult('ffprobe', {
+      format: { format_name: 'mov', filename: 'http://127.0.0.1:9/SECRET/a.mp4' },
+    });
     const rule: Rule = { name: 'raw', tool: 'ffprobe', path: 'format.filename', is: 'x' };
     const { verdict } = judged(assigned([rule]), {
       tools: [ffprobe],
@@ -93,7 +84,7 @@ describe('policy in the runner', () => {
   });
 
   it('judges the report of an HLS validator that found faults, too', () => {
-    const msv = ran(
+    const msv = rawResult(
       'msv',
       { success: false, summary: { must_fix: 1 }, messages: [{ level: 'must-fix', code: 'x', url: null }] },
       { success: false, failure: 'failed', error: '1 must-fix' },

@@ -7,6 +7,7 @@ import { parseSource } from '../../src/source/address/parse.ts';
 import { framesRun, readPictures, reportOf, runsForReport, type FramesRan } from '../../src/service/runner/report.ts';
 import type { ProbeReport } from '../../src/media/report/schema.ts';
 import { extensionOf } from '../../src/source/playlist/mapping.ts';
+import { rawResult } from './raw_result.ts';
 import { outputsOf } from '../report/sample.ts';
 
 const tool = (name: AssignedTool['name'], options: Record<string, string> = {}): AssignedTool => ({
@@ -27,18 +28,8 @@ const assignment = (tools: AssignedTool[], more: Partial<Assignment> = {}): Assi
   ...more,
 });
 const outputs = outputsOf('picture_and_sound.mkv');
-const result = (name: 'ffprobe' | 'mediainfo', more: Partial<RawToolResult> = {}): RawToolResult => ({
-  name,
-  version: '9.0',
-  success: true,
-  durationMs: 10,
-  usageMs: 10,
-  exitCode: 0,
-  signal: null,
-  format: 'json',
-  output: Buffer.from(JSON.stringify(outputs[name === 'ffprobe' ? 'ffprobe 9.0' : 'mediainfo 26.10'])),
-  ...more,
-});
+const result = (name: 'ffprobe' | 'mediainfo', more: Partial<RawToolResult> = {}): RawToolResult =>
+  rawResult(name, outputs[name === 'ffprobe' ? 'ffprobe 9.0' : 'mediainfo 26.10'], more);
 const same = (text: string) => text;
 
 const resultOf = (...given: Parameters<typeof reportOf>) => reportOf(...given)?.result;
