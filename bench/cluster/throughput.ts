@@ -142,6 +142,12 @@ export const throughput: Measurement = {
                 note: `${pods} pods; ${cpuLine(cpu)}; callers and origin ${callersMs.toFixed(1)}`,
               },
               {
+                name: `throughput-cpu-${scope}`,
+                what: `— CPU of a job, all processes of the cluster, scope ${scope}`,
+                unit: 'ms',
+                values: one(cpu.reduce((sum, { msPerJob }) => sum + msPerJob, 0)),
+              },
+              {
                 name: `throughput-${scope}-scaled`,
                 what: `— on a machine whose bare ffprobe takes 12 ms, scope ${scope}`,
                 unit: 'jobs/s',
