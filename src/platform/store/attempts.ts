@@ -1,6 +1,7 @@
 /** Attempt limits that hold across all replicas. */
 import type { Database } from './connection.ts';
 import { calling } from './named.ts';
+import { query } from './query.ts';
 
 export interface AttemptLimit {
   burst: number;
@@ -15,23 +16,15 @@ export const takeAttempt = (
   { everyMs, burst }: AttemptLimit,
 ): Promise<number> => database.value(calling('take_attempt', { scope, key, every_ms: everyMs, burst }));
 
-export async function giveBackAttempt(
+export const giveBackAttempt = (
   database: Database,
   scope: string,
   key: Buffer,
-  limit: AttemptLimit,
-): Promise<void> {
-  await database.rows({
-    name: 'give_back_attempt',
-    text: 'update attempts set tat = tat - make_interval(secs => $3 / 1000.0) where scope = $1 and key = $2',
-    values: [scope, key, limit.everyMs],
-  });
-}
+  { everyMs }: AttemptLimit,
+): Promise<void> =>
+  database.run(query('give_back_attempt')`
+    update attempts set tat = tat - make_interval(secs => ${everyMs} / 1000.0)
+      where scope = ${scope} and key = ${key}`);
 
-export async function forgetAttempts(database: Database, scope: string, key: Buffer): Promise<void> {
-  await database.rows({
-    name: 'forget_attempt',
-    text: 'delete from attempts where scope = $1 and key = $2',
-    values: [scope, key],
-  });
-}
+export const forgetAttempts = (database: Database, scope: string, key: Buffer): Promise<void> =>
+  database.run(query('forget_attempt')`delete from attempts where scope = ${scope} and key = ${key}`);

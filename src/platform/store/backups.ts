@@ -1,5 +1,6 @@
 /** What the record knows of its backups: what was erased and when the last one was made. */
 import { type ConnectionSettings, type Database, withConnection, holdConnection } from './connection.ts';
+import { query } from './query.ts';
 import { jsonb, parameters } from './storable.ts';
 
 export interface Erased {
@@ -51,10 +52,10 @@ export async function recordBackup(settings: ConnectionSettings, outcome: Backup
 
 /** Times in seconds since 1970; undefined: never. */
 export async function backupState(database: Database) {
-  const rows = await database.rows<{ key: string; value: { at: number; bytes?: number; seconds?: number } }>({
-    name: 'backup_state',
-    text: `select key, value from settings where key in ('backup.done', 'backup.failed')`,
-  });
+  const rows = await database.rows<{ key: string; value: { at: number; bytes?: number; seconds?: number } }>(query(
+    'backup_state',
+  )`
+    select key, value from settings where key in ('backup.done', 'backup.failed')`);
   const of = (key: string) => rows.find((row) => row.key === key)?.value;
   const done = of('backup.done');
   return { doneAt: done?.at, bytes: done?.bytes, seconds: done?.seconds, failedAt: of('backup.failed')?.at };

@@ -4,6 +4,7 @@ import { MOST_CACHE_AGE_S } from '../../base/limits.ts';
 import { column, type RecordOf } from './columns.ts';
 import type { Database } from './connection.ts';
 import { calling } from './named.ts';
+import { query } from './query.ts';
 import { bigint } from './storable.ts';
 
 const CACHED = { identity: column<string>(), requestId: column<string>(), readAt: column<Date>() };
@@ -51,10 +52,6 @@ interface CachedClose {
 }
 
 /** Those that are too old for every request. */
-export async function forgetCached(database: Database): Promise<void> {
-  await database.rows({
-    name: 'forget_cached',
-    text: 'delete from cached_results where read_at < now() - make_interval(secs => $1)',
-    values: [MOST_CACHE_AGE_S],
-  });
-}
+export const forgetCached = (database: Database): Promise<void> =>
+  database.run(query('forget_cached')`
+    delete from cached_results where read_at < now() - make_interval(secs => ${MOST_CACHE_AGE_S})`);

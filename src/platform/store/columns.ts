@@ -2,7 +2,9 @@
  * A record in one place: each field with its type and the column or expression that it is read from. A query that lists
  * the columns returns the record itself, so neither the record nor its rows need another type.
  */
+import type { Sql } from 'sql-template-tag';
 import type { Database } from './connection.ts';
+import { raw } from './query.ts';
 
 interface Column<T> {
   /** Absent: the column has the name of the field, with underscores. */
@@ -32,6 +34,9 @@ export const listed = (columns: Columns, alias?: string): string =>
   expressions(columns, alias)
     .map(([field, expression]) => `${expression} "${field}"`)
     .join(', ');
+
+/** The same as a part of a query. */
+export const selected = (columns: Columns, alias?: string): Sql => raw(listed(columns, alias));
 
 /** One JSON column with all of them. */
 export const asObject = (columns: Columns, alias: string): string =>

@@ -160,6 +160,8 @@ export interface Queries {
   value<T>(query: Query): Promise<T>;
   valueOrNull<T>(query: Query): Promise<T | null>;
   hasRow(query: Query): Promise<boolean>;
+  /** Of a query whose rows nobody wants. */
+  run(query: Query): Promise<void>;
   /** A single try without retries: for clock samples and health checks. */
   once<T>(query: Query): Promise<T[]>;
 }
@@ -215,6 +217,7 @@ function queriesBy(rows: Queries['rows'], once: Queries['once']): Queries {
     value: async <T>(query: Query) => (await one<[T]>({ ...query, array: true }))[0],
     valueOrNull: async <T>(query: Query) => (await first<[T]>({ ...query, array: true }))?.[0] ?? null,
     hasRow: async (query) => (await rows(query)).length > 0,
+    run: async (query) => void (await rows(query)),
     once,
   };
 }

@@ -2,6 +2,7 @@
  * The mail outbox: a mail is written together with the change it reports, claimed under a lease, and deleted once sent.
  */
 import type { Database } from './connection.ts';
+import { query } from './query.ts';
 
 export interface NewMail {
   id: string;
@@ -14,34 +15,21 @@ export interface DueMail extends Omit<NewMail, 'userId'> {
   attempts: number;
 }
 
-export async function addMail(database: Database, mail: NewMail): Promise<void> {
-  await database.rows({
-    name: 'add_mail',
-    text: `insert into mails (id, user_id, recipient, subject, sealed) values ($1, $2, $3, $4, $5)
-      on conflict do nothing`,
-    values: [mail.id, mail.userId, mail.recipient, mail.subject, mail.sealed],
-  });
-}
+export const addMail = (database: Database, mail: NewMail): Promise<void> =>
+  database.run(query('add_mail')`
+    insert into mails (id, user_id, recipient, subject, sealed)
+      values (${mail.id}, ${mail.userId}, ${mail.recipient}, ${mail.subject}, ${mail.sealed}) on conflict do nothing`);
 
 /** Claimed exclusively until the lease expires. */
-export function claimMails(database: Database, leaseMs: number, limit: number): Promise<DueMail[]> {
-  return database.rows<DueMail>({
-    name: 'claim_mails',
-    text: `update mails set attempts = attempts + 1, next_at = now() + $1 * interval '1 millisecond'
-      where id in (select id from mails where next_at <= now() order by next_at limit $2 for update skip locked)
-      returning id, recipient, subject, sealed, attempts`,
-    values: [leaseMs, limit],
-  });
-}
+export const claimMails = (database: Database, leaseMs: number, limit: number): Promise<DueMail[]> =>
+  database.rows<DueMail>(query('claim_mails')`
+    update mails set attempts = attempts + 1, next_at = now() + ${leaseMs} * interval '1 millisecond'
+      where id in (select id from mails where next_at <= now() order by next_at limit ${limit} for update skip locked)
+      returning id, recipient, subject, sealed, attempts`);
 
-export async function mailDone(database: Database, id: string): Promise<void> {
-  await database.rows({ name: 'mail_done', text: 'delete from mails where id = $1', values: [id] });
-}
+export const mailDone = (database: Database, id: string): Promise<void> =>
+  database.run(query('mail_done')`delete from mails where id = ${id}`);
 
-export async function mailLater(database: Database, id: string, afterMs: number): Promise<void> {
-  await database.rows({
-    name: 'mail_later',
-    text: `update mails set next_at = now() + $2 * interval '1 millisecond' where id = $1`,
-    values: [id, afterMs],
-  });
-}
+export const mailLater = (database: Database, id: string, afterMs: number): Promise<void> =>
+  database.run(query('mail_later')`
+    update mails set next_at = now() + ${afterMs} * interval '1 millisecond' where id = ${id}`);

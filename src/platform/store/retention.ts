@@ -4,6 +4,7 @@
  */
 import type { Database } from './connection.ts';
 import { calling } from './named.ts';
+import { query } from './query.ts';
 import { timeOf } from './uuid.ts';
 
 interface Retention {
@@ -24,11 +25,9 @@ const MOST_ERASE_STEPS = 500;
 const sinceOf = new WeakMap<Database, { value: ReturnType<typeof readSince>; until: number }>();
 
 async function readSince(database: Database) {
-  const rows = await database.rows<{ key: string; ms: number }>({
-    name: 'kept_since',
-    text: `select key, (extract(epoch from greatest((value #>> '{}')::timestamptz, 'epoch')) * 1000)::float8 ms
-      from settings where key in ('requests.since', 'rollup_minute.since')`,
-  });
+  const rows = await database.rows<{ key: string; ms: number }>(query('kept_since')`
+    select key, (extract(epoch from greatest((value #>> '{}')::timestamptz, 'epoch')) * 1000)::float8 ms
+      from settings where key in ('requests.since', 'rollup_minute.since')`);
   const of = (table: string) => rows.find(({ key }) => key === `${table}.since`)?.ms ?? 0;
   return { requests: of('requests'), minutes: of('rollup_minute') };
 }
@@ -65,18 +64,13 @@ export async function retain(
     ['batch_items', `${requestMonths} months`],
     ['rollup_minute', `${minuteDays} days`],
   ]) {
-    months += await database.value<number>({
-      name: 'drop_months',
-      text: 'select drop_months($1, now() - $2::interval)',
-      values: [table, age],
-    });
+    months += await database.value<number>(
+      query('drop_months')`select drop_months(${table}, now() - ${age}::interval)`,
+    );
   }
   for (let step = 0; step < MOST_STEPS; step++) {
-    const more = await database.value<boolean>({
-      name: 'drop_envelopes',
-      text: 'select drop_envelopes(now() - make_interval(days => $1))',
-      values: [envelopeDays],
-    });
+    const more = await database.value<boolean>(query('drop_envelopes')`
+      select drop_envelopes(now() - make_interval(days => ${envelopeDays}))`);
     if (!more) return { done: true, months };
   }
   return { done: false, months };
@@ -118,10 +112,7 @@ export function eraseRequest(
 
 /** Continues pending erasures. Returns how many users had data left. */
 export async function eraseMore(database: Database): Promise<number> {
-  const users = await database.column<number>({
-    name: 'erasures',
-    text: 'select user_id from erasures order by asked_at',
-  });
+  const users = await database.column<number>(query('erasures')`select user_id from erasures order by asked_at`);
   let found = 0;
   for (const id of users) {
     let steps = 0;
@@ -139,12 +130,7 @@ export const ensurePartitions = (database: Database): Promise<number> => databas
 
 /** Deletes idempotency keys after a day, and rate limits that have fully recovered. */
 export async function forgetExpired(database: Database): Promise<void> {
-  await database.rows({
-    name: 'forget_idempotency',
-    text: `delete from idempotency where created_at < now() - interval '24 hours'`,
-  });
-  await database.rows({
-    name: 'forget_rates',
-    text: `delete from rate_limits where tat < now() - interval '1 hour'`,
-  });
+  await database.run(query('forget_idempotency')`
+    delete from idempotency where created_at < now() - interval '24 hours'`);
+  await database.run(query('forget_rates')`delete from rate_limits where tat < now() - interval '1 hour'`);
 }

@@ -1,6 +1,7 @@
 /** The keys that sign JWTs. Private keys are sealed before they are stored. */
 import type { JWK } from 'jose';
 import type { Database } from './connection.ts';
+import { query } from './query.ts';
 import { jsonb } from './storable.ts';
 
 export interface SigningKeyRecord {
@@ -11,24 +12,18 @@ export interface SigningKeyRecord {
 }
 
 /** Keys whose signatures are still accepted, newest first. */
-export function signingKeys(database: Database): Promise<SigningKeyRecord[]> {
-  return database.rows<SigningKeyRecord>({
-    name: 'signing_keys',
-    text: `select kid, public, sealed, signs_until "signsUntil" from signing_keys where verifies_until > now()
-      order by created_at desc, kid`,
-  });
-}
+export const signingKeys = (database: Database): Promise<SigningKeyRecord[]> =>
+  database.rows<SigningKeyRecord>(query('signing_keys')`
+    select kid, public, sealed, signs_until "signsUntil" from signing_keys where verifies_until > now()
+      order by created_at desc, kid`);
 
 /** Two replicas may each add a key at the same time: both are valid. */
-export async function addSigningKey(
+export const addSigningKey = (
   database: Database,
   key: Omit<SigningKeyRecord, 'signsUntil'> & { signsMs: number; verifiesMs: number },
-): Promise<void> {
-  await database.rows({
-    name: 'add_signing_key',
-    text: `insert into signing_keys (kid, public, sealed, signs_until, verifies_until)
-      values ($1, $2, $3, now() + $4 * interval '1 millisecond', now() + $5 * interval '1 millisecond')
-      on conflict do nothing`,
-    values: [key.kid, jsonb(key.public), key.sealed, key.signsMs, key.verifiesMs],
-  });
-}
+): Promise<void> =>
+  database.run(query('add_signing_key')`
+    insert into signing_keys (kid, public, sealed, signs_until, verifies_until)
+      values (${key.kid}, ${jsonb(key.public)}, ${key.sealed}, now() + ${key.signsMs} * interval '1 millisecond',
+        now() + ${key.verifiesMs} * interval '1 millisecond')
+      on conflict do nothing`);

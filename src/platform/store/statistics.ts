@@ -8,6 +8,7 @@ import { cover, widened, type Cover, type Range } from '../statistics/cover.ts';
 import type { Database, Query } from './connection.ts';
 import type { Bucket, Statistic, Values } from '../statistics/resources.ts';
 import { MEASURES, type Measure } from './measures.ts';
+import { query } from './query.ts';
 import { keptSince } from './retention.ts';
 
 /** `tokenIds` null: all tokens. */
@@ -122,13 +123,13 @@ export async function usageFigures(
   const asked = { from: period.from.getTime(), to: period.to.getTime() };
   const since = await keptSince(database);
   const range = coarsest === null ? asked : widened(asked, since);
-  const query = usageQuery(`usage_${statistic}`, MEASURES[statistic], owners, range, {
+  const asking = usageQuery(`usage_${statistic}`, MEASURES[statistic], owners, range, {
     unit,
     coarsest: coarsest && cover(range, coarsest, since.minutes),
     erased: [ERASED],
   });
-  if (!query) return [];
-  const rows = await database.rows<[number, number | null, ...(number | string)[]]>(query);
+  if (!asking) return [];
+  const rows = await database.rows<[number, number | null, ...(number | string)[]]>(asking);
   return rows.map(([userId, at, ...figures]) => {
     const values: Values = {};
     for (const [index, { name }] of MEASURES[statistic].entries()) values[name] = figures[index]!;
@@ -144,11 +145,8 @@ export async function usageFigures(
 export async function foldUsage(database: Database, { restSeconds = 120 } = {}): Promise<number> {
   let folded = 0;
   for (let turn = 0; turn < MOST_TURNS; turn++) {
-    const n = await database.value<number>({
-      name: 'fold_usage',
-      text: 'select fold_usage(make_interval(secs => $1), $2)',
-      values: [restSeconds, AT_ONCE],
-    });
+    const n = await database.value<number>(query('fold_usage')`
+      select fold_usage(make_interval(secs => ${restSeconds}), ${AT_ONCE})`);
     folded += n;
     if (n < AT_ONCE) break;
   }

@@ -7,6 +7,7 @@ import { openDatabase, type Database, type PoolSettings } from './connection.ts'
 import { isStoreError, StoreError } from './errors.ts';
 import { listen, type Listener, listenTokens, type TokenChange } from './listen.ts';
 import { requireSchema } from './migrate.ts';
+import { query } from './query.ts';
 import { uuidv7 } from './uuid.ts';
 
 export interface StoreSettings extends PoolSettings {
@@ -42,27 +43,24 @@ export function bound(database: calls.TokenDatabase): StoreCalls {
 }
 
 async function installId(database: Database): Promise<string> {
-  const id = await database.valueOrNull<string>({
-    name: 'install_id',
-    text: `select value from settings where key = 'install.id'`,
-  });
+  const id = await database.valueOrNull<string>(
+    query('install_id')`select value from settings where key = 'install.id'`,
+  );
   if (id === null) throw new StoreError('not-ready', 'the schema is missing: run the role migrate');
   return id;
 }
 
 /** Whether Postgres answers a query right now. */
 async function healthy(database: Database): Promise<boolean> {
-  return database.once({ name: 'healthy', text: 'select 1' }).then(
+  return database.once(query('healthy')`select 1`).then(
     () => true,
     () => false,
   );
 }
 
 async function databaseBytes(database: Database): Promise<number> {
-  const [row] = await database.once<{ bytes: number }>({
-    name: 'database_size',
-    text: 'select pg_database_size(current_database()) bytes',
-  });
+  const [row] = await database.once<{ bytes: number }>(query('database_size')`
+    select pg_database_size(current_database()) bytes`);
   return row?.bytes ?? 0;
 }
 
@@ -73,7 +71,7 @@ const SCHEMA_WAIT_MS = 3_600_000;
 async function clockOf(database: Database, settings: StoreSettings): Promise<StoreClock> {
   const { waitForServer, onError = () => {} } = settings;
   const sample = () =>
-    database.value<number>({ name: 'clock', text: 'select (extract(epoch from clock_timestamp()) * 1000)::float8' });
+    database.value<number>(query('clock')`select (extract(epoch from clock_timestamp()) * 1000)::float8`);
   const failed = (error: unknown) => onError(error as Error);
   const begin = async (): Promise<StoreClock> => {
     if (waitForServer) await requireSchema(database);

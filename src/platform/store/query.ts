@@ -1,0 +1,16 @@
+/** Statements with their values in place. */
+import sql, { raw } from 'sql-template-tag';
+import type { Query } from './connection.ts';
+
+export { raw, sql };
+
+/**
+ * The query of this name: each value is a parameter, and what `sql` and `raw` make is text. The name stands in errors;
+ * as it is that of a prepared statement, the text must always be the same.
+ */
+export const query =
+  (name: string) =>
+  (texts: readonly string[], ...parts: readonly unknown[]): Query => {
+    const { text, values } = sql(texts, ...parts);
+    return { name, text, values };
+  };
