@@ -3,9 +3,11 @@
  * document is the canonical JSON of a policy; it is identified by its SHA-256 and immutable. A former policy is a
  * revision that was used, and is no longer among the latest of its policy, or whose policy was deleted.
  */
+import type { Sql } from 'sql-template-tag';
 import type { Database } from './connection.ts';
-import { column, listed, type RecordOf } from './columns.ts';
+import { column, selected, type RecordOf } from './columns.ts';
 import { calling } from './named.ts';
+import { query, raw, sql } from './query.ts';
 import { integer } from './storable.ts';
 
 /** The account id of shared policies. */
@@ -55,13 +57,14 @@ type PutPolicy =
   /** The account has reached its number of documents or revisions. */
   | { outcome: 'no-room' };
 
-const LISTED = listed(COLUMNS, 'p');
-const SAVED = listed(SAVED_COLUMNS, 'p');
-const savedIn = (table: 'policies' | 'former_policies'): string =>
-  `select ${SAVED} from ${table} p join policy_documents d using (account_id, digest)`;
+const LISTED = selected(COLUMNS, 'p');
+const savedIn = (table: 'policies' | 'former_policies'): Sql => sql`
+  select ${selected(SAVED_COLUMNS, 'p')} from ${raw(table)} p join policy_documents d using (account_id, digest)`;
+const SAVED = savedIn('policies');
+const SAVED_FORMER = savedIn('former_policies');
 
 /** Of one policy in a list. */
-const MOST_LISTED = 500;
+const LIMITED = raw('limit 500');
 
 const bytesOf = (digest: string): Buffer => Buffer.from(digest, 'hex');
 
@@ -72,19 +75,13 @@ export async function findPolicy(
   name: string,
   revision: number | null = null,
 ): Promise<SavedPolicy | null> {
-  const values = [account, name, revision === null ? null : integer(revision)];
-  const found = await database.first<SavedPolicy>({
-    name: 'find_policy',
-    text: `${savedIn('policies')} where p.account_id = $1 and p.name = $2
-      and ($3::integer is null or p.revision = $3) order by p.revision desc limit 1`,
-    values,
-  });
+  const wanted = revision === null ? null : integer(revision);
+  const found = await database.first<SavedPolicy>(query('find_policy')`
+    ${SAVED} where p.account_id = ${account} and p.name = ${name}
+      and (${wanted}::integer is null or p.revision = ${wanted}) order by p.revision desc limit 1`);
   if (found || revision === null) return found;
-  return database.first<SavedPolicy>({
-    name: 'find_former_policy',
-    text: `${savedIn('former_policies')} where p.account_id = $1 and p.name = $2 and p.revision = $3`,
-    values,
-  });
+  return database.first<SavedPolicy>(query('find_former_policy')`
+    ${SAVED_FORMER} where p.account_id = ${account} and p.name = ${name} and p.revision = ${wanted}`);
 }
 
 /**
@@ -149,34 +146,22 @@ export function keepPolicyDocument(
   );
 }
 
-export function policyDocument(database: Database, account: number, digest: string): Promise<string | null> {
-  return database.valueOrNull<string>({
-    name: 'policy_document',
-    text: 'select document from policy_documents where account_id = $1 and digest = $2',
-    values: [account, bytesOf(digest)],
-  });
-}
+export const policyDocument = (database: Database, account: number, digest: string): Promise<string | null> =>
+  database.valueOrNull<string>(query('policy_document')`
+    select document from policy_documents where account_id = ${account} and digest = ${bytesOf(digest)}`);
 
 /** The newest first, former ones too. */
-export function policyRevisions(database: Database, account: number, name: string): Promise<PolicyRevision[]> {
-  return database.rows<PolicyRevision>({
-    name: 'policy_revisions',
-    text: `select ${LISTED} from policies p where p.account_id = $1 and p.name = $2
-      union all select ${LISTED} from former_policies p where p.account_id = $1 and p.name = $2
-      order by revision desc limit ${MOST_LISTED}`,
-    values: [account, name],
-  });
-}
+export const policyRevisions = (database: Database, account: number, name: string): Promise<PolicyRevision[]> =>
+  database.rows<PolicyRevision>(query('policy_revisions')`
+    select ${LISTED} from policies p where p.account_id = ${account} and p.name = ${name}
+      union all select ${LISTED} from former_policies p where p.account_id = ${account} and p.name = ${name}
+      order by revision desc ${LIMITED}`);
 
 /** The latest revision of each policy of these accounts, by name. */
-export function latestPolicies(database: Database, accounts: readonly number[]): Promise<PolicyRevision[]> {
-  return database.rows<PolicyRevision>({
-    name: 'latest_policies',
-    text: `select distinct on (p.account_id, p.name) ${LISTED} from policies p
-      where p.account_id = any($1) order by p.account_id, p.name, p.revision desc`,
-    values: [accounts],
-  });
-}
+export const latestPolicies = (database: Database, accounts: readonly number[]): Promise<PolicyRevision[]> =>
+  database.rows<PolicyRevision>(query('latest_policies')`
+    select distinct on (p.account_id, p.name) ${LISTED} from policies p
+      where p.account_id = any(${accounts}) order by p.account_id, p.name, p.revision desc`);
 
 /** Deletes documents that no policy refers to and that were unused for an hour. Returns their number. */
 export const forgetPolicyDocuments = (database: Database): Promise<number> =>

@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { CACHED, type Kind, type Reason } from '../kube/probe_job.ts';
 import type { Outcome } from '../../media/policy/types.ts';
 import type { Database } from './connection.ts';
-import { column, listed, type RecordOf } from './columns.ts';
+import { column, selected, type RecordOf } from './columns.ts';
 import { StoreError } from './errors.ts';
 import { calling } from './named.ts';
+import { query, sql } from './query.ts';
 import type {
   CloseInput,
   MonthlyLimits,
@@ -93,8 +94,8 @@ const RATE = {
 const CLOSED = { closed: column<boolean>(), waiter: column<string | null>(), queueTimeMs: column<number>() };
 export type CloseResult = RecordOf<typeof CLOSED>;
 
-const READ = `select ${listed(RECORD)} from requests`;
-const ENDS = `select ${listed(END)} from requests`;
+const READ = sql`select ${selected(RECORD)} from requests`;
+const ENDS = sql`select ${selected(END)} from requests`;
 
 /** Bodies are stored uncompressed by Postgres (storage external), so reading a slice costs only its own size. */
 const BODY_SLICE = 256 * 1024;
@@ -175,13 +176,11 @@ export async function usedUpQuota(
 ): Promise<keyof MonthlyLimits | null> {
   const of = withoutDecoding(quotas.of);
   if (of.length === 0) return null;
-  return database.value<keyof MonthlyLimits | null>({
-    name: 'used_up_quota',
-    // The function judges a request that is there already, and tells how many more there may be.
-    text: `select case when exceeded is null and nearest < 1 then 'request-count' else exceeded end exceeded
-      from quota_exceeded($1, $2, $3, $4, date_trunc('month', now(), 'UTC'))`,
-    values: [jsonb(of), tokenId, userId, quotas.rootUserId],
-  });
+  // The function judges a request that is there already, and tells how many more there may be.
+  return database.value<keyof MonthlyLimits | null>(query('used_up_quota')`
+    select case when exceeded is null and nearest < 1 then 'request-count' else exceeded end exceeded
+      from quota_exceeded(${jsonb(of)}, ${tokenId}, ${userId}, ${quotas.rootUserId},
+        date_trunc('month', now(), 'UTC'))`);
 }
 
 /** Seconds of media that the content checks of a token may still decode this month; null: no quota limits them. */
@@ -190,21 +189,14 @@ export async function decodableSeconds(
   { id, userId, rootUserId, quotas }: Pick<TokenRecord, 'id' | 'userId' | 'rootUserId' | 'quotas'>,
 ): Promise<number | null> {
   if (!quotas.some(({ limits }) => limits['decoded-seconds'] !== undefined)) return null;
-  return database.value<number | null>({
-    name: 'decoded_left',
-    text: `select decoded_left($1, $2, $3, $4, date_trunc('month', now(), 'UTC'))::float8`,
-    values: [jsonb(quotas), id, userId, rootUserId],
-  });
+  return database.value<number | null>(query('decoded_left')`
+    select decoded_left(${jsonb(quotas)}, ${id}, ${userId}, ${rootUserId}, date_trunc('month', now(), 'UTC'))::float8`);
 }
 
 /** Frees the idempotency key, unless another request has taken it since. */
-export async function releaseKey(database: Database, tokenId: number, key: string, requestId: string): Promise<void> {
-  await database.rows({
-    name: 'release_key',
-    text: 'delete from idempotency where token_id = $1 and key = $2 and request_id = $3',
-    values: [tokenId, key, requestId],
-  });
-}
+export const releaseKey = (database: Database, tokenId: number, key: string, requestId: string): Promise<void> =>
+  database.run(query('release_key')`
+    delete from idempotency where token_id = ${tokenId} and key = ${key} and request_id = ${requestId}`);
 
 /**
  * Counts a call that opens no request: an invalid probe call (scope `token`), or by the root user of an account a
@@ -263,17 +255,16 @@ export function closeRequest(database: Database, input: CloseInput): Promise<Clo
 export function readRequest(
   database: Database,
   id: string,
-  owner: { userId: number | null } = { userId: null },
+  { userId }: { userId: number | null } = { userId: null },
 ): Promise<RequestRecord | null> {
   const time = timeOf(id);
-  const below =
-    'exists (select from users u where u.id = user_id and (u.parent_ids @> array[$2::bigint] or u.root_id = $2))';
-  const where = `id = $1 and ($2::bigint is null or user_id = $2 or ${below})`;
-  return database.first<RequestRecord>({
-    name: time === null ? 'read_untimed' : 'read_timed',
-    text: `${READ} where ${where} ${time === null ? '' : 'and submitted_at = $3'}`,
-    values: [id, owner.userId, ...(time === null ? [] : [time])],
-  });
+  const asked = sql`
+    ${READ} where id = ${id} and (${userId}::bigint is null or user_id = ${userId} or exists (
+      select from users u
+        where u.id = user_id and (u.parent_ids @> array[${userId}::bigint] or u.root_id = ${userId})))`;
+  return database.first<RequestRecord>(
+    time === null ? query('read_untimed')`${asked}` : query('read_timed')`${asked} and submitted_at = ${time}`,
+  );
 }
 
 interface Place {
@@ -283,21 +274,15 @@ interface Place {
 
 /** The request that has the body of one that was answered from the cache; null: none other has it. */
 async function bodyElsewhere(database: Database, { id, submittedAt }: Place): Promise<Place | null> {
-  const from = await database.valueOrNull<string>({
-    name: 'cached_from',
-    text: 'select cached_from from requests where id = $1 and submitted_at = $2 and erased_at is null',
-    values: [id, submittedAt],
-  });
+  const from = await database.valueOrNull<string>(query('cached_from')`
+    select cached_from from requests where id = ${id} and submitted_at = ${submittedAt} and erased_at is null`);
   const time = from === null ? null : timeOf(from);
   return from === null || time === null ? null : { id: from, submittedAt: time };
 }
 
 const bodyAt = (database: Database, { id, submittedAt }: Place): Promise<Buffer | null> =>
-  database.valueOrNull<Buffer>({
-    name: 'read_body',
-    text: 'select body from envelopes where id = $1 and submitted_at = $2',
-    values: [id, submittedAt],
-  });
+  database.valueOrNull<Buffer>(query('read_body')`
+    select body from envelopes where id = ${id} and submitted_at = ${submittedAt}`);
 
 /** The stored ResultBody, zstd-compressed, as the runner sent it. */
 export async function readBody(database: Database, id: string, submittedAt: Date): Promise<Buffer | null> {
@@ -308,11 +293,8 @@ export async function readBody(database: Database, id: string, submittedAt: Date
 }
 
 const sliceAt = (database: Database, { id, submittedAt }: Place, from: number): Promise<Buffer | null> =>
-  database.valueOrNull<Buffer>({
-    name: 'read_body_slice',
-    text: 'select substr(body, $3, $4) from envelopes where id = $1 and submitted_at = $2',
-    values: [id, submittedAt, from, BODY_SLICE],
-  });
+  database.valueOrNull<Buffer>(query('read_body_slice')`
+    select substr(body, ${from}, ${BODY_SLICE}) from envelopes where id = ${id} and submitted_at = ${submittedAt}`);
 
 /** The same in slices: pg briefly holds five times the size of what it reads. Throws if the body was deleted. */
 export async function* readBodySlices(
@@ -334,14 +316,10 @@ export async function* readBodySlices(
 }
 
 /** Requests without an end that were submitted before `before`, oldest first. */
-export function openRows(database: Database, before: Date, limit: number): Promise<OpenRow[]> {
-  return database.rows<OpenRow>({
-    name: 'open_rows',
-    text: `select ${listed(OPEN_ROW)} from requests
-      where state = 'open' and submitted_at < $1 order by submitted_at limit $2`,
-    values: [before, limit],
-  });
-}
+export const openRows = (database: Database, before: Date, limit: number): Promise<OpenRow[]> =>
+  database.rows<OpenRow>(query('open_rows')`
+    select ${selected(OPEN_ROW)} from requests
+      where state = 'open' and submitted_at < ${before} order by submitted_at limit ${limit}`);
 
 /** The recorded ends among the requests that a replica waits for. */
 export async function endsFor(database: Database, ids: string[]): Promise<RecordedEnd[]> {
@@ -349,16 +327,10 @@ export async function endsFor(database: Database, ids: string[]): Promise<Record
   const rows =
     timed.length === 0
       ? []
-      : await database.rows<RecordedEnd>({
-          name: 'closed_timed',
-          text: `${ENDS} where id = any($1) and submitted_at between $2 and $3 and state <> 'open'`,
-          values: [timed, from, to],
-        });
+      : await database.rows<RecordedEnd>(query('closed_timed')`
+        ${ENDS} where id = any(${timed}) and submitted_at between ${from} and ${to} and state <> 'open'`);
   if (untimed.length === 0) return rows;
-  const others = await database.rows<RecordedEnd>({
-    name: 'closed_untimed',
-    text: `${ENDS} where id = any($1) and state <> 'open'`,
-    values: [untimed],
-  });
+  const others = await database.rows<RecordedEnd>(query('closed_untimed')`
+    ${ENDS} where id = any(${untimed}) and state <> 'open'`);
   return [...rows, ...others];
 }
