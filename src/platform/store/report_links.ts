@@ -1,9 +1,9 @@
 /** Links to reports: of the secret in their address the hash alone is kept. */
 import type { Maker } from './api_tokens.ts';
-import { column, listed, type RecordOf } from './columns.ts';
+import { column, selected, type RecordOf } from './columns.ts';
 import type { Database } from './connection.ts';
 import { HOLDER, holderOf } from './limits.ts';
-import { named } from './named.ts';
+import { query, raw } from './query.ts';
 import { SHOWN_NAME } from './users.ts';
 
 const COLUMNS = {
@@ -21,35 +21,32 @@ export interface NewReportLink extends ReportLink {
   madeBy: Maker;
 }
 
-/** The maker's credential is locked, so that it does not end while the link is written. */
-const MAKE = `
-  with by_token as (select from tokens where id = :tokenId and revoked_at is null for share),
-  by_session as (select from sessions where id = :sessionId and ended_at is null for share)
-  insert into report_links (id, sha256, request_id, user_id, token_id, session_id, created_at, expires_at)
-    select :id, :sha256, :requestId, :userId, :tokenId, :sessionId, :createdAt, :expiresAt from users u
-      where u.id = :userId
-        and (:tokenId::bigint is null or exists (select from by_token))
-        and (:sessionId::uuid is null or exists (select from by_session))
-        and (not report_links_full(coalesce(u.root_id, u.id), :most)
-          or exists (select from report_links where id = :id))
-    on conflict (id) do update set id = excluded.id returning id`;
-
-/** False: the account has as many as it may, or the credential has ended meanwhile. */
+/**
+ * False: the account has as many as it may, or the credential has ended meanwhile. That is locked, so that it does not
+ * end while the link is written.
+ */
 export const makeReportLink = (
   database: Database,
-  { madeBy, ...link }: NewReportLink,
+  { id, sha256, requestId, userId, createdAt, expiresAt, madeBy: { tokenId, sessionId } }: NewReportLink,
   most: number,
-): Promise<boolean> => database.hasRow({ name: 'make_report_link', ...named(MAKE, { ...link, ...madeBy, most }) });
+): Promise<boolean> =>
+  database.hasRow(query('make_report_link')`
+    with by_token as (select from tokens where id = ${tokenId} and revoked_at is null for share),
+    by_session as (select from sessions where id = ${sessionId} and ended_at is null for share)
+    insert into report_links (id, sha256, request_id, user_id, token_id, session_id, created_at, expires_at)
+      select ${id}, ${sha256}, ${requestId}, ${userId}, ${tokenId}, ${sessionId}, ${createdAt}, ${expiresAt}
+        from users u where u.id = ${userId}
+          and (${tokenId}::bigint is null or exists (select from by_token))
+          and (${sessionId}::uuid is null or exists (select from by_session))
+          and (not report_links_full(coalesce(u.root_id, u.id), ${most})
+            or exists (select from report_links where id = ${id}))
+      on conflict (id) do update set id = excluded.id returning id`);
 
 /** Null: there is no such link (any more). `maker`: as they are now. */
 export async function readReportLink(database: Database, sha256: Buffer) {
-  const row = await database.first<ReportLink & RecordOf<typeof HOLDER> & { name: string }>({
-    name: 'read_report_link',
-    text: `select ${listed(COLUMNS, 'l')}, ${listed(HOLDER, 'u')},
-      ${SHOWN_NAME} as name
-      from report_links l join users u on u.id = l.user_id where l.sha256 = $1 and l.expires_at > now()`,
-    values: [sha256],
-  });
+  const row = await database.first<ReportLink & RecordOf<typeof HOLDER> & { name: string }>(query('read_report_link')`
+    select ${selected(COLUMNS, 'l')}, ${selected(HOLDER, 'u')}, ${raw(SHOWN_NAME)} as name
+      from report_links l join users u on u.id = l.user_id where l.sha256 = ${sha256} and l.expires_at > now()`);
   if (!row) return null;
   const { id, requestId, userId, createdAt, expiresAt, name } = row;
   const { rootUserId, userStatus: status, permissions } = holderOf({ ...row, ownPermissions: null });
@@ -62,19 +59,14 @@ export const listReportLinks = (
   userIds: readonly number[] | null,
   requestId: string | null,
 ): Promise<ReportLink[]> =>
-  database.rows<ReportLink>({
-    name: 'list_report_links',
-    text: `select ${listed(COLUMNS, 'l')} from report_links l where l.expires_at > now()
-      and ($1::bigint[] is null or l.user_id = any($1)) and ($2::uuid is null or l.request_id = $2)
-      order by l.created_at desc, l.id limit 1000`,
-    values: [userIds, requestId],
-  });
+  database.rows<ReportLink>(query('list_report_links')`
+    select ${selected(COLUMNS, 'l')} from report_links l where l.expires_at > now()
+      and (${userIds}::bigint[] is null or l.user_id = any(${userIds}))
+      and (${requestId}::uuid is null or l.request_id = ${requestId})
+      order by l.created_at desc, l.id limit 1000`);
 
 /** Whether there was one. */
-export function endReportLink(database: Database, id: string, userIds: readonly number[] | null): Promise<boolean> {
-  return database.hasRow({
-    name: 'end_report_link',
-    text: `delete from report_links where id = $1 and ($2::bigint[] is null or user_id = any($2)) returning id`,
-    values: [id, userIds],
-  });
-}
+export const endReportLink = (database: Database, id: string, userIds: readonly number[] | null): Promise<boolean> =>
+  database.hasRow(query('end_report_link')`
+    delete from report_links where id = ${id} and (${userIds}::bigint[] is null or user_id = any(${userIds}))
+      returning id`);

@@ -1,8 +1,8 @@
 /** Sessions: each JWT has a row, so it can be listed and revoked. */
 import { HOLDER, type HolderRow, holderOf } from './limits.ts';
-import { column, listed, type RecordOf } from './columns.ts';
+import { column, selected, type RecordOf } from './columns.ts';
 import type { Database } from './connection.ts';
-import { named } from './named.ts';
+import { query } from './query.ts';
 
 export interface NewSession {
   id: string;
@@ -35,34 +35,26 @@ const CALLER = {
   parentId: column<string | null>(),
 };
 
-const FIND_CALLER = `select ${listed(CALLER, 's')}, ${listed(HOLDER, 'u')}
-  from sessions s join users u on u.id = s.user_id left join tokens t on t.id = s.token_id
-  where s.id = $1 and s.user_id = $2 and s.ended_at is null and s.expires_at > now()
-    and (s.token_id is null or (t.revoked_at is null and (t.expires_at is null or t.expires_at > now())))`;
-
 /** Maximum depth of JWTs created with JWTs. The table enforces it too. */
 export const MOST_DEPTH = 10;
-
-const OPEN = `
-  with parent as (select depth from sessions
-    where id = :parentId and ended_at is null and expires_at > now() for share),
-  made as (
-    insert into sessions (id, user_id, token_id, permissions, remote_ip, user_agent, expires_at, parent_id, depth)
-      select :id, :userId, :tokenId, :permissions, :remoteIp, :userAgent, :expiresAt, :parentId, coalesce(depth + 1, 0)
-      from (select 1) one left join parent on true where :parentId::uuid is null or depth < ${MOST_DEPTH}
-        on conflict (id) do nothing returning id)
-  select exists (select from made) or exists (select from sessions where id = :id) opened,
-    :parentId::uuid is null or exists (select from parent) live`;
 
 /** Locks the parent's row, so that it cannot be revoked while this one is written. */
 export async function openSession(
   database: Database,
   session: NewSession,
 ): Promise<'opened' | 'parent-ended' | 'too-deep'> {
-  const { opened, live } = await database.one<{ opened: boolean; live: boolean }>({
-    name: 'open_session',
-    ...named(OPEN, { ...session }),
-  });
+  const { id, userId, tokenId, parentId, permissions, remoteIp, userAgent, expiresAt } = session;
+  const { opened, live } = await database.one<{ opened: boolean; live: boolean }>(query('open_session')`
+    with parent as (select depth from sessions
+      where id = ${parentId} and ended_at is null and expires_at > now() for share),
+    made as (
+      insert into sessions (id, user_id, token_id, permissions, remote_ip, user_agent, expires_at, parent_id, depth)
+        select ${id}, ${userId}, ${tokenId}, ${permissions}, ${remoteIp}, ${userAgent}, ${expiresAt}, ${parentId},
+          coalesce(depth + 1, 0)
+        from (select 1) one left join parent on true where ${parentId}::uuid is null or depth < ${MOST_DEPTH}
+          on conflict (id) do nothing returning id)
+    select exists (select from made) or exists (select from sessions where id = ${id}) opened,
+      ${parentId}::uuid is null or exists (select from parent) live`);
   if (opened) return 'opened';
   return live ? 'too-deep' : 'parent-ended';
 }
@@ -70,9 +62,11 @@ export async function openSession(
 /** Null if this user has no live session with this id. */
 export async function sessionCaller(database: Database, id: string, userId: number) {
   const row = await database.first<RecordOf<typeof CALLER> & HolderRow>({
-    name: 'session_caller',
-    text: FIND_CALLER,
-    values: [id, userId],
+    ...query('session_caller')`
+      select ${selected(CALLER, 's')}, ${selected(HOLDER, 'u')}
+        from sessions s join users u on u.id = s.user_id left join tokens t on t.id = s.token_id
+        where s.id = ${id} and s.user_id = ${userId} and s.ended_at is null and s.expires_at > now()
+          and (s.token_id is null or (t.revoked_at is null and (t.expires_at is null or t.expires_at > now())))`,
     held: true,
   });
   if (!row) return null;
@@ -82,35 +76,23 @@ export async function sessionCaller(database: Database, id: string, userId: numb
   return { ...holderOf(row), expiresAt, tokenId, signedIn };
 }
 
-export function listSessions(
+export const listSessions = (
   database: Database,
   userId: number,
   { includeExpired }: { includeExpired: boolean },
-): Promise<SessionRecord[]> {
-  return database.rows<SessionRecord>({
-    name: 'list_sessions',
-    text: `select ${listed(RECORD)} from sessions
-      where user_id = $1 and ($2 or (ended_at is null and expires_at > now()))
-      order by created_at desc, id limit 1000`,
-    values: [userId, includeExpired],
-  });
-}
+): Promise<SessionRecord[]> =>
+  database.rows<SessionRecord>(query('list_sessions')`
+    select ${selected(RECORD)} from sessions
+      where user_id = ${userId} and (${includeExpired} or (ended_at is null and expires_at > now()))
+      order by created_at desc, id limit 1000`);
 
 /** Whether a live session was ended. */
-export function endSession(database: Database, userId: number, id: string): Promise<boolean> {
-  return database.hasRow({
-    name: 'end_session',
-    text: `update sessions set ended_at = now()
-      where user_id = $1 and id = $2 and ended_at is null and expires_at > now() returning id`,
-    values: [userId, id],
-  });
-}
+export const endSession = (database: Database, userId: number, id: string): Promise<boolean> =>
+  database.hasRow(query('end_session')`
+    update sessions set ended_at = now()
+      where user_id = ${userId} and id = ${id} and ended_at is null and expires_at > now() returning id`);
 
-export async function endSessions(database: Database, userId: number, except: string | null = null): Promise<void> {
-  await database.rows({
-    name: 'end_sessions',
-    text: `update sessions set ended_at = now() where user_id = $1 and ended_at is null
-      and id is distinct from $2::uuid`,
-    values: [userId, except],
-  });
-}
+export const endSessions = (database: Database, userId: number, except: string | null = null): Promise<void> =>
+  database.run(query('end_sessions')`
+    update sessions set ended_at = now() where user_id = ${userId} and ended_at is null
+      and id is distinct from ${except}::uuid`);

@@ -1,7 +1,7 @@
 /** Waivers: what an account accepts of a source or a policy, until when and why. */
-import { column, listed, type RecordOf } from './columns.ts';
+import { column, selected, type RecordOf } from './columns.ts';
 import type { Database } from './connection.ts';
-import { named } from './named.ts';
+import { query, raw, sql } from './query.ts';
 import { SHOWN_NAME } from './users.ts';
 
 /** What an answer says of one. */
@@ -35,24 +35,23 @@ export interface NewWaiver extends Omit<Waiver, 'revokedAt' | 'by'> {
   sourceSha256: Buffer | null;
 }
 
-const FROM = 'from waivers w left join users u on u.id = w.user_id';
+const FROM = raw('from waivers w left join users u on u.id = w.user_id');
 /** After `with changed as (…)`. */
-const SELECT_CHANGED = `select ${listed(COLUMNS, 'w')} from changed w left join users u on u.id = w.user_id`;
+const SELECT_CHANGED = sql`select ${selected(COLUMNS, 'w')} from changed w left join users u on u.id = w.user_id`;
 
 /** Null: the account has as many as it may. */
-export const makeWaiver = (database: Database, waiver: NewWaiver, most: number): Promise<Waiver | null> =>
-  database.first<Waiver>({
-    name: 'make_waiver',
-    ...named(
-      `with changed as (
-        insert into waivers (id, account_id, user_id, source, source_sha256, policy, rule, check_name, stream, from_s,
-          to_s, reason, created_at, until)
-        select :id, :account, :userId, :source, :sourceSha256, :policy, :rule, :check, :stream, :from, :to, :reason,
-          :createdAt, :until
-        where not waivers_full(:account, :most) returning *) ${SELECT_CHANGED}`,
-      { ...waiver, most },
-    ),
-  });
+export const makeWaiver = (
+  database: Database,
+  { id, account, userId, source, sourceSha256, policy, rule, check, stream, ...waiver }: NewWaiver,
+  most: number,
+): Promise<Waiver | null> =>
+  database.first<Waiver>(query('make_waiver')`
+    with changed as (
+      insert into waivers (id, account_id, user_id, source, source_sha256, policy, rule, check_name, stream, from_s,
+        to_s, reason, created_at, until)
+      select ${id}, ${account}, ${userId}, ${source}, ${sourceSha256}, ${policy}, ${rule}, ${check}, ${stream},
+        ${waiver.from}, ${waiver.to}, ${waiver.reason}, ${waiver.createdAt}, ${waiver.until}
+      where not waivers_full(${account}, ${most}) returning *) ${SELECT_CHANGED}`);
 
 /** The newest first. `ended`: also those that were revoked, or whose time is over. */
 export const listWaivers = (
@@ -60,13 +59,10 @@ export const listWaivers = (
   account: number,
   { ended, before, limit }: { ended: boolean; before: string | null; limit: number },
 ): Promise<Waiver[]> =>
-  database.rows<Waiver>({
-    name: 'list_waivers',
-    text: `select ${listed(COLUMNS, 'w')} ${FROM}
-      where w.account_id = $1 and ($2 or (w.revoked_at is null and w.until > now()))
-      and ($3::uuid is null or w.id < $3) order by w.id desc limit $4`,
-    values: [account, ended, before, limit],
-  });
+  database.rows<Waiver>(query('list_waivers')`
+    select ${selected(COLUMNS, 'w')} ${FROM}
+      where w.account_id = ${account} and (${ended} or (w.revoked_at is null and w.until > now()))
+      and (${before}::uuid is null or w.id < ${before}) order by w.id desc limit ${limit}`);
 
 /**
  * Of this source's checks, and of this policy's rules, in the account of a user. Of several, the one that lasts longest
@@ -77,21 +73,16 @@ export const liveWaivers = (
   userId: number,
   { sourceSha256, policy }: { sourceSha256: Buffer; policy: string | null },
 ): Promise<LiveWaiver[]> =>
-  database.rows<LiveWaiver>({
-    name: 'live_waivers',
-    text: `select ${listed(LIVE, 'w')} ${FROM}
-      where w.account_id = (select coalesce(o.root_id, o.id) from users o where o.id = $1)
-      and w.revoked_at is null and w.until > now() and (w.source_sha256 = $2 or w.source_sha256 is null)
-      and (w.policy is null or w.policy = $3) order by w.until desc, w.id`,
-    values: [userId, sourceSha256, policy],
-  });
+  database.rows<LiveWaiver>(query('live_waivers')`
+    select ${selected(LIVE, 'w')} ${FROM}
+      where w.account_id = (select coalesce(o.root_id, o.id) from users o where o.id = ${userId})
+      and w.revoked_at is null and w.until > now() and (w.source_sha256 = ${sourceSha256} or w.source_sha256 is null)
+      and (w.policy is null or w.policy = ${policy}) order by w.until desc, w.id`);
 
 /** Null: there is no such live one. */
 export const revokeWaiver = (database: Database, account: number, id: string): Promise<Waiver | null> =>
-  database.first<Waiver>({
-    name: 'revoke_waiver',
-    text: `with changed as (
+  database.first<Waiver>(query('revoke_waiver')`
+    with changed as (
       update waivers set revoked_at = now()
-        where account_id = $1 and id = $2 and revoked_at is null and until > now() returning *) ${SELECT_CHANGED}`,
-    values: [account, id],
-  });
+        where account_id = ${account} and id = ${id} and revoked_at is null and until > now() returning *)
+    ${SELECT_CHANGED}`);
