@@ -1,8 +1,9 @@
 /** Sign-up, verification, password reset and sign-in links. Each is one statement, so each is atomic. */
 import { createHash } from 'node:crypto';
+import { empty, type Sql } from 'sql-template-tag';
 import type { Database } from './connection.ts';
 import type { NewMail } from './mails.ts';
-import { named } from './named.ts';
+import { query, raw, sql } from './query.ts';
 import type { TokenRecord } from './records.ts';
 import { BY_ISSUER } from './users.ts';
 
@@ -31,117 +32,90 @@ export type RedeemedLink = { userId: number } | { refused: 'unknown' | 'used' | 
 /** 128 bits of the hash: what the table holds signs nobody in. */
 const linkId = (code: string): string => createHash('sha256').update(code).digest('hex').slice(0, 32);
 
-const SIGN_UP = `
-  with made as (
-    insert into users (email, first_name, last_name, role, status, permissions)
-      values (:email, :firstName, :lastName, 'user', 'pending', :permissions)
-      on conflict (lower(email)) do nothing returning id, parent_id),
-  who as (
-    select id, true as open from made
-    union all select id, status = 'pending' and parent_id is null from users
-      where lower(email) = lower(:email) and not exists (select from made)),
-  code as (
-    insert into account_codes (id, user_id, purpose, expires_at, password_hash, first_name, last_name)
-    select :codeId, id, 'verify', now() + :codeMs * interval '1 millisecond', :passwordHash, :firstName,
-      :lastName from who where open
-      on conflict do nothing)
-  insert into mails (id, user_id, recipient, subject, sealed)
-    select case when open then :verifyId::uuid else :knownId::uuid end, id, :email,
-      case when open then :verifySubject else :knownSubject end,
-      case when open then :verifySealed::bytea else :knownSealed::bytea end from who on conflict do nothing`;
-
 /** Does the same work for a new address, an unverified one and an existing account, so timing reveals nothing. */
-export async function signUp(database: Database, input: SignUp): Promise<void> {
-  await database.rows({
-    name: 'sign_up',
-    ...named(SIGN_UP, {
-      ...input,
-      verifyId: input.verifyMail.id,
-      verifySubject: input.verifyMail.subject,
-      verifySealed: input.verifyMail.sealed,
-      knownId: input.knownMail.id,
-      knownSubject: input.knownMail.subject,
-      knownSealed: input.knownMail.sealed,
-    }),
-  });
+export function signUp(database: Database, input: SignUp): Promise<void> {
+  const { email, firstName, lastName, codeId, codeMs, verifyMail, knownMail } = input;
+  return database.run(query('sign_up')`
+    with made as (
+      insert into users (email, first_name, last_name, role, status, permissions)
+        values (${email}, ${firstName}, ${lastName}, 'user', 'pending', ${input.permissions})
+        on conflict (lower(email)) do nothing returning id, parent_id),
+    who as (
+      select id, true as open from made
+      union all select id, status = 'pending' and parent_id is null from users
+        where lower(email) = lower(${email}) and not exists (select from made)),
+    code as (
+      insert into account_codes (id, user_id, purpose, expires_at, password_hash, first_name, last_name)
+      select ${codeId}, id, 'verify', now() + ${codeMs} * interval '1 millisecond', ${input.passwordHash}, ${firstName},
+        ${lastName} from who where open
+        on conflict do nothing)
+    insert into mails (id, user_id, recipient, subject, sealed)
+      select case when open then ${verifyMail.id}::uuid else ${knownMail.id}::uuid end, id, ${email},
+        case when open then ${verifyMail.subject} else ${knownMail.subject} end,
+        case when open then ${verifyMail.sealed}::bytea else ${knownMail.sealed}::bytea end
+        from who on conflict do nothing`);
 }
 
 /** Uses up the code and the user's other ones, and ends every session. Null: the code is unknown, used or expired. */
 const redeem = (
   database: Database,
+  codeId: string,
   purpose: 'verify' | 'reset',
-  { only = '', set }: { only?: string; set: string },
-  values: [codeId: string, passwordHash: string | null],
+  { only = empty, set }: { only?: Sql; set: Sql },
 ): Promise<Redeemed | null> =>
-  database.first<Redeemed>({
-    name: `redeem_${purpose}`,
-    text: `with code as (
-        update account_codes set used_at = now()
-          where id = $1 and purpose = '${purpose}' and used_at is null and expires_at > now() ${only}
-            returning user_id, password_hash, first_name, last_name),
-      others as (
-        update account_codes c set used_at = now() from code
-          where c.user_id = code.user_id and c.id <> $1 and c.used_at is null),
-      ended as (update sessions s set ended_at = now() from code
-        where s.user_id = code.user_id and s.ended_at is null)
-      update users u set ${set}, updated_at = now()
-        from code where u.id = code.user_id returning u.id "userId", coalesce(u.root_id, u.id) "rootId", u.email,
-          u.status`,
-    values,
-  });
+  database.first<Redeemed>(query(`redeem_${purpose}`)`
+    with code as (
+      update account_codes set used_at = now()
+        where id = ${codeId} and purpose = ${raw(`'${purpose}'`)} and used_at is null and expires_at > now() ${only}
+          returning user_id, password_hash, first_name, last_name),
+    others as (
+      update account_codes c set used_at = now() from code
+        where c.user_id = code.user_id and c.id <> ${codeId} and c.used_at is null),
+    ended as (update sessions s set ended_at = now() from code
+      where s.user_id = code.user_id and s.ended_at is null)
+    update users u set ${set}, updated_at = now()
+      from code where u.id = code.user_id returning u.id "userId", coalesce(u.root_id, u.id) "rootId", u.email,
+        u.status`);
 
 /** Verifying the mailbox activates a pending account. */
 export const redeemVerify = (database: Database, codeId: string, passwordHash: string | null = null) =>
-  redeem(
-    database,
-    'verify',
-    {
-      only: `and user_id in (select id from users where status = 'pending')`,
-      set: `status = 'active', password_hash = coalesce($2, code.password_hash, u.password_hash),
+  redeem(database, codeId, 'verify', {
+    only: sql`and user_id in (select id from users where status = 'pending')`,
+    set: sql`
+      status = 'active', password_hash = coalesce(${passwordHash}, code.password_hash, u.password_hash),
         first_name = coalesce(code.first_name, u.first_name), last_name = coalesce(code.last_name, u.last_name)`,
-    },
-    [codeId, passwordHash],
-  );
+  });
 
 /**
  * Queues a reset mail. For an unknown address, and one of single sign-on, it stores a mail without a recipient, so all
  * cases cost the same.
  */
-export async function askReset(
+export const askReset = (
   database: Database,
-  input: Pick<SignUp, 'email' | 'codeId' | 'codeMs'> & { mail: SignUp['knownMail'] },
-): Promise<void> {
-  await database.rows({
-    name: 'ask_reset',
-    text: `with who as (select u.id, u.email from users u
-      where lower(u.email) = lower($1) and not ${BY_ISSUER}
+  { email, codeId, codeMs, mail }: Pick<SignUp, 'email' | 'codeId' | 'codeMs'> & { mail: SignUp['knownMail'] },
+): Promise<void> =>
+  database.run(query('ask_reset')`
+    with who as (select u.id, u.email from users u
+      where lower(u.email) = lower(${email}) and not ${raw(BY_ISSUER)}
         and (u.status = 'active' or (u.status = 'pending' and u.parent_id is not null))),
-      code as (insert into account_codes (id, user_id, purpose, expires_at)
-        select $2, id, 'reset', now() + $3 * interval '1 millisecond' from who on conflict do nothing)
-      insert into mails (id, user_id, recipient, subject, sealed)
-        select $4, who.id, coalesce(who.email, ''), $5, $6::bytea from (select 1) one left join who on true
-          on conflict do nothing`,
-    values: [input.email, input.codeId, input.codeMs, input.mail.id, input.mail.subject, input.mail.sealed],
-  });
-}
+    code as (insert into account_codes (id, user_id, purpose, expires_at)
+      select ${codeId}, id, 'reset', now() + ${codeMs} * interval '1 millisecond' from who on conflict do nothing)
+    insert into mails (id, user_id, recipient, subject, sealed)
+      select ${mail.id}, who.id, coalesce(who.email, ''), ${mail.subject}, ${mail.sealed}::bytea
+        from (select 1) one left join who on true on conflict do nothing`);
 
-export async function addResetCode(database: Database, userId: number, codeId: string, codeMs: number): Promise<void> {
-  await database.rows({
-    name: 'add_reset_code',
-    text: `insert into account_codes (id, user_id, purpose, expires_at)
-      values ($2, $1, 'reset', now() + $3 * interval '1 millisecond') on conflict do nothing`,
-    values: [userId, codeId, codeMs],
-  });
-}
+export const addResetCode = (database: Database, userId: number, codeId: string, codeMs: number): Promise<void> =>
+  database.run(query('add_reset_code')`
+    insert into account_codes (id, user_id, purpose, expires_at)
+      values (${codeId}, ${userId}, 'reset', now() + ${codeMs} * interval '1 millisecond') on conflict do nothing`);
 
 /** Sets the new password. */
 export const redeemReset = (database: Database, codeId: string, passwordHash: string) =>
-  redeem(
-    database,
-    'reset',
-    { set: `password_hash = $2, status = case when u.status = 'pending' then 'active' else u.status end` },
-    [codeId, passwordHash],
-  );
+  redeem(database, codeId, 'reset', {
+    set: sql`
+      password_hash = ${passwordHash},
+        status = case when u.status = 'pending' then 'active' else u.status end`,
+  });
 
 /** Deletes expired rows, and accounts that were not verified within a week. */
 export async function forgetAccountRemains(database: Database): Promise<void> {
@@ -157,35 +131,30 @@ export async function forgetAccountRemains(database: Database): Promise<void> {
         and not exists (select from tokens t where t.user_id = u.id)
       and not exists (select from users s where s.parent_id = u.id)`,
   }))
-    await database.rows({ name, text });
+    await database.run({ name, text });
 }
 
 /** For the first administrator, whose id is returned; null: there is none. */
-export function addSignInLink(database: Database, code: string, codeMs: number): Promise<number | null> {
-  return database.valueOrNull<number>({
-    name: 'add_sign_in_link',
-    text: `with admin as (
-        select u.id from settings s join users u on u.id = (s.value #>> '{}')::bigint
-          where s.key = 'admin.user'),
-      made as (insert into account_codes (id, user_id, purpose, expires_at)
-        select $1::uuid, id, 'sign-in', now() + $2 * interval '1 millisecond' from admin on conflict do nothing)
-      select id from admin`,
-    values: [linkId(code), codeMs],
-  });
-}
+export const addSignInLink = (database: Database, code: string, codeMs: number): Promise<number | null> =>
+  database.valueOrNull<number>(query('add_sign_in_link')`
+    with admin as (
+      select u.id from settings s join users u on u.id = (s.value #>> '{}')::bigint
+        where s.key = 'admin.user'),
+    made as (insert into account_codes (id, user_id, purpose, expires_at)
+      select ${linkId(code)}::uuid, id, 'sign-in', now() + ${codeMs} * interval '1 millisecond' from admin
+        on conflict do nothing)
+    select id from admin`);
 
 /** Of two callers at once, the second waits for the row and finds it used. */
 export async function redeemSignInLink(database: Database, code: string): Promise<RedeemedLink> {
-  const row = await database.first<{ user_id: number | null; expired: boolean | null }>({
-    name: 'redeem_sign_in_link',
-    text: `with redeemed as (
-        update account_codes set used_at = now()
-          where id = $1 and purpose = 'sign-in' and used_at is null and expires_at > now() returning user_id)
-      select (select user_id from redeemed) user_id,
-        (select used_at is null and expires_at <= now() from account_codes where id = $1 and purpose = 'sign-in')
-          expired`,
-    values: [linkId(code)],
-  });
+  const id = linkId(code);
+  const row = await database.first<{ user_id: number | null; expired: boolean | null }>(query('redeem_sign_in_link')`
+    with redeemed as (
+      update account_codes set used_at = now()
+        where id = ${id} and purpose = 'sign-in' and used_at is null and expires_at > now() returning user_id)
+    select (select user_id from redeemed) user_id,
+      (select used_at is null and expires_at <= now() from account_codes where id = ${id} and purpose = 'sign-in')
+        expired`);
   if (typeof row?.user_id === 'number') return { userId: row.user_id };
   return { refused: typeof row?.expired !== 'boolean' ? 'unknown' : row.expired ? 'expired' : 'used' };
 }
