@@ -3,7 +3,8 @@
  * the outcome of each attempt.
  */
 import type { Database } from './connection.ts';
-import { column, listed, pageOf, type RecordOf } from './columns.ts';
+import { column, pageOf, selected, type RecordOf } from './columns.ts';
+import { query, raw, sql } from './query.ts';
 import { jsonb } from './storable.ts';
 
 export interface WebhookAttempt {
@@ -81,41 +82,9 @@ export interface WebhookFilter {
 }
 
 /** Attempts kept of a webhook that is retried by hand many times. */
-const KEPT_ATTEMPTS = 50;
+const KEPT = raw('limit 50');
 
-const SENDABLE = `state = 'pending' and next_at <= now() and (lease_until is null or lease_until < now())`;
-// Rows are chosen first and locked by key afterwards: as one join, a table without statistics led to a nested loop of
-// 1,000 × 1,000 rows, 2.7 s. Each user with a webhook is looked up in the index, so that the backlog of one does not
-// hold up others. More are chosen than needed, because other replicas choose the same rows at the same time. For a
-// deleted user, the user id stands in for the account.
-const CLAIM = `
-  with recursive first (user_id, next_at) as (
-    (select user_id, next_at from webhook_outbox where state = 'pending' order by 1, 2 limit 1)
-    union all
-    select following.* from first cross join lateral (
-      select w.user_id, w.next_at from webhook_outbox w where w.state = 'pending' and w.user_id > first.user_id
-        order by 1, 2 limit 1) following),
-  due as materialized (
-    select one.id, of.account, one.next_at, row_number() over (partition by of.account order by one.next_at) n
-      from (select f.user_id, coalesce(u.root_id, f.user_id) account from first f left join users u on u.id = f.user_id
-        where f.next_at <= now() and coalesce(u.root_id, f.user_id) <> all($5::bigint[])) of
-      cross join lateral (
-        select w.id, w.next_at from webhook_outbox w where w.user_id = of.user_id and ${SENDABLE}
-          order by w.next_at limit $4) one),
-  chosen as materialized (
-    select due.id, due.account, row_number() over (order by due.n + coalesce(busy.held, 0), due.next_at) place from due
-      left join unnest($6::bigint[], $7::int[]) as busy (account, held) on busy.account = due.account
-      where due.n <= $4 - coalesce(busy.held, 0) order by place limit $3 * 4),
-  mine as (
-    select o.id, o.leased_by is not null lost from webhook_outbox o
-      where o.id = any(array(select id from chosen)) and ${SENDABLE}
-      order by (select c.place from chosen c where c.id = o.id) limit $3 for update skip locked)
-  update webhook_outbox o set lease_until = now() + make_interval(secs => $2 / 1000.0), leased_by = $1 from mine
-    where o.id = mine.id
-  returning ${listed(DUE, 'o')}`;
-
-/** Waiting webhooks that one look at the backlog counts. */
-const MOST_COUNTED = 10_000;
+const SENDABLE = raw(`state = 'pending' and next_at <= now() and (lease_until is null or lease_until < now())`);
 
 const BACKLOG = {
   /** At most 10,000. */
@@ -127,7 +96,7 @@ const BACKLOG = {
 };
 export type WebhookBacklog = RecordOf<typeof BACKLOG>;
 
-const SELECT = `select ${listed(RECORD)} from webhook_outbox`;
+const SELECT = sql`select ${selected(RECORD)} from webhook_outbox`;
 const SORTS = { created: 'created_at', state: 'state', next: 'next_at' } as const;
 
 export function claimWebhooks(
@@ -135,36 +104,53 @@ export function claimWebhooks(
   { holder, leaseMs, limit, perAccount, busy }: WebhookClaim,
 ): Promise<DueWebhook[]> {
   const full = [...busy].filter(([, held]) => held >= perAccount).map(([account]) => account);
-  return database.rows<DueWebhook>({
-    name: 'claim_webhooks',
-    text: CLAIM,
-    values: [holder, leaseMs, limit, perAccount, full, [...busy.keys()], [...busy.values()]],
-  });
+  // Rows are chosen first and locked by key afterwards: as one join, a table without statistics led to a nested loop of
+  // 1,000 × 1,000 rows, 2.7 s. Each user with a webhook is looked up in the index, so that the backlog of one does not
+  // hold up others. More are chosen than needed, because other replicas choose the same rows at the same time. For a
+  // deleted user, the user id stands in for the account.
+  return database.rows<DueWebhook>(query('claim_webhooks')`
+    with recursive first (user_id, next_at) as (
+      (select user_id, next_at from webhook_outbox where state = 'pending' order by 1, 2 limit 1)
+      union all
+      select following.* from first cross join lateral (
+        select w.user_id, w.next_at from webhook_outbox w where w.state = 'pending' and w.user_id > first.user_id
+          order by 1, 2 limit 1) following),
+    due as materialized (
+      select one.id, of.account, one.next_at, row_number() over (partition by of.account order by one.next_at) n
+        from (select f.user_id, coalesce(u.root_id, f.user_id) account
+          from first f left join users u on u.id = f.user_id
+          where f.next_at <= now() and coalesce(u.root_id, f.user_id) <> all(${full}::bigint[])) of
+        cross join lateral (
+          select w.id, w.next_at from webhook_outbox w where w.user_id = of.user_id and ${SENDABLE}
+            order by w.next_at limit ${perAccount}) one),
+    chosen as materialized (
+      select due.id, due.account, row_number() over (order by due.n + coalesce(busy.held, 0), due.next_at) place
+        from due left join unnest(${[...busy.keys()]}::bigint[], ${[...busy.values()]}::int[]) as busy (account, held)
+          on busy.account = due.account
+        where due.n <= ${perAccount} - coalesce(busy.held, 0) order by place limit ${limit} * 4),
+    mine as (
+      select o.id, o.leased_by is not null lost from webhook_outbox o
+        where o.id = any(array(select id from chosen)) and ${SENDABLE}
+        order by (select c.place from chosen c where c.id = o.id) limit ${limit} for update skip locked)
+    update webhook_outbox o
+      set lease_until = now() + make_interval(secs => ${leaseMs} / 1000.0), leased_by = ${holder}
+      from mine where o.id = mine.id
+    returning ${selected(DUE, 'o')}`);
 }
 
 /**
  * Milliseconds until the next webhook is due; null: none is pending. A leased one is due when its lease expires.
  */
-export function nextWebhookInMs(database: Database): Promise<number | null> {
-  return database.value<number | null>({
-    name: 'next_webhook',
-    text: `
-      select (extract(epoch from min(greatest(next_at, coalesce(lease_until, next_at))) - now()) * 1000)::float8
-      from (
-        select next_at, lease_until from webhook_outbox where state = 'pending' order by next_at limit 200) soon`,
-  });
-}
+export const nextWebhookInMs = (database: Database): Promise<number | null> =>
+  database.value<number | null>(query('next_webhook')`
+    select (extract(epoch from min(greatest(next_at, coalesce(lease_until, next_at))) - now()) * 1000)::float8 from (
+      select next_at, lease_until from webhook_outbox where state = 'pending' order by next_at limit 200) soon`);
 
 /** Of the first 10,000 in the order of their next attempt, so that the cost is bounded. */
-export function webhookBacklog(database: Database): Promise<WebhookBacklog> {
-  return database.one<WebhookBacklog>({
-    name: 'webhook_backlog',
-    text: `
-      select ${listed(BACKLOG)} from (
-        select created_at, next_at from webhook_outbox where state = 'pending' order by next_at
-          limit ${MOST_COUNTED}) first`,
-  });
-}
+export const webhookBacklog = (database: Database): Promise<WebhookBacklog> =>
+  database.one<WebhookBacklog>(query('webhook_backlog')`
+    select ${selected(BACKLOG)} from (
+      select created_at, next_at from webhook_outbox where state = 'pending' order by next_at limit 10000) first`);
 
 /**
  * Records the outcome of an attempt and releases the lease. False: the lease had expired and another replica holds
@@ -177,33 +163,28 @@ export function recordWebhook(
   attempt: WebhookAttempt,
   verdict: WebhookVerdict,
 ): Promise<boolean> {
-  const again = verdict.state === 'pending';
-  return database.hasRow({
-    name: 'record_webhook',
-    text: `update webhook_outbox set attempts = (select coalesce(jsonb_agg(one order by at), '[]')
-      from (select one, at from jsonb_array_elements(attempts || $3::jsonb) with ordinality all_of (one, at)
-      order by at desc limit ${KEPT_ATTEMPTS}) kept),
-        state = $4, step = step + $5, next_at = now() + make_interval(secs => $6 / 1000.0),
-          ended_at = case when $4 = 'pending' then null else now() end, lease_until = null, leased_by = null
-      where id = $1 and leased_by = $2 returning id`,
-    values: [id, holder, jsonb([attempt]), verdict.state, again ? 1 : 0, again ? verdict.afterMs : 0],
-  });
+  const { state } = verdict;
+  const [step, afterMs] = verdict.state === 'pending' ? [1, verdict.afterMs] : [0, 0];
+  return database.hasRow(query('record_webhook')`
+    update webhook_outbox set attempts = (select coalesce(jsonb_agg(one order by at), '[]')
+      from (select one, at
+        from jsonb_array_elements(attempts || ${jsonb([attempt])}::jsonb) with ordinality all_of (one, at)
+        order by at desc ${KEPT}) kept),
+      state = ${state}, step = step + ${step}, next_at = now() + make_interval(secs => ${afterMs} / 1000.0),
+      ended_at = case when ${state} = 'pending' then null else now() end, lease_until = null, leased_by = null
+      where id = ${id} and leased_by = ${holder} returning id`);
 }
 
 /** Releases a claim without an attempt. */
-export async function releaseWebhook(database: Database, id: string, holder: string, afterMs: number): Promise<void> {
-  await database.rows({
-    name: 'release_webhook',
-    text: `update webhook_outbox set lease_until = null, leased_by = null,
-      next_at = now() + make_interval(secs => $3 / 1000.0) where id = $1 and leased_by = $2`,
-    values: [id, holder, afterMs],
-  });
-}
+export const releaseWebhook = (database: Database, id: string, holder: string, afterMs: number): Promise<void> =>
+  database.run(query('release_webhook')`
+    update webhook_outbox set lease_until = null, leased_by = null,
+      next_at = now() + make_interval(secs => ${afterMs} / 1000.0) where id = ${id} and leased_by = ${holder}`);
 
 export function listWebhooks(database: Database, filter: WebhookFilter) {
   const { userIds, states, tokenIds, requestId, sort, order, offset, limit } = filter;
   return pageOf<WebhookRecord>(database, 'webhooks', {
-    select: SELECT,
+    select: SELECT.text,
     from: 'webhook_outbox',
     where: `($1::bigint[] is null or user_id = any($1))
       and (cardinality($2::text[]) = 0 or state = any($2)) and ($3::bigint[] is null or token_id = any($3))
@@ -224,20 +205,12 @@ export async function retryWebhook(
   id: string,
   userIds: readonly number[] | null,
 ): Promise<WebhookRecord | null> {
-  const values = [id, userIds];
-  const mine = `id = $1 and ($2::bigint[] is null or user_id = any($2))`;
-  await database.rows({
-    name: 'retry_webhook',
-    text: `update webhook_outbox set step = case when state = 'pending' then step else 0 end, state = 'pending',
+  const mine = sql`id = ${id} and (${userIds}::bigint[] is null or user_id = any(${userIds}))`;
+  await database.run(query('retry_webhook')`
+    update webhook_outbox set step = case when state = 'pending' then step else 0 end, state = 'pending',
       next_at = now(), ended_at = null
-      where ${mine} and (lease_until is null or lease_until < now())`,
-    values,
-  });
-  return database.first<WebhookRecord>({
-    name: 'read_webhook',
-    text: `${SELECT} where ${mine}`,
-    values,
-  });
+      where ${mine} and (lease_until is null or lease_until < now())`);
+  return database.first<WebhookRecord>(query('read_webhook')`${SELECT} where ${mine}`);
 }
 
 const FORGOTTEN_AT_ONCE = 10_000;
@@ -250,17 +223,14 @@ const MOST_STEPS = 100;
  */
 export async function forgetWebhooks(database: Database, olderThanDays: number): Promise<void> {
   for (let step = 0; step < MOST_STEPS; step++) {
-    const gone = await database.value<number>({
-      name: 'forget_webhooks',
-      text: `with gone as (
-          delete from webhook_outbox where state <> 'pending' and id = any(array(
-            select id from webhook_outbox where created_at < now() - make_interval(days => $1)
-              and state <> 'pending' and ended_at < now() - make_interval(days => $1)
-              order by created_at limit ${FORGOTTEN_AT_ONCE}))
-            returning 1)
-        select count(*) from gone`,
-      values: [olderThanDays],
-    });
+    const gone = await database.value<number>(query('forget_webhooks')`
+      with gone as (
+        delete from webhook_outbox where state <> 'pending' and id = any(array(
+          select id from webhook_outbox where created_at < now() - make_interval(days => ${olderThanDays})
+            and state <> 'pending' and ended_at < now() - make_interval(days => ${olderThanDays})
+            order by created_at ${raw(`limit ${FORGOTTEN_AT_ONCE}`)}))
+          returning 1)
+      select count(*) from gone`);
     if (gone < FORGOTTEN_AT_ONCE) return;
   }
 }
