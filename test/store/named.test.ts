@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { column } from '../../src/platform/store/columns.ts';
-import { calling, named } from '../../src/platform/store/named.ts';
+import { calling } from '../../src/platform/store/named.ts';
+import { query, raw, sql } from '../../src/platform/store/query.ts';
 
-describe('store: parameters by name', () => {
+describe('store: parameters', () => {
   it('a call of a function has its parameters by name', () => {
     const shown = calling('take_rate', { scope: 'token', id: 7, per_minute: null }, { allowed: column() });
     assert.match(shown.text, /^select allowed "allowed" from/);
@@ -13,15 +14,15 @@ describe('store: parameters by name', () => {
     });
   });
 
-  it('a statement has one parameter for each name, and keeps its casts', () => {
-    const values = { unused: 0, userId: 1, id: 2, ids: [], sha256: 3 };
-    assert.deepEqual(named('select :id, :userId::bigint, now()::date, :sha256 where :id = any(:ids)', values), {
-      text: 'select $1, $2::bigint, now()::date, $3 where $1 = any($4)',
-      values: [2, 1, 3, []],
-    });
-  });
-
-  it('a name without a value is refused', () => {
-    assert.throws(() => named('select :id', { user_id: 1 }), { message: ':id has no value' });
+  it('a query has a parameter for each value, and the text of its parts', () => {
+    const mine = sql`user_id = ${7} or ${null}::bigint is null`;
+    assert.deepEqual(
+      query('found')`select ${raw('id')} from users where (${mine}) and id = any(${[1, 2]}) limit ${5}`,
+      {
+        name: 'found',
+        text: 'select id from users where (user_id = $1 or $2::bigint is null) and id = any($3) limit $4',
+        values: [7, null, [1, 2], 5],
+      },
+    );
   });
 });

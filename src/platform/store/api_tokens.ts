@@ -109,10 +109,9 @@ export interface ApiTokenQuery {
 
 export const listTokens = (database: Database, { owners, sort: { field, order }, offset, limit }: ApiTokenQuery) =>
   pageOf<ApiTokenRecord>(database, 'tokens', {
-    select: SELECT.text,
-    from: 'tokens',
-    where: `${LIVE.text} and ($1::bigint[] is null or user_id = any($1))`,
-    values: [owners],
+    select: SELECT,
+    from: raw('tokens'),
+    where: sql`${LIVE} and (${owners}::bigint[] is null or user_id = any(${owners}))`,
     order: `${TOKEN_SORTS[field]} ${order}, id ${order}`,
     offset,
     limit,
@@ -132,12 +131,9 @@ export const readToken = (
 export function changeToken(database: Database, id: number, change: ApiTokenChange): Promise<ApiTokenRecord | null> {
   const { monthlyQuota } = change;
   const stored = { ...change, monthlyQuota: monthlyQuota === undefined ? undefined : jsonb(monthlyQuota) };
-  const { name, set, values } = assigned(SETTABLE, stored, 2);
-  return database.first<ApiTokenRecord>({
-    name: `change_token_${name}`,
-    text: `update tokens set ${set}updated_at = now() where id = $1 and ${LIVE.text} returning ${LISTED.text}`,
-    values: [id, ...values],
-  });
+  const { name, set } = assigned(SETTABLE, stored);
+  return database.first<ApiTokenRecord>(query(`change_token_${name}`)`
+    update tokens set ${set} where id = ${id} and ${LIVE} returning ${LISTED}`);
 }
 
 export const revokeToken = (database: Database, id: number): Promise<boolean> =>

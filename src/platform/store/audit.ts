@@ -2,9 +2,10 @@
  * The audit log: an entry for each change, for each sight of a secret, and for each call that was denied to a known
  * user. Entries are only added, and deleted by their age.
  */
+import type { Sql } from 'sql-template-tag';
 import type { Database } from './connection.ts';
-import { column, listed, pageOf, type RecordOf } from './columns.ts';
-import { named } from './named.ts';
+import { column, pageOf, selected, type RecordOf } from './columns.ts';
+import { query, raw, sql } from './query.ts';
 import { jsonb } from './storable.ts';
 
 /** One field. Of what is secret or personal there are no values, but what became of it. */
@@ -58,20 +59,18 @@ export const byNobody = (id: string, action: string, userId: number, changes: Au
   changes,
 });
 
-const FROM = 'audit a left join users u on u.id = a.actor_id';
-const SELECT = `select ${listed(COLUMNS, 'a')} from ${FROM}`;
+const FROM = raw('audit a left join users u on u.id = a.actor_id');
+const SELECT = sql`select ${selected(COLUMNS, 'a')} from ${FROM}`;
 
-const ADD = `
-  insert into audit (id, actor_id, account_id, token_id, session_id, address, action, subject, outcome, code, changes)
-    values (:id, :actorId, :accountId, :tokenId, :sessionId, :address, :action, :subject, :outcome, :code, :changes)
-    on conflict (id) do nothing`;
-
-export async function addAuditEntry(database: Database, entry: NewAuditEntry): Promise<void> {
-  await database.rows({ name: 'add_audit_entry', ...named(ADD, { ...entry, changes: jsonb(entry.changes) }) });
-}
+export const addAuditEntry = (database: Database, entry: NewAuditEntry): Promise<void> =>
+  database.run(query('add_audit_entry')`
+    insert into audit (id, actor_id, account_id, token_id, session_id, address, action, subject, outcome, code, changes)
+      values (${entry.id}, ${entry.actorId}, ${entry.accountId}, ${entry.tokenId}, ${entry.sessionId}, ${entry.address},
+        ${entry.action}, ${entry.subject}, ${entry.outcome}, ${entry.code}, ${jsonb(entry.changes)})
+      on conflict (id) do nothing`);
 
 export const hasAuditEntry = (database: Database, id: string): Promise<boolean> =>
-  database.hasRow({ name: 'has_audit_entry', text: 'select from audit where id = $1', values: [id] });
+  database.hasRow(query('has_audit_entry')`select from audit where id = ${id}`);
 
 /** Of lists, an empty one matches everything; so does null. */
 export interface AuditFilter {
@@ -87,30 +86,27 @@ export interface AuditFilter {
   to: Date | null;
 }
 
-const WHERE = `(:accountId::bigint is null or a.account_id = :accountId)
-  and (:visible::bigint[] is null or a.actor_id = any(:visible))
-  and (cardinality(:actors::bigint[]) = 0 or a.actor_id = any(:actors))
-  and (cardinality(:actions::text[]) = 0 or a.action = any(:actions))
-  and (cardinality(:subjects::text[]) = 0 or a.subject = any(:subjects))
-  and (cardinality(:outcomes::text[]) = 0 or a.outcome = any(:outcomes))
-  and (:from::timestamptz is null or a.at >= :from) and (:to::timestamptz is null or a.at < :to)`;
+const matches = ({ accountId, visible, actors, actions, subjects, outcomes, from, to }: AuditFilter): Sql => sql`
+  (${accountId}::bigint is null or a.account_id = ${accountId})
+  and (${visible}::bigint[] is null or a.actor_id = any(${visible}))
+  and (cardinality(${actors}::bigint[]) = 0 or a.actor_id = any(${actors}))
+  and (cardinality(${actions}::text[]) = 0 or a.action = any(${actions}))
+  and (cardinality(${subjects}::text[]) = 0 or a.subject = any(${subjects}))
+  and (cardinality(${outcomes}::text[]) = 0 or a.outcome = any(${outcomes}))
+  and (${from}::timestamptz is null or a.at >= ${from}) and (${to}::timestamptz is null or a.at < ${to})`;
 
-export function listAudit(
+export const listAudit = (
   database: Database,
   filter: AuditFilter,
-  { order, offset, limit }: { order: 'asc' | 'desc'; offset: number; limit: number },
-) {
-  const { text: where, values } = named(WHERE, { ...filter });
-  return pageOf<AuditEntry>(database, 'audit', {
+  { order, ...page }: { order: 'asc' | 'desc'; offset: number; limit: number },
+) =>
+  pageOf<AuditEntry>(database, 'audit', {
     select: SELECT,
     from: FROM,
-    where,
-    values,
+    where: matches(filter),
     order: `a.id ${order}`,
-    offset,
-    limit,
+    ...page,
   });
-}
 
 /** The oldest first, from after this id on. */
 export const auditAfter = (
@@ -119,23 +115,14 @@ export const auditAfter = (
   id: string | null,
   limit: number,
 ): Promise<AuditEntry[]> =>
-  database.rows<AuditEntry>({
-    name: 'audit_after',
-    ...named(`${SELECT} where ${WHERE} and (:id::uuid is null or a.id > :id) order by a.id limit :limit`, {
-      ...filter,
-      id,
-      limit,
-    }),
-  });
+  database.rows<AuditEntry>(query('audit_after')`
+    ${SELECT} where ${matches(filter)} and (${id}::uuid is null or a.id > ${id}) order by a.id limit ${limit}`);
 
 /** Deletes what is older, in steps of 10,000 entries. */
 export async function forgetAudit(database: Database, days: number): Promise<void> {
   for (;;) {
-    const gone = await database.value<number>({
-      name: 'forget_audit',
-      text: 'select forget_audit(now() - make_interval(days => $1))',
-      values: [days],
-    });
+    const gone = await database.value<number>(query('forget_audit')`
+      select forget_audit(now() - make_interval(days => ${days}))`);
     if (gone === 0) return;
   }
 }

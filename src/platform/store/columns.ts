@@ -2,9 +2,9 @@
  * A record in one place: each field with its type and the column or expression that it is read from. A query that lists
  * the columns returns the record itself, so neither the record nor its rows need another type.
  */
-import type { Sql } from 'sql-template-tag';
+import { join, type Sql } from 'sql-template-tag';
 import type { Database } from './connection.ts';
-import { raw } from './query.ts';
+import { query, raw, sql } from './query.ts';
 
 interface Column<T> {
   /** Absent: the column has the name of the field, with underscores. */
@@ -44,31 +44,24 @@ export const asObject = (columns: Columns, alias: string): string =>
     .map(([field, expression]) => `'${field}', ${expression}`)
     .join(', ')})`;
 
-/**
- * For `update`: the columns of the given fields, from parameter `first` on. `name` distinguishes the prepared
- * statements.
- */
+/** For `update`: the columns of the given fields, and the time. `name` distinguishes the prepared statements. */
 export function assigned<C extends Columns>(
   columns: C,
   change: { readonly [Field in keyof C]?: unknown },
-  first: number,
-): { name: string; set: string; values: unknown[] } {
+): { name: string; set: Sql } {
   const all = expressions(columns);
   const given = all.filter(([field]) => change[field] !== undefined);
   return {
     name: given.map((one) => all.indexOf(one)).join('_'),
-    set: given.map(([, name], index) => `${name} = $${first + index}, `).join(''),
-    values: given.map(([field]) => change[field]),
+    set: join([...given.map(([field, name]) => sql`${raw(name)} = ${change[field]}`), sql`updated_at = now()`]),
   };
 }
 
 export interface PageOfList {
-  select: string;
+  select: Sql;
   /** The tables of `select`, for the count. */
-  from: string;
-  where: string;
-  /** Of `where`. */
-  values: readonly unknown[];
+  from: Sql;
+  where: Sql;
   order: string;
   offset: number;
   limit: number;
@@ -78,20 +71,12 @@ export interface PageOfList {
 export async function pageOf<T>(
   database: Database,
   name: string,
-  { select, from, where, values, order, offset, limit }: PageOfList,
+  { select, from, where, order, offset, limit }: PageOfList,
 ): Promise<{ rows: T[]; total: number }> {
-  const next = values.length + 1;
-  const [{ total }, rows] = await Promise.all([
-    database.one<{ total: number }>({
-      name: `count_${name}`,
-      text: `select count(*) total from ${from} where ${where}`,
-      values: [...values],
-    }),
-    database.rows<T>({
-      name: `list_${name}_${order.replaceAll(/\W+/g, '_')}`,
-      text: `${select} where ${where} order by ${order} limit $${next} offset $${next + 1}`,
-      values: [...values, limit, offset],
-    }),
+  const [total, rows] = await Promise.all([
+    database.value<number>(query(`count_${name}`)`select count(*) from ${from} where ${where}`),
+    database.rows<T>(query(`list_${name}_${order.replaceAll(/\W+/g, '_')}`)`
+      ${select} where ${where} order by ${raw(order)} limit ${limit} offset ${offset}`),
   ]);
   return { rows, total };
 }

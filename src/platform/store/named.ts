@@ -1,4 +1,4 @@
-/** Parameters of statements by name, so that a call reads as name = value. */
+/** Calls of functions of the schema, with their parameters by name. */
 import { listed, type Columns } from './columns.ts';
 import type { Query } from './connection.ts';
 
@@ -30,17 +30,3 @@ export const calling = (name: string, values: Values = {}, columns?: Columns): Q
   text: callOf(name, Object.keys(values), columns).text,
   values: Object.values(values),
 });
-
-/** A statement with `:name` in place of each value of that name. Values that it does not name are left out. */
-export function named(text: string, values: Values): Required<Pick<Query, 'text' | 'values'>> {
-  const names: string[] = [];
-  return {
-    // Not the second colon of a cast.
-    text: text.replaceAll(/(?<!:):([a-z_]\w*)/gi, (_, name: string) => {
-      if (!(name in values)) throw new Error(`:${name} has no value`);
-      if (!names.includes(name)) names.push(name);
-      return `$${names.indexOf(name) + 1}`;
-    }),
-    values: names.map((name) => values[name]),
-  };
-}

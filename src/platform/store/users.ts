@@ -1,9 +1,10 @@
 /** User records. */
+import type { Sql } from 'sql-template-tag';
 import type { Database } from './connection.ts';
-import { asObject, assigned, column, listed, pageOf, type ChangeOf, type RecordOf } from './columns.ts';
+import { asObject, assigned, column, pageOf, selected, type ChangeOf, type RecordOf } from './columns.ts';
 import { ACCOUNT_COLUMNS } from './limits.ts';
+import { query, raw, sql } from './query.ts';
 import type { TokenRecord } from './records.ts';
-import { named } from './named.ts';
 import { jsonb } from './storable.ts';
 
 const SHORT = {
@@ -64,9 +65,10 @@ export type UserChange = ChangeOf<typeof CHANGEABLE>;
 const LIMITS = { ...ACCOUNT_COLUMNS, monthlyQuota: column<unknown>() };
 export type UserLimits = RecordOf<typeof LIMITS>;
 
-const selectFrom = (table: string, more = ''): string =>
-  `select ${more}${listed(COLUMNS, 'u')} from ${table} u left join users p on p.id = u.parent_id`;
-const SELECT = selectFrom('users');
+const JOINED = raw('u left join users p on p.id = u.parent_id');
+const SELECT = sql`select ${selected(COLUMNS, 'u')} from users ${JOINED}`;
+/** After `with changed as (…)`. */
+const SELECT_CHANGED = sql`select ${selected(COLUMNS, 'u')} from changed ${JOINED}`;
 
 export const USER_SORTS = {
   id: 'u.id',
@@ -99,47 +101,23 @@ const WAITING_PASSWORD = `(
 /** Whoever signs in by an issuer has no password, or would still have one when the issuer lets them go. */
 export const BY_ISSUER = `(u.role <> 'root' and exists (select from identities i where i.user_id = u.id))`;
 
-const PASSWORD = `case when not ${BY_ISSUER} then coalesce(u.password_hash, ${WAITING_PASSWORD}) end`;
+const PASSWORD = raw(`case when not ${BY_ISSUER} then coalesce(u.password_hash, ${WAITING_PASSWORD}) end`);
 
-const UNDER = '(u.id = $1 or u.parent_ids @> array[$1::bigint] or u.root_id = $1)';
-
-const MAKE_SUB_USER = `
-  with room as (
-    select account_full(coalesce(root_id, id), :mostSubUsers, :mostTokens) full_of from users
-      where id = :parentId),
-  made as (
-    insert into users (email, first_name, last_name, role, status, parent_id, permissions, restrictions)
-      select :email, :firstName, :lastName, 'sub', :status, :parentId, :permissions, :restrictions
-      where (select full_of from room) is null
-      on conflict (lower(email)) do nothing returning *)
-  select room.full_of "full", shown.* from room left join (${selectFrom('made')}) shown on true`;
+const under = (id: number | null): Sql =>
+  sql`(u.id = ${id} or u.parent_ids @> array[${id}::bigint] or u.root_id = ${id})`;
 
 /** The ids of the user and of all accounts below. */
-export function usersUnder(database: Database, userId: number): Promise<number[]> {
-  return database.column<number>({
-    name: 'users_under',
-    text: `select u.id from users u where ${UNDER} order by u.id`,
-    values: [userId],
-  });
-}
+export const usersUnder = (database: Database, userId: number): Promise<number[]> =>
+  database.column<number>(query('users_under')`select u.id from users u where ${under(userId)} order by u.id`);
 
 /** Which of these exist, for filters that name them. */
-export function knownUsers(database: Database, ids: readonly number[]): Promise<number[]> {
-  return database.column<number>({
-    name: 'known_users',
-    text: 'select id from users where id = any($1)',
-    values: [ids],
-  });
-}
+export const knownUsers = (database: Database, ids: readonly number[]): Promise<number[]> =>
+  database.column<number>(query('known_users')`select id from users where id = any(${ids})`);
 
 /** Also null if `within` is given and the user is neither that user nor below it. */
-export function findUser(database: Database, id: number, within: number | null = null): Promise<UserRecord | null> {
-  return database.first<UserRecord>({
-    name: 'find_user',
-    text: `${SELECT} where u.id = $2 and ($1::bigint is null or ${UNDER})`,
-    values: [within, id],
-  });
-}
+export const findUser = (database: Database, id: number, within: number | null = null): Promise<UserRecord | null> =>
+  database.first<UserRecord>(query('find_user')`
+    ${SELECT} where u.id = ${id} and (${within}::bigint is null or ${under(within)})`);
 
 /**
  * With the password hash that a sign-in is checked against. For an unverified account it is that of the latest
@@ -149,43 +127,32 @@ export async function findByEmail(
   database: Database,
   email: string,
 ): Promise<{ user: UserRecord; passwordHash: string | null } | null> {
-  const row = await database.first<UserRecord & { passwordHash: string | null }>({
-    name: 'find_by_email',
-    text: `${selectFrom('users', `${PASSWORD} "passwordHash", `)}
-      where lower(u.email) = lower($1)`,
-    values: [email],
-  });
+  const row = await database.first<UserRecord & { passwordHash: string | null }>(query('find_by_email')`
+    select ${PASSWORD} "passwordHash", ${selected(COLUMNS, 'u')} from users ${JOINED}
+      where lower(u.email) = lower(${email})`);
   if (!row) return null;
   const { passwordHash: hash, ...user } = row;
   return { user, passwordHash: hash };
 }
 
-export function passwordHash(database: Database, userId: number): Promise<string | null> {
-  return database.valueOrNull<string>({
-    name: 'password_hash',
-    text: 'select password_hash from users where id = $1',
-    values: [userId],
-  });
-}
+export const passwordHash = (database: Database, userId: number): Promise<string | null> =>
+  database.valueOrNull<string>(query('password_hash')`select password_hash from users where id = ${userId}`);
 
-export async function setPassword(database: Database, userId: number, hash: string): Promise<void> {
-  await database.rows({
-    name: 'set_password',
-    text: 'update users set password_hash = $2, updated_at = now() where id = $1',
-    values: [userId, hash],
-  });
-}
+export const setPassword = (database: Database, userId: number, hash: string): Promise<void> =>
+  database.run(
+    query('set_password')`update users set password_hash = ${hash}, updated_at = now() where id = ${userId}`,
+  );
 
-export function listUsers(database: Database, { under, status, email, ids, sort, offset, limit }: UserQuery) {
+export function listUsers(database: Database, { under: above, status, email, ids, sort, offset, limit }: UserQuery) {
   const { field, order } = sort;
   return pageOf<UserRecord>(database, 'users', {
     select: SELECT,
-    from: 'users u',
-    where: `($1::bigint is null or (${UNDER} and u.id <> $1))
-      and (cardinality($2::text[]) = 0 or u.status = any($2))
-      and ($3::text is null or strpos(lower(u.email), lower($3)) > 0)
-      and (cardinality($4::bigint[]) = 0 or u.id = any($4))`,
-    values: [under, status, email, ids],
+    from: raw('users u'),
+    where: sql`
+      (${above}::bigint is null or (${under(above)} and u.id <> ${above}))
+        and (cardinality(${status}::text[]) = 0 or u.status = any(${status}))
+        and (${email}::text is null or strpos(lower(u.email), lower(${email})) > 0)
+        and (cardinality(${ids}::bigint[]) = 0 or u.id = any(${ids}))`,
     order: `${USER_SORTS[field]} ${order}, u.id ${order}`,
     offset,
     limit,
@@ -198,65 +165,46 @@ export async function makeSubUser(
   user: NewUser,
   most: MostOfAccount,
 ): Promise<UserRecord | AccountFull | 'email-taken'> {
-  const row = await database.first<UserRecord & { full: AccountFull | null }>({
-    name: 'make_sub_user',
-    ...named(MAKE_SUB_USER, { ...user, mostSubUsers: most.subUsers, mostTokens: most.tokens }),
-  });
+  const row = await database.first<UserRecord & { full: AccountFull | null }>(query('make_sub_user')`
+    with room as (
+      select account_full(coalesce(root_id, id), ${most.subUsers}, ${most.tokens}) full_of from users
+        where id = ${user.parentId}),
+    changed as (
+      insert into users (email, first_name, last_name, role, status, parent_id, permissions, restrictions)
+        select ${user.email}, ${user.firstName}, ${user.lastName}, 'sub', ${user.status}, ${user.parentId},
+          ${user.permissions}, ${user.restrictions}
+        where (select full_of from room) is null
+        on conflict (lower(email)) do nothing returning *)
+    select room.full_of "full", shown.* from room left join (${SELECT_CHANGED}) shown on true`);
   if (!row) return 'email-taken';
   const { full, ...made } = row;
   return full ?? (made.id === null ? 'email-taken' : made);
 }
 
 export function changeUser(database: Database, id: number, change: UserChange): Promise<UserRecord | null> {
-  const { name, set, values } = assigned(CHANGEABLE, change, 2);
-  return database.first<UserRecord>({
-    name: `change_user_${name}`,
-    text: `with changed as (update users set ${set}updated_at = now() where id = $1 returning *)
-        ${selectFrom('changed')}`,
-    values: [id, ...values],
-  });
+  const { name, set } = assigned(CHANGEABLE, change);
+  return database.first<UserRecord>(query(`change_user_${name}`)`
+    with changed as (update users set ${set} where id = ${id} returning *) ${SELECT_CHANGED}`);
 }
 
-export function userLimits(database: Database, id: number): Promise<UserLimits | null> {
-  return database.first<UserLimits>({
-    name: 'user_limits',
-    text: `select ${listed(LIMITS)} from users where id = $1`,
-    values: [id],
-  });
-}
+export const userLimits = (database: Database, id: number): Promise<UserLimits | null> =>
+  database.first<UserLimits>(query('user_limits')`select ${selected(LIMITS)} from users where id = ${id}`);
 
 /** Sets all limits: null restores the installation's default. */
-export async function setUserLimits(database: Database, id: number, limits: UserLimits): Promise<void> {
-  const { set, values } = assigned(LIMITS, { ...limits, monthlyQuota: jsonb(limits.monthlyQuota) }, 2);
-  await database.rows({
-    name: 'set_user_limits',
-    text: `update users set ${set}updated_at = now() where id = $1`,
-    values: [id, ...values],
-  });
+export function setUserLimits(database: Database, id: number, limits: UserLimits): Promise<void> {
+  const { set } = assigned(LIMITS, { ...limits, monthlyQuota: jsonb(limits.monthlyQuota) });
+  return database.run(query('set_user_limits')`update users set ${set} where id = ${id}`);
 }
 
 export type AccountLabels = Readonly<Record<string, string>>;
 
 /** Of an account, which is its root user. */
 export const accountLabels = async (database: Database, id: number): Promise<AccountLabels> =>
-  (await database.valueOrNull<AccountLabels>({
-    name: 'account_labels',
-    text: 'select labels from users where id = $1',
-    values: [id],
-  })) ?? {};
+  (await database.valueOrNull<AccountLabels>(query('account_labels')`select labels from users where id = ${id}`)) ?? {};
 
 /** The same, for a transaction that changes them. Null: there is no such user. */
 export const holdLabels = (database: Database, id: number): Promise<AccountLabels | null> =>
-  database.valueOrNull<AccountLabels>({
-    name: 'hold_labels',
-    text: 'select labels from users where id = $1 for update',
-    values: [id],
-  });
+  database.valueOrNull<AccountLabels>(query('hold_labels')`select labels from users where id = ${id} for update`);
 
-export async function setLabels(database: Database, id: number, labels: AccountLabels): Promise<void> {
-  await database.rows({
-    name: 'set_labels',
-    text: 'update users set labels = $2, updated_at = now() where id = $1',
-    values: [id, jsonb(labels)],
-  });
-}
+export const setLabels = (database: Database, id: number, labels: AccountLabels): Promise<void> =>
+  database.run(query('set_labels')`update users set labels = ${jsonb(labels)}, updated_at = now() where id = ${id}`);

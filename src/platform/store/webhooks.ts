@@ -184,12 +184,13 @@ export const releaseWebhook = (database: Database, id: string, holder: string, a
 export function listWebhooks(database: Database, filter: WebhookFilter) {
   const { userIds, states, tokenIds, requestId, sort, order, offset, limit } = filter;
   return pageOf<WebhookRecord>(database, 'webhooks', {
-    select: SELECT.text,
-    from: 'webhook_outbox',
-    where: `($1::bigint[] is null or user_id = any($1))
-      and (cardinality($2::text[]) = 0 or state = any($2)) and ($3::bigint[] is null or token_id = any($3))
-      and ($4::uuid is null or request_id = $4)`,
-    values: [userIds, states, tokenIds, requestId],
+    select: SELECT,
+    from: raw('webhook_outbox'),
+    where: sql`
+      (${userIds}::bigint[] is null or user_id = any(${userIds}))
+        and (cardinality(${states}::text[]) = 0 or state = any(${states}))
+        and (${tokenIds}::bigint[] is null or token_id = any(${tokenIds}))
+        and (${requestId}::uuid is null or request_id = ${requestId})`,
     order: `${SORTS[sort]} ${order}, id ${order}`,
     offset,
     limit,
