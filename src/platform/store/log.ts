@@ -3,11 +3,13 @@
  * its few rows are read. If only owners, kinds and ends are filtered, the rollups give the total and the position of a
  * page: one out of two years is read from the one or two days that hold it.
  */
+import { join, type Sql } from 'sql-template-tag';
 import type { RecordedKind } from '../kube/probe_job.ts';
 import { cover, SIZE, type Range } from '../statistics/cover.ts';
-import { column, listed, type RecordOf } from './columns.ts';
+import { column, selected, type RecordOf } from './columns.ts';
 import type { Database, Query } from './connection.ts';
 import { crossed } from './measures.ts';
+import { query, raw, sql } from './query.ts';
 import { keptSince } from './retention.ts';
 import type { Outcome } from '../../media/policy/types.ts';
 import type { RequestState } from './records.ts';
@@ -114,48 +116,45 @@ export const LOG_SORTS = {
 export type LogSort = keyof typeof LOG_SORTS;
 const COLUMN = { ...LOG_SORTS, type: 'kind', policy: 'policy_name' };
 
-/** Collects the values of a statement in the order of their placeholders. */
-function parameters() {
-  const values: unknown[] = [];
-  return { values, add: (value: unknown, type = ''): string => `$${values.push(value)}${type}` };
-}
-type Parameters = ReturnType<typeof parameters>;
-
 /** Those that the rollups cannot count by. */
 const UNCOUNTED = ['status-ffprobe', 'status-mediainfo', 'status-probe-report', 'status-policy', 'policy'] as const;
 
 /** All conditions except the users, which are placed where the plan needs them. */
-function conditions(filter: LogFilter, { add }: Parameters): string[] {
+function conditions(filter: LogFilter): Sql {
   const { owners, period, type = [], status = [], url = null, request = null } = filter;
   const some = (name: keyof Lists, values: readonly string[]) =>
-    values.length === 0 ? [] : [`${COLUMN[name]} = any(${add(values, '::text[]')})`];
-  return [
-    `submitted_at >= ${add(period.from)} and submitted_at < ${add(period.to)}`,
+    values.length === 0 ? [] : [sql`${raw(COLUMN[name])} = any(${values}::text[])`];
+  return allOf([
+    sql`submitted_at >= ${period.from} and submitted_at < ${period.to}`,
     // Listed explicitly: these states are indexed, and the planner does not prove that `<> 'open'` excludes the index
     // of open rows.
     ...some('status', status.length === 0 ? ['success', 'with-errors', 'error'] : status),
-    ...(owners.tokenIds === null ? [] : [`token_id = any(${add(owners.tokenIds, '::bigint[]')})`]),
+    ...(owners.tokenIds === null ? [] : [sql`token_id = any(${owners.tokenIds}::bigint[])`]),
     ...some('type', type),
     ...UNCOUNTED.flatMap((name) => some(name, filter[name] ?? [])),
-    ...(url === null ? [] : [`display ilike ${add(`%${url.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`)}`]),
-    ...(request === null ? [] : [`id = ${add(request, '::uuid')}`]),
-  ];
+    ...(url === null ? [] : [sql`display ilike ${`%${url.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`}`]),
+    ...(request === null ? [] : [sql`id = ${request}::uuid`]),
+  ]);
 }
 
-const ofUsers = ({ userIds }: Owners, { add }: Parameters): string[] =>
+const allOf = (all: readonly Sql[]): Sql => join(all, ' and ');
+
+const ofUsers = ({ userIds }: Owners): Sql[] =>
   userIds === 'everyone'
     ? []
     : userIds.length === 1
-      ? [`user_id = ${add(userIds[0], '::bigint')}`]
-      : [`user_id = any(${add(userIds, '::bigint[]')})`];
+      ? [sql`user_id = ${userIds[0]}::bigint`]
+      : [sql`user_id = any(${userIds}::bigint[])`];
+
+const matching = (filter: LogFilter): Sql => allOf([...ofUsers(filter.owners), conditions(filter)]);
 
 function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
-  const given = parameters();
   const { userIds } = filter.owners;
-  const order =
+  const order = raw(
     sort.field === 'send'
       ? `submitted_at ${sort.order}, id ${sort.order}`
-      : `${COLUMN[sort.field]} ${sort.order}, submitted_at desc, id desc`;
+      : `${COLUMN[sort.field]} ${sort.order}, submitted_at desc, id desc`,
+  );
   // The first rows of each user, in the order of the user's index: no later row can be on the page.
   const each =
     userIds !== 'everyone' &&
@@ -166,40 +165,29 @@ function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
   // With a large offset and few rows, index-only scans select the ids, and only these rows are read. A look-up by key
   // costs about 0.1 ms (each monthly partition is probed), so a long page is read directly.
   const looksUp = limit <= FEW_ROWS && (offset > FEW_ROWS || sort.field !== 'send');
-  const columns = listed(looksUp ? KEY : ROW, 'q');
+  const columns = selected(looksUp ? KEY : ROW, 'q');
   const found = each
-    ? `select r.* from unnest(${given.add(userIds, '::bigint[]')}) u (id) cross join lateral (
-        select ${columns} from requests q where q.user_id = u.id
-          and ${conditions(filter, given).join(' and ')}
-          order by ${order} limit ${given.add(offset + limit)}) r
-      order by "submittedAt" ${sort.order}, id ${sort.order}`
-    : `select ${columns} from requests q
-      where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')} order by ${order}`;
-  const text = `${found} limit ${given.add(limit)} offset ${given.add(offset)}`;
-  return {
-    name: 'log_page',
-    // `offset 0` keeps the planner from turning the look-up into a join that reads whole months.
-    text: looksUp
-      ? `with page as materialized (select id, "submittedAt", row_number() over () n from (${text}) s)
+    ? sql`select r.* from unnest(${userIds}::bigint[]) u (id) cross join lateral (
+        select ${columns} from requests q where q.user_id = u.id and ${conditions(filter)}
+          order by ${order} limit ${offset + limit}) r
+      order by "submittedAt" ${raw(sort.order)}, id ${raw(sort.order)}`
+    : sql`select ${columns} from requests q where ${matching(filter)} order by ${order}`;
+  const page = sql`${found} limit ${limit} offset ${offset}`;
+  const text = looksUp
+    ? // `offset 0` keeps the planner from turning the look-up into a join that reads whole months.
+      sql`with page as materialized (select id, "submittedAt", row_number() over () n from (${page}) s)
         select r.* from page p cross join lateral (
-          select ${listed(ROW, 'q')} from requests q where q.id = p.id and q.submitted_at = p."submittedAt" offset 0) r
+          select ${selected(ROW, 'q')} from requests q
+            where q.id = p.id and q.submitted_at = p."submittedAt" offset 0) r
           order by p.n`
-      : text,
-    values: given.values,
-    prepared: false,
-  };
+    : page;
+  return { ...query('log_page')`${text}`, prepared: false };
 }
 
-function countQuery(filter: LogFilter): Query {
-  const given = parameters();
-  return {
-    name: 'log_count',
-    text: `select count(*)::float8 n from requests q
-      where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')}`,
-    values: given.values,
-    prepared: false,
-  };
-}
+const countQuery = (filter: LogFilter): Query => ({
+  ...query('log_count')`select count(*)::float8 n from requests q where ${matching(filter)}`,
+  prepared: false,
+});
 
 /** Whether the rollups can count these requests. */
 const isCounted = ({ url = null, request = null, ...filter }: LogFilter): boolean =>
@@ -214,13 +202,13 @@ async function countedBy(
   byDay: boolean,
 ): Promise<Counted[]> {
   const measures = states.map((state) => crossed(kinds, state));
-  const query = usageQuery(`log_${[...kinds].sort().join('')}_${states.join('')}`, measures, owners, range, {
+  const asking = usageQuery(`log_${[...kinds].sort().join('')}_${states.join('')}`, measures, owners, range, {
     unit: byDay ? 'day' : null,
     coarsest: cover(range, 'day', (await keptSince(database)).minutes),
   });
-  if (!query) return [];
+  if (!asking) return [];
   const sums = new Map<number, number[]>();
-  for (const [, at, ...counts] of await database.rows<[number, number | null, ...number[]]>(query)) {
+  for (const [, at, ...counts] of await database.rows<[number, number | null, ...number[]]>(asking)) {
     const so = sums.get(at ?? 0);
     sums.set(at ?? 0, so ? so.map((count, index) => count + (counts[index] ?? 0)) : counts);
   }
@@ -232,13 +220,13 @@ const readPage = (database: Database, page: LogPage): Promise<LogRow[]> => datab
 /** An ended request of one of these users. */
 export function readLog(database: Database, id: string, userIds: Owners['userIds']): Promise<LogDetail | null> {
   const time = timeOf(id);
-  return database.first<LogDetail>({
-    name: time === null ? 'log_untimed' : 'log_timed',
-    text: `select ${listed(DETAIL, 'q')} from requests q
-      where q.id = $1 and q.state <> 'open' and ($2::bigint[] is null or q.user_id = any($2))
-        ${time === null ? '' : 'and q.submitted_at = $3'}`,
-    values: [id, userIds === 'everyone' ? null : userIds, ...(time === null ? [] : [time])],
-  });
+  const users = userIds === 'everyone' ? null : userIds;
+  const asked = sql`
+    select ${selected(DETAIL, 'q')} from requests q
+      where q.id = ${id} and q.state <> 'open' and (${users}::bigint[] is null or q.user_id = any(${users}))`;
+  return database.first<LogDetail>(
+    time === null ? query('log_untimed')`${asked}` : query('log_timed')`${asked} and q.submitted_at = ${time}`,
+  );
 }
 
 export interface LogList {
