@@ -2,13 +2,14 @@
  * The first administrator with its token, and the token of jobs created with kubectl. Both are created at installation
  * and looked up at every start.
  */
-import type pg from 'pg';
-import { type ConnectionSettings, withConnection } from './connection.ts';
+import { type ConnectionSettings, openDatabase, type Queries } from './connection.ts';
 import { StoreError } from './errors.ts';
 import { hashPassword, verifyPassword } from './password.ts';
 import { PERMISSIONS } from './permissions.ts';
-import { parameters } from './storable.ts';
+import { query } from './query.ts';
+import { endSessions } from './sessions.ts';
 import { isToken, tokenSha256 } from './token_text.ts';
+import { passwordHash, setPassword } from './users.ts';
 
 export interface AdminInput {
   email: string;
@@ -18,6 +19,19 @@ export interface AdminInput {
 
 const INSTALL_TOKEN = 'install';
 const DEFAULT_TOKEN = 'kubectl';
+
+async function inTransaction<T>(
+  settings: ConnectionSettings,
+  name: string,
+  work: (queries: Queries) => Promise<T>,
+): Promise<T> {
+  const database = openDatabase({ ...settings, poolSize: 1 });
+  try {
+    return await database.transaction(name, work);
+  } finally {
+    await database.end();
+  }
+}
 
 /**
  * Idempotent, and safe to run from several replicas at once. A changed token replaces the old one; a password that was
@@ -31,19 +45,16 @@ export async function bootstrapAdmin(
     throw new StoreError('invalid', 'the admin token must be 64 characters of A-Z, a-z and 0-9');
   if (!/^[^\s@]+@[^\s@]+$/.test(input.email))
     throw new StoreError('invalid', 'the admin e-mail is not a valid address');
-  const passwordHash = input.password ? await hashPassword(input.password) : null;
+  const password = input.password ? await hashPassword(input.password) : null;
   const session = { ...settings, name: 'probeyard-migrate' };
-  return withConnection('bootstrap of the administrator', session, async (client) => {
-    await client.query('begin');
-    await client.query(`select pg_advisory_xact_lock(hashtext('probeyard.admin'))`);
-    const userId = await ensureUser(client, input.email, passwordHash);
-    const tokenId = await ensureToken(client, userId, tokenSha256(input.token));
-    await client.query(
-      `insert into tokens (user_id, name, is_default, permissions) select $1, $2, true, '{write:media,read:media}'
-        where not exists (select from tokens where is_default)`,
-      [userId, DEFAULT_TOKEN],
-    );
-    await client.query('commit');
+  return inTransaction(session, 'bootstrap of the administrator', async (queries) => {
+    await queries.run(query('lock_admin')`select pg_advisory_xact_lock(hashtext('probeyard.admin'))`);
+    const userId = await ensureUser(queries, input.email, password);
+    const tokenId = await ensureToken(queries, userId, tokenSha256(input.token));
+    await queries.run(query('ensure_default_token')`
+      insert into tokens (user_id, name, is_default, permissions)
+        select ${userId}, ${DEFAULT_TOKEN}, true, '{write:media,read:media}'
+        where not exists (select from tokens where is_default)`);
     return { userId, tokenId };
   });
 }
@@ -57,69 +68,46 @@ export async function renewAdmin(
   { email, token, password, known }: AdminInput & { password: string; known: string },
 ): Promise<void> {
   const { userId } = await bootstrapAdmin(settings, { email, token });
-  await withConnection('password of the administrator', { ...settings, name: 'probeyard-rotate' }, async (client) => {
-    const stored = await client.query<{ hash: string | null }>(`select password_hash hash from users where id = $1`, [
-      userId,
-    ]);
-    if (!(await verifyPassword(known, stored.rows[0]?.hash ?? ''))) return;
-    await client.query('begin');
-    await client.query('update users set password_hash = $2, updated_at = now() where id = $1', [
-      userId,
-      await hashPassword(password),
-    ]);
-    await client.query('update sessions set ended_at = now() where user_id = $1 and ended_at is null', [userId]);
-    await client.query('commit');
+  const session = { ...settings, name: 'probeyard-rotate' };
+  await inTransaction(session, 'password of the administrator', async (queries) => {
+    const stored = await passwordHash(queries, userId);
+    if (!(await verifyPassword(known, stored ?? ''))) return;
+    await setPassword(queries, userId, await hashPassword(password));
+    await endSessions(queries, userId);
   });
 }
 
-async function ensureUser(client: pg.Client, email: string, passwordHash: string | null): Promise<number> {
+async function ensureUser(queries: Queries, email: string, password: string | null): Promise<number> {
   // The recorded id comes first: a changed address in the secret then renames the administrator and does not create a
   // second one.
-  const known = await client.query<{ id: number }>(
-    `select u.id from users u where u.id = (select (value #>> '{}')::bigint from settings where key = 'admin.user')
-      or lower(u.email) = lower($1) order by u.role = 'root' desc, u.id limit 1`,
-    parameters([email]),
-  );
-  const id = known.rows[0]?.id;
-  if (id !== undefined) {
-    await keepAdmin(client, id);
-    await client.query(
-      `update users set email = $2, password_hash = coalesce(password_hash, $3), role = 'root', status = 'active',
-        permissions = $4, updated_at = now()
-        where id = $1 and (email, role, status, permissions) is distinct from ($2, 'root', 'active', $4::text[])
-          or id = $1 and password_hash is null and $3::text is not null`,
-      parameters([id, email, passwordHash, [...PERMISSIONS]]),
-    );
-    return id;
-  }
-  const made = await client.query<{ id: number }>(
-    `insert into users (email, password_hash, role, status, permissions) values ($1, $2, 'root', 'active', $3)
-      returning id`,
-    parameters([email, passwordHash, [...PERMISSIONS]]),
-  );
-  const madeId = made.rows[0]?.id ?? 0;
-  await keepAdmin(client, madeId);
-  return madeId;
+  const known = await queries.valueOrNull<number>(query('find_admin')`
+    select u.id from users u where u.id = (select (value #>> '{}')::bigint from settings where key = 'admin.user')
+      or lower(u.email) = lower(${email}) order by u.role = 'root' desc, u.id limit 1`);
+  const permissions = [...PERMISSIONS];
+  const id =
+    known ??
+    (await queries.value<number>(query('make_admin')`
+      insert into users (email, password_hash, role, status, permissions)
+        values (${email}, ${password}, 'root', 'active', ${permissions}) returning id`));
+  await queries.run(query('keep_admin')`
+    insert into settings (key, value) values ('admin.user', to_jsonb(${id}::bigint))
+      on conflict (key) do update set value = excluded.value`);
+  await queries.run(query('restore_admin')`
+    update users set email = ${email}, password_hash = coalesce(password_hash, ${password}), role = 'root',
+      status = 'active', permissions = ${permissions}, updated_at = now()
+      where id = ${id} and (email, role, status, permissions) is distinct from
+          (${email}, 'root', 'active', ${permissions}::text[])
+        or id = ${id} and password_hash is null and ${password}::text is not null`);
+  return id;
 }
 
-async function keepAdmin(client: pg.Client, id: number): Promise<void> {
-  await client.query(
-    `insert into settings (key, value) values ('admin.user', to_jsonb($1::bigint))
-      on conflict (key) do update set value = excluded.value`,
-    [id],
-  );
-}
-
-async function ensureToken(client: pg.Client, userId: number, sha256: Buffer): Promise<number> {
-  const known = await client.query<{ id: number }>('select id from tokens where sha256 = $1', [sha256]);
-  if (known.rows[0]) return known.rows[0].id;
-  await client.query(
-    'update tokens set revoked_at = now(), updated_at = now() where user_id = $1 and name = $2 and revoked_at is null',
-    [userId, INSTALL_TOKEN],
-  );
-  const made = await client.query<{ id: number }>(
-    'insert into tokens (user_id, name, sha256) values ($1, $2, $3) returning id',
-    [userId, INSTALL_TOKEN, sha256],
-  );
-  return made.rows[0]?.id ?? 0;
+async function ensureToken(queries: Queries, userId: number, sha256: Buffer): Promise<number> {
+  const known = await queries.valueOrNull<number>(query('find_admin_token')`
+    select id from tokens where sha256 = ${sha256}`);
+  if (known !== null) return known;
+  await queries.run(query('replace_admin_token')`
+    update tokens set revoked_at = now(), updated_at = now()
+      where user_id = ${userId} and name = ${INSTALL_TOKEN} and revoked_at is null`);
+  return queries.value<number>(query('make_admin_token')`
+    insert into tokens (user_id, name, sha256) values (${userId}, ${INSTALL_TOKEN}, ${sha256}) returning id`);
 }

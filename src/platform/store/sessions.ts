@@ -1,7 +1,7 @@
 /** Sessions: each JWT has a row, so it can be listed and revoked. */
 import { HOLDER, type HolderRow, holderOf } from './limits.ts';
 import { column, selected, type RecordOf } from './columns.ts';
-import type { Database } from './connection.ts';
+import type { Database, Queries } from './connection.ts';
 import { query } from './query.ts';
 
 export interface NewSession {
@@ -92,7 +92,7 @@ export const endSession = (database: Database, userId: number, id: string): Prom
     update sessions set ended_at = now()
       where user_id = ${userId} and id = ${id} and ended_at is null and expires_at > now() returning id`);
 
-export const endSessions = (database: Database, userId: number, except: string | null = null): Promise<void> =>
+export const endSessions = (database: Queries, userId: number, except: string | null = null): Promise<void> =>
   database.run(query('end_sessions')`
     update sessions set ended_at = now() where user_id = ${userId} and ended_at is null
       and id is distinct from ${except}::uuid`);

@@ -1,6 +1,6 @@
 /** User records. */
 import type { Sql } from 'sql-template-tag';
-import type { Database } from './connection.ts';
+import type { Database, Queries } from './connection.ts';
 import { asObject, assigned, column, pageOf, selected, type ChangeOf, type RecordOf } from './columns.ts';
 import { ACCOUNT_COLUMNS } from './limits.ts';
 import { query, raw, sql } from './query.ts';
@@ -135,10 +135,10 @@ export async function findByEmail(
   return { user, passwordHash: hash };
 }
 
-export const passwordHash = (database: Database, userId: number): Promise<string | null> =>
+export const passwordHash = (database: Queries, userId: number): Promise<string | null> =>
   database.valueOrNull<string>(query('password_hash')`select password_hash from users where id = ${userId}`);
 
-export const setPassword = (database: Database, userId: number, hash: string): Promise<void> =>
+export const setPassword = (database: Queries, userId: number, hash: string): Promise<void> =>
   database.run(
     query('set_password')`update users set password_hash = ${hash}, updated_at = now() where id = ${userId}`,
   );
