@@ -4,6 +4,7 @@
  */
 import { createTransport, type Transporter } from 'nodemailer';
 import type { Logger } from '../../base/log.ts';
+import { Rest } from '../../base/rest.ts';
 import { pauseAfter } from '../../base/retry.ts';
 import type { Store } from '../../platform/store/store.ts';
 import type { DueMail } from '../../platform/store/mails.ts';
@@ -45,8 +46,7 @@ interface MailerParts {
 export function startMailer({ store, box, settings, log }: MailerParts) {
   const transport = transportOf(settings);
   const stopping = new AbortController();
-  let again = false;
-  let running: Promise<void> | undefined;
+  const rest = new Rest(stopping.signal);
 
   async function send(mail: DueMail): Promise<void> {
     // Requested for an address without an account: it costs the same, and is sent to nobody.
@@ -70,33 +70,29 @@ export function startMailer({ store, box, settings, log }: MailerParts) {
     await store.mailDone(mail.id);
   }
 
-  async function sendAll(): Promise<void> {
-    do {
-      again = false;
-      const mails = await store.claimMails(LEASE_MS, 10);
-      if (mails.length > 0) again = true;
-      await Promise.all(mails.map(send));
-    } while (again && !stopping.signal.aborted);
+  /** Whether there may be more. */
+  async function sendSome(): Promise<boolean> {
+    const mails = await store.claimMails(LEASE_MS, 10);
+    await Promise.all(mails.map(send));
+    return mails.length > 0;
   }
 
-  const wake = (): void => {
-    again = true;
-    if (stopping.signal.aborted || running) return;
-    running = sendAll()
-      .catch((error: unknown) => log.warn({ err: error }, 'cannot read the mail outbox'))
-      .finally(() => {
-        running = undefined;
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      rest.begin();
+      const isMore = await sendSome().catch((error: unknown) => {
+        log.warn({ err: error }, 'cannot read the mail outbox');
+        return false;
       });
-  };
-  const timer = setInterval(wake, EVERY_MS);
-  timer.unref();
-  wake();
+      if (!isMore) await rest.take(EVERY_MS);
+    }
+  }
+  const running = run();
 
   return {
-    wake,
+    wake: () => rest.end(),
     async stop(): Promise<void> {
       stopping.abort();
-      clearInterval(timer);
       await running;
       transport.close();
     },
