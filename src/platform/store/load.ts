@@ -6,6 +6,7 @@ import { copyIn } from './copy.ts';
 import { columnList, type DumpContent, type DumpedTable, tablesOf } from './dump.ts';
 import { asStoreError, isConnectionFailure, StoreError } from './errors.ts';
 import { migrate, type Migration, readMigrations } from './migrate.ts';
+import { sql } from './query.ts';
 
 export type Load = Awaited<ReturnType<typeof openLoad>>;
 
@@ -46,7 +47,7 @@ async function occupied(client: pg.Client, migrations: Migration[]): Promise<str
   const other = applied.find(({ version }) => !known.has(version));
   if (other) return `its schema has ${other.name}, which the backup has not`;
   for (const table of ['users', 'requests']) {
-    const { rows: found } = await client.query('select 1 from pg_class where oid = to_regclass($1)', [table]);
+    const { rows: found } = await client.query(sql`select 1 from pg_class where oid = to_regclass(${table})`);
     if (found.length > 0 && (await client.query(`select 1 from ${table} limit 1`)).rows.length > 0)
       return `its table ${table} has rows`;
   }
@@ -171,11 +172,9 @@ function loading(client: pg.Client, content: DumpContent, rules: () => Promise<v
       const { rows } = await client.query<{ n: number }>(ERASE[kind], [ids]);
       // A number of an erased user is never given again.
       if (kind === 'user')
-        await client.query(
-          `select setval(s, greatest((select max(e::bigint) from unnest($1::text[]) e), nextval(s)))
-            from pg_get_serial_sequence('users', 'id') s`,
-          [ids],
-        );
+        await client.query(sql`
+          select setval(s, greatest((select max(e::bigint) from unnest(${ids}::text[]) e), nextval(s)))
+            from pg_get_serial_sequence('users', 'id') s`);
       return rows[0]?.n ?? 0;
     },
     /** Makes everything visible at once, under the name of the dump. */
@@ -184,16 +183,14 @@ function loading(client: pg.Client, content: DumpContent, rules: () => Promise<v
       // One that was ended after the backup must not work again, and no list has it.
       await client.query('delete from report_links');
       for (const { name: sequence, value } of content.sequences)
-        await client.query(
-          `select setval(c.oid::regclass, greatest($2::bigint, coalesce(pg_sequence_last_value(c.oid::regclass), 0)))
-            from pg_class c where relname = $1 and relkind = 'S' and relnamespace = current_schema()::regnamespace`,
-          [sequence, value],
-        );
-      await client.query(
-        `insert into settings (key, value) values ($1, jsonb_build_object('name', $2::text, 'at', now()))
-          on conflict (key) do update set value = excluded.value`,
-        [RESTORED, name],
-      );
+        await client.query(sql`
+          select setval(c.oid::regclass,
+              greatest(${value}::bigint, coalesce(pg_sequence_last_value(c.oid::regclass), 0)))
+            from pg_class c
+            where relname = ${sequence} and relkind = 'S' and relnamespace = current_schema()::regnamespace`);
+      await client.query(sql`
+        insert into settings (key, value) values (${RESTORED}, jsonb_build_object('name', ${name}::text, 'at', now()))
+          on conflict (key) do update set value = excluded.value`);
       await client.query('commit');
     },
   };
@@ -205,10 +202,8 @@ export function restoredFrom(settings: ConnectionSettings): Promise<string | und
   return withConnection('look for the restored backup', session, async (client) => {
     const { rows: tables } = await client.query(`select 1 from pg_class where oid = to_regclass('settings')`);
     if (tables.length === 0) return undefined;
-    const { rows } = await client.query<{ name: string }>(
-      `select value ->> 'name' as name from settings where key = $1`,
-      [RESTORED],
-    );
+    const { rows } = await client.query<{ name: string }>(sql`
+      select value ->> 'name' as name from settings where key = ${RESTORED}`);
     return rows[0]?.name;
   });
 }

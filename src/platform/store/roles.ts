@@ -5,6 +5,7 @@
  */
 import type pg from 'pg';
 import { StoreError } from './errors.ts';
+import { raw, sql } from './query.ts';
 
 export type Part = 'api' | 'controller';
 /** Role names. The owner's own name means no grants, because the owner may do everything. */
@@ -127,20 +128,16 @@ async function missing(client: pg.Client, role: string, schema: string, rights: 
   for (const [kind, name, right] of wanted) {
     const object = kind === 'function' ? name : client.escapeIdentifier(name);
     // The name of a schema is looked up as it is, others are parsed.
-    const { rows } = await client.query<{ has: boolean }>(`select has_${kind}_privilege($1, $2, $3) has`, [
-      role,
-      kind === 'schema' ? name : object,
-      right,
-    ]);
+    const looked = kind === 'schema' ? name : object;
+    const { rows } = await client.query<{ has: boolean }>(sql`
+      select ${raw(`has_${kind}_privilege`)}(${role}, ${looked}, ${right}) has`);
     if (!rows[0]?.has) statements.push(`grant ${right} on ${kind} ${object} to ${client.escapeIdentifier(role)}`);
   }
   for (const [table, columns] of Object.entries(rights.hidden)) {
-    const { rows } = await client.query<{ name: string }>(
-      `select attname name from pg_attribute
-        where attrelid = quote_ident($2)::regclass and attnum > 0 and not attisdropped and attname <> all($3)
-          and not has_column_privilege($1, attrelid, attnum, 'select')`,
-      [role, table, columns],
-    );
+    const { rows } = await client.query<{ name: string }>(sql`
+      select attname name from pg_attribute
+        where attrelid = quote_ident(${table})::regclass and attnum > 0 and not attisdropped
+          and attname <> all(${columns}) and not has_column_privilege(${role}, attrelid, attnum, 'select')`);
     if (rows.length > 0)
       statements.push(
         `grant select (${rows.map(({ name }) => client.escapeIdentifier(name)).join(', ')})
@@ -158,7 +155,7 @@ export async function grantRights(client: pg.Client, roles: Roles): Promise<numb
   let given = 0;
   for (const [part, role] of Object.entries(roles) as [Part, string][]) {
     if (role === owner?.name) continue;
-    const { rows } = await client.query('select from pg_roles where rolname = $1', [role]);
+    const { rows } = await client.query(sql`select from pg_roles where rolname = ${role}`);
     // The bundled Postgres creates its roles at start, and an upgrade may run before that.
     if (rows.length === 0)
       throw new StoreError(
