@@ -60,34 +60,18 @@ export function chartCatalog(catalogYaml: string): string {
   return head + stringify(entries, { lineWidth: 0, collectionStyle: 'any' });
 }
 
-const WIDTH = 120;
-
-/** As the formatter writes it. */
-function listOf(name: string, ids: readonly string[]): string {
-  const quoted = ids.map((id) => `'${id}'`);
-  const line = `    ${name}: [${quoted.join(', ')}],\n`;
-  return line.length <= WIDTH + 1 ? line : `    ${name}: [\n${quoted.map((id) => `      ${id},\n`).join('')}    ],\n`;
-}
-
 /** Known vulnerabilities of each tool version, for `status.warning` of ProbeTools. */
 function vulnerabilities(catalogYaml: string): string {
-  const entries = parseCatalog(catalogYaml).tools.flatMap((entry) => {
+  const versions = parseCatalog(catalogYaml).tools.flatMap((entry) => {
     const findings = findingsOf(entry.tool);
     if (findings.length === 0) return [];
     const debian = debianVersions(entry);
     const idsOf = (status: Status): string[] =>
       findings.filter((finding) => statusOf(finding, entry.exact, debian) === status).map(({ id }) => id);
-    const affected = listOf('affected', idsOf('affected').toSorted());
-    const unclear = idsOf('under_investigation').length;
-    return [`  '${entry.tool} ${entry.version}': {\n${affected}    unclear: ${unclear},\n  },\n`];
+    const known = { affected: idsOf('affected').toSorted(), unclear: idsOf('under_investigation').length };
+    return [[`${entry.tool} ${entry.version}`, known]];
   });
-  return (
-    '/** Known vulnerabilities of each tool version. Made from images/vex by `make generate`: change them there. */\n' +
-    `export const READ = '${readFindings().read}';\n` +
-    'export interface Known {\n  affected: readonly string[];\n' +
-    '  /** Number of those of which it is not known whether the version is affected. */\n  unclear: number;\n}\n' +
-    `export const VULNERABILITIES: Readonly<Record<string, Known>> = {\n${entries.join('')}};\n`
-  );
+  return `${JSON.stringify({ read: readFindings().read, versions: Object.fromEntries(versions) }, undefined, 2)}\n`;
 }
 
 /** Pages of docs: what each is made from, which its last line names, and its text. */
@@ -127,7 +111,7 @@ export function madeFiles(): Map<string, string> {
   files.set(`${CHART}/values.schema.json`, valuesSchema());
   files.set(`${CHART}/files/alerts.yaml`, alertsFile());
   for (const dashboard of DASHBOARDS) files.set(`${CHART}/dashboards/${dashboard.name}.json`, dashboardFile(dashboard));
-  files.set('src/media/tools/vulnerabilities.ts', vulnerabilities(catalog));
+  files.set('src/media/tools/vulnerabilities.json', vulnerabilities(catalog));
   files.set('src/api_types.ts', apiTypes());
   for (const [path, page] of madePages(catalog)) files.set(path, page);
   return files;

@@ -1,7 +1,7 @@
 /** The catalog on a real API server: what it changes, and what it leaves alone. */
 import assert from 'node:assert/strict';
 import { stringify } from 'yaml';
-import { overridden, warningText } from '../../src/service/controller/catalog/apply.ts';
+import { overridden, VULNERABILITIES, warningText } from '../../src/service/controller/catalog/apply.ts';
 import {
   CONFIG_MAPS,
   PROBE_POOLS,
@@ -10,7 +10,6 @@ import {
   type ResourceType,
 } from '../../src/platform/kube/client.ts';
 import type { Meta } from '../../src/platform/kube/resource.ts';
-import { VULNERABILITIES } from '../../src/media/tools/vulnerabilities.ts';
 import { until } from '../until.ts';
 import { POOL, TOOLS, startCluster, type Cluster } from './cluster_parts.ts';
 import type { Controller } from './controller_part.ts';

@@ -28,7 +28,7 @@ import { PROBE_TOOL, type ProbeTool, type ProbeToolSpec } from '../../../platfor
 import type { Logger } from '../../../base/log.ts';
 import { ownedBy, type OwnerReference } from '../pools/pod.ts';
 import { ensureLeading, type Term } from '../leader/lease_guard.ts';
-import { READ, VULNERABILITIES, type Known } from '../../../media/tools/vulnerabilities.ts';
+import vulnerabilities from '../../../media/tools/vulnerabilities.json' with { type: 'json' };
 
 interface Entry<Spec> {
   name: string;
@@ -368,6 +368,15 @@ export const overriddenCondition = (fields: readonly string[]): Change =>
 
 // What is known of the vulnerabilities of a tool version, in `status.warning` of its ProbeTool.
 
+interface Known {
+  affected: readonly string[];
+  /** Number of those of which it is not known whether the version is affected. */
+  unclear: number;
+}
+/** By tool and version. Made from images/vex by `make generate`: change them there. */
+export const VULNERABILITIES: Readonly<Record<string, Known>> = vulnerabilities.versions;
+
+const READ = vulnerabilities.read;
 const NOTE = `From Debian's changelogs of ${READ}, not complete; docs/isolation.md has what contains them.`;
 
 /** Nothing is ever called unaffected. */
