@@ -1,7 +1,7 @@
 /** Turns files with known truth into rows for training and measurement, one per field, file and pair of versions. */
 import { compare, type Agreement, type Compared, type Part } from '../../src/media/report/compare.ts';
 import type { Context } from '../../src/media/report/context.ts';
-import { features, type Features } from '../../src/media/report/features.ts';
+import { features, surroundingsOf, type Features } from '../../src/media/report/features.ts';
 import { readFfprobe } from '../../src/media/report/normalise/ffprobe.ts';
 import { languageOf } from '../../src/media/report/normalise/language.ts';
 import { layoutOfName } from '../../src/media/report/normalise/layout.ts';
@@ -66,10 +66,11 @@ export function rowsOf(example: Example): LabelledRow[] {
     for (const part of comparison.parts) {
       const truth = truthFor(part, comparison.parts, example.truth);
       if (!truth) continue;
+      const around = surroundingsOf(comparison, part);
       for (const compared of part.fields) {
         const value = truth[compared.field];
         if (!compared.canonical || value === undefined) continue;
-        const context: Context = { comparison, part, compared };
+        const context: Context = { comparison, part, compared, around };
         rows.push({
           file: example.truth.number,
           field: `${part.kind === 'container' ? 'container' : part.kind}.${compared.field}`,

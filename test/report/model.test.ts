@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from '../../src/media/report/context.ts';
 import { compare } from '../../src/media/report/compare.ts';
-import type { Features } from '../../src/media/report/features.ts';
+import { surroundingsOf, type Features } from '../../src/media/report/features.ts';
 import { decide, judge, learned as model } from '../../src/media/report/judge.ts';
 import { FIELDS, ruleOf } from '../../src/media/report/fields.ts';
 import { readFfprobe } from '../../src/media/report/normalise/ffprobe.ts';
@@ -190,9 +190,11 @@ function disputesOf(input: ReturnType<typeof picture>): Context[] {
     readFfprobe(input.ffprobe!.output, input.ffprobe!.version),
     readMediainfo(input.mediainfo!.output, input.mediainfo!.version),
   );
-  return comparison.parts.flatMap((part) =>
-    part.fields.filter(({ agreement }) => agreement === 'disputed').map((compared) => ({ comparison, part, compared })),
-  );
+  return comparison.parts.flatMap((part) => {
+    const around = surroundingsOf(comparison, part);
+    const disputed = part.fields.filter(({ agreement }) => agreement === 'disputed');
+    return disputed.map((compared) => ({ comparison, part, compared, around }));
+  });
 }
 
 describe('report: manual rules', () => {

@@ -3,6 +3,7 @@ import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
 import type { CaptionsRead } from './captions.ts';
 import { compare, type Compared, type Comparison, type Part } from './compare.ts';
 import type { Context } from './context.ts';
+import { surroundingsOf } from './features.ts';
 import { ruleOf } from './fields.ts';
 import { type Bitstream, captionsOf, isListed, ONLY_PICTURES, readFrames, witnessed } from './frames.ts';
 import { known } from './json.ts';
@@ -135,6 +136,7 @@ function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): 
   const fields: Fields = {};
   const sure: Sure[] = [];
   const differences: Difference[] = [];
+  const around = surroundingsOf(comparison, part);
   if (part.onlyBy) {
     const here = { type: part.kind, codec: part[part.onlyBy]?.['codec.name'] ?? null };
     differences.push({
@@ -146,7 +148,7 @@ function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): 
   }
   for (const compared of part.fields) {
     const { field, agreement } = compared;
-    const context: Context = { comparison, part, compared };
+    const context: Context = { comparison, part, compared, around };
     if (agreement === 'disputed') {
       const { chosen, reason, confidence } = judge(context, prefer);
       if (chosen !== null) fields[field] = compared[chosen]!;

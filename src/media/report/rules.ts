@@ -3,7 +3,7 @@
  * model.
  */
 import type { ReportTool } from '../tools/probe_report.ts';
-import { closer, codecOf, containerOf, containersOf, hasSign, impliedDuration, type Context } from './context.ts';
+import { closer, containersOf, hasSign, impliedDuration, type Context } from './context.ts';
 import { valueOf } from './normalise/ratio.ts';
 import { toldNumber } from './side.ts';
 
@@ -48,7 +48,7 @@ const bySizeOfFile: Rule = (context) => {
   const [a, b] = [Number(compared.ffprobe), Number(compared.mediainfo)];
   if (whole !== undefined && a > whole * 1.02 !== b > whole * 1.02)
     return { chosen: a > b ? 'mediainfo' : 'ffprobe', why: 'the other value exceeds the bitrate of the whole file' };
-  return ISO.has(containerOf(context))
+  return ISO.has(context.around.container)
     ? { chosen: 'ffprobe', why: 'it sums the sizes in the index' }
     : { chosen: 'mediainfo', why: 'it counts the bytes of the stream' };
 };
@@ -62,7 +62,7 @@ const RULES: Readonly<Record<string, Rule[]>> = {
   'size.display_aspect_ratio': [always('ffprobe', 'it keeps the fraction')],
   frame_rate: [byStandardRate, always('mediainfo', 'it takes the frame rate that the stream declares')],
   frames_count: [
-    (context) => (ISO.has(containerOf(context)) ? { chosen: 'ffprobe', why: 'it counts the index' } : undefined),
+    (context) => (ISO.has(context.around.container) ? { chosen: 'ffprobe', why: 'it counts the index' } : undefined),
     always('mediainfo', 'it counts frames, not packets'),
   ],
   scan_type: [always('mediainfo', 'it examines the pictures')],
@@ -86,7 +86,7 @@ const RULES: Readonly<Record<string, Rule[]>> = {
   'bitrate.average': [ofContainer, bySizeOfFile],
   start_time: [always('ffprobe', 'it applies edit lists')],
   channels: [
-    (context) => (codecOf(context) === 'aac' ? { chosen: 'ffprobe', why: 'it decodes a frame' } : undefined),
+    (context) => (context.around.codec === 'aac' ? { chosen: 'ffprobe', why: 'it decodes a frame' } : undefined),
     always('ffprobe', 'it decodes a frame'),
   ],
 };
