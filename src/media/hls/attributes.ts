@@ -17,6 +17,9 @@ const NAME = /^[A-Z0-9-]+$/;
 /** Further attributes are not read: no genuine playlist comes near this. */
 const MOST = 1_000;
 
+/** White space, a name, and a value, which may be in quotes; what follows the quotes does not belong there. */
+const ITEM = /([ \t]*)([^,=]*)(=(?:"([^"]*)("?)([^,]*)|([^,]*)))?/y;
+
 /** Parses from column `start`. `expand` expands variables. */
 function readAttributes(
   line: string,
@@ -25,81 +28,44 @@ function readAttributes(
   note: (rule: 'attribute-syntax' | 'attribute-duplicate', detail: string, column: number) => void,
 ): Attributes {
   const found = new Map<string, Attribute>();
-  let at = start;
   const end = line.length;
   let count = 0;
-  while (at < end) {
+  for (let at = start; at < end; at++) {
     if (++count > MOST) {
       note('attribute-syntax', `more than ${MOST} attributes`, at + 1);
       break;
     }
-    const space = skipSpace(line, at);
-    if (space > at) note('attribute-syntax', 'white space before an attribute', at + 1);
-    at = space;
-    if (at >= end) break;
-    const begun = at;
-    const comma = line.indexOf(',', at);
-    const equals = line.indexOf('=', at);
-    if (equals === -1 || (comma !== -1 && comma < equals)) {
-      const stop = comma === -1 ? end : comma;
+    ITEM.lastIndex = at;
+    const [, space = '', spelled = '', assigned, inQuotes, closing, after = '', plain = ''] = ITEM.exec(line)!;
+    if (space !== '') note('attribute-syntax', 'white space before an attribute', at + 1);
+    const column = at + space.length + 1;
+    if (column > end) break;
+    // The comma behind it, or the end.
+    at = ITEM.lastIndex;
+    if (assigned === undefined) {
       note(
         'attribute-syntax',
-        stop === at ? 'an attribute is empty' : `${quote(line.slice(at, stop))} is not NAME=value`,
-        at + 1,
+        spelled === '' ? 'an attribute is empty' : `${quote(spelled)} is not NAME=value`,
+        column,
       );
-      at = stop + 1;
       continue;
     }
-    const spelled = line.slice(at, equals);
     const name = spelled.trimEnd();
-    if (name !== spelled) note('attribute-syntax', `white space around the = of ${quote(name)}`, at + 1);
+    if (name !== spelled) note('attribute-syntax', `white space around the = of ${quote(name)}`, column);
     if (!NAME.test(name))
-      note('attribute-syntax', `${quote(name)} is not an attribute name, which consists of A-Z, 0-9 and -`, at + 1);
-    at = equals + 1;
-    let value: string;
-    let quoted = false;
-    if (line.charCodeAt(at) === 34) {
-      quoted = true;
-      const close = line.indexOf('"', at + 1);
-      if (close === -1) {
-        note('attribute-syntax', `the quoted value of ${name} does not end`, at + 1);
-        value = line.slice(at + 1);
-        at = end;
-      } else {
-        value = line.slice(at + 1, close);
-        at = close + 1;
-        if (at < end && line.charCodeAt(at) !== 44) {
-          const next = line.indexOf(',', at);
-          const stop = next === -1 ? end : next;
-          note('attribute-syntax', `${quote(line.slice(at, stop))} after the quoted value of ${name}`, at + 1);
-          at = stop;
-        }
-      }
-    } else {
-      const next = line.indexOf(',', at);
-      const stop = next === -1 ? end : next;
-      value = line.slice(at, stop);
-      if (value.trim() !== value) {
-        note('attribute-syntax', `white space around the value of ${name}`, at + 1);
-        value = value.trim();
-      }
-      at = stop;
-    }
-    if (at < end) {
-      at++;
-      if (at === end) note('attribute-syntax', 'nothing follows the last comma', at);
-    }
-    if (value.includes('{$')) value = expand(value);
-    if (found.has(name)) note('attribute-duplicate', name, begun + 1);
-    else found.set(name, { value, quoted, column: begun + 1 });
+      note('attribute-syntax', `${quote(name)} is not an attribute name, which consists of A-Z, 0-9 and -`, column);
+    const valueColumn = column + spelled.length + 1;
+    if (closing === '') note('attribute-syntax', `the quoted value of ${name} does not end`, valueColumn);
+    if (after !== '')
+      note('attribute-syntax', `${quote(after)} after the quoted value of ${name}`, at - after.length + 1);
+    if (plain.trim() !== plain) note('attribute-syntax', `white space around the value of ${name}`, valueColumn);
+    if (at === end - 1) note('attribute-syntax', 'nothing follows the last comma', end);
+    const given = inQuotes ?? plain.trim();
+    const value = given.includes('{$') ? expand(given) : given;
+    if (found.has(name)) note('attribute-duplicate', name, column);
+    else found.set(name, { value, quoted: inQuotes !== undefined, column });
   }
   return found;
-}
-
-function skipSpace(line: string, from: number): number {
-  let at = from;
-  while (at < line.length && (line.charCodeAt(at) === 32 || line.charCodeAt(at) === 9)) at++;
-  return at;
 }
 
 /** Unknown and missing attributes, and values of the wrong form, are noted. `start`: column of the first attribute. */
@@ -137,8 +103,8 @@ export function checkedAttributes(
     else if (found.quoted && found.value === '' && attribute !== 'VALUE')
       note('attribute-value', line, `${name}: ${attribute} is empty`, found.column);
   }
-  for (const [attribute, { required }] of Object.entries(known))
-    if (required === true && !attributes.has(attribute))
+  for (const attribute in known)
+    if (known[attribute]!.required === true && !attributes.has(attribute))
       note('attribute-missing', line, `${name} without ${attribute}`);
   return attributes;
 }
