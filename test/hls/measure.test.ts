@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openOrigin } from '../../src/media/hls/origin.ts';
 import type { HlsReport } from '../../src/media/hls/schema.ts';
 import { textReport } from '../../src/media/hls/report.ts';
 import { Host } from './serve.ts';
@@ -390,5 +391,17 @@ describe('bit rates of variants', () => {
     } finally {
       host.stop();
     }
+  });
+});
+
+describe('HLS: inline addresses', () => {
+  it('have the bytes that they name, also those that are not ASCII', async () => {
+    const origin = openOrigin('http://127.0.0.1/');
+    const wanted = { maxBytes: 100 };
+    const key = await origin.fetch('data:application/octet-stream,%00%FF%C3%A9', wanted);
+    assert.deepEqual([key.error, key.bytes.toString('hex')], [undefined, '00ffc3a9']);
+    const base64 = await origin.fetch('data:text/plain;base64,AP8=', wanted);
+    assert.deepEqual([base64.error, base64.bytes.toString('hex')], [undefined, '00ff']);
+    assert.equal((await origin.fetch('data:x', wanted)).error, 'not a valid data: address');
   });
 });

@@ -34,15 +34,14 @@ export interface Origin {
   parameters(url: string | undefined, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
-const FAILED = { status: 0, bytes: Buffer.alloc(0), whole: false, type: '', place: '' };
-
 export function openOrigin(address: string): Origin {
   const proxied = /^(http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/[A-Za-z0-9_-]+\/)[^/]*$/.exec(address)?.[1];
-  const addressOf = (url: string | undefined): string =>
-    url === undefined ? address : proxied === undefined ? url : `${proxied}${toPath(url)}`;
+  const addressOf = (url: string | undefined): string => {
+    if (url === undefined) return address;
+    return proxied === undefined || url.startsWith('data:') ? url : `${proxied}${toPath(url)}`;
+  };
   return {
-    fetch: (url, wanted) =>
-      url?.startsWith('data:') ? Promise.resolve(inline(url)) : fetchOne(addressOf(url), wanted),
+    fetch: (url, wanted) => fetchOne(addressOf(url), wanted),
     async parameters(url, names) {
       if (url !== undefined || proxied === undefined) {
         const query = new URL(url ?? address).searchParams;
@@ -76,13 +75,14 @@ async function fetchOne(address: string, { maxBytes, range, anew, signal }: Want
       range !== undefined && response.status === 200 ? bytes.subarray(range.from, range.from + range.length) : bytes;
     return { ...head, bytes: part, whole, error: undefined };
   } catch (error) {
-    const cause = (error as { cause?: { message?: string } }).cause?.message;
-    return {
-      ...FAILED,
-      place: address,
-      error: signal?.aborted ? 'no answer in time' : `the connection failed${cause === undefined ? '' : `: ${cause}`}`,
-    };
+    const why = signal?.aborted ? 'no answer in time' : failureOf(address, error as Error);
+    return { status: 0, bytes: Buffer.alloc(0), whole: false, type: '', place: address, error: why };
   }
+}
+
+function failureOf(address: string, { cause }: { cause?: unknown }): string {
+  if (address.startsWith('data:')) return 'not a valid data: address';
+  return cause instanceof Error ? `the connection failed: ${cause.message}` : 'the connection failed';
 }
 
 const reasonOf = (response: Response, bytes: Buffer): string =>
@@ -101,22 +101,4 @@ async function readBody(response: Response, most: number): Promise<{ bytes: Buff
   }
   const bytes = Buffer.concat(parts);
   return length > most ? { bytes: bytes.subarray(0, most), whole: false } : { bytes, whole: true };
-}
-
-function inline(url: string): Fetched {
-  const match = /^data:([^,]*),(.*)$/s.exec(url);
-  const base64 = match?.[1]?.endsWith(';base64') === true;
-  try {
-    const bytes = Buffer.from(decodeURIComponent(match?.[2] ?? ''), base64 ? 'base64' : 'latin1');
-    return {
-      status: 200,
-      bytes,
-      whole: true,
-      type: match?.[1] ?? '',
-      place: 'data:',
-      error: match === null ? 'not a valid data: address' : undefined,
-    };
-  } catch {
-    return { ...FAILED, place: 'data:', error: 'not a valid data: address' };
-  }
 }

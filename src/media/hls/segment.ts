@@ -39,8 +39,9 @@ async function fetchRange(
   reference: string,
   range: ByteRange | undefined,
   line: number,
-  rule: 'segment-unreadable' | 'init-unreadable',
+  rule: 'segment-unreadable' | 'init-unreadable' | 'key-unreadable',
   { origin, base, limits, note, signal }: Reading,
+  maxBytes = limits.segmentBytes,
 ): Promise<Buffer | undefined> {
   const url = urlOf(reference, base);
   if (url === undefined) {
@@ -48,7 +49,7 @@ async function fetchRange(
     return undefined;
   }
   const wanted = range === undefined ? undefined : { from: range.offset ?? 0, length: range.length };
-  const answer = await origin.fetch(url, { maxBytes: limits.segmentBytes, range: wanted, signal });
+  const answer = await origin.fetch(url, { maxBytes, range: wanted, signal });
   if (answer.status === 416) note('segment-range', line);
   else if (answer.error !== undefined) {
     // A read aborted for lack of time says nothing about the segment.
@@ -135,20 +136,10 @@ async function decrypt(
   }
 }
 
-async function fetchKey(
-  uri: string,
-  { tag }: Key,
-  { origin, base, note, signal }: Reading,
-): Promise<Buffer | undefined> {
-  const url = urlOf(uri, base);
-  if (url === undefined) {
-    note('key-unreadable', tag.line, 'its address cannot be followed');
-    return undefined;
-  }
-  const answer = await origin.fetch(url, { maxBytes: 1024, signal });
-  if (answer.error !== undefined) note('key-unreadable', tag.line, answer.error);
-  else if (answer.bytes.length !== 16) note('key-length', tag.line, `${answer.bytes.length} bytes`);
-  else return answer.bytes;
+async function fetchKey(uri: string, { tag }: Key, reading: Reading): Promise<Buffer | undefined> {
+  const bytes = await fetchRange(uri, undefined, tag.line, 'key-unreadable', reading, 1024);
+  if (bytes === undefined || bytes.length === 16) return bytes;
+  reading.note('key-length', tag.line, `${bytes.length} bytes`);
   return undefined;
 }
 
