@@ -1,51 +1,44 @@
 /** The validator as a program: see main.ts. */
+import { parseArgs } from 'node:util';
 import { PROBE_OPTION } from './built_in.ts';
 import { LIMITS_BESIDE } from './limits.ts';
 import { openOrigin } from './origin.ts';
 import { makeReport, textReport } from './report.ts';
 import { UnreadableError, validate } from './validate.ts';
 
-function readArguments(list: readonly string[]) {
-  const found = {
-    address: '',
-    timeMs: 600_000,
-    measure: 'none' as 'none' | 'sample' | 'all',
-    text: false,
-    playlists: false,
-    beside: false,
-    probeCommand: undefined as string[] | undefined,
-  };
-  for (const argument of list) {
-    const [name = '', value = ''] = argument.split(/=(.*)/s);
-    if (name === '--time-ms') found.timeMs = Number(value) || found.timeMs;
-    else if (name === '--measure-all') found.measure = 'all';
-    else if (name === '--measure' && found.measure === 'none') found.measure = 'sample';
-    else if (name === '--text') found.text = true;
-    else if (name === '--playlist-text') found.playlists = true;
-    else if (name === '--beside') found.beside = true;
-    else if (name === PROBE_OPTION)
-      found.probeCommand = value.startsWith('[') ? (JSON.parse(value) as string[]) : [value];
-    else found.address = argument;
-  }
-  return found;
-}
+const OPTIONS = {
+  'time-ms': { type: 'string' },
+  measure: { type: 'boolean' },
+  'measure-all': { type: 'boolean' },
+  text: { type: 'boolean' },
+  'playlist-text': { type: 'boolean' },
+  beside: { type: 'boolean' },
+  ffprobe: { type: 'string' },
+} as const;
 
 async function report(): Promise<string> {
-  const { address, timeMs, measure, text, playlists, beside, probeCommand } = readArguments(process.argv.slice(2));
+  const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
+  const [address = ''] = positionals;
   if (!/^https?:\/\//.test(address))
     throw new UnreadableError(
       'usage: main.ts [--measure] [--measure-all] [--text] [--playlist-text] [--beside] [--time-ms=N] ' +
         `[${PROBE_OPTION}=PROGRAM] http(s)://…`,
     );
+  const { ffprobe, 'measure-all': all = false, measure = all } = values;
+  const probeCommand = ffprobe?.startsWith('[')
+    ? (JSON.parse(ffprobe) as string[])
+    : ffprobe === undefined
+      ? undefined
+      : [ffprobe];
   const presentation = await validate({
     origin: openOrigin(address),
-    timeMs,
-    keepsText: playlists,
-    ...(beside ? { limits: LIMITS_BESIDE } : {}),
-    ...(measure === 'none' ? {} : { measure: { probeCommand, all: measure === 'all' } }),
+    timeMs: Number(values['time-ms']) || 600_000,
+    keepsText: values['playlist-text'] === true,
+    ...(values.beside ? { limits: LIMITS_BESIDE } : {}),
+    ...(measure ? { measure: { probeCommand, all } } : {}),
   });
   const made = makeReport(presentation);
-  if (text) made.cli_output = textReport(made);
+  if (values.text) made.cli_output = textReport(made);
   return `${JSON.stringify(made)}\n`;
 }
 
