@@ -1,4 +1,4 @@
-/** The definition of a rule, and how violations are noted. */
+/** The definition of a rule, and how a finding quotes a playlist. */
 import { oneLine } from '../../base/printable.ts';
 
 /**
@@ -20,9 +20,6 @@ export interface Rule {
   /** What to do about it. */
   remedy: string;
 }
-
-/** Notes a violation of one of these rules; `detail` describes it. */
-export type NoteOf<Id extends string> = (rule: Id, line: number, detail?: string, column?: number) => void;
 
 const APPLE = 'Apple authoring, ';
 

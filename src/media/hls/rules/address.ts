@@ -1,12 +1,10 @@
 /** Whether an address in a playlist is valid. */
-import { quote, type NoteOf } from '../rule.ts';
-
-/** Rules for addresses in both kinds of playlists. */
-export type AddressRule = 'uri-scheme' | 'uri-invalid' | 'uri-space';
+import { quote } from '../rule.ts';
+import type { Note } from './catalog.ts';
 
 const RELATIVE = /^[A-Za-z0-9_][A-Za-z0-9_./~!$&'()*+,;=@%?-]*$/;
 
-export function judgeAddress(address: string, base: string, line: number, note: NoteOf<AddressRule>): void {
+export function judgeAddress(address: string, base: string, line: number, note: Note): void {
   // Fast path: a plain relative address cannot violate any rule.
   if (RELATIVE.test(address) && !address.includes('%')) return;
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(address)?.[1]?.toLowerCase();

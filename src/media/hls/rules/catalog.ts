@@ -1,5 +1,5 @@
 /** All rules. */
-import type { NoteOf, Rule } from '../rule.ts';
+import type { Rule } from '../rule.ts';
 import { ACROSS_RULES } from './across.ts';
 import { DATERANGE_RULES } from './daterange.ts';
 import { KEY_RULES } from './keys.ts';
@@ -41,5 +41,5 @@ export const APPLE_CODES: Readonly<Partial<Record<RuleId, number>>> = {
   'video-range-missing': -50085,
 };
 
-/** Notes a violation of any rule. */
-export type Note = NoteOf<RuleId>;
+/** Notes a violation of a rule; `detail` describes it. */
+export type Note = (rule: RuleId, line: number, detail?: string, column?: number) => void;

@@ -1,9 +1,8 @@
 /** Rules for date ranges, including interstitials. */
 import { has, number, tagsOf, text, type Playlist, type Tag } from '../playlist.ts';
 import { timeOfDate } from '../grammar.ts';
-import { must, quote, should, type NoteOf, type Rule } from '../rule.ts';
-
-type Note = NoteOf<keyof typeof DATERANGE_RULES>;
+import { must, quote, should, type Rule } from '../rule.ts';
+import type { Note } from './catalog.ts';
 
 export const DATERANGE_RULES = {
   'daterange-start': must('4.4.5.1')`A date range has no START-DATE. Add START-DATE.`,

@@ -1,8 +1,7 @@
 /** Rules for the keys of a media playlist, and for session keys. */
 import { tagsOf, text, type Playlist } from '../playlist.ts';
-import { info, must, quote, should, type NoteOf, type Rule } from '../rule.ts';
-
-export type KeyRule = keyof typeof KEY_RULES;
+import { info, must, quote, should, type Rule } from '../rule.ts';
+import type { Note } from './catalog.ts';
 
 export const KEY_RULES = {
   'key-uri': must('4.4.4.4')`A key has no address. Add the URI of the key.`,
@@ -20,7 +19,7 @@ export const KEY_RULES = {
   'key-clear': should('4.4.4.4')`A key is not fetched over HTTPS. Serve keys over HTTPS.`,
 } satisfies Record<string, Rule>;
 
-export function judgeKeys(playlist: Playlist, note: NoteOf<KeyRule>): void {
+export function judgeKeys(playlist: Playlist, note: Note): void {
   for (const tag of tagsOf(playlist, 'EXT-X-KEY')) judgeKey(tag, note);
   const seen = new Set<unknown>();
   for (const { keys } of playlist.segments) {
@@ -39,7 +38,7 @@ export function judgeKeys(playlist: Playlist, note: NoteOf<KeyRule>): void {
 }
 
 /** Rules common to EXT-X-KEY and EXT-X-SESSION-KEY. */
-export function judgeKey(tag: Playlist['tags'][number], note: NoteOf<KeyRule>): void {
+export function judgeKey(tag: Playlist['tags'][number], note: Note): void {
   const { attributes, line } = tag;
   const method = text(tag, 'METHOD');
   if (method === 'NONE') {

@@ -1,9 +1,8 @@
 /** Rules for partial segments, preload hints, and declared server capabilities. */
 import { has, isLive, lineOf, number, tagsOf, text, type Part, type Playlist } from '../playlist.ts';
-import { info, must, should, type NoteOf, type Rule } from '../rule.ts';
-import { judgeAddress, type AddressRule } from './address.ts';
-
-type Note = NoteOf<keyof typeof LOW_LATENCY_RULES | AddressRule>;
+import { info, must, should, type Rule } from '../rule.ts';
+import { judgeAddress } from './address.ts';
+import type { Note } from './catalog.ts';
 
 export const LOW_LATENCY_RULES = {
   'part-inf-missing': must('4.4.3.7')`A playlist with parts has no EXT-X-PART-INF.

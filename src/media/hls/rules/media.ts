@@ -1,10 +1,9 @@
 /** Rules for one media playlist. */
 import { durationOf, has, isLive, lineOf, number, tagsOf, type Playlist, type Segment } from '../playlist.ts';
-import { info, must, should, type NoteOf, type Rule } from '../rule.ts';
-import { judgeAddress, type AddressRule } from './address.ts';
-import { judgeKeys, type KeyRule } from './keys.ts';
-
-type Note = NoteOf<keyof typeof MEDIA_RULES | AddressRule | KeyRule>;
+import { info, must, should, type Rule } from '../rule.ts';
+import { judgeAddress } from './address.ts';
+import { judgeKeys } from './keys.ts';
+import type { Note } from './catalog.ts';
 
 export const MEDIA_RULES = {
   'targetduration-missing': must('4.4.3.1')`EXT-X-TARGETDURATION is missing.

@@ -3,12 +3,11 @@
  * renditions.ts.
  */
 import { has, number, tagsOf, text, type Playlist, type Variant } from '../playlist.ts';
-import { info, must, quote, should, type NoteOf, type Rule } from '../rule.ts';
-import { judgeAddress, type AddressRule } from './address.ts';
+import { info, must, quote, should, type Rule } from '../rule.ts';
+import { judgeAddress } from './address.ts';
 import { codecProblems, isHdrOnly, isVideoCodec, words } from './codecs.ts';
-import { judgeKey, type KeyRule } from './keys.ts';
-
-type Note = NoteOf<keyof typeof MULTIVARIANT_RULES | AddressRule | KeyRule | 'define-import-multivariant'>;
+import { judgeKey } from './keys.ts';
+import type { Note } from './catalog.ts';
 
 export const MULTIVARIANT_RULES = {
   'variants-none': should('4.4.6.2')`The multivariant playlist has no variants. Add at least one EXT-X-STREAM-INF.`,

@@ -1,8 +1,7 @@
 /** Rules for changes between two reads of a live playlist. Segments are identified by their media sequence numbers. */
 import { has, lineOf, type Playlist, type Segment } from '../playlist.ts';
-import { must, should, type NoteOf, type Rule } from '../rule.ts';
-
-type Note = NoteOf<keyof typeof RELOAD_RULES>;
+import { must, should, type Rule } from '../rule.ts';
+import type { Note } from './catalog.ts';
 
 export const RELOAD_RULES = {
   'reload-unreadable': must('6.2.2')`A live playlist can no longer be read.

@@ -1,10 +1,9 @@
 /** Rules for EXT-X-MEDIA, and for the groups that variants refer to. */
 import { number, text, type Playlist, type Rendition } from '../playlist.ts';
-import { info, must, quote, should, type NoteOf, type Rule } from '../rule.ts';
-import { judgeAddress, type AddressRule } from './address.ts';
+import { info, must, quote, should, type Rule } from '../rule.ts';
+import { judgeAddress } from './address.ts';
 import { isAudioCodec, words } from './codecs.ts';
-
-type Note = NoteOf<keyof typeof RENDITION_RULES | AddressRule>;
+import type { Note } from './catalog.ts';
 
 export const RENDITION_RULES = {
   'media-uri-captions': must('4.4.6.1')`Closed captions have an address, although they are in the video.

@@ -1,8 +1,7 @@
 /** The protocol version that a playlist needs, and the one that it declares. */
 import { has, lineOf, tagsOf, text, type Playlist } from '../playlist.ts';
-import { info, must, type NoteOf, type Rule } from '../rule.ts';
-
-type Note = NoteOf<keyof typeof VERSION_RULES>;
+import { info, must, type Rule } from '../rule.ts';
+import type { Note } from './catalog.ts';
 
 export const NEWEST_VERSION = 13;
 
