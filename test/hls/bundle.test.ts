@@ -93,7 +93,7 @@ describe('HLS validator: in one file', function () {
   it('has its own modules and no package', () => {
     assert.ok(inputs.includes(`src/${PROGRAMS.hls}`));
     const own = /^src\/(?:media\/hls|source\/(?:address|playlist))\//;
-    const base = /^src\/base\/(?:hide_query|nearest|printable|retry|version_order)\.ts$/;
+    const base = /^src\/base\/(?:get_or_make|hide_query|nearest|printable|retry|turns|version_order)\.ts$/;
     assert.deepEqual(
       inputs.filter((path) => !own.test(path) && !base.test(path)),
       [],

@@ -1,4 +1,5 @@
 /** Collects the findings of rules: ordered, counted, and bounded whatever a playlist contains. */
+import { getOrMake } from '../../base/get_or_make.ts';
 import type { Level } from './rule.ts';
 import { APPLE_CODES, RULES, type RuleId, type Note } from './rules/catalog.ts';
 import type { Message } from './schema.ts';
@@ -22,9 +23,7 @@ export class Findings {
   add(url: string, code: RuleId, line: number, detail?: string, column?: number): void {
     const rule = RULES[code];
     this.#levels[rule.level]++;
-    const key = `${code} ${url}`;
-    const known = this.#counts.get(key) ?? { count: 0, last: undefined };
-    if (known.count === 0) this.#counts.set(key, known);
+    const known = getOrMake(this.#counts, `${code} ${url}`, () => ({ count: 0, last: undefined }));
     known.count++;
     if (known.count > MOST_EACH) {
       if (known.last !== undefined) known.last.count = known.count;

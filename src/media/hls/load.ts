@@ -35,7 +35,7 @@ export interface Loading {
   left?: { bytes: number; lines: number };
 }
 
-export type Loaded = { ok: true; playlist: Playlist } | { ok: false; shown: string; error: string; status: number };
+export type Loaded = { ok: true; playlist: Playlist } | { ok: false; shown: string; error: string };
 
 /** In displayable form: without user info, with every query value hidden. */
 export function shownUrl(url: string): string {
@@ -60,7 +60,7 @@ export async function loadPlaylist({
 }: Loading): Promise<Loaded> {
   const fetched = await origin.fetch(url, { maxBytes: limits.playlistBytes, anew, signal });
   const shown = url === undefined ? shownUrl(fetched.place) : shownUrl(url);
-  if (fetched.error !== undefined) return { ok: false, shown, error: fetched.error, status: fetched.status };
+  if (fetched.error !== undefined) return { ok: false, shown, error: fetched.error };
   const noteIn = quiet ? () => {} : findings.in(shown);
   left.bytes -= fetched.bytes.length;
   // A web page in place of a playlist would break every rule, so only the fact that it is no playlist is reported.

@@ -1,4 +1,5 @@
 /** Fetches and measures segments of each playlist, a sample or all of them, bounded in number, bytes and time. */
+import { getOrMake } from '../../base/get_or_make.ts';
 import type { Findings } from './findings.ts';
 import type { Limits } from './limits.ts';
 import type { Origin } from './origin.ts';
@@ -200,22 +201,21 @@ function compareVariants({ main, findings }: Measuring, results: ReadonlyMap<str
     reference !== undefined && URL.canParse(reference, main.base)
       ? results.get(new URL(reference, main.base).href)
       : undefined;
-  const groups = new Map<string, Result[]>();
+  const groups = new Map<string, Set<Result>>();
   for (const rendition of main.renditions) {
     const result = rendition.type === 'AUDIO' ? of(rendition.uri) : undefined;
     if (result === undefined) continue;
     compareChannels(rendition, result.streams, note);
-    const group = groups.get(rendition.group);
     // A playlist may occur in a group any number of times.
-    if (group === undefined) groups.set(rendition.group, [result]);
-    else if (!group.includes(result)) group.push(result);
+    getOrMake(groups, rendition.group, () => new Set()).add(result);
   }
   const byLine: Measured['variants'] = new Map();
   for (const variant of main.variants) {
     const own = of(variant.uri);
     if (own === undefined) continue;
     // The playlist of an audio-only variant is often a rendition of its own group: it is played once.
-    const audio = (groups.get(text(variant.tag, 'AUDIO') ?? '') ?? []).filter((result) => result !== own);
+    const group = groups.get(text(variant.tag, 'AUDIO') ?? '') ?? [];
+    const audio = [...group].filter((result) => result !== own);
     const played = {
       peak: own.rates.peak + Math.max(0, ...audio.map(({ rates }) => rates.peak)),
       average: own.rates.average + Math.max(0, ...audio.map(({ rates }) => rates.average)),

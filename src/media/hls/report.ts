@@ -1,4 +1,5 @@
 /** The report, as data and as text: what was read, the declarations of each variant, and the findings. */
+import { getOrMake } from '../../base/get_or_make.ts';
 import { durationOf, has, isLive, number, text, type Playlist, type Variant } from './playlist.ts';
 import type { Level } from './rule.ts';
 import { NEWEST_VERSION } from './rules/version.ts';
@@ -18,9 +19,8 @@ export function makeReport({ main, members, findings, measured, reloads }: Prese
   const messages = findings.messages();
   const perUrl = new Map<string, PlaylistReport['findings']>();
   for (const { url, level, count } of messages) {
-    const known = perUrl.get(url) ?? { must_fix: 0, should_fix: 0, info: 0 };
+    const known = getOrMake(perUrl, url, () => ({ must_fix: 0, should_fix: 0, info: 0 }));
     known[totalOf(level)] += count === undefined ? 1 : 0;
-    perUrl.set(url, known);
   }
   const read = [main, ...members.map(({ playlist }) => playlist)];
   const mostDurations = shareOf(

@@ -1,5 +1,6 @@
 /** Fetches a segment's data like a player: its range and init section, decrypted. */
 import { createDecipheriv } from 'node:crypto';
+import { getOrMake } from '../../base/get_or_make.ts';
 import type { Limits } from './limits.ts';
 import type { Origin } from './origin.ts';
 import type { ByteRange, InitSection, Key, Segment } from './playlist.ts';
@@ -76,10 +77,8 @@ export async function fetchSegment(segment: Segment, reading: Reading): Promise<
     return { bytes: bytes.length, media: undefined, format };
   }
   if (format !== 'fmp4' || segment.map === undefined) return { bytes: bytes.length, media: clear, format };
-  const known = reading.inits.get(segment.map);
-  const init = known ?? fetchInit(segment.map, reading);
-  if (known === undefined) reading.inits.set(segment.map, init);
-  const head = await init;
+  const { map } = segment;
+  const head = await getOrMake(reading.inits, map, () => fetchInit(map, reading));
   return { bytes: bytes.length, media: head === undefined ? undefined : Buffer.concat([head, clear]), format };
 }
 
@@ -116,9 +115,7 @@ async function decrypt(
     return undefined;
   }
   const uri = key.uri ?? '';
-  const secret = reading.keys.get(uri) ?? fetchKey(uri, key, reading);
-  reading.keys.set(uri, secret);
-  const value = await secret;
+  const value = await getOrMake(reading.keys, uri, () => fetchKey(uri, key, reading));
   if (value === undefined) return undefined;
   const iv = Buffer.alloc(16);
   if (key.iv === undefined) iv.writeBigUInt64BE(BigInt(sequence), 8);

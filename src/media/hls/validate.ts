@@ -2,10 +2,11 @@
  * Validates one presentation: each playlist alone and all together, then optionally the segments that they refer to.
  */
 import { pause } from '../../base/retry.ts';
+import { makeTurns } from '../../base/turns.ts';
 import { resolveReference } from '../../source/address/target.ts';
 import { Findings } from './findings.ts';
 import { LIMITS, type Limits } from './limits.ts';
-import { loadPlaylist, type Loaded, type Loading } from './load.ts';
+import { loadPlaylist, type Loading } from './load.ts';
 import { measure, type Measured } from './measure.ts';
 import type { Origin } from './origin.ts';
 import { isLive, text, type Playlist } from './playlist.ts';
@@ -77,8 +78,12 @@ const READING = 0.7;
 
 const ROLES: Readonly<Record<string, Member['role']>> = { AUDIO: 'audio', VIDEO: 'video', SUBTITLES: 'subtitles' };
 
+interface Wanted extends Pick<Member, 'role' | 'codecs'> {
+  line: number;
+}
+
 async function loadMembers(main: Playlist, base: Omit<Loading, 'url'>): Promise<Member[]> {
-  const wanted = new Map<string, { role: Member['role']; codecs: string | undefined; line: number }>();
+  const wanted = new Map<string, Wanted>();
   const add = (reference: string, role: Member['role'], codecs: string | undefined, line: number): void => {
     const url = resolveReference(main.base, reference);
     if (url !== undefined && !wanted.has(url)) wanted.set(url, { role, codecs, line });
@@ -89,30 +94,26 @@ async function loadMembers(main: Playlist, base: Omit<Loading, 'url'>): Promise<
     if (uri !== undefined && ROLES[type] !== undefined) add(uri, ROLES[type], undefined, tag.line);
   const list = [...wanted].slice(0, base.limits.playlists);
 
-  const members: (Member | undefined)[] = [];
-  const queue = [...list.entries()];
   let unread = wanted.size - list.length;
   const { left, until = Infinity, signal } = base;
   const over = (): boolean =>
     signal.aborted || performance.now() > until || (left !== undefined && (left.bytes <= 0 || left.lines <= 0));
-  const work = async (): Promise<void> => {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      const [index, [url, { role, codecs, line }]] = next;
-      if (over()) {
-        unread += 1;
-        continue;
-      }
-      const loaded: Loaded = await loadPlaylist({ ...base, url, imports: main.variables });
-      if (!loaded.ok) base.findings.in(main.url)('playlist-unreadable', line, `${loaded.shown}: ${loaded.error}`);
-      else if (loaded.playlist.kind === 'multivariant')
-        base.findings.in(main.url)('playlist-nested', line, loaded.playlist.url);
-      else members[index] = { url, playlist: loaded.playlist, role, codecs };
+  const note = base.findings.in(main.url);
+  const load = async (url: string, { role, codecs, line }: Wanted): Promise<Member[]> => {
+    if (over()) {
+      unread += 1;
+      return [];
     }
+    const loaded = await loadPlaylist({ ...base, url, imports: main.variables });
+    if (!loaded.ok) note('playlist-unreadable', line, `${loaded.shown}: ${loaded.error}`);
+    else if (loaded.playlist.kind === 'multivariant') note('playlist-nested', line, loaded.playlist.url);
+    else return [{ url, playlist: loaded.playlist, role, codecs }];
+    return [];
   };
-  await Promise.all(Array.from({ length: base.limits.parallel }, work));
-  if (unread > 0)
-    base.findings.in(main.url)('playlists-unread', 1, `${wanted.size - unread} of ${wanted.size} were read`);
-  return members.filter((member) => member !== undefined);
+  const turns = makeTurns(base.limits.parallel);
+  const members = await Promise.all(list.map(([url, how]) => turns.run(() => load(url, how))));
+  if (unread > 0) note('playlists-unread', 1, `${wanted.size - unread} of ${wanted.size} were read`);
+  return members.flat();
 }
 
 interface Watching {
