@@ -1,6 +1,7 @@
 /**
- * An older version and this one, in turns on one cluster: what a caller waits for, near and far, throughput with the CPU
- * of a job, and many tenants. Each turn installs one of them in place of the other, and the record of requests is lost.
+ * An older version and this one, in turns on one cluster: what a caller waits for, near and far, throughput with the
+ * CPU of a job, and many tenants. Each turn installs one of them in place of the other, and the record of requests is
+ * lost.
  */
 import { MEASURED } from '../../test/older/older.ts';
 import { openVersions, type Which } from '../../test/older/versions.ts';
