@@ -1,4 +1,5 @@
 /** Columns and figures for people. Cells come from media and servers: no control character gets through. */
+import { signOf, type Tone } from '../../base/signs.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
 export { bitRate, duration, several } from '../../base/scaled.ts';
@@ -31,16 +32,15 @@ interface Cell {
 }
 export type Row = readonly (string | Cell)[];
 
-const GOOD = ['success', 'pass', 'Valid', 'Trusted'];
-const MIDDLING = ['with-errors', 'skipped', 'paused', 'warn', 'should-fix', 'unknown'];
-const BAD = ['error', 'stopped', 'fail', 'must-fix', 'block', 'Invalid'];
+const COLOURS: Readonly<Record<Tone, Colour | undefined>> = {
+  good: 'green',
+  warn: 'yellow',
+  bad: 'red',
+  none: undefined,
+};
 
 /** Of an outcome, a state or a level, by its word. */
-export function colourOf(word: string): Colour | undefined {
-  if (GOOD.includes(word)) return 'green';
-  if (MIDDLING.includes(word)) return 'yellow';
-  return BAD.includes(word) ? 'red' : undefined;
-}
+export const colourOf = (word: string): Colour | undefined => COLOURS[signOf(word).tone];
 
 export const coloured = (text: string): Cell => ({ text, colour: colourOf(text) });
 

@@ -1,9 +1,10 @@
 /** The answer to a request, in tabs: only those that it has something for. */
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
+import { SIGNS } from '../../base/signs.ts';
 import { changed, goWith, hrefOf, hrefWith, usePlace } from '../router.ts';
 import { Stranger } from '../parts/values.tsx';
-import { signalsOf, verdictOf, whatItIs, type Kind } from './sentence.ts';
+import { signalsOf, verdictOf, whatItIs } from './sentence.ts';
 import { queryOf } from '../playground/form.ts';
 import type { OpenAnswer } from '../worker/open_answer.ts';
 import { Disagreements } from './disagreements.tsx';
@@ -16,8 +17,6 @@ import { Provenance } from './provenance.tsx';
 import { Raw } from './raw.tsx';
 import { Timeline } from './timeline.tsx';
 import { Versions } from './versions.tsx';
-
-const SIGNS: Record<Kind, string> = { good: '✓', warn: '⚠', bad: '✕', none: '–' };
 
 // Tabs: the one that is open stands in the address, and the arrow keys go from one to the next.
 

@@ -1,5 +1,6 @@
 /** What a file is, and whether it is fine, each in one line: pure. */
 import type { HlsReport, ProbeReport, QcReport } from '../../api_types.ts';
+import type { Tone } from '../../base/signs.ts';
 import { findingsIn } from '../../media/qc/words.ts';
 import { joined, several } from '../parts/figures.ts';
 import type { Facts, Reports } from '../worker/protocol.ts';
@@ -60,19 +61,17 @@ export function whatItIs({ report, hls }: Reports): string | undefined {
   return report ? sentenceOf(report) : hls ? ladderOf(hls) : undefined;
 }
 
-export type Kind = 'good' | 'warn' | 'bad' | 'none';
-
 /** Something that a tab of the answer shows in full. */
 export interface Signal {
-  kind: Kind;
+  kind: Tone;
   text: string;
   tab: string;
 }
 
-const OF_POLICY: Record<string, Kind> = { pass: 'good', fail: 'bad', 'not-applicable': 'none' };
-const OF_C2PA: Record<string, Kind> = { Valid: 'good', Trusted: 'good', Invalid: 'bad' };
+const OF_POLICY: Record<string, Tone> = { pass: 'good', fail: 'bad', 'not-applicable': 'none' };
+const OF_C2PA: Record<string, Tone> = { Valid: 'good', Trusted: 'good', Invalid: 'bad' };
 
-const toLookAt = (count: number): Kind => (count === 0 ? 'good' : 'warn');
+const toLookAt = (count: number): Tone => (count === 0 ? 'good' : 'warn');
 const counted = (count: number, noun: string, tab: string): Signal => ({
   kind: toLookAt(count),
   text: several(count, noun),
@@ -116,7 +115,7 @@ export function signalsOf({ report, hls, c2pa, qc, waived, policy, comparison }:
 export function verdictOf(
   { status, 'tool-errors': errors }: Pick<Facts, 'status' | 'tool-errors'>,
   signals: readonly Signal[],
-): { kind: Kind; text: string } {
+): { kind: Tone; text: string } {
   const bad = signals.find(({ kind }) => kind === 'bad');
   const open = signals.filter(({ kind }) => kind === 'warn').length;
   if (status === 'error') return { kind: 'bad', text: 'Failed' };

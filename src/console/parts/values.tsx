@@ -1,37 +1,17 @@
 /** Values on a page: outcomes, each a sign and a word, so that the colour is never alone; text of strangers; times. */
 import { useState, useEffect } from 'preact/hooks';
+import { signOf } from '../../base/signs.ts';
 import { inPieces } from '../../base/visible.ts';
 import { dateTime, type Figure } from './figures.ts';
-
-const SIGNS: readonly (readonly [sign: string, kind: string, words: readonly string[]])[] = [
-  [
-    '✓',
-    'good',
-    ['success', 'done', 'delivered', 'pass', 'passed', 'up', 'serving', 'ready', 'active', 'Valid', 'Trusted'],
-  ],
-  [
-    '✕',
-    'bad',
-    ['error', 'denied', 'failed', 'fail', 'down', 'not serving', 'refused', 'suspended', 'must-fix', 'Invalid'],
-  ],
-  ['✕', 'bad', ['stopped']],
-  ['◐', 'warn', ['with-errors', 'short', 'degraded']],
-  ['…', 'warn', ['pending', 'proving', 'starting']],
-  ['⚠', 'warn', ['warn', 'should-fix']],
-  ['?', 'warn', ['unknown']],
-  ['●', 'good', ['busy', 'running']],
-  ['○', 'none', ['idle', 'waiting']],
-  ['i', 'none', ['info', 'remark']],
-];
 
 /** Kinds of requests, as the navigation and the tabs call them. */
 export const KIND_NAMES = { file: 'file', msv: 'HLS', c2pa: 'C2PA', compare: 'comparison', cached: 'cached' } as const;
 
 /** `name` stands in place of the word, which is still read out. */
 export function Status({ of, name }: { of: string; name?: string }) {
-  const [sign, kind] = SIGNS.find(([, , words]) => words.includes(of)) ?? ['–', 'none'];
+  const { sign, tone } = signOf(of);
   return (
-    <span class={`status ${kind}`}>
+    <span class={`status ${tone}`}>
       <span aria-hidden="true">{sign}</span> {name ?? of}
       {name !== undefined && <span class="unseen">: {of}</span>}
     </span>

@@ -1,5 +1,6 @@
 /** Batches: many addresses, probed by one template. */
 import type { ComponentType } from 'preact';
+import { SIGNS, type Tone } from '../../base/signs.ts';
 import { call } from '../api/client.ts';
 import { asToken, type HeldToken } from '../api/gateway.ts';
 import { useRepeated } from '../api/use_call.ts';
@@ -13,21 +14,18 @@ import { may, useUser } from '../session.ts';
 
 // How a batch stands, in one line: whether it is fine, how far it is, and what it waits for.
 
-type Kind = 'good' | 'warn' | 'bad' | 'none';
 type Stood = Pick<BatchRow, 'state' | 'reason' | 'counts' | 'items'>;
 
-const SIGNS: Record<Kind, string> = { good: '✓', warn: '⚠', bad: '✕', none: '–' };
-
 /** Those that failed, and those of which only some tools did. */
-const ofItems = ({ counts }: Stood): Kind => (counts.error > 0 ? 'bad' : counts['with-errors'] > 0 ? 'warn' : 'good');
+const ofItems = ({ counts }: Stood): Tone => (counts.error > 0 ? 'bad' : counts['with-errors'] > 0 ? 'warn' : 'good');
 
-const ENDS: Record<string, (batch: Stood) => [Kind, string]> = {
+const ENDS: Record<string, (batch: Stood) => [Tone, string]> = {
   Completed: (batch) => [ofItems(batch), batch.counts.error > 0 ? 'Completed with failures' : 'Completed'],
   Cancelled: () => ['none', 'Cancelled'],
   DeadlineExceeded: () => ['bad', 'Ended at its deadline'],
 };
 
-const STATES: Record<BatchRow['state'], (batch: Stood) => [Kind, string]> = {
+const STATES: Record<BatchRow['state'], (batch: Stood) => [Tone, string]> = {
   running: (batch) => [ofItems(batch), 'Running'],
   paused: () => ['none', 'Paused'],
   stopped: () => ['bad', 'Stopped'],
@@ -35,7 +33,7 @@ const STATES: Record<BatchRow['state'], (batch: Stood) => [Kind, string]> = {
   ended: (batch) => ENDS[batch.reason ?? '']?.(batch) ?? ['none', 'Ended'],
 };
 
-export function standingOf(batch: Stood): { kind: Kind; word: string } {
+export function standingOf(batch: Stood): { kind: Tone; word: string } {
   const [kind, word] = STATES[batch.state](batch);
   return { kind, word };
 }

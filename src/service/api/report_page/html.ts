@@ -2,6 +2,7 @@
  * HTML as templates. All that is put into one is escaped, and characters that are not seen are named, unless it came
  * from a template itself: text of media cannot become markup, nor hide in it.
  */
+import { SIGNS, signOf, type Tone } from '../../../base/signs.ts';
 import { visible } from '../../../base/visible.ts';
 import { escapeXml } from '../../../base/xml.ts';
 
@@ -38,12 +39,15 @@ export function stranger(value: unknown, most = LONGEST): Markup | null {
   return html`<bdi>${shown.slice(0, most)}${isCut && `… (${whole.length} characters)`}</bdi>`;
 }
 
-export type Tone = 'good' | 'warn' | 'bad' | 'none';
-const SIGNS: Readonly<Record<Tone, string>> = { good: '✓', warn: '⚠', bad: '✕', none: '–' };
-
 /** A sign and words, so that the colour is never alone. */
-export const told = (tone: Tone, content: Content): Markup =>
-  html`<span class="${tone}"><span aria-hidden="true">${SIGNS[tone]}</span> ${content}</span>`;
+export const told = (tone: Tone, content: Content, sign = SIGNS[tone]): Markup =>
+  html`<span class="${tone}"><span aria-hidden="true">${sign}</span> ${content}</span>`;
+
+/** An outcome, a state or a level, by its word. */
+export function status(word: string): Markup {
+  const { tone, sign } = signOf(word);
+  return told(tone, word, sign);
+}
 
 export const quiet = (content: Content): Markup => html`<span class="quiet">${content}</span>`;
 

@@ -1,4 +1,5 @@
 /** A request as a page to hand on: first whether it is fine, then what was found. Pure. */
+import { signOf, type Tone } from '../../../base/signs.ts';
 import { several } from '../../../base/scaled.ts';
 import { policyName } from '../../../media/ci_formats/policy_rules.ts';
 import type { Comparison } from '../../../media/compare/schema.ts';
@@ -13,7 +14,7 @@ import type { Timeline } from '../../../media/timeline/schema.ts';
 import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
 import type { LogDetail } from '../../../platform/store/log.ts';
 import type { ToolResult } from '../../../platform/bus/result_body.ts';
-import { type Content, facts, html, section, stranger, table, told, type Tone } from './html.ts';
+import { type Content, facts, html, section, stranger, table, told } from './html.ts';
 import { findingsIn } from '../../../media/qc/words.ts';
 import { readPictures, readTimeline } from './kept_parts.ts';
 import {
@@ -23,7 +24,6 @@ import {
   pictures,
   policy,
   provenance,
-  TONES,
   tracks,
   waivedFindings,
   hls,
@@ -167,7 +167,7 @@ const VERDICTS: Readonly<Record<PolicyResult['outcome'], string>> = {
 const ofRequest = ({ state, error, tools, policy: verdict, waived, gone }: PageInput): readonly Statement[] => [
   ...(state === 'error' ? [['bad', ['the request failed: ', stranger(error) ?? 'see the tools']] as const] : []),
   ...(verdict
-    ? [[TONES[verdict.outcome], [VERDICTS[verdict.outcome], ' ', stranger(policyName(verdict))]] as const]
+    ? [[signOf(verdict.outcome).tone, [VERDICTS[verdict.outcome], ' ', stranger(policyName(verdict))]] as const]
     : []),
   ...(state === 'with-errors' ? tools : [])
     .filter(({ success, code }) => !success && code !== 'must-fix')

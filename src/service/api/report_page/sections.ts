@@ -1,7 +1,7 @@
 /** What was found, in sections of the page: of a file, of its streams over time, of an HLS presentation. */
 import { bitRate, several } from '../../../base/scaled.ts';
 import { exceeds } from '../../../media/hls/compare.ts';
-import type { HlsReport, Message, VariantReport } from '../../../media/hls/schema.ts';
+import type { HlsReport, VariantReport } from '../../../media/hls/schema.ts';
 import type { StreamTimeline, Timeline } from '../../../media/timeline/schema.ts';
 import {
   type Content,
@@ -12,8 +12,8 @@ import {
   section,
   stranger,
   table,
+  status,
   told,
-  type Tone,
   facts,
 } from './html.ts';
 import { waivedWords } from '../../../base/waived.ts';
@@ -30,16 +30,6 @@ import { codecWords, streamWords } from '../../../media/report/words.ts';
 import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
 
 // What was found in a file: tracks, disagreements, policy, provenance, a comparison.
-
-/** The worst first. */
-export const TONES: Readonly<Record<RuleResult['outcome'], Tone>> = {
-  fail: 'bad',
-  unknown: 'warn',
-  warn: 'warn',
-  waived: 'none',
-  pass: 'good',
-  'not-applicable': 'none',
-};
 
 /** Some decode errors are told with what the decoder said. */
 const LONGEST_REMARK = 800;
@@ -111,17 +101,17 @@ function found({ actual, from, confidence, also = [], more }: RuleResult): Conte
   ];
 }
 
-const WORST_FIRST = Object.keys(TONES);
+const WORST_FIRST: readonly string[] = ['fail', 'unknown', 'warn', 'waived', 'pass', 'not-applicable'];
 
 export const policy = (verdict: PolicyResult): Content =>
   section(
     'Policy',
-    html`<p>${told(TONES[verdict.outcome], verdict.outcome)}: ${stranger(policyName(verdict))}</p>`,
+    html`<p>${status(verdict.outcome)}: ${stranger(policyName(verdict))}</p>`,
     table(
       'Rules',
       verdict.rules.toSorted((a, b) => WORST_FIRST.indexOf(a.outcome) - WORST_FIRST.indexOf(b.outcome)),
       [
-        { title: 'Outcome', cell: ({ outcome }) => told(TONES[outcome], outcome) },
+        { title: 'Outcome', cell: ({ outcome }) => status(outcome) },
         { title: 'Rule', cell: ({ name, level }) => [stranger(name, 100), level === 'warn' && quiet(' (warns)')] },
         { title: 'Where', cell: (rule) => stranger(placeOf(rule)) },
         { title: 'Found', cell: found },
@@ -135,16 +125,16 @@ export const policy = (verdict: PolicyResult): Content =>
   );
 
 const CHECKS = [
-  ['bad', 'failed', 'failure'],
-  ['none', 'remark', 'informational'],
-  ['good', 'passed', 'success'],
+  ['failed', 'failure'],
+  ['remark', 'informational'],
+  ['passed', 'success'],
 ] as const;
 
 export function provenance({ active_manifest: active, manifests, validation_results: results }: C2paReport): Content {
   if (active === null) return null;
   const { title, claim_generator: generator, signature_info: signature } = manifests[active]!;
-  const checks = CHECKS.flatMap(([tone, outcome, member]) =>
-    (results?.activeManifest?.[member] ?? []).map((check) => ({ ...check, tone, outcome })),
+  const checks = CHECKS.flatMap(([outcome, member]) =>
+    (results?.activeManifest?.[member] ?? []).map((check) => ({ ...check, outcome })),
   );
   return section(
     'Provenance (C2PA)',
@@ -156,7 +146,7 @@ export function provenance({ active_manifest: active, manifests, validation_resu
       ['Time', stranger(signature?.time)],
     ]),
     table('Checks', checks, [
-      { title: 'Outcome', cell: ({ tone, outcome }) => told(tone, outcome) },
+      { title: 'Outcome', cell: ({ outcome }) => status(outcome) },
       { title: 'Check', cell: ({ code }) => stranger(code) },
       { title: 'In words', cell: ({ explanation }) => stranger(explanation) },
     ]),
@@ -252,12 +242,6 @@ export const comparison = ({ fields, summary }: Comparison): Content =>
 
 // Findings of the HLS validator with their remedies, and the timeline of each stream as a drawing.
 
-const TONES_OF_LEVELS: Readonly<Record<Message['level'], Tone>> = {
-  'must-fix': 'bad',
-  'should-fix': 'warn',
-  info: 'none',
-};
-
 const peak = (value: number | null | undefined): Content => value !== null && value !== undefined && bitRate(value);
 const seconds = (value: number | null): Content => (value === null ? null : `${Math.round(value * 10) / 10} s`);
 
@@ -274,7 +258,7 @@ export const hls = ({ summary, variants, messages, playlists }: HlsReport): Cont
       measured), ${summary.live ? 'live' : seconds(summary.duration)}.
     </p>`,
     table('Findings', messages, [
-      { title: 'Level', cell: ({ level }) => told(TONES_OF_LEVELS[level], level) },
+      { title: 'Level', cell: ({ level }) => status(level) },
       {
         title: 'Finding, and what to do',
         cell: ({ message, remedy, count = 1 }) => [
