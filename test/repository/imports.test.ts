@@ -14,6 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   base: [],
   source: ['base'],
 
+  'media/answer': ['base', 'media/ci_formats', 'media/hls', 'media/qc', 'api_types'],
   'media/ci_formats': ['base', 'api_types'],
   'media/compare': ['base', 'media/report', 'media/tools'],
   'media/hls': ['base', 'source'],
@@ -58,7 +59,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'service/setup': ['base', 'platform', 'service/accounts', 'service/backup'],
   'service/webhooks': ['base', 'source', 'platform', 'service/accounts', 'service/result'],
 
-  console: ['base', 'media/qc', 'api_calls', 'api_types'],
+  console: ['base', 'media/answer', 'media/qc', 'api_calls', 'api_types'],
   cli: ['base', 'media', 'platform/kube', 'api_calls', 'api_types', 'service/doctor'],
   api_calls: ['api_types'],
   api_types: [],

@@ -1,7 +1,7 @@
 /** What is known of a file, for people. */
 import { waivedWords } from '../../base/waived.ts';
 import { placeOf, policyName } from '../../media/ci_formats/policy_rules.ts';
-import { codecWords, containerWords, streamWords } from '../../media/report/words.ts';
+import { codecWords, containerWords, streamWords } from '../../media/answer/file_words.ts';
 import { SECTIONS, type Envelope, type PolicyResult, type ProbeReport } from '../../api_types.ts';
 import { reasonText } from '../exits.ts';
 import { oneLine, type Terminal } from '../terminal.ts';

@@ -9,7 +9,7 @@ import type { QcPictures } from '../../../media/qc/pictures_schema.ts';
 import type { QcReport } from '../../../media/qc/schema.ts';
 import type { QcWaived } from '../../../media/qc/waived.ts';
 import type { ProbeReport } from '../../../media/report/schema.ts';
-import { containerWords } from '../../../media/report/words.ts';
+import { containerWords } from '../../../media/answer/file_words.ts';
 import type { Timeline } from '../../../media/timeline/schema.ts';
 import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
 import type { LogDetail } from '../../../platform/store/log.ts';

@@ -26,7 +26,7 @@ import type { QcReport } from '../../../media/qc/schema.ts';
 import type { QcWaived } from '../../../media/qc/waived.ts';
 import { fileWords, LEVELS, passagesIn, remarksIn, remarkWords, secondsWords } from '../../../media/qc/words.ts';
 import type { Difference, ProbeReport } from '../../../media/report/schema.ts';
-import { codecWords, streamWords } from '../../../media/report/words.ts';
+import { codecWords, streamWords } from '../../../media/answer/file_words.ts';
 import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
 
 // What was found in a file: tracks, disagreements, policy, provenance, a comparison.

@@ -1,6 +1,6 @@
 /** A file and its streams in a few words each. What is not known is left out. */
 import { bitRate, bytes, duration, several } from '../../base/scaled.ts';
-import type { ContainerReport, StreamReport } from './schema.ts';
+import type { ReportContainer, ReportStream } from '../../api_types.ts';
 
 const listed = (parts: readonly (string | undefined)[]): string =>
   parts.filter((part) => part !== undefined && part !== '').join(', ');
@@ -11,7 +11,7 @@ function rate({ numerator, denominator }: { numerator: number; denominator: numb
   return `${Number.isInteger(fps) ? fps : fps.toFixed(3)} fps`;
 }
 
-export function streamWords(stream: StreamReport): string {
+export function streamWords(stream: ReportStream): string {
   const { size, frame_rate: fps, pixel_format: pixels, scan_type: scan, bitrate, language } = stream;
   const { sample_rate: sampling, channels, channel_layout: layout, bit_depth: depth } = stream;
   return listed([
@@ -34,9 +34,9 @@ export function streamWords(stream: StreamReport): string {
   ]);
 }
 
-export const codecWords = ({ codec }: StreamReport): string => listed([codec?.name, codec?.profile]);
+export const codecWords = ({ codec }: ReportStream): string => listed([codec?.name, codec?.profile]);
 
-export const containerWords = ({ format, duration: seconds, size, bitrate }: ContainerReport): string =>
+export const containerWords = ({ format, duration: seconds, size, bitrate }: ReportContainer): string =>
   listed([
     format ?? 'unknown format',
     seconds === undefined ? undefined : duration(seconds * 1_000),
