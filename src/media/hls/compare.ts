@@ -1,6 +1,7 @@
 /** Compares measurements with the declarations of playlists. Pure. */
 import { has, number, text, type Playlist, type Rendition, type Segment, type Variant } from './playlist.ts';
 import type { Facts, Stream } from './probe.ts';
+import { exceeds } from './exceeds.ts';
 import { quote } from './rule.ts';
 import type { Note } from './rules/catalog.ts';
 import { isAudioCodec, isVideoCodec, words } from './rules/codecs.ts';
@@ -101,9 +102,6 @@ export function ratesOf(measured: readonly MeasuredSegment[], playlist: Playlist
 }
 
 const rate = (bits: number): string => `${Math.round(bits / 1000)} kbit/s`;
-
-/** A tenth is allowed. */
-export const exceeds = (measured: number, declared: number): boolean => declared > 0 && measured > 1.1 * declared;
 
 export type VariantRates = Pick<Rates, 'peak' | 'average'>;
 

@@ -1,6 +1,6 @@
 /** What was found, in sections of the page: of a file, of its streams over time, of an HLS presentation. */
 import { bitRate, several } from '../../../base/scaled.ts';
-import { exceeds } from '../../../media/hls/compare.ts';
+import { exceeds } from '../../../media/hls/exceeds.ts';
 import type { HlsReport, VariantReport } from '../../../media/hls/schema.ts';
 import type { StreamTimeline, Timeline } from '../../../media/timeline/schema.ts';
 import {
