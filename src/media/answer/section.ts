@@ -1,0 +1,85 @@
+/**
+ * What an answer says, as data: the console, the page of a report and the command line each show it in their way. Texts
+ * are of media and of strangers, so whoever shows one escapes it.
+ */
+
+/** `chosen`: of several values. `line`: below the others. */
+export type Style = 'status' | 'code' | 'quiet' | 'mark' | 'chosen' | 'line';
+
+export interface Span {
+  text: string;
+  as?: Style | undefined;
+  /** Characters that are shown at first. */
+  most?: number | undefined;
+  /** Where it leads to, in the console. */
+  to?: string | undefined;
+}
+
+/** What is not known is left out. */
+export type Cell = Span | string | number | false | null | undefined | readonly Cell[];
+
+export const status = (text: string): Span => ({ text, as: 'status' });
+export const code = (text: string): Span => ({ text, as: 'code' });
+export const quiet = (text: string): Span => ({ text, as: 'quiet' });
+export const mark = (text: string): Span => ({ text, as: 'mark' });
+export const line = (text: string): Span => ({ text, as: 'line' });
+
+export function spansIn(cell: Cell): Span[] {
+  if (cell === null || cell === undefined || cell === false || cell === '') return [];
+  if (typeof cell !== 'object') return [{ text: String(cell) }];
+  return Array.isArray(cell) ? cell.flatMap(spansIn) : [cell as Span];
+}
+
+export const textIn = (cell: Cell): string =>
+  spansIn(cell)
+    .map(({ text }) => text)
+    .join(' ');
+
+/** A value of any kind: a text as it is. */
+export const valueWords = (value: unknown): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+
+export interface Column<Row> {
+  title: string;
+  cell: (row: Row) => Cell;
+  /** A number. */
+  right?: true;
+}
+
+export interface Nothing {
+  nothing: string;
+  why: string;
+}
+
+export interface Table<Row> {
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  /** Stands in its place where there are no rows. */
+  none?: Nothing;
+}
+
+export interface Facts {
+  facts: readonly (readonly [name: string, value: Cell])[];
+}
+
+/** A sentence or two. */
+export interface Sentence {
+  sentence: Cell;
+}
+
+/** What few want to read. The page of a report leaves it out. */
+export interface Folded {
+  folded: string;
+  parts: readonly Part[];
+}
+
+export type Part = Sentence | Facts | Table<unknown> | Nothing | Folded;
+
+/** A part is shown without its rows being looked at by anything but its own columns. */
+export const table = <Row>(given: Table<Row>): Table<unknown> => given as Table<unknown>;
+
+export interface Section {
+  title: string;
+  parts: readonly Part[];
+}
