@@ -1,0 +1,106 @@
+/** What the pictures and the sound are like: findings with their times, and how loud each stream is. */
+import type { QcEvent, QcReport, QcWaived } from '../../api_types.ts';
+import { several } from '../../base/scaled.ts';
+import { waivedWords } from '../../base/waived.ts';
+import { fileWords, LEVELS, passagesIn, remarksIn, secondsWords, waivableOf } from '../qc/words.ts';
+import { type Column, mark, type Nothing, type Part, quiet, type Section, type Sentence, table } from './section.ts';
+
+export interface Finding {
+  noun: string;
+  stream: number | undefined;
+  /** None: it has no time. */
+  event?: QcEvent;
+  more?: string;
+  /** The file must not go on. */
+  blocks?: true;
+  /** Of one that can be waived. */
+  check?: QcWaived['check'];
+}
+
+export const findingsOf = (report: QcReport): Finding[] => [
+  ...passagesIn(report).flatMap(({ check, noun, stream, list, more }): Finding[] => [
+    ...list.map(({ detail, ...event }) => ({ check, noun, stream, event, ...(detail ? { more: detail } : {}) })),
+    ...(more === 0 ? [] : [{ noun, stream, more: `${several(more, 'further finding')} not listed` }]),
+  ]),
+  ...remarksIn(report).map((remark): Finding => {
+    const { noun, stream, text, range, blocks } = remark;
+    const check = waivableOf(remark)?.check;
+    const event = range && { ...range, to_end: false };
+    return {
+      noun,
+      stream,
+      more: text,
+      ...(blocks ? { blocks } : {}),
+      ...(check ? { check } : {}),
+      ...(event ? { event } : {}),
+    };
+  }),
+];
+
+export const FINDING_COLUMNS: readonly Column<Finding>[] = [
+  { title: 'Finding', cell: ({ noun, blocks }) => [noun, blocks && mark('blocks')] },
+  { title: 'Stream', cell: ({ stream }) => stream, right: true },
+  { title: 'From', cell: ({ event }) => event && secondsWords(event.from), right: true },
+  { title: 'To', cell: ({ event }) => event && secondsWords(event.to), right: true },
+  { title: 'Lasts', cell: ({ event }) => event && secondsWords(event.to - event.from), right: true },
+  // Some decode errors are told with what the decoder said.
+  { title: 'More', cell: ({ event, more }) => [event?.to_end && 'to the end', more && { text: more, most: 800 }] },
+];
+
+export const NOTHING_FOUND: Nothing = {
+  nothing: 'Nothing was found',
+  why: 'No check has a finding as asked for, and the durations are as declared.',
+};
+
+export function contentLead({ video, audio, cut, until = null, file }: QcReport): Sentence {
+  const hash = fileWords(file);
+  return {
+    sentence: [
+      `${several(video.length + audio.length, 'stream')} decoded.`,
+      cut !== undefined && (until === null ? 'Cut short:' : `Cut short at ${secondsWords(until)}:`),
+      cut !== undefined && { text: cut, most: 120 },
+      hash !== undefined && `The file: ${hash}.`,
+    ],
+  };
+}
+
+/** Behind the findings. */
+export const soundOf = ({ audio, not_checked: left }: QcReport): Part[] => [
+  table({
+    caption: 'Sound',
+    rows: audio,
+    columns: [
+      { title: 'Stream', cell: ({ stream }) => stream, right: true },
+      ...LEVELS.map(({ title, text }) => ({ title, cell: text, right: true as const })),
+    ],
+  }),
+  ...left.map(({ stream, type, why }): Sentence => ({
+    sentence: [quiet(`Stream ${stream} (${type}) was not checked:`), { text: why, most: 120 }],
+  })),
+];
+
+export const contentChecks = (report: QcReport): Section => ({
+  title: 'Content checks',
+  parts: [
+    contentLead(report),
+    table({ caption: 'Findings', rows: findingsOf(report), columns: FINDING_COLUMNS, none: NOTHING_FOUND }),
+    ...soundOf(report),
+  ],
+});
+
+export const waivedSection = (waived: readonly QcWaived[]): Section => ({
+  title: 'Waived findings',
+  parts: [
+    table({
+      caption: 'Findings of content checks that somebody accepts',
+      rows: waived,
+      columns: [
+        { title: 'Check', cell: ({ check }) => check },
+        { title: 'Stream', cell: ({ stream }) => stream, right: true },
+        { title: 'From', cell: ({ from }) => from !== null && secondsWords(from), right: true },
+        { title: 'To', cell: ({ to }) => to !== null && secondsWords(to), right: true },
+        { title: 'Why', cell: ({ waived: by }) => waivedWords(by) },
+      ],
+    }),
+  ],
+});
