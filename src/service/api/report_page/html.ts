@@ -5,6 +5,7 @@
 import { SIGNS, signOf, type Tone } from '../../../base/signs.ts';
 import { visible } from '../../../base/visible.ts';
 import { escapeXml } from '../../../base/xml.ts';
+import { type Cell, type Part, type Section, type Span, spansIn, type Table } from '../../../media/answer/section.ts';
 
 /** Made by `html` alone. A value that was read as JSON is never an instance. */
 class Markup {
@@ -34,53 +35,80 @@ export function stranger(value: unknown, most = LONGEST): Markup | null {
   if (value === undefined || value === null || value === '') return null;
   const whole = typeof value === 'string' ? value : JSON.stringify(value);
   // Named, a character takes up to ten.
-  const shown = visible(whole.slice(0, most));
-  const isCut = whole.length > most || shown.length > most;
-  return html`<bdi>${shown.slice(0, most)}${isCut && `… (${whole.length} characters)`}</bdi>`;
+  const named = visible(whole.slice(0, most));
+  const isCut = whole.length > most || named.length > most;
+  return html`<bdi>${named.slice(0, most)}${isCut && `… (${whole.length} characters)`}</bdi>`;
 }
 
 /** A sign and words, so that the colour is never alone. */
 export const told = (tone: Tone, content: Content, sign = SIGNS[tone]): Markup =>
   html`<span class="${tone}"><span aria-hidden="true">${sign}</span> ${content}</span>`;
 
-/** An outcome, a state or a level, by its word. */
-export function status(word: string): Markup {
-  const { tone, sign } = signOf(word);
-  return told(tone, word, sign);
-}
-
 export const quiet = (content: Content): Markup => html`<span class="quiet">${content}</span>`;
 
-/** Null: there is none. `right`: a number. */
-export interface Column<Row> {
-  title: string;
-  cell: (row: Row) => Content;
-  right?: true;
+/** Of a cell: a runner stores what it likes. */
+const MOST_SPANS = 40;
+
+function spanOf({ text, as, most }: Span): Content {
+  const content = stranger(text, most);
+  switch (as) {
+    case undefined:
+      return content;
+    case 'status': {
+      const { tone, sign } = signOf(text);
+      return told(tone, content, sign);
+    }
+    case 'code':
+      return html`<code>${content}</code>`;
+    case 'chosen':
+      return html`<b>${told('good', content)}</b> <span class="unseen">(chosen)</span>`;
+    case 'line':
+      return html`<div class="line">${content}</div>`;
+    default:
+      return quiet(content);
+  }
+}
+
+/** Null: there is nothing to show. */
+function shown(cell: Cell): Content {
+  const spans = spansIn(cell).slice(0, MOST_SPANS);
+  return spans.length === 0 ? null : spans.map((span) => [spanOf(span), ' ']);
 }
 
 const MOST_ROWS = 100;
+const MOST_COLUMNS = 20;
 
 export const furtherOnes = (all: readonly unknown[], most: number): Content =>
   all.length > most && html`<p class="quiet">and ${all.length - most} more, which are not listed here.</p>`;
 
 /** Where it is narrow, each cell has the title of its column. */
-export function table<Row>(caption: string, rows: readonly Row[], columns: readonly Column<Row>[]): Content {
+function tableOf({ caption, rows, columns: all }: Table<unknown>): Content {
   if (rows.length === 0) return null;
-  const side = ({ right }: Column<Row>): string => (right ? 'right' : 'left');
-  const head = columns.map((column) => html`<th scope="col" class="${side(column)}">${column.title}</th>`);
-  const cell = (row: Row) => (column: Column<Row>) =>
-    html`<td class="${side(column)}" data-title="${column.title}"><div>${column.cell(row) ?? '–'}</div></td>`;
+  const columns = all.slice(0, MOST_COLUMNS).map((column) => ({ ...column, side: column.right ? 'right' : 'left' }));
+  const head = columns.map(({ title, side }) => html`<th scope="col" class="${side}">${title}</th>`);
+  const cells = (row: unknown): Content =>
+    columns.map(
+      ({ title, side, cell }) =>
+        html`<td class="${side}" data-title="${title}"><div>${shown(cell(row)) ?? '–'}</div></td>`,
+    );
   // prettier-ignore
   return html`<table><caption>${caption}</caption><thead><tr>${head}</tr></thead>
-    <tbody>${rows.slice(0, MOST_ROWS).map((row) => html`<tr>${columns.map(cell(row))}</tr>`)}</tbody></table>
+    <tbody>${rows.slice(0, MOST_ROWS).map((row) => html`<tr>${cells(row)}</tr>`)}</tbody></table>
     ${furtherOnes(rows, MOST_ROWS)}`;
 }
 
-/** What is not known is left out. */
-export function facts(all: readonly (readonly [name: string, value: Content])[]): Markup {
-  const known = all.filter(([, value]) => value !== undefined && value !== null);
+function factsOf(all: readonly (readonly [name: string, value: Cell])[]): Content {
+  const known = all.map(([name, value]) => [name, shown(value)] as const).filter(([, value]) => value !== null);
   // prettier-ignore
-  return html`<dl>${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return known.length > 0 &&
+    html`<dl>${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+function partOf(part: Part): Content {
+  if ('columns' in part) return tableOf(part);
+  if ('facts' in part) return factsOf(part.facts);
+  const content = 'sentence' in part ? shown(part.sentence) : null;
+  return content && html`<p>${content}</p>`;
 }
 
 export const section = (title: string, ...content: Content[]): Markup =>
@@ -88,3 +116,9 @@ export const section = (title: string, ...content: Content[]): Markup =>
     <h2>${title}</h2>
     ${content}
   </section>`;
+
+/** Nothing, if it has nothing that is not left out of a page. */
+export function sectionOf({ title, parts }: Section): Content {
+  const contents = parts.map(partOf).filter(Boolean);
+  return contents.length > 0 && section(title, contents);
+}

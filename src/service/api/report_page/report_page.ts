@@ -1,34 +1,34 @@
 /** A request as a page to hand on: first whether it is fine, then what was found. Pure. */
-import { signOf, type Tone } from '../../../base/signs.ts';
-import { several } from '../../../base/scaled.ts';
-import { policyName } from '../../../media/ci_formats/policy_rules.ts';
-import type { Comparison } from '../../../media/compare/schema.ts';
-import type { HlsReport } from '../../../media/hls/schema.ts';
+import type { Tone } from '../../../base/signs.ts';
+import { comparison } from '../../../media/answer/comparison.ts';
+import { contentChecks, waivedSection } from '../../../media/answer/content.ts';
+import { disagreements, fileSection } from '../../../media/answer/file.ts';
+import { hls } from '../../../media/answer/hls.ts';
+import type { Reports } from '../../../media/answer/reports.ts';
+import { policySection } from '../../../media/answer/policy.ts';
+import { provenance } from '../../../media/answer/provenance.ts';
+import { code, type Section, status, table } from '../../../media/answer/section.ts';
+import {
+  comparisonSignal,
+  contentSignals,
+  disagreementSignals,
+  hlsSignals,
+  policySignal,
+  provenanceSignal,
+  type Signal,
+  timelineSignals,
+  warningSignal,
+} from '../../../media/answer/signals.ts';
 import type { PolicyResult } from '../../../media/policy/schema.ts';
 import type { QcPictures } from '../../../media/qc/pictures_schema.ts';
-import type { QcReport } from '../../../media/qc/schema.ts';
 import type { QcWaived } from '../../../media/qc/waived.ts';
-import type { ProbeReport } from '../../../media/report/schema.ts';
 import { containerWords } from '../../../media/answer/file_words.ts';
 import type { Timeline } from '../../../media/timeline/schema.ts';
-import type { C2paReport } from '../../../media/tools/c2pa_schema.ts';
 import type { LogDetail } from '../../../platform/store/log.ts';
 import type { ToolResult } from '../../../platform/bus/result_body.ts';
-import { type Content, facts, html, section, stranger, table, told } from './html.ts';
-import { findingsIn } from '../../../media/qc/words.ts';
+import { pictures, timeline } from './drawings.ts';
+import { type Content, html, sectionOf, stranger, told } from './html.ts';
 import { readPictures, readTimeline } from './kept_parts.ts';
-import {
-  comparison,
-  contentChecks,
-  disagreements,
-  pictures,
-  policy,
-  provenance,
-  tracks,
-  waivedFindings,
-  hls,
-  timeline,
-} from './sections.ts';
 
 export interface PageInput extends Pick<LogDetail, 'id' | 'kind' | 'state' | 'error'> {
   /** As the log shows them. */
@@ -47,39 +47,17 @@ export interface PageInput extends Pick<LogDetail, 'id' | 'kind' | 'state' | 'er
   shared: { by: string; until: string } | null;
 }
 
-interface Outputs {
-  report: ProbeReport;
-  hls: HlsReport;
-  c2pa: C2paReport;
-  qc: QcReport;
+interface Outputs extends Reports {
   pictures: QcPictures;
   timeline: Timeline;
-  comparison: Comparison;
 }
-
-type Statement = readonly [tone: Tone, content: Content];
-
-const counted = (tone: Tone, count: number, one: string): Statement =>
-  count === 0 ? ['good', `no ${one}`] : [tone, several(count, one)];
-/** Said only where there is one. */
-const ifAny = (tone: Tone, count: number, one: string): Statement[] => (count === 0 ? [] : [counted(tone, count, one)]);
-
-const total = (streams: Timeline['streams'], of: 'gaps' | 'jumps'): number =>
-  streams.reduce((sum, stream) => sum + stream[of].count, 0);
-
-/** A manifest that is valid may be of anybody. */
-const PROVENANCE: Readonly<Record<string, Statement>> = {
-  Trusted: ['good', 'the C2PA manifest holds, and its signer is trusted'],
-  Valid: ['warn', 'the C2PA manifest holds, but its signer is not on a list of trust'],
-  Invalid: ['bad', 'the C2PA manifest does not hold'],
-};
 
 interface Part<T> {
   title: string;
   read?: (text: string) => T | null;
   /** What it is, in a few words. */
   lead?: (value: T) => string;
-  statements: (value: T) => readonly Statement[];
+  signals: (value: T, input: PageInput) => readonly Signal[];
   content: (value: T) => Content;
 }
 
@@ -88,118 +66,87 @@ const PARTS: { readonly [N in keyof Outputs]: Part<Outputs[N]> } = {
   report: {
     title: 'The report of the file',
     lead: ({ container }) => containerWords(container),
-    statements: ({ diff, warnings }) => [
-      diff ? counted('warn', diff.length, 'disagreement') : ['none', 'disagreements were left out'],
-      ...ifAny('warn', diff?.filter(({ chosen }) => chosen === null).length ?? 0, 'undecided field'),
-      counted('warn', warnings.length, 'warning'),
-    ],
-    content: (report) => [tracks(report), disagreements(report)],
+    signals: (report) => [...disagreementSignals(report), warningSignal(report)],
+    content: (report) => [sectionOf(fileSection(report)), sectionOf(disagreements(report))],
   },
-  hls: {
-    title: 'The HLS report',
-    statements: ({ summary }) => [
-      counted('bad', summary.must_fix, 'must-fix finding'),
-      ...ifAny('warn', summary.should_fix, 'should-fix finding'),
-    ],
-    content: hls,
-  },
+  hls: { title: 'The HLS report', signals: hlsSignals, content: (report) => sectionOf(hls(report)) },
   c2pa: {
     title: 'The C2PA report',
-    statements: ({ active_manifest: active, validation_state: state }) => [
-      active === null
-        ? ['none', 'there is no C2PA manifest']
-        : (PROVENANCE[String(state)] ?? ['warn', 'the C2PA manifest was not validated']),
-    ],
-    content: provenance,
+    signals: (report) => [provenanceSignal(report)],
+    content: (report) => sectionOf(provenance(report)),
   },
   qc: {
     title: 'The report of the content checks',
-    statements: (report) => [
-      counted('warn', findingsIn(report), 'content finding'),
-      ...(report.cut === undefined ? [] : [['warn', 'the content checks were cut short'] as const]),
-    ],
-    content: contentChecks,
+    signals: (report, { waived }) => contentSignals(report, waived.length),
+    content: (report) => sectionOf(contentChecks(report)),
   },
-  pictures: { title: 'The pictures', read: readPictures, statements: () => [], content: pictures },
-  timeline: {
-    title: 'The timeline',
-    read: readTimeline,
-    statements: ({ streams, until }) => [
-      counted('warn', total(streams, 'gaps'), 'timeline gap'),
-      ...ifAny('warn', total(streams, 'jumps'), 'backward time jump'),
-      ...(until === undefined ? [] : [['warn', 'the timeline was cut short'] as const]),
-    ],
-    content: timeline,
-  },
+  pictures: { title: 'The pictures', read: readPictures, signals: () => [], content: pictures },
+  timeline: { title: 'The timeline', read: readTimeline, signals: timelineSignals, content: timeline },
   comparison: {
     title: 'The comparison',
-    statements: ({ summary }) => [counted('warn', summary.fields, 'changed field')],
-    content: comparison,
+    signals: (compared) => [comparisonSignal(compared)],
+    content: (compared) => sectionOf(comparison(compared)),
   },
 };
 
 interface Drawn {
   lead?: Content;
-  statements: readonly Statement[];
+  signals: readonly Signal[];
   content: Content;
 }
 
 /** A runner reads hostile media, and what it stored may have any form: a part that cannot be read harms no other. */
-function drawn<T>({ title, read = JSON.parse, lead, statements, content }: Part<T>, text: string | null): Drawn {
-  const failed = (why: string): Drawn => ({ statements: [['warn', `${title} ${why}`]], content: null });
+function drawn<T>(part: Part<T>, text: string | null, input: PageInput): Drawn {
+  const { title, read = JSON.parse, lead, signals, content } = part;
+  const failed = (why: string): Drawn => ({ signals: [{ tone: 'warn', text: `${title} ${why}` }], content: null });
   if (text === null) return failed('is too long for this page');
   try {
     const value = read(text) as T;
-    return { lead: stranger(lead?.(value)), statements: statements(value), content: content(value) };
+    return { lead: stranger(lead?.(value)), signals: signals(value, input), content: content(value) };
   } catch {
     return failed('cannot be shown');
   }
 }
 
-const VERDICTS: Readonly<Record<PolicyResult['outcome'], string>> = {
-  fail: 'fails the policy',
-  unknown: 'could not be judged by the policy',
-  warn: 'passes, with warnings, the policy',
-  pass: 'passes the policy',
-  'not-applicable': 'no rule applies of the policy',
-};
-
-const ofRequest = ({ state, error, tools, policy: verdict, waived, gone }: PageInput): readonly Statement[] => [
-  ...(state === 'error' ? [['bad', ['the request failed: ', stranger(error) ?? 'see the tools']] as const] : []),
-  ...(verdict
-    ? [[signOf(verdict.outcome).tone, [VERDICTS[verdict.outcome], ' ', stranger(policyName(verdict))]] as const]
-    : []),
+const ofRequest = ({ state, error, tools, policy: verdict, gone }: PageInput): readonly Signal[] => [
+  ...(state === 'error' ? [{ tone: 'bad' as const, text: `the request failed: ${error ?? 'see the tools'}` }] : []),
+  ...(verdict ? [policySignal(verdict)] : []),
   ...(state === 'with-errors' ? tools : [])
-    .filter(({ success, code }) => !success && code !== 'must-fix')
-    .map(({ name }) => ['warn', [stranger(name), ' failed']] as const),
-  ...ifAny('none', waived.length, 'waived content finding'),
-  ...(gone === null ? [] : [['warn', gone] as const]),
+    .filter((tool) => !tool.success && tool.code !== 'must-fix')
+    .map(({ name }) => ({ tone: 'warn' as const, text: `${name} failed` })),
+  ...(gone === null ? [] : [{ tone: 'warn' as const, text: gone }]),
 ];
 
 const ORDER: readonly Tone[] = ['bad', 'warn', 'good', 'none'];
 const utc = (iso: string): string => `${iso.slice(0, 19).replace('T', ' ')} UTC`;
 
-const about = ({ id, kind, addresses, sent, ended, tools }: PageInput): Content =>
-  section(
-    'About this report',
-    facts([
-      ...addresses.map((address) => ['Address', stranger(address, 2_000)] as const),
-      ['Request', html`<code>${id}</code>`],
-      ['Kind', kind],
-      ['Sent', utc(sent)],
-      ['Ended', utc(ended)],
-    ]),
-    table('Tools', tools, [
-      { title: 'Tool', cell: ({ name }) => stranger(name) },
-      { title: 'Version', cell: ({ version }) => stranger(version) },
-      {
-        title: 'Outcome',
-        cell: ({ success, error, code }) =>
-          success ? told('good', 'success') : told('bad', [stranger(error) ?? 'failed', ' ', stranger(code)]),
-      },
-      { title: 'Time', cell: ({ durationMs }) => `${Math.round(durationMs)} ms`, right: true },
-    ]),
-  );
+const about = ({ id, kind, addresses, sent, ended, tools }: PageInput): Section => ({
+  title: 'About this report',
+  parts: [
+    {
+      facts: [
+        ...addresses.map((text) => ['Address', { text, most: 2_000 }] as const),
+        ['Request', code(id)],
+        ['Kind', kind],
+        ['Sent', utc(sent)],
+        ['Ended', utc(ended)],
+      ],
+    },
+    table({
+      caption: 'Tools',
+      rows: tools,
+      columns: [
+        { title: 'Tool', cell: ({ name }) => name },
+        { title: 'Version', cell: ({ version }) => version },
+        {
+          title: 'Outcome',
+          cell: ({ success, error, code: why }) => (success ? status('success') : [status('failed'), error, why]),
+        },
+        { title: 'Time', cell: ({ durationMs }) => `${Math.round(durationMs)} ms`, right: true },
+      ],
+    }),
+  ],
+});
 
 /** The last part of an address. */
 function nameOf(address: string): string {
@@ -218,17 +165,17 @@ export function reportPage(input: PageInput): string {
   const { addresses, outputs, policy: verdict, waived, shared } = input;
   const parts = (Object.keys(PARTS) as (keyof Outputs)[]).flatMap((name) => {
     const text = outputs[name];
-    return text === undefined ? [] : [drawn(PARTS[name] as Part<unknown>, text)];
+    return text === undefined ? [] : [drawn(PARTS[name] as Part<unknown>, text, input)];
   });
-  const statements = [...ofRequest(input), ...parts.flatMap((part) => part.statements)];
-  const sorted = statements.toSorted(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b));
+  const signals = [...ofRequest(input), ...parts.flatMap((part) => part.signals)];
+  const sorted = signals.toSorted((a, b) => ORDER.indexOf(a.tone) - ORDER.indexOf(b.tone));
   return html`<main>
     <header>
       <p class="quiet">Media report by Probeyard</p>
       <h1>${stranger(titleOf(addresses))}</h1>
       <p class="lead">${parts.map(({ lead }) => lead)}</p>
       <ul>
-        ${sorted.map(([tone, content]) => html`<li>${told(tone, content)}</li>`)}
+        ${sorted.map(({ tone, text }) => html`<li>${told(tone, stranger(text))}</li>`)}
       </ul>
       ${
         shared &&
@@ -237,6 +184,7 @@ export function reportPage(input: PageInput): string {
         </p>`
       }
     </header>
-    ${verdict && policy(verdict)} ${parts.map(({ content }) => content)} ${waivedFindings(waived)} ${about(input)}
+    ${verdict && sectionOf(policySection(verdict))} ${parts.map(({ content }) => content)}
+    ${sectionOf(waivedSection(waived))} ${sectionOf(about(input))}
   </main>`.text;
 }
