@@ -177,7 +177,7 @@ probingConsoleTest('console: ten tasks', {}, (c) => {
     await goTo('Requests');
     await click(page.locator(`a[href$="/requests/${ids['ladder']}"]`).first());
     await page.getByRole('figure', { name: 'Declared and measured bit rates' }).locator('canvas').waitFor();
-    await page.getByText('3,600 kb/s above').waitFor();
+    await page.getByText('3.6 Mbit/s above what is declared').waitFor();
   });
 
   task('see the usage of a week', 1, async ({ page }, { goTo, accessible }) => {

@@ -1,6 +1,7 @@
 /** The timeline of a request: scales and charts as data, and the figure under keys and the pointer. */
 import assert from 'node:assert/strict';
-import { gopsOf, momentOf, ratesOf, wholeOf, within, zoomed } from '../../src/console/answer/timeline_scale.ts';
+import { gopsOf, momentOf, ratesOf, within, zoomed } from '../../src/console/answer/timeline_scale.ts';
+import { wholeOf } from '../../src/media/answer/timeline.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
 import { consoleTest, visitAs } from './fixture.ts';

@@ -1,18 +1,26 @@
 /** What the pictures and the sound are like: findings with their times, and how loud each stream is. */
 import { useState, useEffect, useRef } from 'preact/hooks';
 import type { QcReport, QcWaived, Pictures } from '../../api_types.ts';
+import {
+  contentLead,
+  type Finding,
+  FINDING_COLUMNS,
+  findingsOf,
+  NOTHING_FOUND,
+  soundOf,
+} from '../../media/answer/content.ts';
 import { waivedWords } from '../../base/waived.ts';
 import { nearest, bytesIn, waveformPath } from '../../media/qc/drawn.ts';
-import { fileWords, LEVELS, passagesIn, remarksIn, secondsWords, waivableOf } from '../../media/qc/words.ts';
+import { secondsWords } from '../../media/qc/words.ts';
 import { call } from '../api/client.ts';
 import { AskFirst } from '../parts/dialog.tsx';
-import { several } from '../parts/figures.ts';
 import { Field, textIn } from '../parts/form.tsx';
-import { Await, Empty } from '../parts/states.tsx';
-import { countColumn, strangerColumn, Table, type Column } from '../parts/table.tsx';
+import { Await } from '../parts/states.tsx';
+import { Table, type Column } from '../parts/table.tsx';
 import { Stranger } from '../parts/values.tsx';
 import { withAnyToken } from '../parts/with_token.tsx';
 import { useAsked, type Asked } from '../api/use_call.ts';
+import { AnswerParts, NothingThere, shownColumn } from './section.tsx';
 
 // What content checks kept to be looked at: a strip of pictures, and the course of the sound.
 
@@ -78,50 +86,6 @@ function Strip({ pictures: { video, audio } }: { pictures: Pictures }) {
   );
 }
 
-type Audio = QcReport['audio'][number];
-type Event = QcReport['video'][number]['black']['list'][number];
-
-interface Finding {
-  noun: string;
-  stream: number | undefined;
-  /** None: it has no time. */
-  event?: Event;
-  more?: string;
-  /** Of one that can be waived. */
-  check?: Check;
-}
-type Check = QcWaived['check'];
-
-const findingsOf = (report: QcReport): Finding[] => [
-  ...passagesIn(report).flatMap(({ check, noun, stream, list, more }): Finding[] => [
-    ...list.map(({ detail, ...event }) => ({ check, noun, stream, event, ...(detail ? { more: detail } : {}) })),
-    ...(more === 0 ? [] : [{ noun, stream, more: `${several(more, 'further finding')} not listed` }]),
-  ]),
-  ...remarksIn(report).map((remark): Finding => {
-    const { noun, stream, text, range } = remark;
-    const check = waivableOf(remark)?.check;
-    const event = range && { ...range, to_end: false };
-    return { noun, stream, more: text, ...(check ? { check } : {}), ...(event ? { event } : {}) };
-  }),
-];
-
-const timeColumn = (title: string, of: (event: Event) => number): Column<Finding> => ({
-  title,
-  text: ({ event }) => (event ? secondsWords(of(event)) : ''),
-  right: true,
-});
-const FINDINGS: readonly Column<Finding>[] = [
-  { title: 'Finding', text: ({ noun }) => noun },
-  countColumn('Stream', ({ stream }) => stream),
-  timeColumn('From', ({ from }) => from),
-  timeColumn('To', ({ to }) => to),
-  timeColumn('Lasts', ({ from, to }) => to - from),
-  strangerColumn('More', ({ event, more }) => [event?.to_end ? 'to the end' : [], more ?? []].flat().join('; '), {
-    none: '',
-    most: 800,
-  }),
-];
-
 const pictureColumn = (video: Video): Column<Finding> => ({
   title: 'Picture',
   text: ({ event }) => (event ? `at ${secondsWords(nearest(video, event.from).at)}` : ''),
@@ -183,54 +147,27 @@ function useWaivers(waived: readonly QcWaived[], id: string): Column<Finding> {
   };
 }
 
-const SOUND: readonly Column<Audio>[] = [
-  countColumn('Stream', ({ stream }) => stream),
-  ...LEVELS.map(({ title, text }) => ({ title, text: (audio: Audio) => text(audio) || '–', right: true })),
-];
-
 export function Content({ report, waived, id }: { report: QcReport; waived: readonly QcWaived[]; id: string }) {
-  const { video, audio, cut, until = null, not_checked: left, pictures: kept } = report;
+  const asked = usePictures(id, report.pictures !== undefined);
   const waiver = useWaivers(waived, id);
-  const asked = usePictures(id, kept !== undefined);
   const pictured = asked.data?.video;
-  const file = fileWords(report.file);
   return (
     <>
-      <p class="lead">
-        {several(video.length + audio.length, 'stream')} decoded
-        {cut !== undefined && (
-          <>
-            {until === null ? '; cut short' : `; checked up to ${secondsWords(until)}, where it was cut short`} (
-            <Stranger text={cut} most={120} />)
-          </>
-        )}
-        .{file !== undefined && ` The file: ${file}.`}
-      </p>
-      {kept !== undefined && (
+      <AnswerParts parts={[contentLead(report)]} />
+      {report.pictures !== undefined && (
         <Await asked={asked} what="the pictures">
           {(pictures) => pictures && <Strip pictures={pictures} />}
         </Await>
       )}
       <Table
         caption="Findings"
-        columns={[...FINDINGS, ...(pictured ? [pictureColumn(pictured)] : []), waiver]}
+        columns={[...FINDING_COLUMNS.map(shownColumn), ...(pictured ? [pictureColumn(pictured)] : []), waiver]}
         rows={findingsOf(report)}
         keyOf={({ noun, stream, event }) => `${noun} ${stream} ${event?.from ?? 'more'}`}
       >
-        <Empty title="Nothing was found">
-          <p>No check has a finding as asked for, and the durations are as declared.</p>
-        </Empty>
+        <NothingThere {...NOTHING_FOUND} />
       </Table>
-      {audio.length > 0 && <Table caption="Sound" columns={SOUND} rows={audio} keyOf={({ stream }) => stream} />}
-      {left.length > 0 && (
-        <ul class="help" aria-label="Streams that were not checked">
-          {left.map(({ stream, type, why }) => (
-            <li key={stream}>
-              Stream {stream} ({type}): <Stranger text={why} most={120} />
-            </li>
-          ))}
-        </ul>
-      )}
+      <AnswerParts parts={soundOf(report)} />
     </>
   );
 }

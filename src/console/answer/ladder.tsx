@@ -1,19 +1,20 @@
 /** What an HLS presentation was declared to be, what was measured, and what the rules found. */
 import { useMemo, useEffect, useRef, useState } from 'preact/hooks';
 import type { HlsReport } from '../../api_types.ts';
+import { findingsTable, hlsLead, playlistsTable, unlisted, variantsTable } from '../../media/answer/hls.ts';
 import { Chart, ChartTable, onKeys } from '../parts/chart.tsx';
 import type { ChartData, Series } from '../parts/chart_data.ts';
-import { amountColumn, countColumn, statusColumn, strangerColumn, Table, type Column, Parts } from '../parts/table.tsx';
-import { bitRate, count, joined, kilobits, several } from '../parts/figures.ts';
+import { Parts } from '../parts/table.tsx';
+import { count, kilobits, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Stranger, Status } from '../parts/values.tsx';
 import { visible } from '../../base/visible.ts';
 import { goWith, hrefWith, usePlace } from '../router.ts';
+import { AnswerParts } from './section.tsx';
 
 type Variant = HlsReport['variants'][number];
 type Message = HlsReport['messages'][number];
 type Playlist = HlsReport['playlists'][number];
-type Listed = Playlist & { index: number };
 
 /** What each variant declares beside what was measured of it. */
 const ratesOf = (variants: readonly Variant[]): ChartData => ({
@@ -35,60 +36,11 @@ function nameOf({ resolution, url }: Variant): string {
   return height === undefined ? visible(url).split('/').at(-1)!.slice(0, 12) : `${height}p`;
 }
 
-/** As the finding `bandwidth-exceeded` has it: a tenth is allowed. */
-const isAbove = ({ bandwidth, measured }: Variant): boolean =>
-  bandwidth !== null && (measured?.peak ?? 0) > 1.1 * bandwidth;
-
-const VARIANTS: readonly Column<Variant>[] = [
-  strangerColumn('Variant', ({ url }) => url, { most: 60, mark: ({ iframes }) => iframes && 'I-frames' }),
-  { title: 'Picture', text: ({ resolution, frame_rate: rate }) => joined(' ', [resolution, rate && `${rate} fps`]) },
-  strangerColumn('Codecs', ({ codecs }) => codecs ?? ''),
-  amountColumn('Average', (row) => row.average_bandwidth ?? undefined, bitRate),
-  amountColumn('Peak', ({ bandwidth }) => bandwidth ?? undefined, bitRate),
-  amountColumn('Measured peak', ({ measured }) => measured?.peak, bitRate, { mark: (row) => isAbove(row) && 'above' }),
-];
-
 /** Its place in the report stands in the address. */
 const placeOf = (playlist: number, line: number | null): Record<string, string | null> => ({
   playlist: String(playlist),
   line: line === null ? null : String(line),
 });
-
-const playlistColumns = (shown: number): readonly Column<Listed>[] => [
-  strangerColumn('Playlist', ({ url }) => url, {
-    most: 60,
-    to: ({ index }) => hrefWith(placeOf(index, null)),
-    mark: ({ index }) => index === shown && 'shown below',
-  }),
-  { title: 'Role', text: ({ role }) => role },
-  countColumn('Lines', ({ lines }) => lines),
-  countColumn('Segments', ({ segments }) => segments ?? undefined, { none: '–' }),
-  {
-    title: 'Segment durations',
-    text: (playlist) => {
-      const durations = durationsOf(playlist);
-      return durations ? durationsSaid(durations) : '–';
-    },
-  },
-  {
-    title: 'Findings',
-    text: ({ findings }) => String(findings.must_fix + findings.should_fix + findings.info),
-    right: true,
-  },
-];
-
-const messageColumns = (indexOf: (url: string) => number): readonly Column<Message>[] => [
-  statusColumn('Level', ({ level }) => level),
-  strangerColumn('Finding, and what to do', ({ message }) => message, { why: ({ remedy }) => remedy }),
-  { title: 'Rule', show: ({ code, rule }) => `${code} (${rule})`, text: ({ code }) => code },
-  strangerColumn('Where', ({ url, line }) => `Line ${line} of ${url}`, {
-    most: 70,
-    to({ url, line }) {
-      const index = indexOf(url);
-      return index === -1 ? undefined : hrefWith(placeOf(index, line));
-    },
-  }),
-];
 
 /** The one of the address; else the worst one, where that can be told, else the first one with segments. */
 function shownOf(playlists: readonly Playlist[], query: URLSearchParams): number {
@@ -100,56 +52,37 @@ function shownOf(playlists: readonly Playlist[], query: URLSearchParams): number
 
 export function Ladder({ report, linkForLines }: { report: HlsReport; linkForLines: string }) {
   const { query } = usePlace();
-  const { variants, messages, summary, playlists } = report;
+  const { variants, messages, playlists } = report;
   const rates = useMemo(() => ratesOf(variants), [variants]);
   const shown = shownOf(playlists, query);
   const playlist = playlists[shown];
   const line = Number(query.get('line') ?? 0);
   const show = (to: number): void => goWith(placeOf(shown, to));
+  const linkTo = (message: Message): string | undefined => {
+    const index = playlists.findIndex(({ url }) => url === message.url);
+    return index === -1 ? undefined : hrefWith(placeOf(index, message.line));
+  };
   return (
     <>
-      <p class="lead">
-        {several(summary.variants, 'variant')}, {several(summary.segments, 'segment')}
-        {summary.live ? ', live' : `, ${summary.duration.toFixed(1)} s`}. {summary.must_fix} must-fix,{' '}
-        {summary.should_fix} should-fix, {summary.info} info.
-      </p>
+      <AnswerParts parts={[hlsLead(report)]} />
       {variants.length > 0 && (
-        <>
-          <Chart
-            label="Declared and measured bit rates"
-            data={rates}
-            xText={(index) => (variants[index] ? nameOf(variants[index]) : '')}
-            whole
-            yText={kilobits}
-            view={{ from: -0.6, to: variants.length - 0.4 }}
-          />
-          <Table
-            caption="Variants"
-            columns={VARIANTS}
-            rows={variants}
-            keyOf={({ line: own, url }) => `${own} ${url}`}
-          />
-        </>
-      )}
-      <Table
-        caption="Findings"
-        columns={messageColumns((url) => playlists.findIndex((one) => one.url === url))}
-        rows={messages}
-        keyOf={({ code, url, line: own, message }) => `${code} ${url} ${own} ${message}`}
-      >
-        <Empty title="No rule found anything">
-          <p>{count(summary.segments_measured)} segments were measured.</p>
-        </Empty>
-      </Table>
-      {summary.untold > 0 && <p>{count(summary.untold)} further findings are not listed.</p>}
-      {playlists.length > 0 && (
-        <Table
-          caption="Playlists"
-          columns={playlistColumns(shown)}
-          rows={playlists.map((one, index) => ({ ...one, index }))}
-          keyOf={({ index }) => index}
+        <Chart
+          label="Declared and measured bit rates"
+          data={rates}
+          xText={(index) => (variants[index] ? nameOf(variants[index]) : '')}
+          whole
+          yText={kilobits}
+          view={{ from: -0.6, to: variants.length - 0.4 }}
         />
       )}
+      <AnswerParts
+        parts={[
+          variantsTable(report),
+          findingsTable(report, linkTo),
+          unlisted(report),
+          playlistsTable(report, { at: shown, placeOf: (at) => hrefWith(placeOf(at, null)) }),
+        ]}
+      />
       {playlist && (
         <ShownPlaylist
           key={shown}

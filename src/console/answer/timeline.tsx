@@ -1,10 +1,11 @@
 /** Bit rate, key frames, gaps and jumps of every stream over time, with one cursor through all of them. */
 import { useMemo, useState } from 'preact/hooks';
 import type { StreamTimeline, Timeline as TimelineAnswer } from '../../api_types.ts';
+import { streamTimes, wholeOf } from '../../media/answer/timeline.ts';
 import { Chart, ChartTable, onKeys } from '../parts/chart.tsx';
-import { joined, kilobits, several } from '../parts/figures.ts';
+import { kilobits, several } from '../parts/figures.ts';
 import { Stranger } from '../parts/values.tsx';
-import { gopsOf, momentOf, peakOf, ratesOf, type View, wholeOf, within, zoomed } from './timeline_scale.ts';
+import { gopsOf, momentOf, ratesOf, type View, within, zoomed } from './timeline_scale.ts';
 import { call } from '../api/client.ts';
 import { useAsked } from '../api/use_call.ts';
 import { Await, Empty } from '../parts/states.tsx';
@@ -15,30 +16,14 @@ const secondsOf = (at: number): string => `${at.toFixed(2)} s`;
 /** On an axis there is no room for zeros. */
 const shortSeconds = (at: number): string => `${Math.round(at * 100) / 100} s`;
 
-function told({ gops, gaps, jumps, keys, untimed }: StreamTimeline): string {
-  return joined(', ', [
-    keys.every ? 'every packet is a key frame' : keys.count > 0 && several(keys.count, 'key frame'),
-    gops && `${gops.min.toFixed(2)} to ${gops.max.toFixed(2)} s apart`,
-    gaps.count > 0 && several(gaps.count, 'gap'),
-    jumps.count > 0 && `${several(jumps.count, 'jump')} back`,
-    untimed > 0 && `${several(untimed, 'packet')} without a time`,
-  ]);
-}
-
 function StreamFacts({ stream }: { stream: StreamTimeline }) {
-  const { index, type, codec, packets, bytes, start, end } = stream;
-  const length = start === null || end === null ? 0 : end - start;
+  const { index, type, codec } = stream;
   return (
     <p class="stream-facts">
       <strong>
         {index}: {type ?? 'unknown'}
       </strong>{' '}
-      {codec !== null && <Stranger text={codec} most={40} />}{' '}
-      <span class="unit">
-        {several(packets, 'packet')}
-        {length > 0 && `, ${kilobits((bytes * 8) / length)} on average, ${kilobits(peakOf(stream))} at most`}
-        {told(stream) !== '' && `; ${told(stream)}`}
-      </span>
+      {codec !== null && <Stranger text={codec} most={40} />} <span class="unit">{streamTimes(stream)}</span>
     </p>
   );
 }

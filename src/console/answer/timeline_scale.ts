@@ -8,14 +8,6 @@ export interface View {
   to: number;
 }
 
-/** Of all streams together; one second where no packet has a time. */
-export function wholeOf(streams: readonly StreamTimeline[]): View {
-  const timed = streams.filter(({ bits }) => bits.length > 0);
-  const from = Math.min(...timed.map(({ first }) => first));
-  const to = Math.max(...timed.map(({ first, step, bits }) => first + step * bits.length));
-  return Number.isFinite(from) && to > from ? { from, to } : { from: 0, to: 1 };
-}
-
 /** Kept within the whole, and at least this long. */
 const SHORTEST = 0.05;
 
@@ -31,8 +23,6 @@ export function zoomed({ from, to }: View, { at, by, whole }: { at: number; by: 
   const share = (at - from) / (to - from);
   return within({ from: at - length * share, to: at + length * (1 - share) }, whole);
 }
-
-export const peakOf = ({ bits, step }: StreamTimeline): number => bits.reduce((a, b) => Math.max(a, b), 0) / step;
 
 /** Bits a second in steps, key frames as ticks, gaps and jumps as bands. The last step ends where the stream does. */
 export function ratesOf({ first, step, bits, keys, gaps, jumps }: StreamTimeline): ChartData {

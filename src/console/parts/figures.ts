@@ -50,7 +50,7 @@ export const bytes = (value: number): Figure =>
 
 export const said = ({ value, unit }: Figure): string => `${value} ${unit}`;
 
-export const bitRate = (value: number): Figure => ({ value: count(Math.round(value / 1_000)), unit: 'kb/s' });
+const bitRate = (value: number): Figure => ({ value: count(Math.round(value / 1_000)), unit: 'kb/s' });
 export const kilobits = (value: number): string => said(bitRate(value));
 
 /** A value that may be of any kind: a text as it is. `none`: for what is not there. */

@@ -32,7 +32,8 @@ export interface TableProps<Row> {
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
-  keyOf: (row: Row) => string | number;
+  /** None: its place. */
+  keyOf?: (row: Row) => string | number;
   /** None: all rows are here. */
   echo?: Echo;
   /** Of a list that is not counted: where its next page begins. Null: there is none. */
@@ -152,8 +153,8 @@ export function Table<Row>({ caption, columns, rows, keyOf, echo, next, ahead, c
             </tr>
           </thead>
           <tbody>
-            {drawn.map((row) => (
-              <tr key={keyOf(row)}>
+            {drawn.map((row, index) => (
+              <tr key={keyOf ? keyOf(row) : part * MOST_ROWS + index}>
                 {shown.map((column) => (
                   <td key={column.title} class={column.right ? 'right' : column.wide ? 'wide' : undefined}>
                     {(column.show ?? column.text)(row)}
