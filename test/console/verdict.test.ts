@@ -1,7 +1,7 @@
 /** A policy's verdict and a comparison of versions, over real records. */
 import assert from 'node:assert/strict';
 import type { ComparisonAnswer } from '../../src/api_types.ts';
-import { cellsOf, type Cell } from '../../src/console/answer/matrix.ts';
+import { cellsOf, type Difference } from '../../src/media/answer/comparison.ts';
 import type { Comparison } from '../../src/media/compare/schema.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { bad, body, good } from '../result/result_samples.ts';
@@ -128,7 +128,7 @@ consoleTest('console: verdicts and versions', (c) => {
       });
     });
 
-  const VALUES: [name: string, values: ComparisonAnswer['fields'][number]['values'], changes: Cell['change'][]][] = [
+  const VALUES: [name: string, values: ComparisonAnswer['fields'][number]['values'], changes: Difference['change'][]][] = [
     ['all equal', { a: 1, b: 1, c: 1 }, [null, null, null]],
     ['appears', { b: 1, c: 1 }, [null, 'new', null]],
     ['goes and comes back', { a: 1, c: 1 }, [null, 'gone', 'new']],

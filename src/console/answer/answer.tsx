@@ -2,21 +2,21 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
 import { SIGNS } from '../../base/signs.ts';
+import { containerFacts, disagreements, warningsTable } from '../../media/answer/file.ts';
+import { provenance } from '../../media/answer/provenance.ts';
 import { changed, goWith, hrefOf, hrefWith, usePlace } from '../router.ts';
 import { Stranger } from '../parts/values.tsx';
 import { signalsOf, verdictOf, whatItIs } from './sentence.ts';
 import { queryOf } from '../playground/form.ts';
 import type { OpenAnswer } from '../worker/open_answer.ts';
-import { Disagreements } from './disagreements.tsx';
 import { Ladder } from './ladder.tsx';
 import { Content } from './content.tsx';
-import { isOfTwoSources } from './matrix.ts';
-import { Overview, Tracks } from './overview.tsx';
+import { Tracks } from './tracks.tsx';
 import { Policy } from './policy.tsx';
-import { Provenance } from './provenance.tsx';
 import { Raw } from './raw.tsx';
+import { AnswerParts } from './section.tsx';
 import { Timeline } from './timeline.tsx';
-import { Versions } from './versions.tsx';
+import { isOfTwoSources, Versions } from './versions.tsx';
 
 // Tabs: the one that is open stands in the address, and the arrow keys go from one to the next.
 
@@ -99,12 +99,16 @@ function tabsOf(answer: OpenAnswer): Tab[] {
       count: comparison.summary.fields,
       show: () => <Versions comparison={comparison} />,
     },
-    report && { name: 'overview', title: 'Overview', show: () => <Overview report={report} /> },
+    report && {
+      name: 'overview',
+      title: 'Overview',
+      show: () => <AnswerParts parts={[warningsTable(report), containerFacts(report)]} />,
+    },
     report && {
       name: 'disagreements',
       title: 'Disagreements',
       count: report.diff?.length,
-      show: () => <Disagreements report={report} />,
+      show: () => <AnswerParts parts={disagreements(report).parts} />,
     },
     hls && {
       name: 'ladder',
@@ -112,7 +116,11 @@ function tabsOf(answer: OpenAnswer): Tab[] {
       count: hls.variants.length,
       show: () => <Ladder report={hls} linkForLines={withLines(answer)} />,
     },
-    c2pa && { name: 'provenance', title: 'Provenance', show: () => <Provenance report={c2pa} /> },
+    c2pa && {
+      name: 'provenance',
+      title: 'Provenance',
+      show: () => <AnswerParts parts={provenance(c2pa).parts} />,
+    },
     qc && {
       name: 'content',
       title: 'Content checks',
@@ -128,22 +136,22 @@ function tabsOf(answer: OpenAnswer): Tab[] {
 /** Verdict, what the file is, and links to the tabs that say more. */
 export function Summary({ answer: { facts, reports } }: { answer: OpenAnswer }) {
   const signals = signalsOf(reports);
-  const { kind, text } = verdictOf(facts, signals);
+  const { tone, text } = verdictOf(facts, signals);
   const what = whatItIs(reports);
   return (
     <>
       <p class="verdict">
-        <span class={`badge ${kind}`}>
-          <span aria-hidden="true">{SIGNS[kind]}</span> {text}
+        <span class={`badge ${tone}`}>
+          <span aria-hidden="true">{SIGNS[tone]}</span> {text}
         </span>
         {what !== undefined && <Stranger text={what} />}
       </p>
       {signals.length > 0 && (
         <ul class="signals" aria-label="Findings">
           {signals.map((signal) => (
-            <li key={signal.tab} class={signal.kind}>
+            <li key={signal.text} class={signal.tone}>
               <a href={hrefWith({ tab: signal.tab })}>
-                <span aria-hidden="true">{SIGNS[signal.kind]}</span> <Stranger text={signal.text} most={100} />
+                <span aria-hidden="true">{SIGNS[signal.tone]}</span> <Stranger text={signal.text} most={100} />
               </a>
             </li>
           ))}

@@ -1,57 +1,23 @@
 /** What several runs of a tool say differently: a field in each row, a version or a source in each column. */
+import { changesTable, notCompared } from '../../media/answer/comparison.ts';
 import { amountColumn, statusColumn, Table, type Column } from '../parts/table.tsx';
 import { FilterChoice } from '../parts/filters.tsx';
-import { joined, milliseconds, several, textOf } from '../parts/figures.ts';
+import { milliseconds, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
-import { Mark, Stranger } from '../parts/values.tsx';
 import { usePlace } from '../router.ts';
-import {
-  cellsOf,
-  isOfTwoSources,
-  runsOf,
-  type Cell,
-  type ChangedField,
-  type ComparedRun,
-  type StoredComparison,
-} from './matrix.ts';
+import type { StoredComparison } from '../worker/protocol.ts';
+import { AnswerParts } from './section.tsx';
 
-function CellOf({ cell: { value, change } }: { cell: Cell }) {
-  return (
-    <span class={change === null ? 'unit' : 'differs'}>
-      {value === undefined ? (
-        <span class="unit">–</span>
-      ) : (
-        <Stranger text={value === '' ? 'empty text' : textOf(value)} most={80} />
-      )}
-      {change !== null && <Mark text={change} />}
-    </span>
-  );
-}
+type ComparedRun = StoredComparison['runs'][number];
+type ChangedField = StoredComparison['fields'][number];
 
-function FieldName({ field: { path, level, to, count, known } }: { field: ChangedField }) {
-  return (
-    <>
-      <Stranger text={joined(' → ', [path, to])} most={240} />
-      {count !== undefined && <span class="unit"> and {several(count - 1, 'further item')}</span>}
-      {level === 'raw' && <Mark text="as printed" />}
-      {known && (
-        <p class="known">
-          <span class="mark">intended in {known.release}</span> {known.note}
-        </p>
-      )}
-    </>
-  );
-}
+/** Whether one version was compared on two sources, and not versions on one. */
+export const isOfTwoSources = ({ runs }: Pick<StoredComparison, 'runs'>): boolean =>
+  runs.some(({ run, version }) => run !== version);
 
-const columnsOf = (runs: readonly string[]): readonly Column<ChangedField>[] => [
-  { title: 'Field', show: (field) => <FieldName field={field} />, text: ({ path }) => path },
-  { title: 'Change', text: ({ change }) => change },
-  ...runs.map((run, at): Column<ChangedField> => ({
-    title: run,
-    show: (field) => <CellOf cell={cellsOf(field, runs)[at]!} />,
-    text: (field) => textOf(cellsOf(field, runs)[at]!.value),
-  })),
-];
+/** Runs that a tool was compared at: those that failed have no column. */
+const runsOf = ({ runs }: StoredComparison, tool: string): string[] =>
+  runs.filter((run) => run.tool === tool && run.success).map(({ run }) => run);
 
 const RUNS: readonly Column<ComparedRun>[] = [
   { title: 'Tool', text: ({ tool }) => tool },
@@ -115,23 +81,7 @@ export function Versions({ comparison }: { comparison: StoredComparison }) {
           <p>{several(fields.length, 'field')} that change are hidden by what is chosen above.</p>
         </Empty>
       )}
-      {tools.map((tool) => {
-        const rows = shown.filter((field) => field.tool === tool);
-        return rows.length === 0 ? null : (
-          <section key={tool} class="matrix">
-            <h2>{tool}</h2>
-            <Table
-              caption={`Fields of ${tool} that change`}
-              columns={columnsOf(runsOf(comparison, tool))}
-              rows={rows}
-              keyOf={({ level, path, change }) => `${level} ${path} ${change}`}
-            />
-          </section>
-        );
-      })}
-      {summary.told < summary.fields && (
-        <p>{several(summary.fields - summary.told, 'further field')} that change are not listed.</p>
-      )}
+      <AnswerParts parts={tools.map((tool) => changesTable(tool, runsOf(comparison, tool), shown))} />
       <section>
         <h2>Runs</h2>
         <Table
@@ -140,11 +90,7 @@ export function Versions({ comparison }: { comparison: StoredComparison }) {
           rows={runs}
           keyOf={({ tool, run }) => `${tool} ${run}`}
         />
-        {summary.not_compared.map(({ tool, run, why }) => (
-          <p key={`${tool} ${run} ${why}`}>
-            {tool} {run} is not compared: <Stranger text={why} />
-          </p>
-        ))}
+        <AnswerParts parts={notCompared(comparison)} />
       </section>
     </>
   );

@@ -12,7 +12,7 @@ import { useWork } from '../api/use_call.ts';
 import { AskFirst } from '../parts/dialog.tsx';
 import { policyText, completionAt, placeOf, type Completion } from '../policies/text.ts';
 import { may, useUser } from '../session.ts';
-import { byOutcome } from '../answer/policy.tsx';
+import { byOutcome } from '../../media/answer/policy.ts';
 import type { Answer } from '../../api_calls.ts';
 import { several } from '../parts/figures.ts';
 import { Stranger } from '../parts/values.tsx';

@@ -100,10 +100,10 @@ function Around({ facts }: { facts: Facts }) {
 function Shown({ answer, again }: { answer: OpenAnswer; again: () => void }) {
   const { facts, reports } = answer;
   const { url, status } = facts;
-  const { kind } = verdictOf(facts, signalsOf(reports));
+  const { tone } = verdictOf(facts, signalsOf(reports));
   return (
     <>
-      <section class={`head ${kind}`} aria-label="Summary">
+      <section class={`head ${tone}`} aria-label="Summary">
         <Summary answer={answer} />
         <p>
           <Status of={status} />{' '}

@@ -1,14 +1,23 @@
 /** What the page and its worker say to each other. The worker holds the outputs of one request. */
 import type { Answer } from '../../api_calls.ts';
 import type { Failure } from '../api/failure.ts';
-import type { C2paReport, HlsReport, PolicyResult, ProbeReport, QcReport, QcWaived } from '../../api_types.ts';
-import type { StoredComparison } from '../answer/matrix.ts';
+import type {
+  C2paReport,
+  ComparisonAnswer,
+  HlsReport,
+  PolicyResult,
+  ProbeReport,
+  QcReport,
+  QcWaived,
+} from '../../api_types.ts';
 import type { Found } from './rows.ts';
 
 export type Detail = Answer<'GET media/log/:id'>;
 
 /** What the log says of a request, without what the tools printed. */
 export type Facts = { [K in keyof Detail as K extends `${string}-response${string}` ? never : K]: Detail[K] };
+
+export type StoredComparison = Pick<ComparisonAnswer, 'runs' | 'fields' | 'summary'>;
 
 /** Null: it did not run, failed, or its output was not JSON. */
 export interface Reports {
