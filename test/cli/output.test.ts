@@ -7,7 +7,8 @@ import { tableText } from '../../src/cli/output/text_table.ts';
 import type { Standing, Timeline } from '../../src/api_types.ts';
 import { timelineText } from '../../src/cli/output/timeline_text.ts';
 import type { QcWaived } from '../../src/api_types.ts';
-import { qcText } from '../../src/cli/output/qc_text.ts';
+import { partsText } from '../../src/cli/output/section_text.ts';
+import { contentChecks } from '../../src/media/answer/content.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import { standingLine } from '../../src/cli/follow_request.ts';
 import { shownSource } from '../../src/cli/given_source.ts';
@@ -142,21 +143,23 @@ describe('timelines', () => {
 
 describe('content checks', () => {
   const lines = (report: typeof CHECKS, waived: QcWaived[] = []): string[] =>
-    qcText({ colour: false, interactive: false, width: 80 } as Terminal, report, waived)
+    partsText({ colour: false, interactive: false, width: 80 } as Terminal, contentChecks(report, waived).parts)
       .trimEnd()
-      .split('\n');
+      .split('\n')
+      .map((line) => line.replaceAll(/ +/g, ' '));
 
-  it('are a line for each stream, the findings with their times, and how far they came', () => {
-    const [, video, audio, ...found] = lines(CHECKS);
-    assert.match(video!, /^0 +video +60\.00 s$/);
-    assert.match(audio!, /^1 +audio +50\.00 s +-23\.0 LUFS +-18\.2 LUFS +5\.0 LU +0\.3 dBTP +0\.0 dBFS$/);
-    assert.deepEqual(found, [
-      'content 2 black passages in stream 0: 0.00 to 2.50 s …',
-      'content 1 silence in stream 1: 40.00 to 50.00 s (the end)',
-      'content stream 1, clipping: peaks at 0.0 dBFS',
-      'content stream 1, duration: 50.00 s decoded, 60.00 s declared',
-      'the content checks ended at 50.00 s: qc did not finish within 60000 ms\ufffd',
-      'stream 9 (audio) was not checked: only the first 8 audio streams are checked',
+  it('are the findings with their times, how loud each stream is, and how far they came', () => {
+    assert.deepEqual(lines(CHECKS), [
+      '2 streams decoded. Cut short at 50.00 s: qc did not finish within 60000 ms\ufffd',
+      'FINDING STREAM FROM TO LASTS MORE',
+      'black passage 0 0.00 s 2.50 s 2.50 s',
+      'black passage 0 1 further finding not listed',
+      'silence 1 40.00 s 50.00 s 10.00 s to the end',
+      'clipping 1 peaks at 0.0 dBFS',
+      'duration 1 50.00 s decoded, 60.00 s declared',
+      'STREAM LOUDNESS SHORT TERM RANGE TRUE PEAK SAMPLE PEAK',
+      '1 -23.0 LUFS -18.2 LUFS 5.0 LU 0.3 dBTP 0.0 dBFS',
+      'Stream 9 (audio) was not checked: only the first 8 audio streams are checked',
     ]);
   });
 
@@ -166,33 +169,30 @@ describe('content checks', () => {
       { from: 6, to: 9, to_end: true, frequency: 440.1, level: -20 },
     ];
     const audio = [{ ...CHECKS.audio[0]!, ...QUIET_AUDIO, test_tones: { count: 2, list: tones, more: 0 } }];
-    const [, , , found] = lines({ ...CLEAN_CHECKS, audio, not_checked: [] });
-    assert.equal(
-      found,
-      'content 2 test tones in stream 1: 0.00 to 5.00 s (1000 Hz at -18.0 dBFS), ' +
-        '6.00 to 9.00 s (the end) (440.1 Hz at -20.0 dBFS)',
-    );
-  });
-
-  it('that looked for damage say what is broken, and which file it was', () => {
-    const [, , ...found] = lines({ ...CLEAN_CHECKS, not_checked: [], ...DAMAGE['sums'] });
+    const found = lines({ ...CLEAN_CHECKS, audio, not_checked: [] }).filter((line) => line.startsWith('test tone'));
     assert.deepEqual(found, [
-      'content checksum: the CRC-32 of Matroska is wrong, 2 of 9 (byte 961)',
-      `the file: SHA-256 ${'2'.repeat(64)}, 9000 bytes, as given`,
+      'test tone 1 0.00 s 5.00 s 5.00 s 1000 Hz at -18.0 dBFS',
+      'test tone 1 6.00 s 9.00 s 3.00 s to the end 440.1 Hz at -20.0 dBFS',
     ]);
   });
 
-  it('what is waived is told apart, each with its reason, twenty at most', () => {
+  it('that looked for damage say what is broken, and which file it was', () => {
+    const [lead, , ...found] = lines({ ...CLEAN_CHECKS, not_checked: [], ...DAMAGE['sums'] });
+    assert.equal(lead, `1 stream decoded. The file: SHA-256 ${'2'.repeat(64)}, 9000 bytes, as given.`);
+    assert.deepEqual(found, ['checksum blocks the CRC-32 of Matroska is wrong, 2 of 9 (byte 961)']);
+  });
+
+  it('what is waived is told apart, each with its reason, fifty at most', () => {
     const by = { waiver: 'id', reason: 'Slate\u202e', by: null, until: '2027-01-31T00:00:00.000Z' };
     const waived = (count: number) =>
       Array.from({ length: count }, (_, n) => ({ check: 'black' as const, stream: 0, from: n, to: n + 1, waived: by }));
-    const told = lines(CHECKS, waived(22)).filter((line) => line.startsWith('waived '));
-    assert.equal(told[0], 'waived black in stream 0, 0.00 to 1.00 s; waived until 2027-01-31: Slate\ufffd');
-    assert.deepEqual([told.length, told.at(-1)], [21, 'waived 2 more']);
+    const told = lines(CHECKS, waived(52)).filter((line) => /^black 0|^and /.test(line));
+    assert.equal(told[0], 'black 0 0.00 s 1.00 s waived until 2027-01-31: Slate\ufffd');
+    assert.deepEqual([told.length, told.at(-1)], [51, 'and 2 more']);
   });
 
-  it('that found nothing are the streams alone', () =>
-    assert.equal(lines({ ...CLEAN_CHECKS, not_checked: [] }).length, 2));
+  it('that found nothing are a sentence', () =>
+    assert.deepEqual(lines({ ...CLEAN_CHECKS, not_checked: [] }), ['1 stream decoded.']));
 });
 
 describe('reasons', () => {

@@ -1,10 +1,11 @@
+import { contentChecks } from '../../media/answer/content.ts';
 import { optionsFor, verdictOf, type Longest, type QcVerdict } from '../../media/qc/verdict.ts';
 import type { Answered } from '../api/exchange_http.ts';
 import type { Envelope, QcReport, QcWaived } from '../../api_types.ts';
 import type { Given, Run } from '../command.ts';
 import { EXIT, Failure, type ExitCode, usage } from '../exits.ts';
 import { givenSources, type GivenSource } from '../given_source.ts';
-import { qcText } from '../output/qc_text.ts';
+import { partsText } from '../output/section_text.ts';
 import { colourOf, paint, several } from '../output/text_table.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { askFor } from './probe_command.ts';
@@ -101,7 +102,7 @@ function checkedText(terminal: Terminal, { id, report, waived, verdict: told }: 
   const blocking = findings.filter((found) => found.verdict === 'block').map((found) => oneLine(found.text));
   const why = blocking.length === 0 ? '' : ` ${blocking.join('; ')}${more > 0 ? ' …' : ''}`;
   return (
-    (report === null ? '' : qcText(terminal, report, waived)) +
+    (report === null ? '' : partsText(terminal, contentChecks(report, waived).parts)) +
     `${paint(terminal, colourOf(verdict), verdict)}${why}${waivedText(count)}\n` +
     `${paint(terminal, 'dim', `request ${id}`)}\n`
   );

@@ -1,12 +1,14 @@
 /** What is known of a file, for people. */
 import { waivedWords } from '../../base/waived.ts';
 import { placeOf, policyName } from '../../media/ci_formats/policy_rules.ts';
-import { codecWords, containerWords, streamWords } from '../../media/answer/file_words.ts';
+import { contentChecks } from '../../media/answer/content.ts';
+import { differencesTable, tracksTable, warningsTable } from '../../media/answer/file.ts';
+import { containerWords } from '../../media/answer/file_words.ts';
 import { SECTIONS, type Envelope, type PolicyResult, type ProbeReport } from '../../api_types.ts';
 import { reasonText } from '../exits.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { bytes } from '../../base/scaled.ts';
-import { qcText } from './qc_text.ts';
+import { partsText } from './section_text.ts';
 import { ageOf, colourOf, duration, paint, several, tableText } from './text_table.ts';
 
 // The verdict of a policy, for people.
@@ -28,35 +30,9 @@ export function verdictText(terminal: Terminal, verdict: PolicyResult, by = poli
   return head + tableText(terminal, ['RULE', 'OUTCOME', 'WHERE', 'WHY'], rows);
 }
 
-function reportText(terminal: Terminal, { container, streams, warnings, diff = [] }: ProbeReport): string {
-  const parts = [`${oneLine(containerWords(container))}\n`];
-  if (streams.length > 0)
-    parts.push(
-      tableText(
-        terminal,
-        ['STREAM', 'TYPE', 'CODEC', 'DETAILS'],
-        streams.map((stream) => [String(stream.index), stream.type, codecWords(stream), streamWords(stream)]),
-      ),
-    );
-  if (diff.length > 0)
-    parts.push(
-      `The tools disagree on ${several(diff.length, 'field')}:\n`,
-      tableText(
-        terminal,
-        ['FIELD', 'FFPROBE', 'MEDIAINFO', 'CHOSEN', 'WHY'],
-        diff.map((one) => [one.path, value(one.ffprobe), value(one.mediainfo), chosenIn(one), one.reason]),
-      ),
-    );
-  for (const { path, message } of warnings)
-    parts.push(`${paint(terminal, 'yellow', 'warning')} ${oneLine(path === '' ? message : `${path}: ${message}`)}\n`);
-  return parts.join('');
-}
-
-/** The value of the pictures has no column of its own: few files have one. */
-const chosenIn = ({ chosen, bitstream }: NonNullable<ProbeReport['diff']>[number]): string =>
-  chosen === 'bitstream' ? `bitstream: ${value(bitstream)}` : (chosen ?? 'not known');
-
-const value = (found: unknown): string => (typeof found === 'string' ? found : (JSON.stringify(found) ?? ''));
+const reportText = (terminal: Terminal, report: ProbeReport): string =>
+  `${oneLine(containerWords(report.container))}\n` +
+  partsText(terminal, [tracksTable(report), differencesTable(report), warningsTable(report)]);
 
 export function envelopeText(terminal: Terminal, source: string, envelope: Envelope): string {
   const parts = [`${paint(terminal, 'bold', source)}\n`];
@@ -65,7 +41,7 @@ export function envelopeText(terminal: Terminal, source: string, envelope: Envel
     parts.push(reportText(terminal, report.response));
   const checks = envelope.qc;
   if (checks?.success && typeof checks.response === 'object' && checks.response !== null)
-    parts.push(qcText(terminal, checks.response, checks.waived));
+    parts.push(partsText(terminal, contentChecks(checks.response, checks.waived).parts));
   for (const name of SECTIONS) {
     const tool = envelope[name];
     if (tool && !tool.success)

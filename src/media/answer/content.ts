@@ -79,28 +79,26 @@ export const soundOf = ({ audio, not_checked: left }: QcReport): Part[] => [
   })),
 ];
 
-export const contentChecks = (report: QcReport): Section => ({
+const waivedTable = (waived: readonly QcWaived[]) =>
+  table({
+    caption: 'Waived findings',
+    rows: waived,
+    columns: [
+      { title: 'Check', cell: ({ check }) => check },
+      { title: 'Stream', cell: ({ stream }) => stream, right: true },
+      { title: 'From', cell: ({ from }) => from !== null && secondsWords(from), right: true },
+      { title: 'To', cell: ({ to }) => to !== null && secondsWords(to), right: true },
+      { title: 'Why', cell: ({ waived: by }) => waivedWords(by) },
+    ],
+  });
+
+/** `waived`: of its findings. */
+export const contentChecks = (report: QcReport, waived: readonly QcWaived[] = []): Section => ({
   title: 'Content checks',
   parts: [
     contentLead(report),
     table({ caption: 'Findings', rows: findingsOf(report), columns: FINDING_COLUMNS, none: NOTHING_FOUND }),
+    waivedTable(waived),
     ...soundOf(report),
-  ],
-});
-
-export const waivedSection = (waived: readonly QcWaived[]): Section => ({
-  title: 'Waived findings',
-  parts: [
-    table({
-      caption: 'Findings of content checks that somebody accepts',
-      rows: waived,
-      columns: [
-        { title: 'Check', cell: ({ check }) => check },
-        { title: 'Stream', cell: ({ stream }) => stream, right: true },
-        { title: 'From', cell: ({ from }) => from !== null && secondsWords(from), right: true },
-        { title: 'To', cell: ({ to }) => to !== null && secondsWords(to), right: true },
-        { title: 'Why', cell: ({ waived: by }) => waivedWords(by) },
-      ],
-    }),
   ],
 });

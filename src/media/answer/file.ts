@@ -2,7 +2,7 @@
 import type { ProbeReport, ReportDifference as Difference } from '../../api_types.ts';
 import { bitRate, bytes } from '../../base/scaled.ts';
 import { codecWords, streamWords } from './file_words.ts';
-import { code, type Column, type Facts, type Section, type Span, table, valueWords } from './section.ts';
+import { code, type Facts, type Section, type Span, table, valueWords } from './section.ts';
 
 const known = <T>(value: T | undefined, words: (value: T) => string): string | null =>
   value === undefined ? null : words(value);
@@ -33,23 +33,22 @@ export const warningsTable = ({ warnings }: ProbeReport) =>
     ],
   });
 
+export const tracksTable = ({ streams }: ProbeReport) =>
+  table({
+    caption: 'Tracks',
+    rows: streams,
+    columns: [
+      { title: '#', cell: ({ index }) => index, right: true },
+      { title: 'Type', cell: ({ type, attached_picture: cover }) => (cover ? 'cover' : type) },
+      { title: 'Codec', cell: codecWords },
+      { title: 'Duration', cell: ({ duration }) => known(duration, (seconds) => `${seconds} s`), right: true },
+      { title: 'Details', cell: streamWords },
+    ],
+  });
+
 export const fileSection = (report: ProbeReport): Section => ({
   title: 'The file',
-  parts: [
-    table({
-      caption: 'Tracks',
-      rows: report.streams,
-      columns: [
-        { title: '#', cell: ({ index }) => index, right: true },
-        { title: 'Type', cell: ({ type, attached_picture: cover }) => (cover ? 'cover' : type) },
-        { title: 'Codec', cell: codecWords },
-        { title: 'Details', cell: streamWords },
-        { title: 'Duration', cell: ({ duration }) => known(duration, (seconds) => `${seconds} s`), right: true },
-      ],
-    }),
-    containerFacts(report),
-    warningsTable(report),
-  ],
+  parts: [tracksTable(report), containerFacts(report), warningsTable(report)],
 });
 
 export const percent = (share: number): string => `${Math.round(share * 100)} %`;
@@ -74,17 +73,23 @@ function confidenceIn({ chosen, confidence }: Difference): string {
 }
 
 /** A third witness where a value was read from the pictures. */
-function differenceColumns(diff: readonly Difference[]): readonly Column<Difference>[] {
+export function differencesTable({ diff = [] }: ProbeReport) {
   const witnesses = WITNESSES.filter((one) => one !== 'bitstream' || diff.some((row) => row[one] !== undefined));
-  return [
-    { title: 'Field', cell: ({ path }) => code(path) },
-    ...witnesses.map((title) => ({ title, cell: (row: Difference) => saidBy(title, row) })),
-    { title: 'Confidence', cell: confidenceIn },
-    { title: 'Why', cell: ({ reason }) => reason },
-  ];
+  return table({
+    caption: 'Disagreements',
+    rows: diff,
+    columns: [
+      { title: 'Field', cell: ({ path }) => code(path) },
+      ...witnesses.map((title) => ({ title, cell: (row: Difference) => saidBy(title, row) })),
+      { title: 'Confidence', cell: confidenceIn },
+      { title: 'Why', cell: ({ reason }) => reason },
+    ],
+    none: { nothing: 'The tools agree', why: 'Or one of them gave no result: the overview says so.' },
+  });
 }
 
-export function disagreements({ diff, confidence }: ProbeReport): Section {
+export function disagreements(report: ProbeReport): Section {
+  const { diff, confidence } = report;
   const disputed = new Set(diff?.map(({ path }) => path));
   const agreed = Object.entries(confidence).filter(([path]) => !disputed.has(path));
   const agreedTable = table({
@@ -98,14 +103,9 @@ export function disagreements({ diff, confidence }: ProbeReport): Section {
   return {
     title: 'Disagreements',
     parts: [
-      diff === undefined
-        ? { nothing: 'The differences were left out', why: 'The request had probe_report.diff switched off.' }
-        : table({
-            caption: 'Disagreements',
-            rows: diff,
-            columns: differenceColumns(diff),
-            none: { nothing: 'The tools agree', why: 'Or one of them gave no result: the overview says so.' },
-          }),
+      diff
+        ? differencesTable(report)
+        : { nothing: 'The differences were left out', why: 'The request had probe_report.diff switched off.' },
       ...(agreed.length === 0
         ? []
         : [{ folded: `${agreed.length} fields of known confidence are not disputed`, parts: [agreedTable] }]),

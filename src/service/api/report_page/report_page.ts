@@ -1,7 +1,7 @@
 /** A request as a page to hand on: first whether it is fine, then what was found. Pure. */
 import type { Tone } from '../../../base/signs.ts';
 import { comparison } from '../../../media/answer/comparison.ts';
-import { contentChecks, waivedSection } from '../../../media/answer/content.ts';
+import { contentChecks } from '../../../media/answer/content.ts';
 import { disagreements, fileSection } from '../../../media/answer/file.ts';
 import { hls } from '../../../media/answer/hls.ts';
 import type { Reports } from '../../../media/answer/reports.ts';
@@ -58,7 +58,7 @@ interface Part<T> {
   /** What it is, in a few words. */
   lead?: (value: T) => string;
   signals: (value: T, input: PageInput) => readonly Signal[];
-  content: (value: T) => Content;
+  content: (value: T, input: PageInput) => Content;
 }
 
 /** In the order of the page. */
@@ -78,7 +78,7 @@ const PARTS: { readonly [N in keyof Outputs]: Part<Outputs[N]> } = {
   qc: {
     title: 'The report of the content checks',
     signals: (report, { waived }) => contentSignals(report, waived.length),
-    content: (report) => sectionOf(contentChecks(report)),
+    content: (report, { waived }) => sectionOf(contentChecks(report, waived)),
   },
   pictures: { title: 'The pictures', read: readPictures, signals: () => [], content: pictures },
   timeline: { title: 'The timeline', read: readTimeline, signals: timelineSignals, content: timeline },
@@ -102,7 +102,7 @@ function drawn<T>(part: Part<T>, text: string | null, input: PageInput): Drawn {
   if (text === null) return failed('is too long for this page');
   try {
     const value = read(text) as T;
-    return { lead: stranger(lead?.(value)), signals: signals(value, input), content: content(value) };
+    return { lead: stranger(lead?.(value)), signals: signals(value, input), content: content(value, input) };
   } catch {
     return failed('cannot be shown');
   }
@@ -162,7 +162,7 @@ export const titleOf = (addresses: readonly string[]): string => addresses.map(n
 
 /** The content of `<body>`. */
 export function reportPage(input: PageInput): string {
-  const { addresses, outputs, policy: verdict, waived, shared } = input;
+  const { addresses, outputs, policy: verdict, shared } = input;
   const parts = (Object.keys(PARTS) as (keyof Outputs)[]).flatMap((name) => {
     const text = outputs[name];
     return text === undefined ? [] : [drawn(PARTS[name] as Part<unknown>, text, input)];
@@ -184,7 +184,6 @@ export function reportPage(input: PageInput): string {
         </p>`
       }
     </header>
-    ${verdict && sectionOf(policySection(verdict))} ${parts.map(({ content }) => content)}
-    ${sectionOf(waivedSection(waived))} ${sectionOf(about(input))}
+    ${verdict && sectionOf(policySection(verdict))} ${parts.map(({ content }) => content)} ${sectionOf(about(input))}
   </main>`.text;
 }
