@@ -6,7 +6,7 @@ export interface Piece {
 }
 
 /** Controls, formats (directions, joiners), halves of characters, ends of lines, and what Unicode says is not drawn. */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+export const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Fonts have no picture for most of them: the number is always readable. */
 const nameOf = (code: number): string => `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
@@ -14,7 +14,7 @@ const nameOf = (code: number): string => `U+${code.toString(16).toUpperCase().pa
 export function inPieces(text: string): Piece[] {
   const pieces: Piece[] = [];
   let from = 0;
-  for (const { 0: found, index } of text.matchAll(HIDDEN)) {
+  for (const { 0: found, index } of text.matchAll(UNSEEN)) {
     if (index > from) pieces.push({ text: text.slice(from, index), name: null });
     const name = nameOf(found.codePointAt(0)!);
     pieces.push({ text: `[${name}]`, name });

@@ -1,5 +1,6 @@
 /** What a tool answers, as text within a client's limit: shortened, with what was left out named by its path. */
 import { randomBytes } from 'node:crypto';
+import { UNSEEN } from '../../../base/visible.ts';
 
 // Paths into a result: `probe_report.response.streams[0].codec.name`; `["…"]` for other names.
 
@@ -64,13 +65,7 @@ function namesIn(value: unknown): string[] {
   return Object.keys(value).slice(0, MOST_NAMES);
 }
 
-/**
- * JSON without characters that a reader does not see: controls, zero-width and bidirectional marks, variation
- * selectors, tag characters. Text in them could tell a model what nobody sees.
- */
-const UNSEEN =
-  // oxlint-disable-next-line no-control-regex, no-misleading-character-class
-  /[\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
+// Text that a reader does not see could tell a model what nobody sees.
 
 const escaped = (text: string): string =>
   text
