@@ -1,9 +1,10 @@
 /** `batch diff`: what a batch says otherwise than an earlier one of the same sources. */
+import { valueWords } from '../../media/answer/section.ts';
 import type { Answer } from '../../api_calls.ts';
 import type { Api } from '../api/api_client.ts';
 import type { Invocation } from '../command.ts';
 import { EXIT, type ExitCode } from '../exits.ts';
-import { several, tableText, valueText } from '../output/text_table.ts';
+import { several, tableText } from '../output/text_table.ts';
 import { writeValue } from '../output/write_answer.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -90,8 +91,8 @@ const fieldTable = (terminal: Terminal, fields: readonly Field[]): string =>
       path,
       tool,
       known ? `${change}, known since ${known.release}` : change,
-      valueText(first?.values['a']),
-      valueText(first?.values['b']),
+      valueWords(first?.values['a'], '-'),
+      valueWords(first?.values['b'], '-'),
       first?.request_id ?? '',
     ]),
   );

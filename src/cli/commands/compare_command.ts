@@ -1,11 +1,12 @@
 /** `compare` and `diff`: what versions of a tool say of one source, and what one says of two. */
+import { valueWords } from '../../media/answer/section.ts';
 import type { Body } from '../../api_calls.ts';
 import type { ChangedField, ComparisonAnswer } from '../../api_types.ts';
 import type { Given, Invocation, Run } from '../command.ts';
 import { EXIT, type ExitCode, reasonText, usage } from '../exits.ts';
 import { submit } from '../follow_request.ts';
 import { writeAnswer, writeValue } from '../output/write_answer.ts';
-import { paint, several, tableText, valueText } from '../output/text_table.ts';
+import { paint, several, tableText } from '../output/text_table.ts';
 import { checkedSource } from '../given_source.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { times, withFields } from './request_options.ts';
@@ -95,7 +96,7 @@ function fieldTable(terminal: Terminal, names: readonly string[], fields: readon
       tool,
       level,
       change,
-      ...names.map((name) => valueText(values[name])),
+      ...names.map((name) => valueWords(values[name], '-')),
       ...(known ? [`since ${known.release}: ${known.note}`] : []),
     ]),
   );

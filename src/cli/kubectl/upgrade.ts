@@ -1,4 +1,5 @@
 /** `upgrade`: what another version of a tool would change, over many addresses. */
+import { valueWords } from '../../media/answer/section.ts';
 import { readFile } from 'node:fs/promises';
 import type { Api } from '../api/api_client.ts';
 import type { Answer } from '../../api_calls.ts';
@@ -10,7 +11,7 @@ import { EXIT, Failure, reasonText, usage, type ExitCode } from '../exits.ts';
 import { submit } from '../follow_request.ts';
 import { givenAddress, type GivenSource } from '../given_source.ts';
 import { writeValue } from '../output/write_answer.ts';
-import { several, tableText, valueText } from '../output/text_table.ts';
+import { several, tableText } from '../output/text_table.ts';
 import { oneLine } from '../terminal.ts';
 import { withApi } from './forwarded.ts';
 import { kubectlOf } from './run_kubectl.ts';
@@ -45,8 +46,8 @@ function reportText({ terminal }: Invocation, report: Report, [from, to]: [strin
             level,
             change,
             String(files),
-            valueText(examples[0]?.values[from]),
-            valueText(examples[0]?.values[to]),
+            valueWords(examples[0]?.values[from], '-'),
+            valueWords(examples[0]?.values[to], '-'),
             known === undefined ? '' : `since ${known.release}: ${known.note}`,
           ]),
         ),

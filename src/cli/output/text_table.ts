@@ -16,10 +16,6 @@ export function ageOf(seconds: number): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3_600)}h` : `${Math.floor(seconds / 86_400)}d`;
 }
 
-/** The value of a field. */
-export const valueText = (value: unknown): string =>
-  value === undefined ? '-' : typeof value === 'string' ? value : JSON.stringify(value);
-
 export type Colour = 'red' | 'green' | 'yellow' | 'dim' | 'bold';
 const CODES: Readonly<Record<Colour, string>> = { red: '31', green: '32', yellow: '33', dim: '2', bold: '1' };
 

@@ -53,10 +53,6 @@ export const said = ({ value, unit }: Figure): string => `${value} ${unit}`;
 const bitRate = (value: number): Figure => ({ value: count(Math.round(value / 1_000)), unit: 'kb/s' });
 export const kilobits = (value: number): string => said(bitRate(value));
 
-/** A value that may be of any kind: a text as it is. `none`: for what is not there. */
-export const textOf = (value: unknown, none = ''): string =>
-  value === undefined ? none : typeof value === 'string' ? value : JSON.stringify(value);
-
 /** What is not known is left out. */
 export const joined = (separator: string, parts: readonly (string | 0 | false | null | undefined)[]): string =>
   parts.filter(Boolean).join(separator);

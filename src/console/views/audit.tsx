@@ -1,9 +1,9 @@
 /** The audit log: who changed what, who saw a secret, and who was denied. */
+import { valueWords } from '../../media/answer/section.ts';
 import { queryPairs, targetOf } from '../../api_calls.ts';
 import type { AuditChange, AuditEntry } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { choices, FilterChoice, FilterText, oneOf, RangeFilter, rangeIn } from '../parts/filters.tsx';
-import { textOf } from '../parts/figures.ts';
 import { Await, Empty } from '../parts/states.tsx';
 import { statusColumn, strangerColumn, Table, timeColumn, useListing, type Column } from '../parts/table.tsx';
 import { Stranger } from '../parts/values.tsx';
@@ -12,7 +12,7 @@ import { usePlace } from '../router.ts';
 const OUTCOMES = ['done', 'denied'] as const;
 
 const changeText = ({ field, before, after, redacted }: AuditChange): string =>
-  `${field}: ${redacted ?? `${textOf(before, 'none')} → ${textOf(after, 'none')}`}`;
+  `${field}: ${redacted ?? `${valueWords(before, 'none')} → ${valueWords(after, 'none')}`}`;
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
   timeColumn('Time', ({ time }) => time, { sort: 'time' }),

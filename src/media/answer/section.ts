@@ -35,9 +35,9 @@ export const textIn = (cell: Cell): string =>
     .map(({ text }) => text)
     .join(' ');
 
-/** A value of any kind: a text as it is. */
-export const valueWords = (value: unknown): string =>
-  typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+/** A value of any kind: a text as it is. `none`: for what is not there. */
+export const valueWords = (value: unknown, none = ''): string =>
+  value === undefined ? none : typeof value === 'string' ? value : JSON.stringify(value);
 
 export interface Column<Row> {
   title: string;
