@@ -6,9 +6,10 @@ import type { Judged } from '../../src/media/ci_formats/judged.ts';
 import { tableText } from '../../src/cli/output/text_table.ts';
 import type { Standing, Timeline } from '../../src/api_types.ts';
 import { timelineText } from '../../src/cli/output/timeline_text.ts';
-import type { QcWaived } from '../../src/api_types.ts';
+import type { C2paReport, QcWaived } from '../../src/api_types.ts';
 import { partsText } from '../../src/cli/output/section_text.ts';
 import { contentChecks } from '../../src/media/answer/content.ts';
+import { provenance } from '../../src/media/answer/provenance.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import { standingLine } from '../../src/cli/follow_request.ts';
 import { shownSource } from '../../src/cli/given_source.ts';
@@ -193,6 +194,39 @@ describe('content checks', () => {
 
   it('that found nothing are a sentence', () =>
     assert.deepEqual(lines({ ...CLEAN_CHECKS, not_checked: [] }), ['1 stream decoded.']));
+});
+
+describe('provenance', () => {
+  const lines = (report: C2paReport): string[] =>
+    partsText({ colour: false, interactive: false, width: 80 } as Terminal, provenance(report).parts)
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.replaceAll(/ +/g, ' '));
+  const none = { active_manifest: null, manifests: {}, validation_state: null, validation_results: null };
+
+  it('is the state, the signer, what is declared, the checks and what was done', () =>
+    assert.deepEqual(
+      lines({
+        active_manifest: 'one',
+        manifests: { one: { title: 'photo\u0007.jpg', signature_info: { issuer: 'Example Press' } } },
+        validation_state: 'Valid',
+        validation_results: { activeManifest: { failure: [{ code: 'signingCredential.untrusted' }] } },
+        summary: { state: 'Valid', signer: null, declared_ai: 'composite', actions: [{ action: 'c2pa.edited' }] },
+      } as C2paReport),
+      [
+        'Valid the manifest holds, but its signer is not on a list of trust',
+        'Title: photo\ufffd.jpg',
+        'Signed by: Example Press',
+        'Declares generative AI: composite',
+        'OUTCOME CHECK IN WORDS',
+        'failed signingCredential.untrusted',
+        'ACTION WHEN BY',
+        'c2pa.edited',
+      ],
+    ));
+
+  it('of a file without a manifest is a sentence', () =>
+    assert.deepEqual(lines(none), ['The file has no C2PA manifest. Nothing is said of where it comes from.']));
 });
 
 describe('reasons', () => {

@@ -1,10 +1,12 @@
 import type { C2paEnvelope, C2paReport } from '../../api_types.ts';
+import { provenance } from '../../media/answer/provenance.ts';
 import type { Run } from '../command.ts';
 import { EXIT, Failure, type ExitCode } from '../exits.ts';
 import { givenSource } from '../given_source.ts';
 import { writeAnswer } from '../output/write_answer.ts';
-import { colourOf, paint, tableText } from '../output/text_table.ts';
-import { oneLine, type Terminal } from '../terminal.ts';
+import { partsText } from '../output/section_text.ts';
+import { paint } from '../output/text_table.ts';
+import type { Terminal } from '../terminal.ts';
 import { times } from './request_options.ts';
 import { askSingle } from './probe_command.ts';
 
@@ -19,25 +21,8 @@ const stateOf = ({ validation_state: state, active_manifest: active }: C2paRepor
 export const exitOf = (state: State, required: string | undefined): ExitCode =>
   ORDER.indexOf(state) < ORDER.indexOf((required !== undefined && LEAST[required]) || 'none') ? EXIT.failed : EXIT.done;
 
-function text(terminal: Terminal, source: string, report: C2paReport): string {
-  const state = stateOf(report);
-  const { signer, declared_ai: ai, actions = [] } = report.summary ?? {};
-  const parts = [
-    paint(terminal, 'bold', source),
-    paint(terminal, colourOf(state) ?? 'dim', state === 'none' ? 'no manifest' : state),
-    ...(signer
-      ? [`signed by ${oneLine([signer.common_name, signer.organization].filter(Boolean).join(', ') || 'unknown')}`]
-      : []),
-    ...(ai ? [`declares generative AI: ${ai}`] : []),
-  ];
-  const failures = report.validation_results?.activeManifest?.failure ?? [];
-  const tables: [head: string[], rows: string[][]][] = [
-    [['FAILURE', 'WHY'], failures.map(({ code, explanation }) => [code, explanation ?? ''])],
-    [['ACTION', 'WHEN', 'BY'], actions.map(({ action, when, software }) => [action ?? '', when ?? '', software ?? ''])],
-  ];
-  const shown = tables.filter(([, rows]) => rows.length > 0).map(([head, rows]) => tableText(terminal, head, rows));
-  return `${parts.join('\n')}\n${shown.join('')}`;
-}
+const text = (terminal: Terminal, source: string, report: C2paReport): string =>
+  `${paint(terminal, 'bold', source)}\n${partsText(terminal, provenance(report).parts)}`;
 
 const run: Run = async (invocation) => {
   const { positionals, format, terminal } = invocation;

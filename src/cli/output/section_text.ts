@@ -11,7 +11,11 @@ function cellText(cell: Cell) {
   return spans.map(({ text, as }) => (as === 'chosen' ? `✓ ${text}` : text)).join(' ');
 }
 
+const factLine = (name: string, value: string): string => (value === '' ? '' : `${name}: ${oneLine(value)}\n`);
+
 function partText(terminal: Terminal, part: Part): string {
+  if ('facts' in part) return part.facts.map(([name, value]) => factLine(name, textIn(value))).join('');
+  if ('nothing' in part) return `${part.nothing}. ${part.why}\n`;
   if ('sentence' in part) return spansIn(part.sentence).length === 0 ? '' : `${oneLine(textIn(part.sentence))}\n`;
   if (!('columns' in part) || part.rows.length === 0) return '';
   const { columns, rows } = part;
@@ -21,6 +25,6 @@ function partText(terminal: Terminal, part: Part): string {
   return `${tableText(terminal, head, shown)}${more > 0 ? `and ${more} more\n` : ''}`;
 }
 
-/** Tables and sentences; what else there is, `-o json` has. */
+/** What is folded, `-o json` has. */
 export const partsText = (terminal: Terminal, parts: readonly Part[]): string =>
   parts.map((part) => partText(terminal, part)).join('');

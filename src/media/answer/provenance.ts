@@ -32,7 +32,7 @@ function manifestFacts(manifest: Manifest): Facts {
 }
 
 export function provenance(report: C2paReport): Section {
-  const { active_manifest: active, manifests, validation_state: state, validation_results: results } = report;
+  const { active_manifest: active, manifests, validation_state: state, validation_results: results, summary } = report;
   const title = 'Provenance (C2PA)';
   if (active === null) {
     const elsewhere = 'It names one that is stored elsewhere, which is never fetched.';
@@ -48,6 +48,7 @@ export function provenance(report: C2paReport): Section {
     parts: [
       { sentence: [status(state ?? 'not validated'), STATES[state ?? '']] },
       ...(manifests[active] ? [manifestFacts(manifests[active])] : []),
+      ...(summary?.declared_ai ? [{ facts: [['Declares generative AI', summary.declared_ai] as const] }] : []),
       table({
         caption: 'Checks',
         rows: checks,
@@ -55,6 +56,15 @@ export function provenance(report: C2paReport): Section {
           { title: 'Outcome', cell: ({ outcome }) => status(outcome) },
           { title: 'Check', cell: ({ code }) => code },
           { title: 'In words', cell: ({ explanation }) => explanation },
+        ],
+      }),
+      table({
+        caption: 'Actions',
+        rows: summary?.actions ?? [],
+        columns: [
+          { title: 'Action', cell: ({ action }) => action },
+          { title: 'When', cell: ({ when }) => when },
+          { title: 'By', cell: ({ software }) => software },
         ],
       }),
       ...others.map(([label, manifest]) => ({ folded: label, parts: [manifestFacts(manifest)] })),
