@@ -202,6 +202,7 @@ describe('provenance', () => {
       .trimEnd()
       .split('\n')
       .map((line) => line.replaceAll(/ +/g, ' '));
+  const edited = { action: 'c2pa.edited', when: null, software: null, source_type: null };
   const none = { active_manifest: null, manifests: {}, validation_state: null, validation_results: null };
 
   it('is the state, the signer, what is declared, the checks and what was done', () =>
@@ -211,8 +212,8 @@ describe('provenance', () => {
         manifests: { one: { title: 'photo\u0007.jpg', signature_info: { issuer: 'Example Press' } } },
         validation_state: 'Valid',
         validation_results: { activeManifest: { failure: [{ code: 'signingCredential.untrusted' }] } },
-        summary: { state: 'Valid', signer: null, declared_ai: 'composite', actions: [{ action: 'c2pa.edited' }] },
-      } as C2paReport),
+        summary: { state: 'Valid', signer: null, declared_ai: 'composite', actions: [edited] },
+      }),
       [
         'Valid the manifest holds, but its signer is not on a list of trust',
         'Title: photo\ufffd.jpg',

@@ -128,7 +128,11 @@ consoleTest('console: verdicts and versions', (c) => {
       });
     });
 
-  const VALUES: [name: string, values: ComparisonAnswer['fields'][number]['values'], changes: Difference['change'][]][] = [
+  const VALUES: [
+    name: string,
+    values: ComparisonAnswer['fields'][number]['values'],
+    changes: Difference['change'][],
+  ][] = [
     ['all equal', { a: 1, b: 1, c: 1 }, [null, null, null]],
     ['appears', { b: 1, c: 1 }, [null, 'new', null]],
     ['goes and comes back', { a: 1, c: 1 }, [null, 'gone', 'new']],

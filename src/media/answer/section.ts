@@ -27,7 +27,9 @@ export const line = (text: string): Span => ({ text, as: 'line' });
 export function spansIn(cell: Cell): Span[] {
   if (cell === null || cell === undefined || cell === false || cell === '') return [];
   if (typeof cell !== 'object') return [{ text: String(cell) }];
-  return Array.isArray(cell) ? cell.flatMap(spansIn) : [cell as Span];
+  if (Array.isArray(cell)) return cell.flatMap(spansIn);
+  const span = cell as Span;
+  return span.text === '' ? [] : [span];
 }
 
 export const textIn = (cell: Cell): string =>
