@@ -11,6 +11,16 @@ function rate({ numerator, denominator }: { numerator: number; denominator: numb
   return `${Number.isInteger(fps) ? fps : fps.toFixed(3)} fps`;
 }
 
+const colours = ({ color, hdr }: ReportStream): string =>
+  listed([
+    color?.primaries,
+    color?.transfer,
+    color?.range && `range ${color.range}`,
+    hdr?.formats?.join(' '),
+    hdr?.dolby_vision_profile === undefined ? undefined : `profile ${hdr.dolby_vision_profile}`,
+    hdr?.max_cll === undefined ? undefined : `at most ${hdr.max_cll} cd/m²`,
+  ]);
+
 export function streamWords(stream: ReportStream): string {
   const { size, frame_rate: fps, pixel_format: pixels, scan_type: scan, bitrate, language } = stream;
   const { sample_rate: sampling, channels, channel_layout: layout, bit_depth: depth } = stream;
@@ -22,7 +32,7 @@ export function streamWords(stream: ReportStream): string {
         .filter(Boolean)
         .join(' '),
     scan === 'interlaced' ? 'interlaced' : undefined,
-    stream.hdr?.formats?.join(' '),
+    colours(stream),
     stream.captions && ['captions', ...stream.captions.flatMap(({ service }) => service ?? [])].join(' '),
     sampling === undefined ? undefined : `${sampling / 1_000} kHz`,
     channels === undefined ? undefined : several(channels, 'channel'),
@@ -34,7 +44,7 @@ export function streamWords(stream: ReportStream): string {
   ]);
 }
 
-export const codecWords = ({ codec }: ReportStream): string => listed([codec?.name, codec?.profile]);
+export const codecWords = ({ codec }: ReportStream): string => listed([codec?.name, codec?.profile, codec?.level]);
 
 export const containerWords = ({ format, duration: seconds, size, bitrate }: ReportContainer): string =>
   listed([
