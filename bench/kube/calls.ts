@@ -8,7 +8,8 @@
  * POST was sent; 4 KB of memory per cached job.
  */
 import { CustomObjectsApi, KubeConfig } from '@kubernetes/client-node';
-import { makeClient, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../../test/kube/kubeconfig.ts';
 import { startReflector } from '../../src/platform/kube/reflector.ts';
 import { slimJob } from '../../src/platform/kube/slim.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
@@ -84,7 +85,7 @@ async function compareClients(): Promise<void> {
       `own calls, HTTP/${http2 ? '2' : '1.1'}`,
       async () => {
         const relay = await startRelay(server.host, server.port);
-        const client = await makeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace, http2 });
+        const client = await kubeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace, http2 });
         return {
           call: () => client.get(PROBE_JOBS, 'read'),
           connections: () => relay.opened,
@@ -117,7 +118,7 @@ async function compareClients(): Promise<void> {
 async function writes(): Promise<void> {
   console.log('create, then status patch guarded by resourceVersion, then delete: ms p50 / p90 / p99');
   for (const http2 of [false, true]) {
-    const client = await makeClient({ kubeconfig: server.kubeconfig, namespace, http2 });
+    const client = await kubeClient({ kubeconfig: server.kubeconfig, namespace, http2 });
     for (const atOnce of [1, 10]) {
       const [create, patch, remove]: [number[], number[], number[]] = [[], [], []];
       const timed = async <T>(into: number[], call: Promise<T>): Promise<T> => {
@@ -171,7 +172,7 @@ async function writes(): Promise<void> {
 }
 
 async function cache(jobs: number): Promise<void> {
-  const client: KubeClient = await makeClient({
+  const client: KubeClient = await kubeClient({
     kubeconfig: server.kubeconfig,
     namespace: await server.namespace('cache'),
   });

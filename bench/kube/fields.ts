@@ -10,10 +10,10 @@ import {
   CRDS,
   type KubeClient,
   type KubeObject,
-  makeClient,
   PROBE_JOBS,
   type ResourceType,
 } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../../test/kube/kubeconfig.ts';
 import { PROBE_JOB, type ProbeJob, type ProbeJobStatus } from '../../src/platform/kube/probe_job.ts';
 import { startReflector } from '../../src/platform/kube/reflector.ts';
 import { stopApiServers, testApiServer } from '../../test/kube/apiserver.ts';
@@ -176,8 +176,8 @@ async function inTurns(keys: readonly string[], work: (key: string, turn: number
 }
 
 const clients = {
-  2: await makeClient({ kubeconfig: server.kubeconfig, namespace }),
-  1: await makeClient({ kubeconfig: server.kubeconfig, namespace, http2: false }),
+  2: await kubeClient({ kubeconfig: server.kubeconfig, namespace }),
+  1: await kubeClient({ kubeconfig: server.kubeconfig, namespace, http2: false }),
 };
 const names = Object.keys(VARIANTS).filter((name) => name === 'asItIs' || (only?.includes(name) ?? true));
 const types = new Map<string, ResourceType<ProbeJob>>();

@@ -5,7 +5,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { makeFinishedJobs, type FinishedJobs } from '../../src/service/controller/leader/finished_jobs.ts';
-import { makeClient, PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../../test/kube/kubeconfig.ts';
 import { isFinished } from '../../src/platform/kube/conditions.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { startReflector } from '../../src/platform/kube/reflector.ts';
@@ -22,7 +23,7 @@ const WRITERS = 24;
 
 const server = await testApiServer({ own: true, fsync: true });
 const namespace = await server.namespace('bench');
-const kube = await makeClient({ kubeconfig: server.kubeconfig, namespace });
+const kube = await kubeClient({ kubeconfig: server.kubeconfig, namespace });
 const cpuOf = (name: string): number =>
   childrenOf(process.pid)
     .filter((pid) => nameOfProcess(pid) === name)

@@ -4,7 +4,8 @@
  * Run: npm exec -- node bench/kube/namespaces.ts [namespaces] [jobs in each]
  */
 import { randomUUID } from 'node:crypto';
-import { makeClient, NAMESPACES, PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { NAMESPACES, PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../../test/kube/kubeconfig.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { startReflector, type Reflector } from '../../src/platform/kube/reflector.ts';
 import { keptJob, slimJob } from '../../src/platform/kube/slim.ts';
@@ -16,7 +17,7 @@ import { cpuOfProcess, nameOfProcess } from '../cluster/cpu.ts';
 
 const [count = 200, each = 10] = process.argv.slice(2).map(Number);
 const server = await testApiServer({ alone: true });
-const kube = await makeClient({ kubeconfig: server.kubeconfig });
+const kube = await kubeClient({ kubeconfig: server.kubeconfig });
 const names = Array.from({ length: count }, (_, at) => `team-${at}`);
 const cpuOf = (name: string): number =>
   childrenOf(process.pid)

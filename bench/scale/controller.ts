@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { JSONWebKeySet } from 'jose';
 import { connectBus } from '../../src/platform/bus/connect.ts';
-import { makeClient } from '../../src/platform/kube/client.ts';
 import { openStore } from '../../src/platform/store/store.ts';
 import { startController } from '../../test/controller/controller_part.ts';
+import { kubeClient } from '../../test/kube/kubeconfig.ts';
 
 export interface Given {
   kubeconfig: string;
@@ -39,7 +39,7 @@ delay.enable();
 process.once('disconnect', () => process.exit(0));
 process.once('message', (given: Given) => {
   void (async () => {
-    const kube = await makeClient({ kubeconfig: given.kubeconfig, namespace: given.namespace });
+    const kube = await kubeClient({ kubeconfig: given.kubeconfig, namespace: given.namespace });
     const store = await openStore({ url: given.postgresUrl });
     const bus = await connectBus({ url: given.natsUrl, name: 'controller', inboxPrefix: '_INBOX_controller' });
     const { term } = await startController({ kube, bus, store, ...given, quiet: true });

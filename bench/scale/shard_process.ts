@@ -3,12 +3,12 @@
  * reports its cost and its shards on request.
  */
 import { connectBus } from '../../src/platform/bus/connect.ts';
-import { makeClient } from '../../src/platform/kube/client.ts';
 import { openStore } from '../../src/platform/store/store.ts';
 import { startCandidate, startController, startReplica } from '../../test/controller/controller_part.ts';
 import type { Given } from './controller.ts';
 import { isIdle, lending } from './lend.ts';
 import { Shard } from './shard.ts';
+import { kubeClient } from '../../test/kube/kubeconfig.ts';
 
 export interface ShardGiven extends Given {
   /** One: a replica as it is, without shards. */
@@ -32,7 +32,7 @@ const lent: ReturnType<typeof lending>[] = [];
 let given: ShardGiven;
 
 const clients = async (name: string) => ({
-  kube: await makeClient({ kubeconfig: given.kubeconfig, namespace: given.namespace }),
+  kube: await kubeClient({ kubeconfig: given.kubeconfig, namespace: given.namespace }),
   store: await openStore({ url: given.postgresUrl }),
   bus: await connectBus({ url: given.natsUrl, name, inboxPrefix: '_INBOX_controller' }),
 });

@@ -14,7 +14,8 @@ import { listen, type HttpServer } from '../../src/service/api/http/http_server.
 import { makeApp } from '../../src/service/api/server.ts';
 import { wire, type Connections, type Wired } from '../../src/service/api/wire.ts';
 import { outcome } from '../../src/service/controller/collect/outcome.ts';
-import { makeClient, PROBE_JOBS, PROBE_TOOLS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { PROBE_JOBS, PROBE_TOOLS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import { API_VERSION } from '../../src/platform/kube/resource.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import type { ProbeTool } from '../../src/platform/kube/probe_tool.ts';
@@ -263,7 +264,7 @@ export async function startApi(
     },
   });
   const relay = options.relay ? await startRelay(apiServer.host, apiServer.port) : undefined;
-  const ownKube = relay ? await makeClient({ kubeconfig: apiServer.kubeconfigAt(relay.port) }) : kube;
+  const ownKube = relay ? await kubeClient({ kubeconfig: apiServer.kubeconfigAt(relay.port) }) : kube;
   const { publicKey, privateKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256', extractable: true });
   const publicKeys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] };
   const log: string[] = [];

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import {
   isKubeError,
-  makeClient,
   PROBE_BATCHES,
   PROBE_SOURCES,
   PROBE_JOBS,
   PROBE_TOOLS,
   type KubeClient,
 } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import type { ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
 import type { ProbeToolSpec } from '../../src/platform/kube/probe_tool.ts';
 import { testApiServer } from '../kube/apiserver.ts';
@@ -39,7 +39,7 @@ describe('admission policies', function () {
   before(async () => {
     const server = await testApiServer({ own: true });
     const namespace = await server.namespace('admission');
-    kube = await makeClient({ kubeconfig: server.kubeconfig, namespace });
+    kube = await kubeClient({ kubeconfig: server.kubeconfig, namespace });
     await createTool('before', 'evil.example.com/a:1');
     const values = { tools: { allowedRegistries: ['registry.example/tools', 'one.example/x:1'] } };
     for (const object of render(values, { namespace, release: namespace })) {

@@ -4,7 +4,8 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { PROBE_JOBS, makeClient, type KubeClient } from '../../src/platform/kube/client.ts';
+import { PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { describedAs, undescribed, type Seen } from '../api/described.ts';
 import { readEnvironment } from '../node/environment.ts';
@@ -80,7 +81,7 @@ export async function cluster(ownSql?: Cluster['sql']): Promise<Cluster> {
   const env = await readEnvironment();
   const { KUBECONFIG: kubeconfig, PROBEYARD_URL: url, PROBEYARD_TOKEN: token, PROBEYARD_HOST_IP: hostIp } = env;
   if (!kubeconfig || !url || !token || !hostIp) throw new Error('the cluster is not up: run `make up` first');
-  const kube = await makeClient({ kubeconfig, namespace: NAMESPACE });
+  const kube = await kubeClient({ kubeconfig, namespace: NAMESPACE });
   const origins: Origin[] = [];
   const made: number[] = [];
   const kubectl = async (...args: string[]): Promise<string> =>

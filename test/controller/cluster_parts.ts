@@ -11,7 +11,6 @@ import { IMPOSSIBLE } from '../../src/service/controller/leader/term_state.ts';
 import { verifyName } from '../../src/service/controller/pools/pod.ts';
 import {
   isKubeError,
-  makeClient,
   PODS,
   PROBE_JOBS,
   PROBE_POOLS,
@@ -19,6 +18,7 @@ import {
   type KubeClient,
   type Pod,
 } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import { startReflector } from '../../src/platform/kube/reflector.ts';
 import { API_VERSION, LABEL } from '../../src/platform/kube/resource.ts';
 import type { Kind, ProbeJob, ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
@@ -202,7 +202,7 @@ export async function startCluster({
   const { api, stored, bus, keys } = shared;
   const { store, sql } = stored;
   const [namespace, runnerNamespace] = await Promise.all([api.namespace('ctl'), api.namespace('ctl-runners')]);
-  const kube = await makeClient({ kubeconfig: api.kubeconfig, namespace });
+  const kube = await kubeClient({ kubeconfig: api.kubeconfig, namespace });
   for (const tool of tools) await makeTool(kube, namespace, tool);
   for (const [name, change] of Object.entries(pools))
     await kube.create(PROBE_POOLS, { metadata: { name, namespace }, spec: { ...POOL, ...change } });

@@ -3,7 +3,8 @@
  * installed here, as where admissionPolicy.enabled is off: fence.test.ts has one.
  */
 import assert from 'node:assert/strict';
-import { KubeError, makeClient, PODS, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { KubeError, PODS, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import { isAdmitted } from '../../src/platform/kube/conditions.ts';
 import { uuidv7 } from '../../src/platform/store/uuid.ts';
 import { announced } from '../../src/service/controller/leader/create.ts';
@@ -216,7 +217,7 @@ describe('jobs created with their admission', function () {
     cluster = await startCluster(small);
     const { api } = cluster.servers;
     const relay = await startRelay(api.host, api.port);
-    const writes = await makeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace: cluster.namespace });
+    const writes = await kubeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace: cluster.namespace });
     try {
       await cluster.controller({ writes });
       await cluster.ready(2);

@@ -9,7 +9,8 @@ import {
   type Batch,
   type FinishedJobsDeps,
 } from '../../src/service/controller/leader/finished_jobs.ts';
-import { makeClient, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import { isFinished } from '../../src/platform/kube/conditions.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { startReflector, type Reflector } from '../../src/platform/kube/reflector.ts';
@@ -77,7 +78,7 @@ describe('deletion of finished jobs', function () {
   });
   beforeEach(async () => {
     namespace = await server.namespace('finished');
-    kube = await makeClient({ kubeconfig: server.kubeconfig, namespace });
+    kube = await kubeClient({ kubeconfig: server.kubeconfig, namespace });
     calls = [];
   });
   afterEach(async () => {
@@ -234,7 +235,7 @@ describe('deletion of finished jobs while the API server is away', function () {
   it('goes on when it is back', async () => {
     const server = await testApiServer({ alone: true });
     const namespace = await server.namespace('finished');
-    const kube = await makeClient({ kubeconfig: server.kubeconfig, namespace });
+    const kube = await kubeClient({ kubeconfig: server.kubeconfig, namespace });
     const finished = makeFinishedJobs({
       kube,
       epoch: 1,

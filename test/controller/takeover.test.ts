@@ -1,6 +1,7 @@
 /** From one term to the next, and writes whose outcome is unknown. */
 import assert from 'node:assert/strict';
-import { makeClient, PODS, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { PODS, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import { openStore, type Store } from '../../src/platform/store/store.ts';
 import { startRelay } from '../kube/relay.ts';
 import { until } from '../until.ts';
@@ -357,7 +358,7 @@ describe('takeover by a new leader', function () {
   it('an admission whose response was lost is looked up, not written twice', async () => {
     const { submit, ended, controller, runners, namespace, job, api } = await start(one);
     const relay = await startRelay(api.host, api.port);
-    const writes = await makeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
+    const writes = await kubeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
     try {
       await controller({ writes });
       await ready();
@@ -379,7 +380,7 @@ describe('takeover by a new leader', function () {
       pools: { short: { minReady: 2, maxPods: 4 } },
     });
     const relay = await startRelay(api.host, api.port);
-    const kube = await makeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
+    const kube = await kubeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
     try {
       const { lease } = await controller({ kube });
       await ready(2);

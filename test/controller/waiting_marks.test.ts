@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { WriteTurns } from '../../src/service/controller/leader/job_status.ts';
 import type { Job } from '../../src/service/controller/leader/job.ts';
 import { waitingMarks, type WaitingMarks } from '../../src/service/controller/leader/waiting.ts';
-import { KubeError, makeClient, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { KubeError, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import { testApiServer } from '../kube/apiserver.ts';
 import { until } from '../until.ts';
 
@@ -16,7 +17,7 @@ describe('marks of waiting jobs', function () {
 
   before(async () => {
     const server = await testApiServer({ own: true });
-    kube = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('marks') });
+    kube = await kubeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('marks') });
   });
   after(() => kube?.close());
   beforeEach(() => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { makeClient, type KubeClient } from '../../src/platform/kube/client.ts';
+import { type KubeClient } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import { startCluster, type Cluster } from '../controller/cluster_parts.ts';
 import { startRelay } from '../kube/relay.ts';
 import { until } from '../until.ts';
@@ -81,7 +82,7 @@ describe(`the watch is frozen, or loses events (seed ${SEED})`, function () {
       ended,
     } = cluster;
     const relay = await startRelay(api.host, api.port);
-    const kube = await makeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
+    const kube = await kubeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
     try {
       const { log } = await controller({ kube });
       await ready();

@@ -6,7 +6,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { PODS, PROBE_POOLS, makeClient, type KubeClient, type Pod } from '../../src/platform/kube/client.ts';
+import { PODS, PROBE_POOLS, type KubeClient, type Pod } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
 import { localCluster } from '../cluster/connect.ts';
 import { NAMESPACE, RUNNERS, eventually } from '../cluster/fixture.ts';
@@ -56,7 +57,7 @@ describe('NetworkPolicies, enforced by the network of the cluster', function () 
       console.log('    skipped: the node enforces no policies: make down, then make up NETWORK_POLICY=1');
       return this.skip();
     }
-    kube = await makeClient({ kubeconfig: (await localCluster()).kubeconfig, namespace: NAMESPACE });
+    kube = await kubeClient({ kubeconfig: (await localCluster()).kubeconfig, namespace: NAMESPACE });
     // Addresses of this machine: whether a packet comes through is up to policies, not to its internet.
     for (const address of [PUBLIC, LINK_LOCAL]) {
       await run('ip', ['address', 'replace', `${address}/32`, 'dev', BRIDGE]);

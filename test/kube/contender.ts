@@ -2,7 +2,8 @@
  * A contender for the leader election, which writes its epoch while it leads, as a controller would. The child process
  * of lease.test.ts.
  */
-import { CONFIG_MAPS, makeClient } from '../../src/platform/kube/client.ts';
+import { CONFIG_MAPS } from '../../src/platform/kube/client.ts';
+import { kubeClient } from './kubeconfig.ts';
 import { startElection } from '../../src/platform/kube/lease.ts';
 
 const [kubeconfig, namespace, holder, durationMs, breathMs] = process.argv.slice(2) as [
@@ -18,8 +19,8 @@ const now = () => Number(process.hrtime.bigint() / 1000n) / 1000;
 const tell = (what: string, more: object = {}) =>
   process.stdout.write(`${JSON.stringify({ what, at: now(), ...more })}\n`);
 
-const own = await makeClient({ kubeconfig, namespace });
-const calls = await makeClient({ kubeconfig, namespace });
+const own = await kubeClient({ kubeconfig, namespace });
+const calls = await kubeClient({ kubeconfig, namespace });
 const election = startElection({
   client: own,
   name: 'leader',

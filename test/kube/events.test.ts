@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { EVENTS, makeClient, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { EVENTS, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { kubeClient } from './kubeconfig.ts';
 import { eventRecorder, type RecorderOptions } from '../../src/platform/kube/events.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
@@ -15,7 +16,7 @@ describe('event recorder', function () {
     server = await testApiServer({ own: true });
   });
   beforeEach(async () => {
-    client = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('events') });
+    client = await kubeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('events') });
     job = await client.create(PROBE_JOBS, {
       metadata: { name: 'j' },
       spec: { kind: 'file', source: { url: 'https://a.example/b' } },

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { CONFIG_MAPS, LEASES, makeClient, type ConfigMap, type KubeClient } from '../../src/platform/kube/client.ts';
+import { CONFIG_MAPS, LEASES, type ConfigMap, type KubeClient } from '../../src/platform/kube/client.ts';
+import { kubeClient } from './kubeconfig.ts';
 import { startElection, type Election, type LeaseOptions } from '../../src/platform/kube/lease.ts';
 import { termsOf } from '../../src/platform/kube/lease_record.ts';
 import { startReflector } from '../../src/platform/kube/reflector.ts';
@@ -41,7 +42,7 @@ describe('leader election', function () {
   });
   beforeEach(async () => {
     namespace = await server.namespace('lease');
-    client = await makeClient({ kubeconfig: server.kubeconfig, namespace });
+    client = await kubeClient({ kubeconfig: server.kubeconfig, namespace });
     await client.create(CONFIG_MAPS, { metadata: { name: 'admissions' } });
   });
   afterEach(async () => {
@@ -247,7 +248,7 @@ describe('leader election', function () {
     it('loses the lease before it expires if renewals fail, and wins it again with a new epoch', async () => {
       const relay = await startRelay(server.host, server.port);
       cleanup.push(() => relay.close());
-      const behind = await makeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
+      const behind = await kubeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
       cleanup.push(() => behind.close());
       const { election, told } = await elect({ client: behind, durationMs: 2000, renewMs: 400, marginMs: 500 });
       relay.freeze(true);

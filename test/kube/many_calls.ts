@@ -3,7 +3,8 @@
  * connection. The child process of leave_sent.test.ts.
  */
 import { once } from 'node:events';
-import { CONFIG_MAPS, isKubeError, makeClient, NAMESPACES } from '../../src/platform/kube/client.ts';
+import { CONFIG_MAPS, isKubeError, NAMESPACES } from '../../src/platform/kube/client.ts';
+import { kubeClient } from './kubeconfig.ts';
 
 const [kubeconfig, namespace] = process.argv.slice(2) as [string, string];
 /** Together more than sockets and their buffers take. */
@@ -11,7 +12,7 @@ const CALLS = 80;
 const BYTES = 400_000;
 
 const tell = (what: string) => process.stdout.write(`${what}\n`);
-const client = await makeClient({ kubeconfig, namespace });
+const client = await kubeClient({ kubeconfig, namespace });
 await client.get(NAMESPACES, namespace);
 tell('connected');
 await once(process.stdin, 'data');

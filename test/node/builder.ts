@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
-import { makeClient } from '../../src/platform/kube/client.ts';
 import { buildParts } from './build.ts';
 import { createCgroup } from './cgroups.ts';
 import { ClusterError, codeOf, explain } from './cluster_error.ts';
@@ -24,6 +23,7 @@ import { buildImages, laterTools } from './product_images.ts';
 import { say, timed } from '../../images/progress.ts';
 import { ensureSettings } from './settings.ts';
 import { readState } from './state_file.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 
 const NAME = 'builder';
 const record = recordOf(NODE, NAME);
@@ -116,7 +116,7 @@ async function install(): Promise<void> {
   const { hostIp } = await ensureSettings(NODE);
   const images = await buildImages({ withoutLater: true });
   await installProduct(built, hostIp, images);
-  const kube = await makeClient({ kubeconfig: kubeconfigOf(NODE, 'admin'), namespace: RELEASE });
+  const kube = await kubeClient({ kubeconfig: kubeconfigOf(NODE, 'admin'), namespace: RELEASE });
   await toolsProven(kube, images.filter(({ kind }) => kind === 'tool').length).finally(() => kube.close());
 }
 

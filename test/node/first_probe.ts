@@ -2,7 +2,8 @@
 import { Resolver } from 'node:dns/promises';
 import { relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PROBE_TOOLS, SECRETS, makeClient, type KubeClient } from '../../src/platform/kube/client.ts';
+import { PROBE_TOOLS, SECRETS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import { adminKubectl } from './admin_kubectl.ts';
 import { ClusterError } from './cluster_error.ts';
 import { SLOWNESS } from '../patience.ts';
@@ -59,7 +60,7 @@ async function adminToken(kube: KubeClient): Promise<string> {
 const urlOf = (hostIp: string): string => `http://${hostIp}:${NODE_PORT}`;
 
 export async function firstProbe(kubeconfig: string, { hostIp, dnsAddress }: Settings): Promise<void> {
-  const kube = await makeClient({ kubeconfig, namespace: NAMESPACE });
+  const kube = await kubeClient({ kubeconfig, namespace: NAMESPACE });
   try {
     const url = urlOf(hostIp);
     await timed('the tools are proven', () => toolsProven(kube));

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import type { JSONWebKeySet } from 'jose';
 import { connectNats } from '../../src/platform/bus/transport.ts';
 import { changes } from '../../src/service/controller/certificate_watch.ts';
-import { type KubeClient, makeClient, SECRETS, type Secret } from '../../src/platform/kube/client.ts';
+import { type KubeClient, SECRETS, type Secret } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import { openBox, sealInBox } from '../../src/platform/seal/box.ts';
 import { openSealed, sealSource } from '../../src/platform/seal/seal.ts';
 import { rotate } from '../../src/service/setup/rotate.ts';
@@ -39,7 +40,7 @@ describe('rotation', function () {
     server = await testApiServer({ own: true });
   });
   beforeEach(async () => {
-    kube = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('rotate') });
+    kube = await kubeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('rotate') });
     await setup(kube, { names: NAMES, natsHosts: ['localhost'], postgresHost: '', adminEmail: 'admin@example.org' });
     folder = mkdtempSync(join(tmpdir(), 'probeyard-rotate-'));
     lines = [];

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type KubeClient, makeClient, SECRETS, type Secret } from '../../src/platform/kube/client.ts';
+import { type KubeClient, SECRETS, type Secret } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import { rotate } from '../../src/service/setup/rotate.ts';
 import { connectedFor } from '../../src/platform/store/connection.ts';
 import { type TestApiServer, testApiServer } from '../kube/apiserver.ts';
@@ -32,7 +33,7 @@ describe('rotation of the passwords of PostgreSQL', function () {
   after(() => image.stop());
   beforeEach(async () => {
     await image.restart(OLD);
-    kube = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('passwords') });
+    kube = await kubeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('passwords') });
     for (const kind of KINDS) {
       const password = OLD[ROLES[kind]] ?? '';
       const url = `postgres://${ROLES[kind]}:${encodeURIComponent(password)}@127.0.0.1:${image.port}/probeyard`;

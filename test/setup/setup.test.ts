@@ -7,7 +7,8 @@ import { tokenChecksum } from '../../src/service/accounts/token_text.ts';
 import { connectBus } from '../../src/platform/bus/connect.ts';
 import { INBOX } from '../../src/platform/bus/permissions.ts';
 import { connectNats } from '../../src/platform/bus/transport.ts';
-import { type KubeClient, makeClient, SECRETS, type Secret } from '../../src/platform/kube/client.ts';
+import { type KubeClient, SECRETS, type Secret } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import { openSealed, sealSource } from '../../src/platform/seal/seal.ts';
 import { natsTls, renewed } from '../../src/service/setup/certificates.ts';
 import { PERSISTENT_VOLUME_CLAIMS, setup } from '../../src/service/setup/main.ts';
@@ -142,7 +143,7 @@ describe('setup: Secrets of an installation', function () {
     server = await testApiServer({ own: true });
   });
   beforeEach(async () => {
-    kube = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('setup') });
+    kube = await kubeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('setup') });
   });
   afterEach(() => kube.close());
 
@@ -174,7 +175,7 @@ describe('setup: Secrets of an installation', function () {
     assert.deepEqual((await setup(kube, settings)).made, ['probeyard-admin']);
 
     const namespace = await server.namespace('restored');
-    const other = await makeClient({ kubeconfig: server.kubeconfig, namespace });
+    const other = await kubeClient({ kubeconfig: server.kubeconfig, namespace });
     try {
       const { admin: _, ...keys } = await newKeys();
       assert.ok(!(await setup(other, { ...settings, keys })).made.includes('probeyard-admin'));

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { createJob, createOrEnd } from '../../../src/service/api/probe/job.ts';
-import {
-  KubeError,
-  makeClient,
-  PROBE_JOBS,
-  type KubeClient,
-  type ResourceType,
-} from '../../../src/platform/kube/client.ts';
+import { KubeError, PROBE_JOBS, type KubeClient, type ResourceType } from '../../../src/platform/kube/client.ts';
+import { kubeClient } from '../../kube/kubeconfig.ts';
 import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
 import { testApiServer } from '../../kube/apiserver.ts';
 import { until } from '../../until.ts';
@@ -18,7 +13,7 @@ describe('creating a ProbeJob', function () {
   let kube: KubeClient;
   before(async () => {
     const server = await testApiServer({ own: true });
-    kube = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('create') });
+    kube = await kubeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('create') });
   });
   after(() => kube?.close());
   const job = (name: string, spec: object = { kind: 'file', source: { url: 'https://media.example.org/a.mp4' } }) =>

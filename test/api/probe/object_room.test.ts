@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { ApiError } from '../../../src/service/api/errors.ts';
 import { makeObjectRoom, refusedShare, usualObjects } from '../../../src/service/api/probe/room.ts';
-import { makeClient, PROBE_JOBS, type KubeClient } from '../../../src/platform/kube/client.ts';
+import { PROBE_JOBS, type KubeClient } from '../../../src/platform/kube/client.ts';
+import { kubeClient } from '../../kube/kubeconfig.ts';
 import { makeLog } from '../../../src/base/log.ts';
 import { created } from '../../controller/ended_job.ts';
 import { testApiServer } from '../../kube/apiserver.ts';
@@ -30,7 +31,7 @@ describe('requests while the cluster holds too many ProbeJobs', function () {
   beforeEach(async () => {
     const server = await testApiServer({ own: true });
     namespace = await server.namespace('room');
-    kube = await makeClient({ kubeconfig: server.kubeconfig, namespace });
+    kube = await kubeClient({ kubeconfig: server.kubeconfig, namespace });
   });
   afterEach(() => kube.close());
 
