@@ -6,6 +6,7 @@ import { createUser } from 'nkeys.js';
 import { freePort } from '../free_port.ts';
 import type { KubeClient } from '../../src/platform/kube/client.ts';
 import { testApiServer } from '../kube/apiserver.ts';
+import { ofKubeconfig } from '../kube/kubeconfig.ts';
 import { makeDirectory } from '../server_process.ts';
 import { startNats } from '../servers.ts';
 import { startStore, type StoreFixture } from '../store/fixture.ts';
@@ -39,6 +40,9 @@ export async function startRoleServers(): Promise<RoleServers> {
     join(folder, 'box.jwks'),
     keys({ kty: 'oct', kid: 'box', k: Buffer.alloc(32, 1).toString('base64url') }),
   );
+  const { tls, headers } = (await ofKubeconfig(apiServer.kubeconfig)).read();
+  writeFileSync(join(folder, 'ca.crt'), String(tls.ca));
+  writeFileSync(join(folder, 'token'), headers['authorization']!.replace('Bearer ', ''));
   return {
     stored,
     kube: apiServer.client,
@@ -53,7 +57,9 @@ export async function startRoleServers(): Promise<RoleServers> {
         env: {
           PATH: process.env['PATH'],
           NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-          KUBECONFIG: apiServer.kubeconfig,
+          KUBERNETES_SERVICE_HOST: apiServer.host,
+          KUBERNETES_SERVICE_PORT: String(apiServer.port),
+          PY_SERVICE_ACCOUNT: folder,
           PY_NAMESPACE: namespace,
           PY_POSTGRES_URL: stored.server.url,
           PY_NATS_URL: nats.url,

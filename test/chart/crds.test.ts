@@ -3,7 +3,6 @@ import { customResourceDefinition } from '../../charts/crds.ts';
 import {
   CRDS,
   isKubeError,
-  makeClient,
   PROBE_BATCHES,
   PROBE_JOBS,
   PROBE_POLICIES,
@@ -14,6 +13,7 @@ import {
   type KubeObject,
   type ResourceType,
 } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import { DEFINITIONS } from '../../charts/crds.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
 import { testApiServer } from '../kube/apiserver.ts';
@@ -328,7 +328,7 @@ describe('custom resource definitions', function () {
 
   before(async () => {
     const server = await testApiServer({ own: true });
-    client = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('crds') });
+    client = await kubeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('crds') });
   });
   after(() => client.close());
 
@@ -644,7 +644,7 @@ describe('custom resource definitions', function () {
   });
 
   async function tableRow(plural: string, name: string): Promise<Record<string, unknown>> {
-    const access = await client.config.access();
+    const access = client.config.access();
     const response = await access.calls.request({
       origin: access.origin,
       path: `${access.prefix}/apis/probeyard.dev/v1alpha1/namespaces/${client.namespace}/${plural}/${name}`,

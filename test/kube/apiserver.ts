@@ -20,7 +20,8 @@ import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
-import { CRDS, makeClient, NAMESPACES, type KubeClient, type KubeObject } from '../../src/platform/kube/client.ts';
+import { CRDS, NAMESPACES, type KubeClient, type KubeObject } from '../../src/platform/kube/client.ts';
+import { kubeClient } from './kubeconfig.ts';
 import { atEnd } from '../at_end.ts';
 import { freePort } from '../free_port.ts';
 import { RUN_FOLDER } from '../once_per_run.ts';
@@ -88,19 +89,19 @@ atEnd(stopApiServers);
 
 async function start(settings: Settings): Promise<TestApiServer> {
   if (settings.kubeconfig !== undefined) {
-    const client = await makeClient({ kubeconfig: settings.kubeconfig });
+    const client = await kubeClient({ kubeconfig: settings.kubeconfig });
     await applyCrds(client);
     return serverOf(settings.kubeconfig, client, {});
   }
   const own = settings.own === true || settings.fsync === true || process.env[SERVER_PROGRAM] !== undefined;
   const local = own ? undefined : localKubeconfig();
   if (local !== undefined) {
-    const client = await makeClient({ kubeconfig: local, namespace: 'default' });
+    const client = await kubeClient({ kubeconfig: local, namespace: 'default' });
     const answers = await client.get(NAMESPACES, 'default', { deadlineMs: 2000 }).then(
       () => true,
       () => false,
     );
-    if (answers) return await serverOf(local, client, {});
+    if (answers) return serverOf(local, client, {});
     await client.close();
   }
   if (settings.own !== true && settings.fsync !== true) return testApiServer({ own: true });
@@ -143,7 +144,7 @@ async function ofRun(): Promise<TestApiServer | undefined> {
   const { repository, kubeconfig, error } = JSON.parse(readFileSync(stateOf(run), 'utf8')) as OfRun;
   if (repository !== REPOSITORY) return undefined;
   if (kubeconfig === undefined) throw new Error(error);
-  return serverOf(kubeconfig, await makeClient({ kubeconfig }), {});
+  return serverOf(kubeconfig, await kubeClient({ kubeconfig }), {});
 }
 
 function localKubeconfig(): string | undefined {
@@ -274,7 +275,7 @@ async function startOwn(fsync: boolean, run?: string): Promise<TestApiServer> {
       }),
       { mode: 0o600 },
     );
-    const client = await makeClient({ kubeconfig });
+    const client = await kubeClient({ kubeconfig });
     await until(
       () =>
         client.get(NAMESPACES, 'default', { deadlineMs: 1000 }).then(
@@ -285,7 +286,7 @@ async function startOwn(fsync: boolean, run?: string): Promise<TestApiServer> {
       60_000,
     );
     await applyCrds(client);
-    return await serverOf(kubeconfig, client, { etcd: etcdUrl, etcdProcess: etcd, folder, stop });
+    return serverOf(kubeconfig, client, { etcd: etcdUrl, etcdProcess: etcd, folder, stop });
   } catch (error) {
     await stop();
     throw error;
@@ -310,12 +311,12 @@ async function applyCrds(client: KubeClient): Promise<void> {
   }
 }
 
-async function serverOf(
+function serverOf(
   kubeconfig: string,
   client: KubeClient,
   own: { etcd?: string; etcdProcess?: ChildProcess; folder?: string; stop?: () => Promise<void> },
-): Promise<TestApiServer> {
-  const address = new URL((await client.config.access()).origin);
+): TestApiServer {
+  const address = new URL(client.config.access().origin);
   const namespaces: string[] = [];
   const copies: string[] = [];
   const etcdPid = (): number => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse, stringify } from 'yaml';
 import {
   CONFIG_MAPS,
   isKubeError,
@@ -15,6 +14,8 @@ import {
   type KubeErrorCode,
   type ResourceType,
 } from '../../src/platform/kube/client.ts';
+import { ofServiceAccount } from '../../src/platform/kube/credentials.ts';
+import { kubeClient, ofKubeconfig } from './kubeconfig.ts';
 import { freePort } from '../free_port.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
 import { until } from '../until.ts';
@@ -46,7 +47,7 @@ describe('kube client', function () {
   before(async () => {
     server = await testApiServer({ alone: true });
     namespace = await server.namespace('client');
-    client = await makeClient({ kubeconfig: server.kubeconfig, namespace });
+    client = await kubeClient({ kubeconfig: server.kubeconfig, namespace });
     opened.push(client);
   });
   after(async () => {
@@ -56,9 +57,17 @@ describe('kube client', function () {
 
   async function throughRelay(): Promise<{ relay: Relay; client: KubeClient }> {
     const relay = await startRelay(server.host, server.port);
-    const own = await makeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
+    const own = await kubeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
     opened.push(relay, own);
     return { relay, client: own };
+  }
+
+  async function withToken(token: string): Promise<KubeClient> {
+    const admin = await ofKubeconfig(server.kubeconfig);
+    const read = () => ({ ...admin.read(), headers: { authorization: `Bearer ${token}` } });
+    const own = makeClient({ namespace, credentials: { ...admin, read } });
+    opened.push(own);
+    return own;
   }
 
   describe('calls', () => {
@@ -210,9 +219,7 @@ describe('kube client', function () {
         [status.token, 'forbidden'],
         ['nonsense', 'unauthorized'],
       ] as const) {
-        const file = withUser(server, { token });
-        const poor = await makeClient({ kubeconfig: file, namespace });
-        opened.push(poor);
+        const poor = await withToken(token);
         await rejectsWith(code, poor.list(PODS));
       }
     });
@@ -241,8 +248,7 @@ describe('kube client', function () {
           subjects: [{ kind: 'ServiceAccount', name: 'crowd', namespace }],
         },
       });
-      const crowd = await makeClient({ kubeconfig: withUser(server, { token: status.token }), namespace });
-      opened.push(crowd);
+      const crowd = await withToken(status.token);
       await client.request({
         method: 'POST',
         path: `${path}/prioritylevelconfigurations`,
@@ -368,7 +374,7 @@ describe('kube client', function () {
     });
 
     it('refused: unreachable, after the last retry', async () => {
-      const own = await makeClient({ kubeconfig: server.kubeconfigAt(await freePort()), namespace });
+      const own = await kubeClient({ kubeconfig: server.kubeconfigAt(await freePort()), namespace });
       opened.push(own);
       await rejectsWith('unreachable', own.list(PODS), /ECONNREFUSED/);
     });
@@ -383,30 +389,31 @@ describe('kube client', function () {
       await rejectsWith('aborted', call);
     });
 
-    it('use a CA file and a token file after they change', async () => {
-      const ca = join(server.folder!, 'changing-ca.crt');
-      const tokenFile = join(server.folder!, 'changing-token');
+    it('use the files of a service account after they change', async () => {
+      const account = join(server.folder!, 'account');
+      mkdirSync(account);
+      const [ca, tokenFile] = [join(account, 'ca.crt'), join(account, 'token')];
       copyFileSync(join(server.folder!, 'apiserver.crt'), ca);
-      const token = (parse(readFileSync(server.kubeconfig, 'utf8')) as { users: { user: { token: string } }[] })
-        .users[0]!.user.token;
+      const { headers } = (await ofKubeconfig(server.kubeconfig)).read();
+      const token = headers['authorization']!.replace('Bearer ', '');
       writeFileSync(tokenFile, token);
       const relay = await startRelay(server.host, server.port);
       opened.push(relay);
-      const kubeconfig = withUser(
-        server,
-        { 'auth-provider': { name: 'tokenFile', config: { tokenFile } } },
-        { 'certificate-authority': ca, server: `https://127.0.0.1:${relay.port}` },
-      );
-      const own = await makeClient({ kubeconfig, namespace });
+      const credentials = ofServiceAccount({
+        KUBERNETES_SERVICE_HOST: '127.0.0.1',
+        KUBERNETES_SERVICE_PORT: String(relay.port),
+        PY_SERVICE_ACCOUNT: account,
+      });
+      const own = makeClient({ credentials, namespace });
       opened.push(own);
       await own.list(PODS);
       // A bundle of two, which is another file with the same trust.
       writeFileSync(ca, readFileSync(ca, 'utf8').repeat(2));
-      await own.config.reload();
+      own.config.reload();
       await own.list(PODS);
       assert.equal(relay.opened, 2, 'new trust, new connection');
       writeFileSync(tokenFile, 'expired');
-      await own.config.reload();
+      own.config.reload();
       await rejectsWith('unauthorized', own.list(PODS));
       writeFileSync(tokenFile, token);
       await own.list(PODS);
@@ -431,15 +438,3 @@ describe('kube client', function () {
     assert.equal((await client.get(CONFIG_MAPS, 'slow')).data?.['late'], undefined);
   });
 });
-
-function withUser(server: TestApiServer, user: object, cluster: object = {}): string {
-  const config = parse(readFileSync(server.kubeconfig, 'utf8')) as {
-    users: { user: object }[];
-    clusters: { cluster: object }[];
-  };
-  config.users[0]!.user = user;
-  Object.assign(config.clusters[0]!.cluster, cluster);
-  const file = join(server.folder!, `kubeconfig-${Math.random()}`);
-  writeFileSync(file, stringify(config), { mode: 0o600 });
-  return file;
-}

@@ -3,12 +3,12 @@ import { within } from '../../src/base/retry.ts';
 import {
   CONFIG_MAPS,
   isKubeError,
-  makeClient,
   PROBE_JOBS,
   type ConfigMap,
   type KubeClient,
   type KubeObject,
 } from '../../src/platform/kube/client.ts';
+import { kubeClient } from './kubeconfig.ts';
 import { startReflector, type Reflector, type ReflectorOptions } from '../../src/platform/kube/reflector.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
 import { until } from '../until.ts';
@@ -33,8 +33,8 @@ describe('reflector', function () {
   beforeEach(async () => {
     namespace = await server.namespace('reflector');
     relay = await startRelay(server.host, server.port);
-    direct = await makeClient({ kubeconfig: server.kubeconfig, namespace });
-    client = await makeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
+    direct = await kubeClient({ kubeconfig: server.kubeconfig, namespace });
+    client = await kubeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
     [seen, lists, failures] = [[], [], []];
   });
   afterEach(async () => {
@@ -263,7 +263,7 @@ describe('reflector', function () {
 
   it('starts before its server does', async () => {
     relay.refuse(true);
-    const waiting = await makeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
+    const waiting = await kubeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
     const cache = reflect({ client: waiting });
     await until('it has failed twice', () => failures.length >= 2);
     assert.equal(cache.hasSynced(), false);
@@ -288,7 +288,7 @@ describe('reflector', function () {
     await cache.synced;
     await caughtUp(cache, await put('before'));
     relay.freeze();
-    client.config.replace((await client.config.access()).calls);
+    client.config.replace(client.config.access().calls);
     await put('a');
     await cache.relist();
     assert.ok(cache.get(`${namespace}/a`));

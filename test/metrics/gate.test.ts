@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { serveHealth, type Gate, type Refusal } from '../../src/base/health.ts';
-import { SERVICE_ACCOUNTS, makeClient } from '../../src/platform/kube/client.ts';
+import { SERVICE_ACCOUNTS } from '../../src/platform/kube/client.ts';
+import { kubeClient } from '../kube/kubeconfig.ts';
 import { openGate, remembered } from '../../src/platform/metrics/gate.ts';
 import { processMetrics } from '../../src/platform/metrics/process.ts';
 import { natsTls } from '../../src/service/setup/certificates.ts';
@@ -107,8 +108,8 @@ describe('metrics: who may read them', function () {
         roleRef: { apiGroup, kind: 'ClusterRole', name: namespace },
         subjects: [{ kind: 'ServiceAccount', name: 'reader', namespace }],
       });
-      const connect = () => makeClient({ kubeconfig: api.kubeconfig, namespace });
-      const { guard, close } = await openGate({ ...CONFIG, metricsAuth: 'kubernetes' }, connect);
+      const kube = await kubeClient({ kubeconfig: api.kubeconfig, namespace });
+      const { guard, close } = await openGate({ ...CONFIG, metricsAuth: 'kubernetes' }, () => kube);
       const { gate } = guard;
       try {
         await until(

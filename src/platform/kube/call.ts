@@ -43,7 +43,7 @@ export async function callText(config: SharedKubeConfig, call: Call): Promise<st
     } catch (error) {
       const pause = attempt > 3 ? undefined : retryPause(error, call, attempt);
       if (pause === undefined || performance.now() + pause >= until) throw error;
-      if (isKubeError(error, 'unauthorized') && !(await config.reload())) throw error;
+      if (isKubeError(error, 'unauthorized') && !config.reload()) throw error;
       await new Promise((resolve) => {
         setTimeout(resolve, pause);
       });
@@ -97,7 +97,7 @@ async function once(config: SharedKubeConfig, call: Call, leftMs: number): Promi
   try {
     if (call.signal?.aborted === true) throw aborted(call);
     call.signal?.addEventListener('abort', onAbort);
-    const access = await config.access();
+    const access = config.access();
     dispatcher = access.calls;
     const response = await dispatcher.request({
       origin: access.origin,
@@ -204,7 +204,7 @@ export async function watch<T extends KubeObject>(
     late = true;
     abort.abort();
   }, OPEN_MS);
-  const access = await config.access();
+  const access = config.access();
   const dispatcher = access.watches;
   try {
     if (call.signal.aborted) abort.abort();

@@ -90,9 +90,11 @@ const METADATA_ALONE = 'application/json;as=PartialObjectMetadataList;g=meta.k8s
 
 export type KubeClient = ReturnType<typeof clientOf>;
 
-export async function makeClient(options: ConnectionOptions & { namespace?: string } = {}): Promise<KubeClient> {
-  const config = await SharedKubeConfig.open(options);
-  return clientOf(config, options.namespace ?? config.namespace);
+/** Throws if the credentials cannot be read. */
+export function makeClient({ namespace, ...options }: ConnectionOptions & { namespace: string }): KubeClient {
+  const config = new SharedKubeConfig(options);
+  config.access();
+  return clientOf(config, namespace);
 }
 
 const bounds = ({ deadlineMs, serverTimeoutMs, signal }: CallOptions) => ({ deadlineMs, serverTimeoutMs, signal });

@@ -3,11 +3,13 @@
  * events would wait behind bursts of writes.
  */
 import { Agent, type Dispatcher } from 'undici';
-import { credentialsOf, type CredentialOptions, type Credentials, type Tls } from './credentials.ts';
+import { ofServiceAccount, type Credentials, type Tls } from './credentials.ts';
 import { KubeError } from './errors.ts';
 import { leaveSent } from './leave_sent.ts';
 
-export interface ConnectionOptions extends CredentialOptions {
+export interface ConnectionOptions {
+  /** By default those of the pod that this process runs in. */
+  credentials?: Credentials;
   /** HTTP/2 for calls; disabled only for comparison. */
   http2?: boolean;
 }
@@ -29,50 +31,35 @@ const DRAIN_MS = 60_000;
 const BASE_HEADERS = { accept: 'application/json, */*;q=0.8', 'user-agent': 'probeyard' };
 
 export class SharedKubeConfig {
-  #options: ConnectionOptions;
-  #credentials: Credentials;
+  readonly #credentials: Credentials;
+  readonly #http2: boolean;
   #access: Access | undefined;
+  #tls: Tls = {};
   #material = '';
   #readAt = -Infinity;
-  #reading: Promise<Access> | undefined;
   #closed = false;
 
-  private constructor(options: ConnectionOptions, credentials: Credentials) {
-    this.#options = options;
+  constructor({ credentials = ofServiceAccount(), http2 = true }: ConnectionOptions) {
     this.#credentials = credentials;
+    this.#http2 = http2;
   }
 
-  static async open(options: ConnectionOptions = {}): Promise<SharedKubeConfig> {
-    const config = new SharedKubeConfig(options, await credentialsOf(options));
-    await config.access();
-    return config;
-  }
-
-  get namespace(): string {
-    return this.#credentials.namespace ?? 'default';
-  }
-
-  async access(): Promise<Access> {
+  access(): Access {
     if (this.#access !== undefined && performance.now() - this.#readAt < REFRESH_MS) return this.#access;
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined;
-    });
-    return this.#reading;
+    return this.#read();
   }
 
-  /** After a 401: reloads everything; true if the credentials changed. */
-  async reload(): Promise<boolean> {
+  /** After a 401: reads everything again; true if the credentials changed. */
+  reload(): boolean {
     const before = this.#access?.headers['authorization'];
-    this.#credentials = await credentialsOf(this.#options);
-    this.#readAt = -Infinity;
-    return (await this.access()).headers['authorization'] !== before;
+    return this.#read().headers['authorization'] !== before;
   }
 
   /** The connections seem dead: new calls get new ones, running calls may finish. */
   replace(stale: Dispatcher): void {
     const access = this.#access;
     if (access === undefined || this.#closed) return;
-    if (access.calls === stale) access.calls = this.#dispatcher(this.#tls, this.#options.http2 ?? true);
+    if (access.calls === stale) access.calls = this.#dispatcher(this.#tls, this.#http2);
     else if (access.watches === stale) access.watches = this.#dispatcher(this.#tls, false);
     else return;
     retire(stale);
@@ -84,12 +71,10 @@ export class SharedKubeConfig {
     if (access !== undefined) await Promise.all([access.calls.destroy(), access.watches.destroy()]);
   }
 
-  #tls: Tls = {};
-
-  async #read(): Promise<Access> {
+  #read(): Access {
     if (this.#closed) throw new KubeError('aborted', 'the client is closed');
-    const { tls, headers } = await this.#credentials.read();
     const { server: address } = this.#credentials;
+    const { tls, headers } = this.#credentials.read();
     const material = JSON.stringify([address, ...Object.entries(tls).map(([name, value]) => [name, String(value)])]);
     if (this.#access === undefined || material !== this.#material) {
       const replaced = this.#access;
@@ -99,7 +84,7 @@ export class SharedKubeConfig {
         origin: server.origin,
         prefix: server.pathname.replace(/\/$/, ''),
         headers: {},
-        calls: this.#dispatcher(tls, this.#options.http2 ?? true),
+        calls: this.#dispatcher(tls, this.#http2),
         watches: this.#dispatcher(tls, false),
       };
       this.#material = material;

@@ -31,8 +31,7 @@ export type KubeErrorCode =
   | (typeof BY_REASON)[keyof typeof BY_REASON]
   | 'unreachable'
   | 'aborted'
-  | 'broken-stream'
-  | 'configuration';
+  | 'broken-stream';
 
 export class KubeError extends CodedError<KubeErrorCode> {
   /** HTTP status; 0 without a response. */

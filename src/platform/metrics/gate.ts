@@ -20,7 +20,7 @@ export async function openGate(
   config: Pick<Config<'api'>, 'metricsAuth' | 'metricsTokenFile' | 'metricsTlsFolder' | 'namespace'>,
   connect = () => makeClient({ namespace: config.namespace }),
 ) {
-  const kube = config.metricsAuth === 'kubernetes' ? await connect() : undefined;
+  const kube = config.metricsAuth === 'kubernetes' ? connect() : undefined;
   const decide = kube
     ? remembered((token) => byReviews(kube, token))
     : config.metricsAuth === 'token'

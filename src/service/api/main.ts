@@ -111,7 +111,7 @@ export async function run(): Promise<void> {
   });
   let reconnected = (): void => {};
   const bus = await connect(config, log, () => reconnected());
-  const kube = await makeClient({ namespace: config.namespace });
+  const kube = makeClient({ namespace: config.namespace });
   const uploads = await takeUploads(config);
   const wired = wire({ store, bus, kube, log, processMetrics: true, ...wiringOf(config, log, uploads?.offered) });
   const { deps, checks } = wired;

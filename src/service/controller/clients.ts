@@ -20,9 +20,9 @@ export interface ControllerDeps {
 }
 
 export async function connect(config: Config<'controller'>, log: Logger) {
-  const kube = await makeClient({ namespace: config.namespace });
+  const kube = makeClient({ namespace: config.namespace });
   /** Used only for the Lease, so that a renewal never waits behind a thousand other calls. */
-  const leaseClient = await makeClient({ namespace: config.namespace });
+  const leaseClient = makeClient({ namespace: config.namespace });
   const keys = watchOpeningKeys(config.sealPrivateFile, (error) =>
     log.error({ err: error }, 'cannot reload the private seal keys'),
   );

@@ -192,7 +192,7 @@ async function lacksKeys(kube: KubeClient, names: Record<string, string>): Promi
 export async function run(): Promise<void> {
   const config = loadConfig('setup');
   const log = makeLog('setup', config);
-  const kube = await makeClient({ namespace: config.namespace });
+  const kube = makeClient({ namespace: config.namespace });
   try {
     const wanted = config.restoreName !== '' && (await lacksKeys(kube, config.secretNames));
     const keys = wanted ? await keysOfBackup(destinationOf(config), config.restoreName, openerOf(config)) : undefined;

@@ -24,7 +24,7 @@ export async function renew(kube: KubeClient, name: string, hosts: string[], now
 export async function run(): Promise<void> {
   const config = loadConfig('setup');
   const log = makeLog('renew', config);
-  const kube = await makeClient({ namespace: config.namespace });
+  const kube = makeClient({ namespace: config.namespace });
   const name = config.secretNames['natsTls'] ?? SECRET_NAMES.natsTls;
   try {
     const done = await renew(kube, name, config.natsHosts.split(','));

@@ -275,7 +275,7 @@ export async function rotate(kube: KubeClient, what: readonly string[], settings
 export async function run(): Promise<void> {
   const config = loadConfig('rotate');
   const log = makeLog('rotate', config);
-  const kube = await makeClient({ namespace: config.namespace });
+  const kube = makeClient({ namespace: config.namespace });
   try {
     await rotate(kube, config.rotate, {
       names: config.secretNames,
