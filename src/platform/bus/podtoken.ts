@@ -2,7 +2,15 @@
  * Verifies the projected token of a runner pod that connects to NATS: signed by this cluster, for NATS, for a pod
  * created by this controller.
  */
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+} from 'jose';
 import { CodedError } from '../../base/coded_error.ts';
 
 const AUDIENCE = 'probeyard-nats';
@@ -120,31 +128,15 @@ function asPodTokenError(error: unknown): PodTokenError {
 
 /** Cached, and fetched again when a token names an unknown key, because the cluster may have rotated its keys. */
 function cachedKeys(fetch: () => Promise<JSONWebKeySet>): JWTVerifyGetKey {
-  let resolve: ReturnType<typeof createLocalJWKSet> | undefined;
-  let fetched = Number.NEGATIVE_INFINITY;
-  let fetching: Promise<void> | undefined;
-  const refetch = () => {
-    fetching ??= (async () => {
-      try {
-        resolve = createLocalJWKSet(await fetch());
-        fetched = performance.now();
-      } catch (error) {
-        throw new PodTokenError('keys-unavailable', 'cannot load the keys of the cluster', { cause: error });
-      } finally {
-        fetching = undefined;
-      }
-    })();
-    return fetching;
-  };
-  return async (header, token) => {
-    if (!resolve) await refetch();
-    try {
-      if (resolve) return await resolve(header, token);
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || performance.now() - fetched < FETCH_AGAIN_MS) throw error;
-    }
-    await refetch();
-    if (!resolve) throw new PodTokenError('keys-unavailable', 'cannot load the keys of the cluster');
-    return resolve(header, token);
-  };
+  // The address is not used: the client of the API server knows its own.
+  return createRemoteJWKSet(new URL('https://kubernetes.default.svc/openid/v1/jwks'), {
+    [customFetch]: async () => {
+      const keys = await fetch().catch((cause: unknown) => {
+        throw new PodTokenError('keys-unavailable', 'cannot load the keys of the cluster', { cause });
+      });
+      return Response.json(keys);
+    },
+    cooldownDuration: FETCH_AGAIN_MS,
+    cacheMaxAge: Infinity,
+  });
 }
