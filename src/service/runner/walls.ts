@@ -11,13 +11,18 @@ const CONNECT_MS = 3_000;
 /** The initial user namespace maps every id to itself. */
 export const isUserNamespace = (uidMap: string): boolean => !/^\s*0\s+0\s+4294967295\s*$/.test(uidMap);
 
-function reaches(host: string, port: number, ms = CONNECT_MS): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect({ host, port });
-  socket.setTimeout(ms, () => resolve(false));
-  socket.once('connect', () => resolve(true));
-  socket.once('error', () => resolve(false));
-  return promise.finally(() => socket.destroy());
+/** Whether a TCP connection is made. A refused one counts as closed: some networks refuse what a policy denies. */
+export function reaches(place: { host: string; port: number }): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(place);
+    const end = (open: boolean): void => {
+      socket.destroy();
+      resolve(open);
+    };
+    socket.setTimeout(CONNECT_MS, () => end(false));
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(false));
+  });
 }
 
 export interface WallsOptions {
@@ -50,7 +55,7 @@ export function watchWalls({
   if (host && port && networkEnforced === undefined)
     setTimeout(
       () =>
-        void reaches(host, Number(port)).then((open) => {
+        void reaches({ host, port: Number(port) }).then((open) => {
           walls.NetworkEnforced = !open;
         }),
       settleMs,

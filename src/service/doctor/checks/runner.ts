@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { encodeRequest, frameReader, TYPE, type Wall } from '../../runner/launcher_frames.ts';
+import { reaches } from '../../runner/walls.ts';
 import { probeOf, type Probe, type Verdict } from '../finding.ts';
 import { shownTarget, type Target } from '../settings.ts';
 
@@ -127,22 +128,6 @@ export const syscallFilter: Probe<Wall> = {
       ? { status: 'pass', found: WALLS[wall], set: { 'runners.isolation.require': ['SyscallFilter'] } }
       : { status: 'warn', found: WALLS[wall] },
 };
-
-const CONNECT_MS = 3_000;
-
-/** Whether a TCP connection is made. A refused one counts as closed: some networks refuse what a policy denies. */
-function reaches({ host, port }: Target): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port });
-    const end = (open: boolean): void => {
-      socket.destroy();
-      resolve(open);
-    };
-    socket.setTimeout(CONNECT_MS, () => end(false));
-    socket.once('connect', () => end(true));
-    socket.once('error', () => end(false));
-  });
-}
 
 const tried = (targets: readonly Target[]) =>
   Promise.all(targets.map(async (target) => ({ target, open: await reaches(target) })));
