@@ -36,8 +36,8 @@ export const setConditions = (
   ...withTimes(previous, changes, now),
 ];
 
-/** The job has ended. */
-export const isFinished = (status: ProbeJobStatus | undefined): boolean => {
+/** The job has ended, or the batch. */
+export const isFinished = (status: Conditioned | undefined): boolean => {
   const succeeded = conditionOf(status, 'Succeeded')?.status;
   return succeeded === 'True' || succeeded === 'False';
 };

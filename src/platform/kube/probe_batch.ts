@@ -1,15 +1,14 @@
 /** ProbeBatch: a batch as an object. Its request is the body of `POST /v1/batch`, whose schema charts/crds.ts adds. */
 import Type, { type Static } from 'typebox';
-import { conditionOf } from './conditions.ts';
 import {
   AGE,
   conditions,
   count,
   createdBy,
   flag,
-  GROUP,
   integer,
   kept,
+  managedBy,
   observedGeneration,
   oneOf,
   optional,
@@ -19,17 +18,12 @@ import {
   type Resource,
 } from './resource.ts';
 
-/** In `spec.managedBy`: Probeyard, as if it were not set. */
-const OURS = `${GROUP}/controller`;
-
 const specFields = {
   request: Type.Unsafe<object>({ type: 'object' }),
   ...optional({
     createdBy,
     suspend: flag('True: the batch is paused, or not created yet. False again: it goes on.'),
-    managedBy: text(63, `What the object is for. One for another than ${OURS} is left alone.`, {
-      pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$',
-    }),
+    managedBy,
     ttlSecondsAfterFinished: integer(
       0,
       31_536_000,
@@ -97,16 +91,6 @@ const ProbeBatchStatus = Type.Object(
 export type ProbeBatchStatus = Static<typeof ProbeBatchStatus>;
 
 export type ProbeBatch = Resource<ProbeBatchSpec, ProbeBatchStatus>;
-
-export const managerOf = ({ spec: { managedBy = OURS } }: ProbeBatch): string => managedBy;
-/** False: another controller looks after it. */
-export const isOurs = (object: ProbeBatch): boolean => managerOf(object) === OURS;
-
-/** Its batch ended, or is refused. */
-export const isOver = ({ status }: ProbeBatch): boolean => {
-  const succeeded = conditionOf(status, 'Succeeded')?.status;
-  return succeeded === 'True' || succeeded === 'False';
-};
 
 export const PROBE_BATCH: Definition = {
   kind: 'ProbeBatch',

@@ -9,10 +9,12 @@ import {
   AGE,
   conditions,
   count,
+  createdBy,
   flag,
-  GROUP,
   integer,
+  kept,
   listOf,
+  managedBy,
   mapOf,
   millis,
   object,
@@ -174,9 +176,6 @@ export type PolicyRequest = Static<typeof PolicyRequest>;
  */
 const OWNED_AS_ONE = { 'x-kubernetes-map-type': 'atomic' };
 
-/** In `spec.managedBy`: the controller of Probeyard, as if it were not set. */
-const CONTROLLER = `${GROUP}/controller`;
-
 const specFields = {
   kind: oneOf(
     KINDS,
@@ -200,11 +199,7 @@ const specFields = {
       'Whose request this is. Only the API server of Probeyard may set it; ' +
         'a job without it runs on the default token, or on one of the account that its namespace is bound to.',
     ),
-    createdBy: shownText(
-      512,
-      'The Kubernetes user who created the job with kubectl. An admission policy refuses a name that is not ' +
-        'theirs, and a job of a tenant without one.',
-    ),
+    createdBy,
     background: flag('True: an item of a batch. Jobs that callers wait for are admitted before it, most of the time.'),
     submittedAt: time('When the API accepted the request, with milliseconds.'),
     queueTimeoutMs: millis(MAX_QUEUE_MS, 'Milliseconds in the queue after which it ends with QueueTimeout.'),
@@ -232,15 +227,9 @@ const specFields = {
       'True: the job waits, counts for no limit, and its time in the queue begins when this becomes false. It ' +
         'cannot become true again.',
     ),
-    managedBy: text(63, `The controller that the job is for. One for another than ${CONTROLLER} is left alone.`, {
-      pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$',
-    }),
+    managedBy,
   }),
 };
-
-/** A field is as it was, or not there as before. */
-const kept = (name: string): string =>
-  `has(self.${name}) == has(oldSelf.${name}) && (!has(self.${name}) || self.${name} == oldSelf.${name})`;
 
 const ProbeJobSpec = Type.Object(specFields, {
   ...OWNED_AS_ONE,
@@ -331,9 +320,6 @@ const ProbeJobStatus = Type.Object(
 export type ProbeJobStatus = Static<typeof ProbeJobStatus>;
 
 export type ProbeJob = Resource<ProbeJobSpec, ProbeJobStatus>;
-
-/** False: another controller looks after it, and whoever may create a job may have written its status. */
-export const isOurs = ({ spec: { managedBy = CONTROLLER } }: ProbeJob): boolean => managedBy === CONTROLLER;
 
 export const PROBE_JOB: Definition = {
   kind: 'ProbeJob',

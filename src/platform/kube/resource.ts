@@ -93,6 +93,20 @@ export const createdBy = shownText(
   'The Kubernetes user who created the object. An admission policy refuses a name that is not theirs, and an object ' +
     'of a tenant without one.',
 );
+/** In `spec.managedBy`: the controller of Probeyard, as if it were not set. */
+const CONTROLLER = `${GROUP}/controller`;
+export const managedBy = text(
+  63,
+  `The controller that the object is for. One for another than ${CONTROLLER} is left alone.`,
+  { pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$' },
+);
+interface Managed {
+  spec: { managedBy?: string };
+}
+export const managerOf = ({ spec }: Managed): string => spec.managedBy ?? CONTROLLER;
+/** False: another controller looks after it, and whoever may create such an object may have written its status. */
+export const isOurs = (object: Managed): boolean => managerOf(object) === CONTROLLER;
+
 export const time = (description: string) => Type.String({ format: 'date-time', maxLength: 40, description });
 export const flag = (description: string, more: object = {}) => Type.Boolean({ ...more, description });
 export const integer = (minimum: number, maximum: number, description: string, more: object = {}) =>

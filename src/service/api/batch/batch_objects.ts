@@ -1,8 +1,9 @@
 /** Makes and follows the batches of ProbeBatches. */
 import { PROBE_BATCHES, type KubeClient } from '../../../platform/kube/client.ts';
-import { isTrue } from '../../../platform/kube/conditions.ts';
+import { isFinished, isTrue } from '../../../platform/kube/conditions.ts';
 import { keyOf } from '../../../platform/kube/kinds.ts';
-import { isOurs, isOver, managerOf, type ProbeBatch } from '../../../platform/kube/probe_batch.ts';
+import type { ProbeBatch } from '../../../platform/kube/probe_batch.ts';
+import { isOurs, managerOf } from '../../../platform/kube/resource.ts';
 import { slimBatch } from '../../../platform/kube/slim.ts';
 import { KUEUE_LABEL, MULTIKUEUE } from '../../../platform/kube/workload.ts';
 import type { Batch } from '../../../platform/store/batches.ts';
@@ -64,7 +65,7 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
       await slices.next();
     }
     for (const object of objects) {
-      if (isSentAway(object) && !isOver(object)) await this.#queue(object, undefined);
+      if (isSentAway(object) && !isFinished(object.status)) await this.#queue(object, undefined);
       if (this.#isOverdue(object)) await this.delete(object);
     }
   }
@@ -74,7 +75,7 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
   /** There is nothing left to be written, here and to its queue. */
   #isSettled(object: ProbeBatch): boolean {
     const isWritten = object.status?.observedGeneration === object.metadata.generation;
-    return isOver(object) && isWritten && this.#queues.isTold(object);
+    return isFinished(object.status) && isWritten && this.#queues.isTold(object);
   }
 
   /** Why nothing of it may run. */
@@ -90,7 +91,7 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
       isSuspended: suspend || isGoing(object),
       running: batch?.counts.running ?? 0,
       // Not before its object says so: MultiKueue then copies the status, and deletes the object.
-      over: isOver(object) && (batch?.state ?? 'ended') === 'ended' ? overAs(object) : null,
+      over: isFinished(object.status) && (batch?.state ?? 'ended') === 'ended' ? overAs(object) : null,
       count: async () => {
         const token = await this.tokenFor(object);
         return token ? limitsOf({ concurrency, rate: null }, token).concurrency : 1;
@@ -130,7 +131,7 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
 
   async #begin(object: ProbeBatch, held: Standing | null): Promise<void> {
     // Its batch is not in the record any more, or was never created.
-    if (isOver(object)) return this.#say(object, overAs(object), { batch: undefined, held });
+    if (isFinished(object.status)) return this.#say(object, overAs(object), { batch: undefined, held });
     if (held) return this.#say(object, held, { batch: undefined, held });
     if (isGoing(object)) return;
     const standing = this.attempt(object, (token) => this.#foreseen(token));
@@ -173,7 +174,7 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
     const isAnothers = !isOurs(object) && !isSentAway(object);
     // MultiKueue would take it for lost, and begin it anew: it deletes those that it sent here.
     const isSent = metadata.labels?.[KUEUE_LABEL.origin] !== undefined;
-    if (isGoing(object) || ttl === undefined || isAnothers || isSent || !isOver(object)) return false;
+    if (isGoing(object) || ttl === undefined || isAnothers || isSent || !isFinished(object.status)) return false;
     return this.deps.store.clock.now() >= Date.parse(status?.completedAt ?? '') + ttl * 1_000;
   }
 }

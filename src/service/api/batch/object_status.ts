@@ -1,11 +1,6 @@
 /** What the status of a ProbeBatch says, from its batch or from why there is none. */
-import { stamp, withTimes } from '../../../platform/kube/conditions.ts';
-import {
-  isOver,
-  type ProbeBatch,
-  type ProbeBatchState,
-  type ProbeBatchStatus,
-} from '../../../platform/kube/probe_batch.ts';
+import { isFinished, stamp, withTimes } from '../../../platform/kube/conditions.ts';
+import { type ProbeBatch, type ProbeBatchState, type ProbeBatchStatus } from '../../../platform/kube/probe_batch.ts';
 import type { Batch, BatchState } from '../../../platform/store/batches.ts';
 import type { Standing as StandingIn } from '../objects/followed_objects.ts';
 import { progressOf } from './batch_endpoints.ts';
@@ -67,7 +62,8 @@ function progress(batch: Batch, now: number): Partial<ProbeBatchStatus> {
 const ABSENT = { id: null, progress: null, running: null, skipped: null, perMinute: null, startedAt: null };
 
 /** As it was, where an object is over and its batch is not on record any more. */
-const without = (object: ProbeBatch): object => (isOver(object) ? {} : { ...ABSENT, total: 0, done: 0, failed: 0 });
+const without = (object: ProbeBatch): object =>
+  isFinished(object.status) ? {} : { ...ABSENT, total: 0, done: 0, failed: 0 };
 
 /** `held`: why nothing may run now. */
 export function statusOf(

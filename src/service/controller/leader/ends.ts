@@ -8,7 +8,8 @@ import { runsFor, withoutResult, type Closed, type RunnerUse, SUBJECT } from '..
 import { COMPARED_AT_ONCE } from '../../../base/limits.ts';
 import { within, backoff, pause, retry } from '../../../base/retry.ts';
 import { isFinished, stamp } from '../../../platform/kube/conditions.ts';
-import { isOurs, type ProbeJob, type Reason } from '../../../platform/kube/probe_job.ts';
+import type { ProbeJob, Reason } from '../../../platform/kube/probe_job.ts';
+import { isOurs } from '../../../platform/kube/resource.ts';
 import { TEXTS } from '../../result/texts.ts';
 import type { ControllerDeps } from '../clients.ts';
 import { sendCancel, type Said } from '../pools/send_order.ts';

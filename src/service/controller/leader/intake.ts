@@ -1,6 +1,7 @@
 /** Turns a ProbeJob from the watch into a waiting or running job. */
 import { isKubeError } from '../../../platform/kube/client.ts';
-import { isOurs, type ProbeJob } from '../../../platform/kube/probe_job.ts';
+import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import { isOurs } from '../../../platform/kube/resource.ts';
 import { requestFields } from '../../../base/log.ts';
 import { retry } from '../../../base/retry.ts';
 import { findItem, returnItemsOf } from './chunk.ts';

@@ -4,7 +4,8 @@
  */
 import { SUBJECT } from '../../../platform/bus/messages.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient, type Page } from '../../../platform/kube/client.ts';
-import { isOurs, type ProbeJob } from '../../../platform/kube/probe_job.ts';
+import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import { isOurs } from '../../../platform/kube/resource.ts';
 import { retry } from '../../../base/retry.ts';
 import { makeYield } from '../../../base/turns.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
