@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { WriteTurns } from '../../src/service/controller/leader/job_status.ts';
 import type { Job } from '../../src/service/controller/leader/job.ts';
-import { waitingMarks, type WaitingMarks } from '../../src/service/controller/leader/waiting.ts';
+import { Ledger } from '../../src/service/controller/leader/ledger.ts';
+import type { TermState } from '../../src/service/controller/leader/term_state.ts';
+import { markWaiting } from '../../src/service/controller/leader/waiting.ts';
+import { makeTurns } from '../../src/base/turns.ts';
 import { KubeError, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
 import { kubeClient } from '../kube/kubeconfig.ts';
 import { testApiServer } from '../kube/apiserver.ts';
@@ -12,7 +15,7 @@ describe('marks of waiting jobs', function () {
   this.timeout(60_000);
   let kube: KubeClient;
   let writes: WriteTurns;
-  let marks: WaitingMarks;
+  let state: TermState;
   let waited: string[];
 
   before(async () => {
@@ -23,14 +26,16 @@ describe('marks of waiting jobs', function () {
   beforeEach(() => {
     writes = new WriteTurns();
     waited = [];
-    marks = waitingMarks({
+    const ledger = new Ledger<Job>();
+    ledger.hold({ key: 'other', token: 1, account: 1, pool: '' }, { token: 1, account: 2 });
+    const deps = {
       kube,
       writes,
-      store: { clock: { now: () => Date.now() } } as never,
-      signal: new AbortController().signal,
-      why: ({ token }) => ({ reason: 'TokenAtLimit', message: `token ${token} is at its limit` }),
-      waited: (reason) => waited.push(reason),
-    });
+      store: { clock: { now: () => Date.now() } },
+      term: { signal: new AbortController().signal },
+      metrics: { waited: (reason: string) => waited.push(reason) },
+    };
+    state = { deps, ledger, marks: makeTurns(4) } as unknown as TermState;
   });
 
   const waiting = async (name: string): Promise<Job> => {
@@ -52,7 +57,7 @@ describe('marks of waiting jobs', function () {
 
   it('are written while the API server answers in time', async () => {
     const job = await waiting('well');
-    marks.add(job);
+    void markWaiting(state, job);
     await until('it shows why it waits', async () => (await reasonOf('well')) === 'TokenAtLimit');
     await until('the leader has the version of its own write', () => job.status?.conditions !== undefined);
     assert.equal(job.resourceVersion, (await kube.get(PROBE_JOBS, 'well')).metadata.resourceVersion);
@@ -62,12 +67,12 @@ describe('marks of waiting jobs', function () {
     const [left, later] = [await waiting('left'), await waiting('later')];
     await timeOut();
     const release = underWay(writes.bound);
-    marks.add(left);
+    void markWaiting(state, left);
     assert.deepEqual([waited, writes.waiting], [['TokenAtLimit'], 0]);
     release();
     await until('nothing is under way', () => writes.running === 0);
     // Of the same bound, which only answers raise.
-    marks.add(later);
+    void markWaiting(state, later);
     await until('the later one is marked', async () => (await reasonOf('later')) === 'TokenAtLimit');
     assert.equal(await reasonOf('left'), undefined);
   });

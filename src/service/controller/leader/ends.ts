@@ -32,7 +32,7 @@ import { type JobEnd, finishedStatus, readLive, writeStatus, type StatusTarget }
 import { later, leaseSafe } from './lease_guard.ts';
 import { policyStatus } from './policies.ts';
 import type { TermState, TermStateDeps } from './term_state.ts';
-import { explain, whyWaiting } from './waiting.ts';
+import { explain, markWaiting, whyWaiting } from './waiting.ts';
 import { packBody, type PackedBody } from '../../../platform/bus/packing.ts';
 import type { ResultBody } from '../../../platform/bus/result_body.ts';
 import { isKubeError } from '../../../platform/kube/client.ts';
@@ -184,7 +184,7 @@ export function limitQueueTime(state: TermState, job: Job): void {
     const error = `the request waited ${Math.round(job.queueTimeoutMs / 100) / 10} s in the queue: ${why.message}`;
     void state.move(job, { is: 'ended', end: { status: 429, reason: 'QueueTimeout', error } });
   });
-  if (!marked) later(state.deps.term, job, Math.max(0, MARK_AFTER_MS - waited), () => state.marks.add(job));
+  if (!marked) later(state.deps.term, job, Math.max(0, MARK_AFTER_MS - waited), () => void markWaiting(state, job));
 }
 
 /** Nobody knows which of them ran, and for how long: together no more than can run in the job's time. */

@@ -19,7 +19,6 @@ import type { Runners } from '../pools/runners.ts';
 import { ServedNamespaces, type JobKey } from '../../../platform/kube/served_namespaces.ts';
 import { hadCredentials, tenantOf } from '../pools/share.ts';
 import type { Recent } from '../snapshot/recent.ts';
-import { waitingMarks, whyWaiting, type WaitingMarks } from './waiting.ts';
 import { IntakeChains } from './intake_chains.ts';
 import { ItemPace } from './item_pace.ts';
 import {
@@ -126,6 +125,7 @@ export const IMPOSSIBLE = 'impossible event of a job, ignored';
 
 /** Of ends without a result. The connections are also those of the results that are collected. */
 const RECORDED_AT_ONCE = 8;
+const MARKED_AT_ONCE = 4;
 
 export const now = (): number => performance.now();
 export const slotsOf = ({ limits }: TokenRecord): SlotLimits => ({
@@ -151,7 +151,8 @@ export class TermState {
   readonly #byHandRates = new Map<string, Bucket>();
   /** Cached waiting accounts, valid until one of them gets a runner: read for each job that is skipped. */
   contenders: { pool: string; background: boolean; least: { account: number; held: number }[] } | undefined;
-  readonly marks: WaitingMarks;
+  /** Those of waiting jobs that are written at once. */
+  readonly marks = makeTurns(MARKED_AT_ONCE);
   readonly served: ServedNamespaces;
   /** Objects of events that came before the term was ready: its list may be older. */
   readonly arrived = new Map<JobKey, ProbeJob>();
@@ -165,14 +166,6 @@ export class TermState {
     this.served = new ServedNamespaces(deps.config);
     this.tokens = tokenRecords(deps.store, deps.tokensFresh);
     this.documents = policyDocuments(deps.store);
-    this.marks = waitingMarks({
-      kube: deps.kube,
-      writes: this.deps.writes,
-      store: deps.store,
-      signal: deps.term.signal,
-      why: (job) => whyWaiting(this.ledger, deps.pools, job),
-      waited: (reason) => deps.metrics.waited(reason),
-    });
   }
 
   /**

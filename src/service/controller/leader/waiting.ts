@@ -1,15 +1,15 @@
 /** Explains why a job waits and why it ended, for `kubectl get pj` and `describe pj`. */
-import { makeTurns, makeYield } from '../../../base/turns.ts';
-import { PROBE_JOBS, type KubeClient } from '../../../platform/kube/client.ts';
+import { makeYield } from '../../../base/turns.ts';
+import { PROBE_JOBS } from '../../../platform/kube/client.ts';
 import type { EventRecorder } from '../../../platform/kube/events.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Job } from './job.ts';
 import type { Ledger } from './ledger.ts';
-import type { Store } from '../../../platform/store/store.ts';
 import { stamp } from '../../../platform/kube/conditions.ts';
 import type { WaitingCause } from '../../../platform/kube/probe_job.ts';
 import { nameOf } from '../../../platform/kube/served_namespaces.ts';
-import { waitingStatus, writeStatus, type WriteTurns } from './job_status.ts';
+import { waitingStatus, writeStatus } from './job_status.ts';
+import type { TermState } from './term_state.ts';
 
 export function explain(
   events: EventRecorder,
@@ -43,51 +43,35 @@ export function whyWaiting(ledger: Ledger<Job>, pools: Pools, job: Job): Waiting
   );
 }
 
-const AT_ONCE = 4;
-
 export interface WaitingReason {
   reason: WaitingCause;
   message: string;
 }
 
-export interface WaitingMarksDeps {
-  kube: KubeClient;
-  writes: Pick<WriteTurns, 'running' | 'bound'>;
-  why(job: Job): WaitingReason;
-  /** Called once for each job that has waited long enough to be marked. */
-  waited(reason: WaitingCause): void;
-  store: Pick<Store, 'clock'>;
-  signal: AbortSignal;
-}
-
-export type WaitingMarks = ReturnType<typeof waitingMarks>;
+const yielded = makeYield();
 
 /**
  * Writes the reason why a job waits into its status. Concurrency is bounded, and a mark is left out while half of the
  * calls that the API server answers in time are under way: ten thousand waiting jobs must not keep it from admissions.
  * `GET cluster` and the metric have the reasons of those that are left out.
  */
-export function waitingMarks({ kube, writes, why, waited, store, signal }: WaitingMarksDeps) {
-  const turns = makeTurns(AT_ONCE);
-  const yielded = makeYield();
+export const markWaiting = (state: TermState, job: Job): Promise<void> => state.marks.run(() => mark(state, job));
 
-  async function write(job: Job): Promise<void> {
-    if (job.state !== 'waiting' || signal.aborted) return;
-    const { reason, message } = why(job);
-    waited(reason);
-    if (writes.running * 2 > writes.bound) return yielded();
-    try {
-      const version = job.resourceVersion;
-      const status = waitingStatus(job.status, reason, message, stamp(store.clock.now()));
-      const updated = await writeStatus(kube, job, status);
-      if (job.resourceVersion === version) {
-        job.resourceVersion = updated.metadata.resourceVersion ?? version;
-        job.status = updated.status;
-      }
-    } catch {
-      // The mark is only informative: losing it to an admission or a busy API server is no error.
+async function mark({ deps, ledger }: TermState, job: Job): Promise<void> {
+  const { kube, metrics, pools, store, term, writes } = deps;
+  if (job.state !== 'waiting' || term.signal.aborted) return;
+  const { reason, message } = whyWaiting(ledger, pools, job);
+  metrics.waited(reason);
+  if (writes.running * 2 > writes.bound) return yielded();
+  try {
+    const version = job.resourceVersion;
+    const status = waitingStatus(job.status, reason, message, stamp(store.clock.now()));
+    const updated = await writeStatus(kube, job, status);
+    if (job.resourceVersion === version) {
+      job.resourceVersion = updated.metadata.resourceVersion ?? version;
+      job.status = updated.status;
     }
+  } catch {
+    // The mark is only informative: losing it to an admission or a busy API server is no error.
   }
-
-  return { add: (job: Job): void => void turns.run(() => write(job)) };
 }
