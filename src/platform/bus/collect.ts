@@ -3,7 +3,8 @@
  * free collector, which acknowledges it once it is recorded.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { createInbox, type Msg, nanos } from 'nats';
+import { createInbox, type JsMsg, type Msg, nanos } from 'nats';
+import { toJsMsg } from 'nats/lib/jetstream/jsmsg.js';
 import { isObject } from '../../base/is_object.ts';
 import { backoff, pause } from '../../base/retry.ts';
 import type { Bus, Received } from './connect.ts';
@@ -71,18 +72,18 @@ export function consumeResults(bus: Bus, settings: CollectSettings) {
     SUBJECT.offers,
     (offer) => {
       if (signal.aborted || inHand.size >= parallel) return { recorded: false };
-      const answer = takeOffer(offer, settings.handle, onError);
-      inHandUntil(answer);
-      return answer;
+      const offered = takeOffer(offer, settings.handle, onError);
+      inHandUntil(offered);
+      return offered;
     },
     { queue: STREAM.consumer, admit: (subject) => !isFlood(subject) },
   );
 
-  const take = (message: Pulled) => {
+  const take = (message: JsMsg) => {
     // Delivered while stopping: hand it to another collector at once, instead of after the acknowledgement time-out.
-    if (signal.aborted) message.nak();
+    if (signal.aborted) answer(bus, () => message.nak());
     // Redeliveries are not the fault of the pod.
-    else if (message.deliveries === 1 && isFlood(message.subject)) message.term();
+    else if (!message.redelivered && isFlood(message.subject)) answer(bus, () => message.term());
     else inHandUntil(collect(bus, message, settings.handle, onError));
   };
 
@@ -155,31 +156,36 @@ async function takeOffer(
 
 async function collect(
   bus: Bus,
-  message: Pulled,
+  message: JsMsg,
   handle: CollectSettings['handle'],
   onError: (error: BusError) => void,
 ): Promise<void> {
   // Prevents redelivery to a second collector while a large result is being processed on a slow disk.
-  const keep = setInterval(() => message.working(), ACK_WAIT_MS / 3);
+  const keep = setInterval(() => answer(bus, () => message.working()), ACK_WAIT_MS / 3);
   try {
     const header = headerOf(message);
     if (!header) {
-      message.term();
+      answer(bus, () => message.term());
       onError(new BusError('bad-result', `${message.subject}: malformed result`));
       return;
     }
     const { podUid, job, attempt } = header;
     await handle(header, () => bus.publish(SUBJECT.collected(podUid), { job, attempt } satisfies Attempt));
-    message.ack();
+    answer(bus, () => message.ack());
   } catch (error) {
     onError(asBusError(error, message.subject));
-    message.nak(AGAIN_MS);
+    answer(bus, () => message.nak(AGAIN_MS));
   } finally {
     clearInterval(keep);
   }
 }
 
-function headerOf({ subject, data }: Pulled): Result | null {
+/** On a closed connection the answer is lost and the message is redelivered, as after a crash. */
+function answer({ connection }: Bus, say: () => void): void {
+  if (!connection.isClosed() && !connection.isDraining()) say();
+}
+
+function headerOf({ subject, data }: JsMsg): Result | null {
   try {
     const header: unknown = JSON.parse(new TextDecoder().decode(data));
     return isResultOn(subject, SUBJECT.result, header) ? header : null;
@@ -202,24 +208,10 @@ const isResultOn = (subject: string, of: (runner: string) => string, value: unkn
 // unsuitable. It takes more than requested while earlier messages wait. It drops messages in flight when it stops,
 // which delays them until their acknowledgement time-out. And it waits for a deleted consumer to reappear by itself.
 
-interface Pulled {
-  subject: string;
-  data: Uint8Array;
-  /** 1 for the first delivery. */
-  deliveries: number;
-  ack(): void;
-  /** Requests redelivery to any collector, optionally after a delay. */
-  nak(afterMs?: number): void;
-  /** Ends delivery of the message. */
-  term(): void;
-  /** Extends the acknowledgement time-out. */
-  working(): void;
-}
-
 interface PullSettings {
   /** Number of further messages that can be taken; called before each pull. */
   room: () => number;
-  onMessage: (message: Pulled) => void;
+  onMessage: (message: JsMsg) => void;
 }
 
 type Pulling = ReturnType<typeof startPulling>;
@@ -275,7 +267,8 @@ function startPulling(bus: Bus, { room, onMessage }: PullSettings) {
         return;
       }
       outstanding = Math.max(0, outstanding - 1);
-      onMessage(pulledFrom(bus, message));
+      // It has its own subject, not the inbox.
+      onMessage(toJsMsg(message));
       pull();
     },
   });
@@ -307,28 +300,4 @@ function startPulling(bus: Bus, { room, onMessage }: PullSettings) {
     ended: ending.promise,
     stop,
   };
-}
-
-function pulledFrom(bus: Bus, message: Msg): Pulled {
-  const reply = message.reply ?? '';
-  const say = (text: string) => {
-    // On a closed connection the acknowledgement is lost and the message is redelivered, as after a crash.
-    if (!bus.connection.isClosed() && !bus.connection.isDraining()) bus.connection.publish(reply, text);
-  };
-  return {
-    // A pulled message has its own subject, not the inbox.
-    subject: message.subject,
-    data: message.data,
-    deliveries: deliveriesOf(reply),
-    ack: () => say('+ACK'),
-    nak: (afterMs) => say(afterMs ? `-NAK ${JSON.stringify({ delay: nanos(afterMs) })}` : '-NAK'),
-    term: () => say('+TERM'),
-    working: () => say('+WPI'),
-  };
-}
-
-/** `$JS.ACK.<stream>.<consumer>.<delivered>...`; newer servers insert domain and account before the stream. */
-export function deliveriesOf(reply: string): number {
-  const tokens = reply.split('.');
-  return Number(tokens[tokens.length >= 11 ? 6 : 4] ?? 1) || 1;
 }

@@ -2,7 +2,7 @@
  * Results on their way: offered to a collector or published to JetStream by the runner, and their bodies fetched by the
  * collector. collect.ts takes both.
  */
-import { headers, type JetStreamManager } from 'nats';
+import type { JetStreamManager } from 'nats';
 import type { Bus } from './connect.ts';
 import { asBusError, BusError, isMissing } from './errors.ts';
 import { CHUNK_BYTES, OFFER_ANSWER_MS, type Offered, type Result, STREAM, SUBJECT } from './messages.ts';
@@ -29,12 +29,10 @@ export async function offerResult(bus: Bus, { header, chunks }: PackedResult): P
  */
 export async function publishResult(bus: Bus, { header, chunks }: PackedResult): Promise<void> {
   const { podUid, job, attempt } = header;
-  const send = async (subject: string, id: string, payload: Uint8Array) => {
-    const head = headers();
-    head.set('Nats-Msg-Id', id);
+  const send = async (subject: string, msgID: string, payload: Uint8Array) => {
     try {
       await bus.whenConnected(PUBLISH_TIMEOUT_MS);
-      await bus.whileConnected(bus.js.publish(subject, payload, { headers: head, timeout: PUBLISH_TIMEOUT_MS }));
+      await bus.whileConnected(bus.js.publish(subject, payload, { msgID, timeout: PUBLISH_TIMEOUT_MS }));
     } catch (error) {
       throw isMissing(error)
         ? new BusError('no-stream', `${subject}: no stream has this subject`, { cause: error })
