@@ -14,7 +14,7 @@ import { POOL, TOOLS, startCluster, stopServers, type Cluster } from './cluster_
 import type { Candidate } from './controller_part.ts';
 
 const REPLICAS = 2;
-const WRITES = ['create', 'replace', 'mergePatch', 'mergePatchStatus', 'apply', 'delete', 'deleteAll'] as const;
+const WRITES = ['create', 'mergePatch', 'mergePatchStatus', 'apply', 'delete', 'deleteAll'] as const;
 
 export interface Rolled {
   seed: number;

@@ -181,49 +181,38 @@ function readsOf(config: SharedKubeConfig, pathTo: PathTo) {
 }
 
 function writesOf(config: SharedKubeConfig, pathTo: PathTo) {
-  const write = <T extends KubeObject>(
-    verb: 'create' | 'replace' | 'apply',
-    call: Pick<Call, 'method' | 'query' | 'contentType'>,
-    type: ResourceType<T>,
-    object: Draft<T>,
-    options: CallOptions,
-  ): Promise<T> => {
-    const { name, namespace } = object.metadata;
-    return callJson<T>(config, {
-      ...call,
-      path: pathTo(type, options.namespace ?? namespace, verb === 'create' ? undefined : name),
-      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind },
-      ...bounds(options),
-      what: `${verb} ${type.kind} ${name}`,
-    });
-  };
+  const whole = <T extends KubeObject>(type: ResourceType<T>, object: Draft<T>): object => ({
+    ...object,
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+  });
 
   const create = <T extends KubeObject>(
     type: ResourceType<T>,
     object: Draft<T>,
     options: CallOptions & { dryRun?: boolean } = {},
   ): Promise<T> =>
-    write('create', { method: 'POST', query: { dryRun: options.dryRun ? 'All' : undefined } }, type, object, options);
+    callJson<T>(config, {
+      method: 'POST',
+      path: pathTo(type, options.namespace ?? object.metadata.namespace),
+      query: { dryRun: options.dryRun ? 'All' : undefined },
+      body: whole(type, object),
+      ...bounds(options),
+      what: `create ${type.kind} ${object.metadata.name}`,
+    });
 
-  /** Replaces the whole object, at the resourceVersion that it carries. */
-  const replace = <T extends KubeObject>(
-    type: ResourceType<T>,
-    object: Draft<T>,
-    options: CallOptions = {},
-  ): Promise<T> => write('replace', { method: 'PUT' }, type, object, options);
+  const apply = <T extends KubeObject>(type: ResourceType<T>, object: Draft<T>, options: ApplyOptions): Promise<T> =>
+    callJson<T>(config, {
+      method: 'PATCH',
+      path: pathTo(type, options.namespace ?? object.metadata.namespace, object.metadata.name),
+      query: { fieldManager: options.fieldManager, force: options.force || undefined },
+      body: whole(type, object),
+      contentType: 'application/apply-patch+yaml',
+      ...bounds(options),
+      what: `apply ${type.kind} ${object.metadata.name}`,
+    });
 
-  function apply<T extends KubeObject>(type: ResourceType<T>, object: Draft<T>, options: ApplyOptions): Promise<T> {
-    const query = { fieldManager: options.fieldManager, force: options.force || undefined };
-    return write(
-      'apply',
-      { method: 'PATCH', query, contentType: 'application/apply-patch+yaml' },
-      type,
-      object,
-      options,
-    );
-  }
-
-  return { create, replace, apply };
+  return { create, apply };
 }
 
 function patchesOf(config: SharedKubeConfig, pathTo: PathTo) {
