@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { PODS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { chunkFrom, requestOfChunk, timeOf, uuidv7 } from '../../src/platform/store/uuid.ts';
+import type { Leader } from '../../src/service/controller/leader/leader.ts';
 import { sweep } from '../../src/service/controller/leader/unshown_jobs.ts';
 import { SUBJECT } from '../../src/platform/bus/messages.ts';
 import { offerResult } from '../../src/platform/bus/results.ts';
@@ -662,16 +663,19 @@ describe('leader: a chunk of a batch', function () {
     const swept = (knows: string, cached: string): Promise<number> =>
       sweep(
         {
-          store: stored.store,
-          bus,
-          log: pino({ level: 'silent' }),
-          kube: cluster.kube,
-          namespace: cluster.namespace,
-          knows: (job) => job === knows || !job.startsWith(name.slice(0, -2)),
-          cached: (job) => job === cached,
-          behind: (job) => behind.push(job),
-        },
-        AbortSignal.timeout(30_000),
+          deps: {
+            store: stored.store,
+            bus,
+            log: pino({ level: 'silent' }),
+            kube: cluster.kube,
+            namespace: cluster.namespace,
+            jobs: { countBy: (_: string, job: string) => Number(job === cached) },
+            term: { signal: AbortSignal.timeout(30_000) },
+          },
+          live: true,
+          knows: (job: string) => job === knows || !job.startsWith(name.slice(0, -2)),
+        } as unknown as Leader,
+        { behind: async (job) => void behind.push(job) },
       );
     assert.deepEqual([await swept(name, ''), await swept('', name)], [0, 0]);
     const spec = { kind: 'file' as const, source: { url: 'https://media.example.org/a.mp4' } };

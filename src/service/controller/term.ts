@@ -93,7 +93,7 @@ export class RunningTerm {
   readonly now = (): number => this.deps.store.clock.now();
 
   constructor(deps: TermDeps, lease: TermLease) {
-    const { kube, config, log, jobs, namespace } = deps;
+    const { kube, config, log, jobs } = deps;
     const { holder, epoch, over } = lease;
     this.deps = deps;
     this.lease = lease;
@@ -140,8 +140,7 @@ export class RunningTerm {
         this.pools.catalogApplied(new Map(specs.map(({ name, spec }) => [name, spec])), removed),
     });
     this.proof = this.#proofDeps();
-    const knows = (name: string): boolean => this.leader.knows(name);
-    this.late = lateWatch({ kube, jobs, namespace, log, knows, signal: over.signal });
+    this.late = lateWatch(this.leader);
     const anyJob = (): ProbeJob | undefined => jobs.list().find(isOurs);
     this.fence = fenceCheck({ kube, log, job: anyJob, epoch, installed: config.admissionPolicy });
   }
@@ -269,14 +268,11 @@ function listen(parts: RunningTerm): Stoppable[] {
 const uidOf = (heartbeatSubject: string): string => heartbeatSubject.slice(SUBJECT.heartbeat('').length);
 
 /** What is done again and again: checks of running jobs, the sweep of open requests, the check of the fence. */
-function repeat({ deps, leader, late, fence, stillLeading, term }: RunningTerm): Stoppable[] {
-  const { log, jobs } = deps;
+function repeat({ deps, leader, late, fence, stillLeading }: RunningTerm): Stoppable[] {
+  const { log } = deps;
   const sweepOnce = async (): Promise<void> => {
     if (!stillLeading()) return;
-    const knows = (id: string): boolean => leader.knows(id);
-    const cached = (id: string): boolean => jobs.countBy('id', id) > 0;
-    const behind = (name: string): void => void late.behind(name);
-    const count = await sweep({ ...deps, knows, cached, behind }, term.signal);
+    const count = await sweep(leader, late);
     if (count > 0) log.warn({ count }, 'ended or took back open requests without a ProbeJob');
   };
   return [

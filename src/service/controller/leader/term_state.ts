@@ -59,7 +59,7 @@ export interface LeaderDeps extends ControllerDeps {
   namespace: string;
   runners: Runners;
   /** The cache of ProbeJobs. */
-  jobs: Pick<Reflector<ProbeJob>, 'list'>;
+  jobs: Pick<Reflector<ProbeJob>, 'list' | 'get' | 'countBy' | 'relist'>;
   pools: Pools;
   finishedJobs: FinishedJobs;
   events: EventRecorder;

@@ -6,13 +6,13 @@
  * single lost event stays unnoticed. The API announces each job separately over NATS: an announced job that the watch
  * has not delivered is looked up, and if it exists the cache is listed again.
  */
-import { PROBE_JOBS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
-import type { Reflector } from '../../../platform/kube/reflector.ts';
-import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
-import { type Logger, requestFields } from '../../../base/log.ts';
+import { PROBE_JOBS, isKubeError } from '../../../platform/kube/client.ts';
+import { requestFields } from '../../../base/log.ts';
 import type { OpenRow } from '../../../platform/store/requests.ts';
 import { chunkOf } from '../../../platform/store/uuid.ts';
-import { endRequest, type EndDeps } from './ends.ts';
+import { endRequest } from './ends.ts';
+import type { Leader } from './leader.ts';
+import type { LeaderDeps } from './term_state.ts';
 
 /** A watch event takes milliseconds, but a create may be delayed by a busy API server. */
 const SHOWN_WITHIN_MS = 3_000;
@@ -22,24 +22,15 @@ const SHOWN_WITHIN_MS = 3_000;
  */
 const LOOK_AGAIN_MS = 2_000;
 
-interface LateWatchDeps {
-  kube: KubeClient;
-  jobs: Pick<Reflector<ProbeJob>, 'get' | 'relist'>;
-  namespace: string;
-  log: Logger;
-  /** Whether the leader already has this job, from any source. */
-  knows: (name: string) => boolean;
-  signal: AbortSignal;
-}
-
 export type LateWatch = ReturnType<typeof lateWatch>;
 
 /** Both calls take a request id, which is also the name of a job created by the API. */
-export function lateWatch({ kube, jobs, namespace, log, knows, signal }: LateWatchDeps) {
+export function lateWatch(leader: Leader) {
+  const { kube, jobs, namespace, log } = leader.deps;
   let lookedAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
 
-  const shown = (name: string): boolean => knows(name) || jobs.get(`${namespace}/${name}`) !== undefined;
+  const shown = (name: string): boolean => leader.knows(name) || jobs.get(`${namespace}/${name}`) !== undefined;
 
   /** The cache is stale; may be reported by any part. */
   const behind = (name: string): Promise<void> => {
@@ -55,7 +46,7 @@ export function lateWatch({ kube, jobs, namespace, log, knows, signal }: LateWat
   };
 
   const look = async (name: string): Promise<void> => {
-    if (signal.aborted || shown(name) || performance.now() - lookedAt < LOOK_AGAIN_MS) return;
+    if (!leader.live || shown(name) || performance.now() - lookedAt < LOOK_AGAIN_MS) return;
     lookedAt = performance.now();
     try {
       await kube.get(PROBE_JOBS, name, { namespace, deadlineMs: LOOK_AGAIN_MS });
@@ -67,12 +58,12 @@ export function lateWatch({ kube, jobs, namespace, log, knows, signal }: LateWat
       told(name);
       return;
     }
-    if (!signal.aborted && !shown(name)) await behind(name);
+    if (leader.live && !shown(name)) await behind(name);
   };
 
   /** A job is being created. */
   function told(name: string): void {
-    if (!signal.aborted) setTimeout(() => void look(name), SHOWN_WITHIN_MS).unref();
+    if (leader.live) setTimeout(() => void look(name), SHOWN_WITHIN_MS).unref();
   }
 
   return { told, behind };
@@ -88,16 +79,7 @@ const BATCH = 200;
 export const isOverdue = (row: OpenRow, now: number): boolean =>
   now > row.submittedAt.getTime() + row.queueTimeoutMs + GRACE_MS;
 
-interface SweepDeps extends EndDeps {
-  kube: KubeClient;
-  namespace: string;
-  knows: (name: string) => boolean;
-  cached: (name: string) => boolean;
-  /** The job exists, but is missing in the cache. */
-  behind: (name: string) => void;
-}
-
-async function existingOf({ kube, namespace }: SweepDeps, names: readonly string[]): Promise<string[]> {
+async function existingOf({ kube, namespace }: LeaderDeps, names: readonly string[]): Promise<string[]> {
   const found = await Promise.all(
     names.map((name) =>
       kube.get(PROBE_JOBS, name, { namespace }).then(
@@ -112,21 +94,22 @@ async function existingOf({ kube, namespace }: SweepDeps, names: readonly string
   return found.flat();
 }
 
-export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<number> {
-  const { store } = deps;
+export async function sweep(leader: Leader, late: Pick<LateWatch, 'behind'>): Promise<number> {
+  const { deps } = leader;
+  const { store, jobs, term } = deps;
   const now = store.clock.now();
   const rows = await store.openRows(new Date(now - GRACE_MS), BATCH);
   let ended = 0;
   for (const row of rows) {
-    if (signal.aborted) break;
+    if (!leader.live) break;
     if (!isOverdue(row, now)) continue;
     const chunk = chunkOf(row.id);
     const names = chunk === undefined ? [row.id] : [row.id, chunk];
-    if (names.some((name) => deps.knows(name) || deps.cached(name))) continue;
+    if (names.some((name) => leader.knows(name) || jobs.countBy('id', name) > 0)) continue;
     const [existing] = await existingOf(deps, names);
     if (existing !== undefined) {
       // The leader knows jobs only from the cache, so without a new list this one would never end.
-      deps.behind(existing);
+      void late.behind(existing);
       continue;
     }
     ended++;
@@ -141,7 +124,7 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<numbe
         reason: 'Cancelled',
         error: 'the request was lost before it ran: its ProbeJob is gone',
       },
-      signal,
+      term.signal,
     );
   }
   return ended;
