@@ -139,28 +139,10 @@ export class RunningTerm {
       applied: (specs, removed) =>
         this.pools.catalogApplied(new Map(specs.map(({ name, spec }) => [name, spec])), removed),
     });
-    this.proof = this.#proofDeps();
+    this.proof = { ...deps, events, queue: this.queue, owner: this.owner, stillLeading: isLeading, now, ...noProofs() };
     this.late = lateWatch(this.leader);
     const anyJob = (): ProbeJob | undefined => jobs.list().find(isOurs);
     this.fence = fenceCheck({ kube, log, job: anyJob, epoch, installed: config.admissionPolicy });
-  }
-
-  #proofDeps(): ProofDeps {
-    const { config, namespace, pods, tools } = this.deps;
-    const { events, queue, owner, stillLeading, now } = this;
-    return {
-      ...this.deps,
-      events,
-      queue,
-      owner,
-      stillLeading,
-      now,
-      getTool: (name) => tools.get(`${namespace}/${name}`),
-      getPod: (name) => pods.get(`${config.runnerNamespace}/${name}`),
-      tools: () => tools.list(),
-      proofs: () => pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined),
-      ...noProofs(),
-    };
   }
 
   toolSeen(tool: ProbeTool): void {

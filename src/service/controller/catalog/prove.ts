@@ -6,6 +6,7 @@ import { conditionOf, isDegraded, setConditions, stamp, type Change } from '../.
 import { PODS, PROBE_TOOLS, isKubeError, type Pod } from '../../../platform/kube/client.ts';
 import type { EventRecorder } from '../../../platform/kube/events.ts';
 import type { WorkQueue } from '../../../platform/kube/queue.ts';
+import type { Reflector } from '../../../platform/kube/reflector.ts';
 import { LABEL, type Condition } from '../../../platform/kube/resource.ts';
 import type { ProbeTool, ProbeToolStatus } from '../../../platform/kube/probe_tool.ts';
 import type { Config } from '../../../base/config.ts';
@@ -30,11 +31,9 @@ export const noProofs = () => ({
 export interface ProofDeps extends ReturnType<typeof noProofs>, Pick<ControllerDeps, 'kube' | 'config' | 'log'> {
   events: EventRecorder;
   queue: Pick<WorkQueue, 'addAfter'>;
-  tools: () => readonly ProbeTool[];
-  getTool: (name: string) => ProbeTool | undefined;
-  /** Proof pods that are not being deleted. `getPod` returns any pod by name. */
-  proofs: () => readonly Pod[];
-  getPod: (name: string) => Pod | undefined;
+  /** The caches. */
+  tools: Pick<Reflector<ProbeTool>, 'get' | 'list'>;
+  pods: Pick<Reflector<Pod>, 'get' | 'list'>;
   stillLeading: () => boolean;
   /** Postgres' clock. */
   now: () => number;
@@ -149,9 +148,10 @@ const proofOf = (config: Config<'controller'>, { spec }: ProbeTool): string =>
  * of them would block all others forever.
  */
 async function endStrays(deps: ProofDeps): Promise<Pod[]> {
-  const awaited = new Set(deps.tools().map((tool) => proofOf(deps.config, tool)));
+  const awaited = new Set(deps.tools.list().map((tool) => proofOf(deps.config, tool)));
   const [running, strays] = [[] as Pod[], [] as Pod[]];
-  for (const pod of deps.proofs()) (awaited.has(pod.metadata.name) ? running : strays).push(pod);
+  const proofs = deps.pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined);
+  for (const pod of proofs) (awaited.has(pod.metadata.name) ? running : strays).push(pod);
   for (const stray of strays) await removePod(deps, stray);
   return running;
 }
@@ -229,14 +229,14 @@ async function followProof(look: Look, pod: Pod): Promise<void> {
 /** One reconcile step of a tool, called whenever the tool, its proof pod or the time changed. */
 export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
   const { config } = deps;
-  const tool = deps.getTool(name);
+  const tool = deps.tools.get(`${config.namespace}/${name}`);
   if (!tool || !deps.stillLeading()) return;
   const proof = proofOf(config, tool);
   const condition = conditionOf(tool.status, 'Available');
   const settled = tool.status?.proof === proof && condition !== undefined && condition.status !== 'Unknown';
   const generation = tool.metadata.generation ?? 0;
   const look: Look = { deps, tool, name, generation, now: deps.now(), proof, condition, settled };
-  const pod = deps.getPod(proof);
+  const pod = deps.pods.get(`${config.runnerNamespace}/${proof}`);
   deps.toolOf.set(proof, name);
   if (!registryAllowed(tool.spec.image, config.allowedRegistries)) return refuseRegistry(look);
   // Consumed here: pools report it every second for as long as it lasts.
