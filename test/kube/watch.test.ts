@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { lineSplitter } from '../../src/platform/kube/call.ts';
+import { setImmediate } from 'node:timers/promises';
+import { lineSplitter, watch } from '../../src/platform/kube/call.ts';
+import { SharedKubeConfig } from '../../src/platform/kube/connection.ts';
 
 function split(chunks: Buffer[]): string[] {
   const lines: string[] = [];
@@ -27,5 +29,24 @@ describe('lines of a watch', () => {
 
   it('leave out empty ones', () => {
     assert.deepEqual(split([Buffer.from('\n\na\n\n')]), ['a']);
+  });
+});
+
+describe('a watch', () => {
+  it('leaves no timer if the credentials cannot be read', async () => {
+    const read = () => {
+      throw new Error('no token');
+    };
+    const config = new SharedKubeConfig({ credentials: { server: 'https://api.example', read } });
+    const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+    // Mocha's own is there from the next turn on.
+    await setImmediate();
+    const before = timers();
+    const call = { path: '/api/v1/pods', query: {}, signal: new AbortController().signal };
+    await assert.rejects(
+      watch(config, call, () => {}),
+      /no token/,
+    );
+    assert.equal(timers(), before);
   });
 });

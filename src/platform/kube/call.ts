@@ -197,6 +197,8 @@ export async function watch<T extends KubeObject>(
   onOpen?: () => void,
 ): Promise<void> {
   const what = call.what ?? `watch ${call.path}`;
+  const access = config.access();
+  const dispatcher = access.watches;
   const abort = new AbortController();
   const onAbort = () => abort.abort();
   let late = false;
@@ -204,8 +206,6 @@ export async function watch<T extends KubeObject>(
     late = true;
     abort.abort();
   }, OPEN_MS);
-  const access = config.access();
-  const dispatcher = access.watches;
   try {
     if (call.signal.aborted) abort.abort();
     call.signal.addEventListener('abort', onAbort);
