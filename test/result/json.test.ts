@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isJson as isJsonText, jsonScanner } from '../../src/service/result/json_scanner.ts';
+import { isJson as isJsonText, JsonScanner } from '../../src/service/result/json_scanner.ts';
 import type { JsonShape } from '../../src/platform/bus/result_body.ts';
 
 const isJson = (text: string): boolean => isJsonText(Buffer.from(text));
@@ -57,7 +57,7 @@ const BAD = [
 ];
 
 function inSlices(text: string, size: number, wanted: readonly string[] = []): JsonShape | null {
-  const scanner = jsonScanner(wanted);
+  const scanner = new JsonScanner(wanted);
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += size) scanner.push(bytes.subarray(at, at + size));
   return scanner.end();
@@ -110,6 +110,7 @@ describe('isJson', () => {
     assert.equal(isJson(large.replace('"index":49999', '"index":04999')), false);
     assert.equal(isScanned(`${'['.repeat(9_000)}${']'.repeat(9_000)}`), true);
     assert.equal(isScanned('['.repeat(1_000_000)), false);
+    assert.deepEqual([isScanned('1'.repeat(60_000)), isScanned('1'.repeat(70_000))], [true, false]);
   });
 });
 

@@ -6,7 +6,7 @@ import { isAscii } from 'node:buffer';
 import { LONG } from '../../platform/bus/packing.ts';
 import type { Output } from '../../platform/bus/result_body.ts';
 import { REPORT_MEMBERS, SECTIONS } from '../../media/tools/table.ts';
-import { isJson, jsonScanner } from './json_scanner.ts';
+import { isJson, JsonScanner } from './json_scanner.ts';
 
 /** Top-level members that answers need: those that other sections could collide with, and those of envelopes. */
 const WANTED: readonly string[] = [...SECTIONS, ...REPORT_MEMBERS];
@@ -41,7 +41,7 @@ export function foundIn(bytes: Buffer, from: number, asJson: boolean): FoundOutp
 
 /** Of an output of any length, in slices. */
 export function scanOutput(from: number, asJson: boolean) {
-  const scanner = asJson ? jsonScanner(WANTED) : undefined;
+  const scanner = asJson ? new JsonScanner(WANTED) : undefined;
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let decoding = false;
   let [bytes, length] = [0, 0];
@@ -68,7 +68,7 @@ export const hasShapes = (bytes: number): boolean => bytes > LONG;
 
 /** The shape of JSON that its head does not describe, because it is short. */
 export function shapeOf(text: Buffer): NonNullable<Output['json']> | null {
-  const scanner = jsonScanner(WANTED);
+  const scanner = new JsonScanner(WANTED);
   scanner.push(text);
   return scanner.end();
 }
