@@ -158,6 +158,12 @@ describe('an uploaded file', function () {
     ['with long headers', () => one('url"\r\nX: '.concat('x'.repeat(20_000)), ''), B, /^body: |^url: is required/],
     ['cut short', () => parts(0).slice(0, -12), B, /^body: is not valid multipart/],
     ['without a boundary', () => parts(1), { 'Content-Type': 'multipart/form-data' }, /^body: is not valid multipart/],
+    [
+      'with a part without a name',
+      () => one('', 'x').replace('; name=""', ''),
+      B,
+      /^body: is not valid multipart\/form-data$/,
+    ],
     ['with a field twice', () => parts(1).replace('--b--\r\n', '') + parts(1), B, /^f0: |^file: |^body: /],
   ] as [string, () => FormData | string, Fields, RegExp][])
     it(`${what} is 400, and leaves nothing behind`, async () => {

@@ -4,7 +4,6 @@
  * within the bounds of its endpoint. Every encoding goes through the same strict parsers, and no part of a form without
  * a file is written to disk.
  */
-import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import koaBody from 'koa-body';
 import type { Static, TSchema } from 'typebox';
 import { within } from '../../../base/retry.ts';
@@ -13,11 +12,11 @@ import { ApiError, invalid, overQuota, unreadable } from '../errors.ts';
 import type { Side } from './endpoint_access.ts';
 import { withoutDeadline } from './http_server.ts';
 import { JSON_BOUNDS, JsonRefused, parseJson, type JsonBounds } from './input/bounded_json.ts';
-import { FORM_LIMITS, makeReader, MAX_PAIRS, or, parsePairs, shown, type Pair } from './input/read_fields.ts';
+import { makeReader, or, parsePairs, shown, type Pair } from './input/read_fields.ts';
 import { isReading } from './middleware.ts';
 import { takeRequestRate } from './rate.ts';
 import { type Context, type Handler, type Input, payerOf, tokenOf } from './request_context.ts';
-import { readForm } from './upload_form.ts';
+import { notMultipart, parseForm, readForm } from './upload_form.ts';
 
 export interface Bounds extends JsonBounds {
   /** As sent, and inflated. */
@@ -44,9 +43,6 @@ const ENCODINGS = ['gzip', 'deflate', 'br'];
  */
 const MOST_SHORT_CHUNKS = 1_000;
 const SHORT_CHUNK = 64;
-
-/** What the parser is given at once: it goes on to the end of that after a refusal. */
-const PARSED_PIECE = 4 * KB;
 
 /** The rest of the body is not read. */
 const close = { headers: { Connection: 'close' } };
@@ -143,44 +139,10 @@ function json(text: string, bounds: JsonBounds): unknown {
   }
 }
 
-function parserOf(contentType: string): BusboyInstance {
-  try {
-    return new Busboy({ headers: { 'content-type': contentType }, limits: FORM_LIMITS });
-  } catch (error) {
-    throw notMultipart(error as Error);
-  }
-}
-
-const notMultipart = ({ message: detail }: Error): ApiError =>
-  unreadable('is not valid multipart/form-data', { detail });
-
-/** Counted while it is parsed. */
 async function multipart(bytes: Buffer, contentType: string): Promise<Pair[]> {
-  const parser = parserOf(contentType);
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const pairs: Pair[] = [];
-  const refuse = (error: ApiError): void => {
-    parser.destroy();
-    reject(error);
-  };
-  const tooMany = (): void => refuse(unreadable(`has more than ${MAX_PAIRS} fields`));
-  parser
-    .on('error', (error: Error) => refuse(notMultipart(error)))
-    .on('fieldsLimit', tooMany)
-    .on('partsLimit', tooMany)
-    .on('file', (name, file) => {
-      file.on('error', () => {}).resume();
-      refuse(invalid(shown(name), 'is a file; only text fields are accepted'));
-    })
-    .on('field', (name: string | undefined, value) => {
-      if (name === undefined) refuse(unreadable('is not valid multipart/form-data'));
-      else pairs.push([name, value]);
-    })
-    .on('finish', resolve);
-  for (let at = 0; at < bytes.length && !parser.destroyed; at += PARSED_PIECE)
-    parser.write(bytes.subarray(at, at + PARSED_PIECE));
-  if (!parser.destroyed) parser.end();
-  await promise;
+  const { pairs } = await parseForm([bytes], contentType).catch((error: unknown) => {
+    throw error instanceof ApiError ? error : notMultipart(error);
+  });
   // The parser replaces what is not valid. Last, because a file may be anything, and is refused as what it is.
   utf8(bytes);
   return pairs;

@@ -1,6 +1,6 @@
 /**
- * Reads a multipart form that may hold one file, as a stream: the file goes to the disk, everything else is as bounded
- * as any other body.
+ * Reads a multipart form. It may hold one file where a request takes one: then it is read as a stream, the file goes to
+ * the disk, and everything else is as bounded as any other body.
  */
 import type { IncomingMessage } from 'node:http';
 import { Busboy, type BusboyFileStream } from '@fastify/busboy';
@@ -14,12 +14,20 @@ import {
   type SpoolPlace,
 } from '../../../source/upload/spool.ts';
 import { ApiError, invalid, unreadable } from '../errors.ts';
-import { FORM_LIMITS, MAX_PAIRS, shown, type Pair } from './input/read_fields.ts';
+import { MAX_PAIRS, shown, type Pair } from './input/read_fields.ts';
 
 const FILE = 'file';
 /** Of all that is not the file. */
 const MAX_BYTES = 1024 * 1024;
-const LIMITS = { ...FORM_LIMITS, fieldSize: MAX_BYTES };
+const LIMITS = {
+  fieldNameSize: 512,
+  fieldSize: MAX_BYTES,
+  fields: MAX_PAIRS,
+  files: 1,
+  parts: MAX_PAIRS + 1,
+  headerPairs: 16,
+  headerSize: 8 * 1024,
+};
 const RETRY_S = 30;
 /**
  * Of the account's share of a core. Measured: 4.4 to 5.4 ms of the event loop for a megabyte; as much again is for what
@@ -52,13 +60,15 @@ function refusal({ why }: UploadRefused, maxBytes: number): ApiError {
   }
 }
 
+export const notMultipart = (error: unknown): ApiError =>
+  unreadable('is not valid multipart/form-data', { detail: (error as Error).message });
+
 function meaningOf(error: unknown, request: IncomingMessage, maxBytes: number): unknown {
   if (error instanceof ApiError) return error;
   if (error instanceof UploadRefused) return refusal(error, maxBytes);
   if (error instanceof TooSlow) return unreadable('is sent too slowly; a form with a file needs 64 kB a second');
   if (request.destroyed && !request.complete) return new ApiError('hung-up');
-  if ((error as NodeJS.ErrnoException).syscall !== undefined) return error;
-  return unreadable('is not valid multipart/form-data', { detail: (error as Error).message });
+  return (error as NodeJS.ErrnoException).syscall === undefined ? notMultipart(error) : error;
 }
 
 /** What the parser is given at once: after a refusal it goes on to the end of that. 64 kB of parts take it 31 ms. */
@@ -71,7 +81,12 @@ export async function readForm(request: IncomingMessage, { spool, account, ...op
     if (Number(request.headers['content-length'] ?? 0) > options.maxBytes + MAX_BYTES)
       throw new UploadRefused('too-large');
     place = spool.reserve(account);
-    return await readInto(place, request, options);
+    const { pace, charge, ...reception } = options;
+    const { receive } = place;
+    return await parseForm(paced(request, pace), request.headers['content-type'] ?? '', {
+      receive: (file) => receive(file, reception),
+      charge: (bytes) => charge(bytes * MS_PER_BYTE),
+    });
   } catch (error) {
     throw meaningOf(error, request, options.maxBytes);
   } finally {
@@ -79,13 +94,19 @@ export async function readForm(request: IncomingMessage, { spool, account, ...op
   }
 }
 
-async function readInto(
-  place: SpoolPlace,
-  request: IncomingMessage,
-  { pace, charge, ...reception }: Omit<FormOptions, 'spool' | 'account'>,
+interface Parsing {
+  /** Takes the file. Absent: only text fields are accepted. */
+  receive?(file: AsyncIterable<Buffer>): Promise<SpooledFile>;
+  charge?(bytes: number): Promise<void> | undefined;
+}
+
+/** What the parser does not understand is an error of its own. */
+export async function parseForm(
+  pieces: AsyncIterable<Buffer> | Iterable<Buffer>,
+  contentType: string,
+  { receive, charge }: Parsing = {},
 ) {
-  const headers = { ...request.headers, 'content-type': request.headers['content-type'] ?? '' };
-  const parser = new Busboy({ headers, limits: LIMITS });
+  const parser = new Busboy({ headers: { 'content-type': contentType }, limits: LIMITS });
   const pairs: Pair[] = [];
   let stream: BusboyFileStream | undefined;
   let receiving: Promise<Upload> | undefined;
@@ -96,17 +117,17 @@ async function readInto(
     tell(failure);
   };
   parser.on('error', fail);
-  parser.on('field', (name, value, nameCut, valueCut) => {
-    if (nameCut || valueCut) fail(unreadable('must be at most 1 MB, the file apart'));
+  parser.on('field', (name: string | undefined, value, nameCut, valueCut) => {
+    if (name === undefined) fail(new Error('a part has no name'));
+    else if (nameCut || valueCut) fail(unreadable('must be at most 1 MB, the file apart'));
     else pairs.push([name, value]);
   });
   parser.on('file', (name, file, given) => {
     file.on('error', fail);
-    if (name !== FILE) return fail(invalid(shown(name), `is a file; only ${FILE} may be one`));
+    const accepted = receive ? `${FILE} may be one` : 'text fields are accepted';
+    if (!receive || name !== FILE) return fail(invalid(shown(name), `is a file; only ${accepted}`));
     stream = file;
-    receiving = place
-      .receive(file as AsyncIterable<Buffer>, reception)
-      .then((spooled) => ({ ...spooled, name: String(given ?? '') }));
+    receiving = receive(file as AsyncIterable<Buffer>).then((spooled) => ({ ...spooled, name: String(given ?? '') }));
     receiving.catch(fail);
   });
   for (const event of ['partsLimit', 'fieldsLimit'] as const)
@@ -123,7 +144,7 @@ async function readInto(
 
   async function feed(): Promise<void> {
     let bytes = 0;
-    for await (const piece of paced(request, pace)) {
+    for await (const piece of pieces) {
       bytes += piece.length;
       if (bytes - (stream?.bytesRead ?? 0) > MAX_BYTES + piece.length)
         throw unreadable('must be at most 1 MB, the file apart');
@@ -131,7 +152,7 @@ async function readInto(
         if (!parser.write(piece.subarray(at, at + PARSED_PIECE))) await until('drain');
         if (failure) throw failure;
       }
-      await charge(piece.length * MS_PER_BYTE);
+      await charge?.(piece.length);
     }
     const finished = until('finish');
     parser.end();

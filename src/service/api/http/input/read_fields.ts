@@ -14,16 +14,6 @@ export type Pair = [name: string, value: string];
 export const MAX_PAIRS = 256;
 const MAX_NAME = 256;
 
-/** For the parser of multipart forms. */
-export const FORM_LIMITS = {
-  fieldNameSize: 512,
-  fields: MAX_PAIRS,
-  files: 1,
-  parts: MAX_PAIRS + 1,
-  headerPairs: 16,
-  headerSize: 8 * 1024,
-};
-
 function decode(text: string, where: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
