@@ -15,9 +15,9 @@ const ALONE: Part = [['all but what follows', 'test/**/*.test.ts']];
 /** Without a cluster. CPU seconds on a busy machine of two cores, where unit and slow together took 1,040. */
 export const SLOW_ALONE: Part = [
   [
-    'a browser (115)',
+    'a browser (125)',
     'test/console/{account,answer,batches,cluster,hand_on,playground,policies,raw,records}.test.ts',
-    'test/console/{sso,start,states,tasks,timeline,tour,verdict}.test.ts',
+    'test/console/{sources,sso,start,states,tasks,timeline,tour,verdict}.test.ts',
     'test/docs/browser.test.ts',
     'test/api/docs/reference.test.ts',
     'test/api/report_page/browser.test.ts',
