@@ -13,6 +13,8 @@ import { openapi } from './openapi/openapi_document.ts';
 import { accessLog, errorHandler, requestId, strictTransport } from './http/middleware.ts';
 import { acceptAccessTokens } from './sso/mcp_access.ts';
 
+const DESCRIPTION = openapi(OPERATIONS);
+
 export function makeApp(deps: Deps, checks: ReadyChecks): Koa<State> {
   const app = new Koa<State>();
   // Sockets that break while a response is written; all other errors end in the error handler.
@@ -35,9 +37,8 @@ export function makeApp(deps: Deps, checks: ReadyChecks): Koa<State> {
   const router = new Router<State>({ strict: false });
   router.all('/healthz', ...healthz);
   router.all('/readyz', ...readyz(checks));
-  const description = openapi(OPERATIONS);
-  router.all('/openapi.json', ...description);
-  router.all('/frontend/api/v1/openapi.json', ...description);
+  router.all('/openapi.json', ...DESCRIPTION);
+  router.all('/frontend/api/v1/openapi.json', ...DESCRIPTION);
   const { clientFolder, consoleFolder, siteFolder } = deps.settings;
   const pages = {
     ...(siteFolder === null ? {} : siteRoutes(siteFolder, deps.log)),
