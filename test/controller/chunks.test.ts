@@ -54,8 +54,8 @@ describe('leader: a chunk of a batch', function () {
     const name = chunkFrom(id);
     const ids = Array.from({ length: count }, (_, at) => requestOfChunk(name, at + 1));
     const open = { submittedAt, tokenId, userId: admin.userId, timeoutMs, queueTimeoutMs };
-    const [first, ...others] = ids.map((one, n) => ({ n, attempt: 1, open: anOpenInput(store, { id: one, ...open }) }));
-    assert.equal(await store.openItems({ epoch, batch: of.id, items: [first!, ...others] }), 'opened');
+    const items = ids.map((one, n) => ({ n, attempt: 1, open: anOpenInput(store, { id: one, ...open }) }));
+    assert.equal(await store.openItems({ epoch, batch: of.id, items }), 'opened');
     return { name, batch: of.id, ids, token: tokenId, submittedAt, timeoutMs, queueTimeoutMs };
   }
   async function submit(count: number, { announce = true, ...given }: Given = {}): Promise<Chunk> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ItemOpening } from '../../src/platform/store/batch_items.ts';
+import type { ItemToOpen } from '../../src/platform/store/batch_items.ts';
 import type { Batch, NewBatch, NewItem } from '../../src/platform/store/batches.ts';
 import type { CloseInput, OpenInput } from '../../src/platform/store/records.ts';
 import { openStore, type Store } from '../../src/platform/store/store.ts';
@@ -38,17 +38,13 @@ describe('store: batches', function () {
     assert.ok('batch' in created, created.outcome);
     return created.batch;
   }
-  const opening = ({ id }: { id: string }, n: number, change: Partial<ItemOpening> = {}) => ({
-    epoch,
-    batch: id,
-    n,
-    attempt: 1,
-    open: anOpenInput(store, { userId: fixture.admin.userId }),
-    ...change,
-  });
+  const opening = ({ id }: { id: string }, n: number, change: Partial<ItemToOpen> = {}) => {
+    const open = change.open ?? anOpenInput(store, { userId: fixture.admin.userId });
+    return { epoch, batch: id, items: [{ n, attempt: 1, ...change, open }], open };
+  };
   const open = async (batch: { id: string }, n: number, attempt = 1): Promise<OpenInput> => {
     const input = opening(batch, n, { attempt });
-    assert.deepEqual((await store.openItem(input)).outcome, 'opened');
+    assert.equal(await store.openItems(input), 'opened');
     return input.open;
   };
   const ended = async (batch: { id: string }) =>
@@ -161,10 +157,10 @@ describe('store: batches', function () {
       const next = (await other.takeDriver({ holder: 'api-2', seconds: 600 }))!;
       assert.equal(next, epoch + 1);
       assert.equal(await store.takeDriver({ holder: 'api-1', seconds: 600 }), null);
-      assert.deepEqual(await store.openItem(opening(batch, 1)), { outcome: 'not-driver' });
+      assert.equal(await store.openItems(opening(batch, 1)), 'not-driver');
       assert.equal((await item(batch, 1)).state, 'waiting');
       epoch = next;
-      assert.equal((await other.openItem(opening(batch, 1))).outcome, 'opened');
+      assert.equal(await other.openItems(opening(batch, 1)), 'opened');
       // The new one finds what the old one had opened.
       assert.deepEqual(
         (await other.runningItems())
@@ -224,7 +220,7 @@ describe('store: batches', function () {
       const batch = await create(50);
       for (let n = 0; n < 50; n++) {
         const outcomes = await Promise.all(
-          [store, other, store, other].map((from) => from.openItem(opening(batch, n)).then(({ outcome }) => outcome)),
+          [store, other, store, other].map((from) => from.openItems(opening(batch, n))),
         );
         assert.deepEqual(outcomes.toSorted(), ['not-waiting', 'not-waiting', 'not-waiting', 'opened'], `item ${n}`);
       }
@@ -240,9 +236,9 @@ describe('store: batches', function () {
     it('once, when the answer was lost', async () => {
       const batch = await create(1);
       const input = opening(batch, 0);
-      assert.equal((await store.openItem(input)).outcome, 'opened');
-      assert.equal((await store.openItem(input)).outcome, 'opened');
-      assert.deepEqual(await store.openItem(opening(batch, 0)), { outcome: 'not-waiting' });
+      assert.equal(await store.openItems(input), 'opened');
+      assert.equal(await store.openItems(input), 'opened');
+      assert.equal(await store.openItems(opening(batch, 0)), 'not-waiting');
       assert.equal((await item(batch, 0)).tries, 1);
     });
 
@@ -252,20 +248,19 @@ describe('store: batches', function () {
         of: [{ scope: 'account', limits: { 'request-count': 0 } } as const],
         rootUserId: fixture.admin.userId,
       };
-      const input = opening(batch, 0);
-      const opened = await store.openItem({ ...input, open: { ...input.open, quotas } });
-      assert.deepEqual([opened.outcome, 'exceeded' in opened && opened.exceeded], ['over-quota', 'request-count']);
+      const input = opening(batch, 0, { open: anOpenInput(store, { userId: fixture.admin.userId, quotas }) });
+      assert.equal(await store.openItems(input), 'over-quota');
       assert.equal(await store.readRequest(input.open.id), null);
       const { state, tries, requestId } = await item(batch, 0);
       assert.deepEqual({ state, tries, requestId }, { state: 'waiting', tries: 0, requestId: null });
-      assert.equal((await store.openItem(opening(batch, 0))).outcome, 'opened');
+      assert.equal(await store.openItems(opening(batch, 0)), 'opened');
     });
 
     it('not for another attempt, and not beyond the end of the list', async () => {
       const batch = await create(1);
-      assert.equal((await store.openItem(opening(batch, 0, { attempt: 2 }))).outcome, 'not-waiting');
-      assert.equal((await store.openItem(opening(batch, 1))).outcome, 'not-waiting');
-      assert.equal((await store.openItem(opening({ id: uuidv7(1) }, 0))).outcome, 'not-running');
+      assert.equal(await store.openItems(opening(batch, 0, { attempt: 2 })), 'not-waiting');
+      assert.equal(await store.openItems(opening(batch, 1)), 'not-waiting');
+      assert.equal(await store.openItems(opening({ id: uuidv7(1) }, 0)), 'not-running');
     });
 
     const isWaitedFor = (what: string, statement: string) =>
@@ -278,7 +273,7 @@ describe('store: batches', function () {
       const batch = await create(2);
       let isPaused = false;
       const pausing = await store.together('open', async (calls) => {
-        assert.equal((await calls.openItem(opening(batch, 0))).outcome, 'opened');
+        assert.equal(await calls.openItems(opening(batch, 0)), 'opened');
         const moved = other.moveBatch({ id: batch.id, from: ['running'], to: 'paused', reason: null }).then((after) => {
           isPaused = true;
           return after;
@@ -289,20 +284,20 @@ describe('store: batches', function () {
       });
       const paused = await pausing.moved;
       assert.deepEqual([paused?.state, await counts(batch)], ['paused', { ...NONE, running: 1, waiting: 1 }]);
-      assert.deepEqual(await store.openItem(opening(batch, 1)), { outcome: 'not-running' });
+      assert.equal(await store.openItems(opening(batch, 1)), 'not-running');
     });
 
     it('before another replica drives or not at all', async () => {
       const batch = await create(2);
       await store.leaveDriver('api-1');
       const taking = await store.together('open', async (calls) => {
-        assert.equal((await calls.openItem(opening(batch, 0))).outcome, 'opened');
+        assert.equal(await calls.openItems(opening(batch, 0)), 'opened');
         const taken = other.takeDriver({ holder: 'api-2', seconds: 600 });
         await isWaitedFor('the other replica', 'select * from take_driver');
         return { taken };
       });
       assert.equal(await taking.taken, epoch + 1);
-      assert.deepEqual(await store.openItem(opening(batch, 1)), { outcome: 'not-driver' });
+      assert.equal(await store.openItems(opening(batch, 1)), 'not-driver');
       await other.leaveDriver('api-2');
       epoch = (await store.takeDriver({ holder: 'api-1', seconds: 600 }))!;
     });
@@ -486,7 +481,7 @@ describe('store: batches', function () {
       const before = await create(1);
       const judged = { policy: { name: 'shared/web-mp4', revision: 1 } };
       const request = anOpenInput(store, { userId: fixture.admin.userId, request: judged });
-      assert.equal((await store.openItem(opening(before, 0, { open: request }))).outcome, 'opened');
+      assert.equal(await store.openItems(opening(before, 0, { open: request })), 'opened');
       await close(request, { policy: 'warn', tools: [{ ...RAN, facets: { container: ['mp4'] } }] });
       const { id, submittedAt } = request;
       const batch = await create([{ ...someItems(1)[0]!, earlier: { id, submittedAt } }]);
@@ -509,7 +504,7 @@ describe('store: batches', function () {
                 attempt,
                 open: anOpenInput(store, { userId: fixture.admin.userId, tokenId: 777 }),
               });
-              const { outcome } = await from.openItem(input);
+              const outcome = await from.openItems(input);
               if (outcome === 'opened')
                 await from.closeRequest(
                   aCloseInput(input.open, (n + attempt) % 3 === 0 ? { state: 'error', reason: 'RunnerLost' } : {}),
@@ -719,7 +714,7 @@ describe('store: batches', function () {
       await open(gone, 0);
       assert.deepEqual(await store.eraseUser(userId, { withinMs: 0 }), [userId]);
       await fixture.sql('select erase_step($1, 7)', [userId]);
-      assert.deepEqual((await store.openItem(opening(gone, 20))).outcome, 'not-running');
+      assert.equal(await store.openItems(opening(gone, 20)), 'not-running');
       assert.deepEqual(
         await fixture.sql(
           `select count(*)::integer n, (select sealed_key from batches where id = $1)

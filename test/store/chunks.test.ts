@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ItemToOpen, ItemsOpening } from '../../src/platform/store/chunks.ts';
+import type { ItemsOpening } from '../../src/platform/store/batch_items.ts';
 import { openStore, type Store } from '../../src/platform/store/store.ts';
 import type { OpenInput } from '../../src/platform/store/records.ts';
 import { chunkFrom, requestOfChunk } from '../../src/platform/store/uuid.ts';
@@ -44,7 +44,7 @@ describe('store: chunks', function () {
       n,
       attempt,
       open: anOpenInput(store, { userId: fixture.admin.userId, id: ids[at]!, submittedAt, ...change }),
-    })) as [ItemToOpen, ...ItemToOpen[]];
+    }));
     return { epoch, batch, items, ids, submittedAt };
   }
   const itemsOf = async (batch: string) =>
@@ -75,11 +75,10 @@ describe('store: chunks', function () {
   it('once, of fifty races of chunks that overlap, and of single items', async () => {
     const batch = await create(100);
     for (let n = 0; n < 50; n++) {
-      const single = store.openItem({ epoch, batch, n: 2 * n + 1, attempt: 1, open: anOpenInput(store) });
       const outcomes = await Promise.all([
         store.openItems(opening(batch, [2 * n, 2 * n + 1])),
         store.openItems(opening(batch, [2 * n + 1, 2 * n])),
-        single.then(({ outcome }) => outcome),
+        store.openItems(opening(batch, [2 * n + 1])),
       ]);
       assert.equal(outcomes.filter((one) => one === 'opened').length, 1, `${n}: ${outcomes.join()}`);
     }
@@ -104,10 +103,7 @@ describe('store: chunks', function () {
 
   it('none if one does not wait, the batch is paused, or another replica drives', async () => {
     const batch = await create(3);
-    assert.equal(
-      (await store.openItem({ epoch, batch, n: 1, attempt: 1, open: anOpenInput(store) })).outcome,
-      'opened',
-    );
+    assert.equal(await store.openItems(opening(batch, [1])), 'opened');
     const chunk = opening(batch, [0, 1, 2]);
     assert.equal(await store.openItems(chunk), 'not-waiting');
     assert.equal(await store.openItems(opening(batch, [0, 2], {}, 2)), 'not-waiting');
@@ -176,7 +172,7 @@ describe('store: chunks', function () {
     const chunk = opening(batch, [0, 1, 2, 3]);
     await store.openItems(chunk);
     const [first, second] = chunk.items;
-    await controller.closeRequest(aCloseInput(first.open));
+    await controller.closeRequest(aCloseInput(first!.open));
     await controller.closeRequest(aCloseInput(second!.open, { state: 'error', status: 500, reason: 'RunnerLost' }));
     assert.equal((await controller.openOfChunk(chunk))?.id, chunk.ids[2]);
     assert.equal(await controller.returnItems(chunk), 2);

@@ -6,8 +6,8 @@ import type { EarlierRequest, ItemState } from './batches.ts';
 import type { Database } from './connection.ts';
 import { column, listed, type RecordOf } from './columns.ts';
 import { calling } from './named.ts';
-import type { Opened, OpenInput, RequestState } from './records.ts';
-import { OPENED, openedOf, type OpenedRow, openingValues } from './requests.ts';
+import type { OpenInput, RequestState } from './records.ts';
+import { openingValues } from './requests.ts';
 import { GONE_CODES, missObjects } from './sources.ts';
 import { bigint, integer, jsonb, smallint } from './storable.ts';
 import { timeOf } from './uuid.ts';
@@ -60,16 +60,22 @@ export interface Claim {
   limit: number;
 }
 
-export interface ItemOpening {
-  /** Of the driver (takeDriver). */
-  epoch: number;
-  batch: string;
+export interface ItemToOpen {
   n: number;
+  /** From 1. */
   attempt: number;
   open: OpenInput;
 }
-/** `not-driver`: another replica drives. `not-running`: the batch. `not-waiting`: the item, or not for this attempt. */
-export type OpenedItem = Opened | { outcome: 'not-driver' | 'not-running' | 'not-waiting' };
+
+export interface ItemsOpening {
+  /** Of the driver (takeDriver). */
+  epoch: number;
+  batch: string;
+  /** At least one; several share a ProbeJob. */
+  items: readonly ItemToOpen[];
+}
+/** `not-driver`: another replica drives. `not-running`: the batch. `not-waiting`: an item, or not for this attempt. */
+export type OpenedItems = 'opened' | 'over-quota' | 'not-driver' | 'not-running' | 'not-waiting';
 
 /** A running item, whatever the state of its batch: for the driver's limits, and for a cancellation. */
 export interface RunningItem {
@@ -199,17 +205,21 @@ export async function claimItems(
   return { items, after: reached === LAST_HOST ? null : reached };
 }
 
-/** The item runs and its request is open, both or neither. */
-export async function openItem(
-  database: Database,
-  { epoch, batch, n, attempt, open }: ItemOpening,
-): Promise<OpenedItem> {
-  const item = { epoch, batch, created_at: timeOf(batch), n, attempt };
-  const values = { ...item, ...openingValues(open) };
-  const row = await database.one<OpenedRow<OpenedItem['outcome']>>({ ...calling('open_item', values, OPENED) });
-  const { outcome } = row;
-  if (outcome === 'not-driver' || outcome === 'not-running' || outcome === 'not-waiting') return { outcome };
-  return openedOf({ ...row, outcome }, open.requestsPerMinute);
+/** All items run and their requests are open, or none. The requests differ in id, address and waiter alone. */
+export function openItems(database: Database, { epoch, batch, items }: ItemsOpening): Promise<OpenedItems> {
+  const { submitted_at, token_id, user_id, kind, request, tools, queue_timeout_ms, timeout_ms, quotas, root_id } =
+    openingValues(items[0]!.open);
+  const same = { submitted_at, token_id, user_id, kind, request, tools, queue_timeout_ms, timeout_ms };
+  const rows = items.map(({ n, attempt, open: { id, display, scheme, waiter } }) => ({
+    n,
+    attempt,
+    id,
+    display,
+    scheme,
+    waiter,
+  }));
+  const values = { epoch, batch, created_at: timeOf(batch), items: jsonb(rows), ...same, quotas, root_id };
+  return database.value(calling('open_items', values));
 }
 
 export async function runningItems(database: Database): Promise<RunningItem[]> {

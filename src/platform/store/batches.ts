@@ -427,7 +427,7 @@ export function moveBatch(
 ): Promise<Batch | null> {
   const { maxRequests, maxBytes } = raise;
   return database.transaction('move batch', async (queries) => {
-    // After items that are being opened, which open_item does under the shared lock.
+    // After items that are being opened, which open_items does under the shared lock.
     await queries.rows({
       name: 'lock_batch',
       text: `select pg_advisory_xact_lock(hashtext('probeyard.batch'), hashtext($1::uuid::text))`,

@@ -1,49 +1,11 @@
 /**
- * Chunks: several items of a batch, whose requests have one ProbeJob and are submitted at one time. Each request is
- * closed as any other. Those that its chunk does not come to are taken back.
+ * Chunks: several items of a batch, whose requests have one ProbeJob and are submitted at one time (openItems). Each
+ * request is closed as any other. Those that its chunk does not come to are taken back.
  */
-import type { OpenedItem } from './batch_items.ts';
 import { column, type RecordOf } from './columns.ts';
 import type { Database } from './connection.ts';
 import { calling } from './named.ts';
-import type { OpenInput } from './records.ts';
-import { openingValues } from './requests.ts';
-import { integer, jsonb } from './storable.ts';
-import { timeOf } from './uuid.ts';
-
-export interface ItemToOpen {
-  n: number;
-  /** From 1. */
-  attempt: number;
-  open: OpenInput;
-}
-
-export interface ItemsOpening {
-  /** Of the driver (takeDriver). */
-  epoch: number;
-  batch: string;
-  items: readonly [ItemToOpen, ...ItemToOpen[]];
-}
-
-/** All items run and their requests are open, or none. The requests differ in id, address and waiter alone. */
-export function openItems(
-  database: Database,
-  { epoch, batch, items }: ItemsOpening,
-): Promise<Exclude<OpenedItem['outcome'], 'repeated' | 'idempotency-conflict' | 'rate-limited'>> {
-  const { submitted_at, token_id, user_id, kind, request, tools, queue_timeout_ms, timeout_ms, quotas, root_id } =
-    openingValues(items[0].open);
-  const same = { submitted_at, token_id, user_id, kind, request, tools, queue_timeout_ms, timeout_ms };
-  const rows = items.map(({ n, attempt, open: { id, display, scheme, waiter } }) => ({
-    n,
-    attempt,
-    id,
-    display,
-    scheme,
-    waiter,
-  }));
-  const values = { epoch, batch, created_at: timeOf(batch), items: jsonb(rows), ...same, quotas, root_id };
-  return database.value(calling('open_items', values));
-}
+import { integer } from './storable.ts';
 
 export interface OfChunk {
   ids: readonly string[];

@@ -76,7 +76,7 @@ export type RecordedEnd = RecordOf<typeof END>;
 const OPEN_ROW = { id: RECORD.id, submittedAt: RECORD.submittedAt, queueTimeoutMs: column<number>() };
 export type OpenRow = RecordOf<typeof OPEN_ROW>;
 
-export const OPENED = {
+const OPENED = {
   outcome: column<Opened['outcome']>(),
   firstId: column<string | null>(),
   remaining: column<number>(),
@@ -84,7 +84,6 @@ export const OPENED = {
   retryAfterMs: column<number | null>(),
   exceeded: column<keyof MonthlyLimits | null>(),
 };
-export type OpenedRow<Of = Opened['outcome']> = Omit<RecordOf<typeof OPENED>, 'outcome'> & { outcome: Of };
 const RATE = {
   allowed: column<boolean>(),
   remaining: column<number>(),
@@ -156,17 +155,14 @@ export function openingValues(input: OpenInput) {
   };
 }
 
-export function openedOf(row: OpenedRow, perMinute: number): Opened {
-  const { outcome, remaining, resetMs, retryAfterMs, firstId, exceeded } = row;
-  const rate: Rate = { limit: perMinute, remaining, resetMs };
+export async function openRequest(database: Database, input: OpenInput): Promise<Opened> {
+  const call = { ...calling('open_request', openingValues(input), OPENED), held: true };
+  const opened = await database.one<RecordOf<typeof OPENED>>(call);
+  const { outcome, remaining, resetMs, retryAfterMs, firstId, exceeded } = opened;
+  const rate: Rate = { limit: input.requestsPerMinute, remaining, resetMs };
   if (outcome === 'rate-limited') return { outcome, rate, retryAfterMs: retryAfterMs ?? 0 };
   if (outcome === 'repeated') return { outcome, rate, id: firstId ?? '' };
   return outcome === 'over-quota' ? { outcome, rate, exceeded: exceeded ?? 'request-count' } : { outcome, rate };
-}
-
-export async function openRequest(database: Database, input: OpenInput): Promise<Opened> {
-  const opened = { ...calling('open_request', openingValues(input), OPENED), held: true };
-  return openedOf(await database.one<OpenedRow>(opened), input.requestsPerMinute);
 }
 
 /** A look, for what costs much before its request is opened; opening it judges again. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { newBatchKey, openItem, sealItem } from '../../../src/service/api/batch/item_seal.ts';
+import { newBatchKey, unsealItem, sealItem } from '../../../src/service/api/batch/item_seal.ts';
 
 describe('batch: a sealed address', () => {
   const key = newBatchKey();
@@ -8,7 +8,7 @@ describe('batch: a sealed address', () => {
   const sealed = sealItem(address, place, key);
 
   it('opens for its batch and place, and holds no part of the address', () => {
-    assert.equal(openItem(sealed, place, key), address);
+    assert.equal(unsealItem(sealed, place, key), address);
     assert.ok(!sealed.toString('latin1').includes('media.test'));
   });
 
@@ -25,6 +25,6 @@ describe('batch: a sealed address', () => {
     ['no text', Buffer.alloc(0), place, key],
   ] as const)
     it(`${what}: does not open`, () => {
-      assert.throws(() => openItem(text, at, by), { code: 'seal-unreadable' });
+      assert.throws(() => unsealItem(text, at, by), { code: 'seal-unreadable' });
     });
 });

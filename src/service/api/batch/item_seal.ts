@@ -46,7 +46,7 @@ export async function sealItems(
   return rows;
 }
 
-export function openItem(sealed: Buffer, place: ItemPlace, key: Buffer): string {
+export function unsealItem(sealed: Buffer, place: ItemPlace, key: Buffer): string {
   try {
     const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, IV_BYTES))
       .setAAD(bound(place))

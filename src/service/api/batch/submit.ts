@@ -2,9 +2,9 @@
  * Begins items: each becomes an ordinary request, opened together with its item or not at all. Several of them may
  * share a ProbeJob: a chunk.
  */
-import type { Claimed } from '../../../platform/store/batch_items.ts';
+import type { Claimed, ItemToOpen } from '../../../platform/store/batch_items.ts';
 import type { Driven } from '../../../platform/store/batches.ts';
-import type { Opened, OpenInput, TokenRecord } from '../../../platform/store/records.ts';
+import type { Opened, Rate, TokenRecord } from '../../../platform/store/records.ts';
 import { isSealError, sealSource } from '../../../platform/seal/seal.ts';
 import { chunkFrom, requestOfChunk } from '../../../platform/store/uuid.ts';
 import { holdsCredentials, type TagAsked } from '../../../source/source.ts';
@@ -17,7 +17,7 @@ import { MOST_SECRET_BYTES, type ProbeRequest, readSources, sourceRules } from '
 import { fromCache } from '../probe/run_request.ts';
 import { fieldsOf, type KeptTemplate } from './batch_request.ts';
 import { isListing, listingRequest } from './bucket.ts';
-import { openItem } from './item_seal.ts';
+import { unsealItem } from './item_seal.ts';
 import type { StopReason } from './states.ts';
 import { isUnchanged } from './unchanged.ts';
 
@@ -83,14 +83,12 @@ export function refusalOf(error: unknown): Submitted | undefined {
 /** Opens the addresses of a batch. */
 async function openerOf({ accounts }: Pick<Deps, 'accounts'>, { batch }: Of): Promise<(item: Claimed) => string> {
   const key = Buffer.from(await accounts.box.open(batch.sealedKey!, 'batch', batch.id), 'base64');
-  return ({ sealed, n }) => openItem(sealed, { batch: batch.id, n }, key);
+  return ({ sealed, n }) => unsealItem(sealed, { batch: batch.id, n }, key);
 }
 
-/** Not counted again: the driver has a rate for the batch. */
-const askerOf = ({ token }: Of): Asker => ({
-  method: 'POST',
-  state: { token, rate: { limit: 0, remaining: 0, resetMs: 0 } },
-});
+/** The driver has a rate for the batch. */
+const NOT_COUNTED: Rate = { limit: 0, remaining: 0, resetMs: 0 };
+const askerOf = ({ token }: Of): Asker => ({ method: 'POST', state: { token, rate: NOT_COUNTED } });
 
 async function requestOf(deps: Deps, of: Of, address: string, n?: number): Promise<ProbeRequest> {
   const { fields, policyRevision } = of.batch.template as KeptTemplate;
@@ -112,19 +110,16 @@ function tagging(request: ProbeRequest, { batch, item }: ToSubmit, address: stri
   return { ...request, secrets: [JSON.stringify(secret)] };
 }
 
-/** With the epoch of the driver, so that a deposed one opens nothing. */
-const opener = ({ store }: Pick<Deps, 'store'>, { epoch, batch, item }: ToSubmit) =>
-  async function openWithItem(open: OpenInput): Promise<Opened> {
-    const opened = await store.openItem({ epoch, batch: batch.id, n: item.n, attempt: item.attempt, open });
-    switch (opened.outcome) {
-      case 'not-driver':
-      case 'not-running':
-      case 'not-waiting':
-        throw new NotOpened(opened.outcome);
-      default:
-        return opened;
-    }
-  };
+/** All of them or none. With the epoch of the driver, so that a deposed one opens nothing. */
+async function openItems(
+  { store }: Pick<Deps, 'store'>,
+  { epoch, batch }: Of,
+  items: readonly ItemToOpen[],
+): Promise<void> {
+  const outcome = await store.openItems({ epoch, batch: batch.id, items });
+  if (outcome === 'over-quota') throw overQuota('request-count');
+  if (outcome !== 'opened') throw new NotOpened(outcome);
+}
 
 async function begin(deps: Deps, given: ToSubmit, onOpened: OnOpened): Promise<Submitted> {
   const { store, settings } = deps;
@@ -138,7 +133,10 @@ async function begin(deps: Deps, given: ToSubmit, onOpened: OnOpened): Promise<S
   if (onlyChanged && (await isUnchanged(deps, { ...item, token }, asked))) return { outcome: 'unchanged' };
   const named = { ...store.newRequest(), waiter: settings.replica, idempotency: null };
   const request = tagging(asked, given, address, named.id);
-  const opened = await openRequest(deps, askerOf(given), request, named, opener(deps, given));
+  const opened = await openRequest(deps, askerOf(given), request, named, async (open): Promise<Opened> => {
+    await openItems(deps, given, [{ n: item.n, attempt: item.attempt, open }]);
+    return { outcome: 'opened', rate: NOT_COUNTED };
+  });
   deps.queueRoom.opened(token.rootUserId);
   onOpened({ name: opened.id, items: 1, last: opened.id });
   if (opened.job) {
@@ -212,7 +210,7 @@ async function beginChunk(
   onOpened: OnOpened,
 ): Promise<void> {
   const { store, settings, sealKeys } = deps;
-  const { epoch, batch, token } = given;
+  const { token } = given;
   deps.queueRoom.check(token.rootUserId);
   deps.objectRoom.check();
   const by = askerOf(given);
@@ -236,10 +234,7 @@ async function beginChunk(
       webhookUrl: null,
     },
   }));
-  const [first, ...others] = items;
-  const outcome = await store.openItems({ epoch, batch: batch.id, items: [first!, ...others] });
-  if (outcome === 'over-quota') throw overQuota('request-count');
-  if (outcome !== 'opened') throw new NotOpened(outcome);
+  await openItems(deps, given, items);
   deps.queueRoom.opened(token.rootUserId);
   onOpened({ name, items: items.length, last: items.at(-1)!.open.id });
   const sealed = sealSource(
@@ -249,7 +244,7 @@ async function beginChunk(
   );
   const shown = { ...request, sources: sourced[0]!.sources };
   const job = probeJob(deps, by, shown, { id: name, submittedAt, items: items.length }, [sealed]);
-  await deps.handOver.start({ id: first!.open.id, submittedAt }, job, request.limits.queueTimeoutMs);
+  await deps.handOver.start({ id: items[0]!.open.id, submittedAt }, job, request.limits.queueTimeoutMs);
 }
 
 export async function submitChunk(deps: Deps, given: ChunkToSubmit, onOpened: OnOpened): Promise<SubmittedChunk> {
