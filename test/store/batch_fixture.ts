@@ -18,6 +18,8 @@ export const aBatch = (store: Store, change: Partial<NewBatch> = {}): NewBatch =
   deadlineAt: null,
   webhookUrl: null,
   webhookEvery: null,
+  listing: null,
+  sourceId: null,
   ...change,
 });
 

@@ -53,7 +53,7 @@ describe('store: sources', function () {
   const take = async (source: string, objects?: Awaited<ReturnType<typeof due>>) => {
     const taken = objects ?? (await due(source));
     const created = await store.createBatch(
-      aBatch(store, { userId: fixture.admin.userId, source }),
+      aBatch(store, { userId: fixture.admin.userId, sourceId: source }),
       someItems(taken.length),
       {
         most: { rootUserId: fixture.admin.userId, batches: 1, items: 1_000_000 },
@@ -190,7 +190,7 @@ describe('store: sources', function () {
     await ofEvents(source, ...['gone', 'listed', 'there', 'again', 'newer'].map(file));
     await note(source, seen('1', -4, null, 'listed'));
     const objects = await due(source);
-    const batch = aBatch(store, { userId: fixture.admin.userId, source });
+    const batch = aBatch(store, { userId: fixture.admin.userId, sourceId: source });
     const items = someItems(objects.length).map((item, n) => ({ ...item, ref: objects[n]!.name }));
     const most = { rootUserId: fixture.admin.userId, batches: 1, items: 1_000_000 };
     await store.createBatch(batch, items, { most, idempotency: null, objects });
@@ -215,7 +215,7 @@ describe('store: sources', function () {
   it('the driver waits for no source that is locked', async () => {
     const [source, other] = [await create(), await create()];
     await ofEvents(source, seen('1', -5));
-    const batch = aBatch(store, { userId: fixture.admin.userId, source });
+    const batch = aBatch(store, { userId: fixture.admin.userId, sourceId: source });
     const most = { rootUserId: fixture.admin.userId, batches: 1, items: 1_000_000 };
     const [item] = someItems(1);
     await store.createBatch(batch, [{ ...item!, ref: 'a.mp4' }], {

@@ -3,7 +3,7 @@
  * (batch_items.ts). Each item ends once, with the end of its last request.
  */
 import type { Database, Queries } from './connection.ts';
-import { column, listed, type RecordOf } from './columns.ts';
+import { assigned, type ChangeOf, column, inserted, listed, type RecordOf } from './columns.ts';
 import { calling } from './named.ts';
 import { claimSource, noteObjects, type ObjectVersion, type SeenObjects } from './sources.ts';
 import { bigint, integer, jsonb } from './storable.ts';
@@ -27,37 +27,6 @@ export interface BatchListing {
   /** Of these: not wanted, and without an address that can be read. */
   filtered: number;
   leftOut: number;
-}
-
-/** What its creator decides. */
-export interface NewBatch {
-  /** UUIDv7: its time is the creation time by the store's clock. */
-  id: string;
-  tokenId: number;
-  userId: number;
-  name: string | null;
-  /** Checked fields of a probe with exact versions; no address and no secret. */
-  template: unknown;
-  /** The key of its addresses, sealed in the box. */
-  sealedKey: Buffer;
-  concurrency: number;
-  /** Items per minute. */
-  rate: number;
-  /** Items of one host at a time. */
-  perHost: number;
-  /** Requests per item. */
-  tries: number;
-  maxRequests: number | null;
-  maxBytes: number | null;
-  deadlineAt: Date | null;
-  /** Where its end is sent, as it is stored. */
-  webhookUrl: string | null;
-  /** Also each time that so many more of its items have ended. */
-  webhookEvery: number | null;
-  /** Its only item is the listing. */
-  listing?: BatchListing | null;
-  /** The source that makes it. */
-  source?: string | null;
 }
 
 /** A request of an earlier batch, whose result stands for an item as long as its source has not changed. */
@@ -94,63 +63,83 @@ export type CreatedBatch =
   /** `not-claimed`: its source does not run, lists already, or has other objects by now. */
   | { outcome: 'idempotency-conflict' | 'too-many-batches' | 'too-many-items' | 'not-claimed' };
 
-export interface Budget {
-  maxRequests?: number | null;
-  maxBytes?: number | null;
-}
-
+/** What its creator decides. */
+const CREATED = {
+  /** UUIDv7: its time is the creation time by the store's clock. */
+  id: column<string>(),
+  createdAt: column<Date>(),
+  tokenId: column<number>(),
+  userId: column<number>(),
+  name: column<string | null>(),
+  /** Checked fields of a probe with exact versions; no address and no secret. */
+  template: column<unknown>(),
+  items: column<number>(),
+  concurrency: column<number>(),
+  /** Items per minute. */
+  rate: column<number>(),
+  /** Items of one host at a time. */
+  perHost: column<number>(),
+  /** Requests per item. */
+  tries: column<number>(),
+  maxRequests: column<number | null>(),
+  maxBytes: column<number | null>(),
+  deadlineAt: column<Date | null>(),
+  /** Where its end is sent, as it is stored. */
+  webhookUrl: column<string | null>(),
+  /** Also each time that so many more of its items have ended. */
+  webhookEvery: column<number | null>(),
+  /** Its only item is the listing. */
+  listing: column<BatchListing | null>(),
+  /** The source that makes it. */
+  sourceId: column<string | null>(),
+};
 const STORED = {
-  id: column<string>('b.id'),
-  createdAt: column<Date>('b.created_at'),
-  tokenId: column<number>('b.token_id'),
-  userId: column<number>('b.user_id'),
-  name: column<string | null>('b.name'),
-  state: column<BatchState>('b.state'),
+  ...CREATED,
+  state: column<BatchState>(),
   /** Of Probeyard's reasons, or one that the driver gives. Null: it runs, or its owner paused it. */
-  reason: column<string | null>('b.reason'),
-  template: column<unknown>('b.template'),
-  items: column<number>('b.items'),
-  concurrency: column<number>('b.concurrency'),
-  rate: column<number>('b.rate'),
-  perHost: column<number>('b.per_host'),
-  tries: column<number>('b.tries'),
-  maxRequests: column<number | null>('b.max_requests'),
-  maxBytes: column<number | null>('b.max_bytes'),
-  deadlineAt: column<Date | null>('b.deadline_at'),
+  reason: column<string | null>(),
   /** Ended requests of its items, with those that were tried again; and what they read. */
-  requests: column<number>('b.requests'),
-  ioBytes: column<number>('b.io_bytes'),
-  webhookUrl: column<string | null>('b.webhook_url'),
-  webhookEvery: column<number | null>('b.webhook_every'),
+  requests: column<number>(),
+  ioBytes: column<number>(),
   /** Of one that tags its objects: items by what became of the tags. */
-  tags: column<Record<string, number>>('b.tags'),
-  endedAt: column<Date | null>('b.ended_at'),
-  listing: column<BatchListing | null>('b.listing'),
-  sourceId: column<string | null>('b.source_id'),
+  tags: column<Record<string, number>>(),
+  endedAt: column<Date | null>(),
 };
 // What runs is few rows; what waits is the rest. A counter of either would lock the batch for each request.
 const COUNTED = {
   running: column<number>(`(select count(*) from batch_items i
     where i.batch_id = b.id and i.created_at = b.created_at and i.state = 'running')`),
-  success: column<number>('b.success'),
-  withErrors: column<number>('b.with_errors'),
-  error: column<number>('b.error'),
-  skipped: column<number>('b.skipped'),
+  success: column<number>(),
+  withErrors: column<number>(),
+  error: column<number>(),
+  skipped: column<number>(),
 };
 const COLUMNS = { ...STORED, ...COUNTED };
 type Row = RecordOf<typeof COLUMNS>;
 export type Batch = RecordOf<typeof STORED> & { counts: ItemCounts };
 
+const BUDGET = { maxRequests: CREATED.maxRequests, maxBytes: CREATED.maxBytes };
+export type Budget = ChangeOf<typeof BUDGET>;
+
+/** Not shown. */
+const KEPT = {
+  /** The key of its addresses, sealed in the box. */
+  sealedKey: column<Buffer | null>(),
+  idempotencyKey: column<string | null>(),
+  bodySha256: column<Buffer | null>(),
+};
+export type NewBatch = Omit<RecordOf<typeof CREATED>, 'createdAt' | 'items'> & { sealedKey: Buffer };
+
 /** For the driver: a batch to open items of, or to cancel what runs of. */
 const DRIVEN = {
   ...COLUMNS,
-  sealedKey: column<Buffer | null>('b.sealed_key'),
+  sealedKey: KEPT.sealedKey,
   /** Null: its user is erased. */
   rootUserId: column<number | null>('(select coalesce(u.root_id, u.id) from users u where u.id = b.user_id)'),
 };
 export type Driven = Batch & { sealedKey: Buffer | null; rootUserId: number | null };
 
-const READ = `select ${listed(COLUMNS)} from batches b`;
+const READ = `select ${listed(COLUMNS, 'b')} from batches b`;
 /** Rows of one insert: 10,000 at once would hold the event loop for tens of milliseconds. */
 const ROWS_AT_ONCE = 500;
 const MOST_DRIVEN = 1_000;
@@ -182,7 +171,7 @@ async function ofKey(queries: Queries, tokenId: number, key: Idempotency): Promi
   });
   const first = await queries.first<Row & { same: boolean }>({
     name: 'batch_of_key',
-    text: `select ${listed(COLUMNS)}, b.body_sha256 = $3 "same" from batches b
+    text: `select ${listed(COLUMNS, 'b')}, b.body_sha256 = $3 "same" from batches b
       where b.token_id = $1 and b.idempotency_key = $2`,
     values: [tokenId, key.key, key.bodySha256],
   });
@@ -261,7 +250,7 @@ export function createBatch(
   items: readonly NewItem[],
   { most, idempotency, objects = [] }: Conditions,
 ): Promise<CreatedBatch> {
-  const { source = null, listing = null } = batch;
+  const { sourceId: source, listing } = batch;
   return database.transaction('create batch', async (queries) => {
     // Of ten at once exactly those are created that still fit.
     await lockAccount(queries, most.rootUserId);
@@ -273,37 +262,24 @@ export function createBatch(
     if (known) return known;
     if (source !== null && !(await claimSource(queries, source, { lists: listing !== null, objects })))
       return { outcome: 'not-claimed' };
+    const { columns, places, values } = inserted(
+      { ...CREATED, ...KEPT },
+      {
+        ...batch,
+        createdAt: timeOf(batch.id)!,
+        template: jsonb(batch.template),
+        rate: integer(batch.rate),
+        items: items.length,
+        listing: jsonb(listing),
+        idempotencyKey: idempotency?.key ?? null,
+        bodySha256: idempotency?.bodySha256 ?? null,
+      },
+    );
     const row = await queries.one<Row>({
       name: 'insert_batch',
-      text: `with b as (insert into batches (id, created_at, token_id, user_id, name, template, sealed_key, items,
-          concurrency, rate, per_host, tries, max_requests, max_bytes, deadline_at, idempotency_key, body_sha256,
-          webhook_url, webhook_every, listing, source_id)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
-        returning *)
-        select ${listed(COLUMNS)} from b`,
-      values: [
-        batch.id,
-        timeOf(batch.id),
-        batch.tokenId,
-        batch.userId,
-        batch.name,
-        jsonb(batch.template),
-        batch.sealedKey,
-        items.length,
-        integer(batch.concurrency),
-        integer(batch.rate),
-        integer(batch.perHost),
-        integer(batch.tries),
-        batch.maxRequests,
-        batch.maxBytes,
-        batch.deadlineAt,
-        idempotency?.key ?? null,
-        idempotency?.bodySha256 ?? null,
-        batch.webhookUrl,
-        batch.webhookEvery,
-        jsonb(listing),
-        source,
-      ],
+      text: `with b as (insert into batches (${columns}) values (${places}) returning *)
+        select ${listed(COLUMNS, 'b')} from b`,
+      values,
     });
     await insertItems(queries, batch.id, items);
     return { outcome: 'created', batch: shown(row) };
@@ -408,24 +384,18 @@ export async function batchFound(database: Database, id: string): Promise<BatchF
   return (await database.first<BatchFound>({ name: 'batch_found', text, values: [id] })) ?? { codes: {}, facets: {} };
 }
 
-/** Null: it was in none of these states. An absent bound of the budget stays; null lifts it. */
-export function moveBatch(
-  database: Database,
-  {
-    id,
-    from,
-    to,
-    reason,
-    raise = {},
-  }: {
-    id: string;
-    from: readonly BatchState[];
-    to: BatchState;
-    reason: string | null;
-    raise?: Budget;
-  },
-): Promise<Batch | null> {
-  const { maxRequests, maxBytes } = raise;
+export interface BatchMove {
+  id: string;
+  from: readonly BatchState[];
+  to: BatchState;
+  reason: string | null;
+  /** An absent bound stays; null lifts it. */
+  raise?: Budget;
+}
+
+/** Null: it was in none of these states. */
+export function moveBatch(database: Database, { id, from, to, reason, raise = {} }: BatchMove): Promise<Batch | null> {
+  const { name, set, values } = assigned(BUDGET, raise, 5);
   return database.transaction('move batch', async (queries) => {
     // After items that are being opened, which open_items does under the shared lock.
     await queries.rows({
@@ -435,23 +405,12 @@ export function moveBatch(
     });
     return shownOrNull(
       await queries.first<Row>({
-        name: 'move_batch',
-        text: `update batches b set state = $3, reason = $4,
-            max_requests = case when $5 then $6 else b.max_requests end,
-            max_bytes = case when $7 then $8 else b.max_bytes end,
+        name: `move_batch_${name}`,
+        text: `update batches b set ${set}state = $3, reason = $4,
             ended_at = case when $3 = 'ended' then now() end,
             sealed_key = case when $3 <> 'ended' then b.sealed_key end
-          where b.id = $1 and b.state = any($2) returning ${listed(COLUMNS)}`,
-        values: [
-          id,
-          from,
-          to,
-          reason,
-          maxRequests !== undefined,
-          maxRequests ?? null,
-          maxBytes !== undefined,
-          maxBytes === undefined || maxBytes === null ? null : bigint(maxBytes),
-        ],
+          where b.id = $1 and b.state = any($2) returning ${listed(COLUMNS, 'b')}`,
+        values: [id, from, to, reason, ...values],
       }),
     );
   });
@@ -506,7 +465,7 @@ export async function leaveDriver(database: Database, holder: string): Promise<v
 export async function drivenBatches(database: Database): Promise<Driven[]> {
   const rows = await database.rows<RecordOf<typeof DRIVEN>>({
     name: 'driven_batches',
-    text: `select ${listed(DRIVEN)} from batches b where b.state in ('running', 'cancelling')
+    text: `select ${listed(DRIVEN, 'b')} from batches b where b.state in ('running', 'cancelling')
       order by b.id limit ${MOST_DRIVEN}`,
   });
   return rows.map(shown);
@@ -516,7 +475,7 @@ export async function drivenBatches(database: Database): Promise<Driven[]> {
 export async function drivenBatch(database: Database, id: string): Promise<Driven | null> {
   const row = await database.first<RecordOf<typeof DRIVEN>>({
     name: 'driven_batch',
-    text: `select ${listed(DRIVEN)} from batches b where b.id = $1`,
+    text: `select ${listed(DRIVEN, 'b')} from batches b where b.id = $1`,
     values: [id],
   });
   return row && shown(row);

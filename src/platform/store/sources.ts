@@ -3,7 +3,7 @@
  * the same here: they note a version. The batch takes it in the transaction that creates the batch.
  */
 import type { BatchState } from './batches.ts';
-import { column, listed, type RecordOf } from './columns.ts';
+import { column, inserted, listed, type RecordOf } from './columns.ts';
 import type { Database, Queries } from './connection.ts';
 import { calling } from './named.ts';
 import { jsonb } from './storable.ts';
@@ -21,16 +21,12 @@ export interface LastListing {
   left_out: number;
 }
 
-const SOURCE = {
+/** What its creator decides. */
+const CREATED = {
   id: column<string>(),
-  createdAt: column<Date>(),
   tokenId: column<number>(),
   userId: column<number>(),
   name: column<string | null>(),
-  state: column<SourceState>(),
-  /** Why it stopped. */
-  reason: column<string | null>(),
-  text: column<string | null>(),
   url: column<string>(),
   filter: column<object>(),
   body: column<Buffer>(),
@@ -38,6 +34,14 @@ const SOURCE = {
   settle: column<number>(),
   bundle: column<number>(),
   existing: column<boolean>(),
+};
+const SOURCE = {
+  ...CREATED,
+  createdAt: column<Date>(),
+  state: column<SourceState>(),
+  /** Why it stopped. */
+  reason: column<string | null>(),
+  text: column<string | null>(),
   objects: column<number>(),
   listAt: column<Date | null>(),
   lastListing: column<LastListing | null>(),
@@ -48,10 +52,7 @@ const SOURCE = {
   confirmationHost: column<string | null>(),
 };
 export type Source = RecordOf<typeof SOURCE>;
-export type NewSource = Pick<
-  Source,
-  'id' | 'tokenId' | 'userId' | 'name' | 'url' | 'filter' | 'body' | 'every' | 'settle' | 'bundle' | 'existing'
-> & { keySha256: Buffer };
+export type NewSource = RecordOf<typeof CREATED> & { keySha256: Buffer };
 
 /** What the driver does next follows from it. Not more: it reads a thousand of them every two seconds. */
 const DRIVEN = {
@@ -85,9 +86,6 @@ const MOST_BY_EVENTS_A_DAY = 100_000;
 const ROWS_AT_ONCE = 5_000;
 const MOST_DRIVEN = 1_000;
 
-const FIRST_LISTING = (every: string, existing: string): string =>
-  `case when ${every}::integer is not null or ${existing} then now() end`;
-
 /** With the same id again it is the same source. */
 export function createSource(
   database: Database,
@@ -103,29 +101,17 @@ export function createSource(
     const known = await readSource(queries, source.id);
     if (known) return { outcome: 'created', source: known };
     if ((await countSources(queries, most.rootUserId)) >= most.sources) return { outcome: 'too-many-sources' };
-    const { id, tokenId, userId, name, url, filter, body, keySha256, every, settle, bundle, existing } = source;
+    const isListed = source.every !== null || source.existing;
+    const createdAt = timeOf(source.id)!;
+    const { columns, places, values } = inserted(
+      { ...CREATED, createdAt: SOURCE.createdAt, keySha256: column<Buffer>(), listAt: SOURCE.listAt },
+      { ...source, createdAt, filter: jsonb(source.filter), listAt: isListed ? createdAt : null },
+    );
     const created = await queries.one<Source>({
       name: 'insert_source',
-      text: `with s as (insert into sources (id, created_at, token_id, user_id, name, url, filter, body, key_sha256,
-          every, settle, bundle, existing, list_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-          ${FIRST_LISTING('$10', '$13')}) returning *)
+      text: `with s as (insert into sources (${columns}) values (${places}) returning *)
         select ${listed(SOURCE, 's')} from s`,
-      values: [
-        id,
-        timeOf(id),
-        tokenId,
-        userId,
-        name,
-        url,
-        jsonb(filter),
-        body,
-        keySha256,
-        every,
-        settle,
-        bundle,
-        existing,
-      ],
+      values,
     });
     return { outcome: 'created', source: created };
   });
@@ -286,7 +272,8 @@ export function changeSource(
     name: 'change_source',
     text: `with changed as (
         update sources s set token_id = $2, user_id = $3, name = $4, filter = $5, body = $6, every = $7, settle = $8,
-            bundle = $9, existing = $10, list_at = ${FIRST_LISTING('$7', '$10')}, reason = null, text = null,
+            bundle = $9, existing = $10, reason = null, text = null,
+            list_at = case when $7::integer is not null or $10 then now() end,
             state = case state when 'stopped' then 'running' else state end
           from users u, users n
           where s.id = $1 and s.state <> 'deleting' and u.id = s.user_id and n.id = $3

@@ -178,7 +178,7 @@ export async function createOf(
   by: Asker,
   { head, template, listing, readItems }: BatchRequest,
   conditions: Conditions,
-  { id: given, source }: { id?: string; source?: string } = {},
+  { id: given, sourceId = null }: { id?: string; sourceId?: string | null } = {},
 ): Promise<{ created: CreatedBatch; leftOut: number }> {
   const { store, accounts } = deps;
   const token = tokenOf(by);
@@ -194,7 +194,7 @@ export async function createOf(
     name: head.name,
     template,
     listing,
-    source: source ?? null,
+    sourceId,
     sealedKey: await accounts.box.seal(batchKey.toString('base64'), 'batch', id),
     ...limitsOf(head, token),
     perHost: head.per_host,

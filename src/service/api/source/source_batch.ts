@@ -34,7 +34,7 @@ async function created(
   const by: Asker = { method: 'POST', state: { token } };
   const request = change(await readBody(deps, by, await bodyOf(deps, source), gone));
   const conditions = { most: mostOf(deps, token), idempotency: null, objects };
-  const { created: batch } = await createOf(deps, by, request, conditions, { source: source.id });
+  const { created: batch } = await createOf(deps, by, request, conditions, { sourceId: source.id });
   return batch.outcome;
 }
 
