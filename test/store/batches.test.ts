@@ -646,9 +646,9 @@ describe('store: batches', function () {
       assert.deepEqual(await claimed(batch, { full: [low, mid, high] }), { hosts: [], n: [], after: null });
       assert.deepEqual(
         (await store.claimItems({ batch: batch.id, full: [], after: null, limit: 1 })).items.map(
-          ({ sealed, display, ref }) => [sealed, display, ref],
+          ({ sealed, plain }) => [sealed, plain],
         ),
-        [[Buffer.from('sealed 0'), 'https://example.org/0.mp4', 'ref 0']],
+        [[Buffer.from('sealed 0'), true]],
       );
     });
 

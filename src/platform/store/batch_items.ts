@@ -44,8 +44,8 @@ export interface Claimed {
   /** Of the request to open: from 1. */
   attempt: number;
   host: bigint;
-  display: string;
-  ref: string | null;
+  /** Its source has no credentials. */
+  plain: boolean;
   sealed: Buffer;
   /** Of one that was not tried. */
   earlier: EarlierRequest | null;
@@ -153,28 +153,24 @@ const CLAIM = `
   due as (
     select h.host, i.*, row_number() over (partition by h.host order by i.not_before, i.n) turn
     from hosts h cross join lateral (
-      select i.n, i.tries, i.display, i.ref, i.sealed, i.not_before, i.request_id, i.submitted_at from batch_items i
+      select i.n, i.tries, i.plain, i.sealed, i.not_before, i.request_id, i.submitted_at from batch_items i
       where i.batch_id = $1 and i.created_at = $2 and i.state = 'waiting' and i.host = h.host and i.not_before <= now()
       order by i.not_before, i.n limit $5) i
     where h.host <> all($3::bigint[]))
   select looked.last, looked.hosts, first.* from (select max(host)::text as last, count(host) hosts from hosts) looked
     left join lateral (
-      select due.host::text host, due.n, due.tries + 1 attempt, due.display, due.ref, due.sealed,
-          case when due.tries = 0 then due.request_id end request_id, due.submitted_at, due.turn from due
+      select due.host::text host, due.n, due.tries + 1 attempt, due.plain, due.sealed,
+          case when due.tries = 0 then due.request_id end "earlierId", due.submitted_at "submittedAt", due.turn from due
         order by due.turn, due.host limit $5) first on true
     order by first.turn, first.host::bigint`;
 
-interface ClaimedRow {
+interface ClaimedRow extends Pick<Claimed, 'attempt' | 'plain' | 'sealed'> {
   last: string | null;
   hosts: number;
-  host: string;
   n: number | null;
-  attempt: number;
-  display: string;
-  ref: string | null;
-  sealed: Buffer;
-  request_id: string | null;
-  submitted_at: Date;
+  host: string;
+  earlierId: string | null;
+  submittedAt: Date;
   turn: number;
 }
 
@@ -189,12 +185,11 @@ export async function claimItems(
     values: [batch, timeOf(batch), full.map(String), String(after === null ? FIRST_HOST : after + 1n), limit],
   });
   const found = rows.filter(({ n }) => n !== null);
-  const items = found.map(({ n, attempt, host, display, ref, sealed, request_id: id, submitted_at: submittedAt }) => ({
+  const items = found.map(({ n, attempt, host, plain, sealed, earlierId: id, submittedAt }) => ({
     n: n!,
     attempt,
     host: BigInt(host),
-    display,
-    ref,
+    plain,
     sealed,
     earlier: id === null ? null : { id, submittedAt },
   }));

@@ -154,7 +154,7 @@ describe('batch: how many items of a host', () => {
 });
 
 describe('batch: items that share jobs', () => {
-  const items = (...hosts: number[]) => hosts.map((host, n) => ({ n, host: BigInt(host) }));
+  const items = (...hosts: number[]) => hosts.map((host, n) => ({ n, host: BigInt(host), plain: true }));
   const shared = (hosts: number[], sizes: number[], left: number) =>
     sharedOut(items(...hosts), sizes, () => left).map((job) => job.map(({ n }) => n));
 
@@ -162,6 +162,14 @@ describe('batch: items that share jobs', () => {
   it('a host is in no more of them than it has room for, and as often as there are items in each', () => {
     assert.deepEqual(shared([1, 1, 1, 1, 2], [2, 2, 2], 1), [[0, 1], [4]]);
     assert.deepEqual(shared([1, 1, 1, 1, 2], [2, 2, 2], 2), [[0, 1], [2, 3], [4]]);
+  });
+  it('an item that must not share a runner has one of its own', () => {
+    const some = items(1, 2, 3, 4).map((item) => ({ ...item, plain: item.n > 1 }));
+    const jobs = (sizes: number[]) => sharedOut(some, sizes, () => 1).map((job) => job.map(({ n }) => n));
+    assert.deepEqual(
+      [jobs([9, 9, 9]), jobs([9]), jobs([1, 1, 1, 1])],
+      [[[0], [1], [2, 3]], [[0]], [[0], [1], [2], [3]]],
+    );
   });
   it('none is left empty', () => assert.deepEqual(shared([1, 1], [1, 1, 1], 0), []));
 
@@ -211,11 +219,6 @@ describe('batch: how many items a chunk has', () => {
       [10, 8, 1].map((waiting) => chunks.sizeOf('a', { waiting, atOnce: 4 })),
       [3, 2, 1],
     );
-  });
-  it('stays one for sources that must not share a runner', () => {
-    const chunks = made();
-    chunks.keepApart('a');
-    assert.equal(run(chunks, 1, 1), 1);
   });
   it('one that began after the record was read is not over', () => {
     const chunks = made();

@@ -23,8 +23,6 @@ interface Kept {
 export class Chunks {
   readonly #now: () => number;
   readonly #sizes = new Map<string, number>();
-  /** Batches whose sources get a runner each. */
-  readonly #apart = new Set<string>();
   /** By name; an item alone is a chunk of one, by its request. */
   readonly #begun = new Map<string, Begun>();
 
@@ -36,12 +34,6 @@ export class Chunks {
   sizeOf(batch: string, { waiting, atOnce }: { waiting: number; atOnce: number }): number {
     const share = Math.max(1, Math.ceil(waiting / Math.max(1, atOnce)));
     return Math.min(MOST_OF_CHUNK, share, this.#sizes.get(batch) ?? 1);
-  }
-
-  /** One of its sources must not share a runner. */
-  keepApart(batch: string): void {
-    this.#apart.add(batch);
-    this.#sizes.delete(batch);
   }
 
   /** A chunk did not come about: not so many at once. */
@@ -67,16 +59,9 @@ export class Chunks {
       if (jobs.has(name) || at >= since) continue;
       this.#begun.delete(name);
       over.abort(new Error('nothing of the chunk runs any more'));
-      if (this.#apart.has(batch)) continue;
       const size = this.#sizes.get(batch) ?? 1;
       this.#sizes.set(batch, ended < items ? Math.max(1, ended) : Math.max(size, Math.min(MOST_OF_CHUNK, 2 * items)));
     }
-    for (const known of [this.#sizes.keys(), this.#apart])
-      for (const batch of known) if (!batches.has(batch)) this.#forget(batch);
-  }
-
-  #forget(batch: string): void {
-    this.#sizes.delete(batch);
-    this.#apart.delete(batch);
+    for (const batch of this.#sizes.keys()) if (!batches.has(batch)) this.#sizes.delete(batch);
   }
 }

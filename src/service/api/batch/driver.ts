@@ -482,13 +482,7 @@ export class BatchDriver {
     });
     this.#after.set(id, after);
     const free = claimed.filter(({ n }) => !this.#opening.has(keyOf({ batch: id, n })));
-    // A listing is a job of its own.
-    const listing = free.filter(({ n }) => isListing(batch, n));
-    const items = free.filter(({ n }) => !isListing(batch, n));
-    const jobs = [
-      ...sharedOut(listing, sizes.slice(0, 1), left),
-      ...sharedOut(items, sizes.slice(listing.length), (host) => left(host) - listing.length),
-    ];
+    const jobs = sharedOut(free, sizes, left);
     for (const chunk of jobs) this.#submit(epoch, { batch, token, contender }, chunk);
     if (jobs.length > 0) return;
     // From the first host again, or with those after the last one.
@@ -525,9 +519,8 @@ export class BatchDriver {
     if (!first) return;
     if (others.length === 0)
       return this.#submitted(contender, first, await submit(this.#deps, { ...of, item: first }, opened));
-    const { refused, submitted, isApart } = await submitChunk(this.#deps, { ...of, items }, opened);
+    const { refused, submitted } = await submitChunk(this.#deps, { ...of, items }, opened);
     for (const { item, ...why } of refused) await this.#submitted(contender, item, { outcome: 'refused', ...why });
-    if (isApart) this.#chunks.keepApart(id);
     // Fewer of them may have a quota, or be as they were claimed.
     if (submitted.outcome === 'stop' || submitted.outcome === 'not-waiting') this.#chunks.halve(id);
     if (submitted.outcome !== 'stop' || submitted.reason !== 'QuotaExceeded')

@@ -7,7 +7,7 @@ import type { Driven } from '../../../platform/store/batches.ts';
 import type { Opened, Rate, TokenRecord } from '../../../platform/store/records.ts';
 import { isSealError, sealSource } from '../../../platform/seal/seal.ts';
 import { chunkFrom, requestOfChunk } from '../../../platform/store/uuid.ts';
-import { holdsCredentials, type TagAsked } from '../../../source/source.ts';
+import type { TagAsked } from '../../../source/source.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, overQuota } from '../errors.ts';
 import type { Asker } from '../http/request_context.ts';
@@ -170,8 +170,6 @@ export interface RefusedOfChunk {
 export interface SubmittedChunk {
   refused: RefusedOfChunk[];
   submitted: Submitted;
-  /** A source of the batch must not share a runner: its item was begun alone. */
-  isApart?: true;
 }
 
 const MOST_OF_SEAL = MOST_SECRET_BYTES - 1_024;
@@ -190,7 +188,6 @@ async function chunkOf(deps: Deps, given: ChunkToSubmit, refused: RefusedOfChunk
       const url = addressOf(item);
       request ??= await requestOf(deps, given, url);
       const read = readSources({ url }, rules, along);
-      if (holdsCredentials(read.sources[0]) && sourced.length > 0) continue;
       bytes += Buffer.byteLength(JSON.stringify(read.secrets[0])) + 1;
       if (bytes > MOST_OF_SEAL && sourced.length > 0) break;
       sourced.push({ ...read, item });
@@ -253,11 +250,8 @@ export async function submitChunk(deps: Deps, given: ChunkToSubmit, onOpened: On
     const chunk = await chunkOf(deps, given, refused);
     const [first, ...others] = chunk?.sourced ?? [];
     if (!chunk || !first) return { refused, submitted: { outcome: 'not-waiting' } };
-    const isApart = holdsCredentials(first.sources[0]);
-    if (isApart || others.length === 0) {
-      const submitted = await submit(deps, { ...given, item: first.item }, onOpened);
-      return { refused, submitted, ...(isApart ? { isApart } : {}) };
-    }
+    if (others.length === 0)
+      return { refused, submitted: await submit(deps, { ...given, item: first.item }, onOpened) };
     await beginChunk(deps, given, chunk, onOpened);
     return { refused, submitted: { outcome: 'opened' } };
   } catch (error) {

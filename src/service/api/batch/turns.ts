@@ -189,8 +189,11 @@ export function hostRoom(
   return { full: [...ofAll.keys()].filter((host) => left(host) <= 0), left };
 }
 
-/** Shares items out among jobs of these sizes, with no host in more jobs than it has room for. */
-export function sharedOut<T extends { host: bigint }>(
+/**
+ * Shares items out among jobs of these sizes, with no host in more jobs than it has room for. What is not `plain` has a
+ * job of its own: a source with credentials must not share a runner, and a listing runs no tools.
+ */
+export function sharedOut<T extends { host: bigint; plain: boolean }>(
   items: readonly T[],
   sizes: readonly number[],
   left: (host: bigint) => number,
@@ -202,7 +205,9 @@ export function sharedOut<T extends { host: bigint }>(
     const hosts = new Set<bigint>();
     const [taken, others]: [T[], T[]] = [[], []];
     for (const item of rest) {
-      const fits = taken.length < size && (hosts.has(item.host) || used.of(item.host) < left(item.host));
+      const [first] = taken;
+      const hasPlace = first === undefined || (taken.length < size && first.plain && item.plain);
+      const fits = hasPlace && (hosts.has(item.host) || used.of(item.host) < left(item.host));
       if (fits && !hosts.has(item.host)) used.add(item.host);
       if (fits) hosts.add(item.host);
       (fits ? taken : others).push(item);
