@@ -13,17 +13,15 @@ import type {
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import type { DueWebhook } from '../../../platform/store/webhooks.ts';
-import { isUuid } from '../../../platform/store/uuid.ts';
 import type { OfBatch } from '../../webhooks/deliver.ts';
 import { keptUrl, shownUrl } from '../../webhooks/kept_url.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, invalid, notFound } from '../errors.ts';
+import { ApiError, notFound } from '../errors.ts';
 import { type Described, endpoint } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
-import { checkedBy, type TextBody } from '../http/read_input.ts';
+import type { TextBody } from '../http/read_input.ts';
 import { type Asker, type Context, nameIgnored, tokenOf, uuidOf } from '../http/request_context.ts';
-import { closed, orNull, UUID } from '../http/request_fields.ts';
-import { LOWERED_TO } from '../http/input/read_fields.ts';
+import { closed, NEWEST, orNull, pageOfNewest, UUID } from '../http/request_fields.ts';
 import { idempotencyKey } from '../probe/probe_request.ts';
 import { untilClosed } from '../probe/stored_result.ts';
 import { BatchAnswerSchema, BatchListSchema, type BatchRowSchema } from './batch_answers.ts';
@@ -208,7 +206,7 @@ export async function createOf(
   return { created: await store.createBatch(batch, items, conditions), leftOut };
 }
 
-async function create(deps: Deps, ctx: Context): Promise<void> {
+async function create(deps: Deps, ctx: Context) {
   const token = tokenOf(ctx);
   const body = ctx.state.checked as TextBody;
   const key = idempotencyKey(ctx);
@@ -227,7 +225,7 @@ async function create(deps: Deps, ctx: Context): Promise<void> {
   if (!('batch' in created)) throw new ApiError(OUTCOMES[created.outcome]);
   nameIgnored(ctx, request.ignored);
   ctx.set('Location', `/v1/batch/${created.batch.id}`);
-  ctx.body = { ...(await shown(deps, created.batch)), ...(leftOut > 0 ? { left_out: leftOut } : {}) };
+  return { ...(await shown(deps, created.batch)), ...(leftOut > 0 ? { left_out: leftOut } : {}) };
 }
 
 const MB = 1024 * 1024;
@@ -284,32 +282,25 @@ export const createBatch = endpoint('POST /v1/batch', {
 
 // Reading.
 
-const ListQuery = closed({
-  limit: Type.Integer({ minimum: 1, default: 20, [LOWERED_TO]: 100, description: 'Rows; at most 100.' }),
-  before: orNull(Type.String({ pattern: UUID, default: null, description: '`next` of the page before.' })),
-  source: orNull(Type.String({ pattern: UUID, default: null, description: 'Only batches of this source.' })),
-});
-
-async function list({ store }: Deps, ctx: Context): Promise<void> {
-  const { limit, before, source } = checkedBy(ListQuery, ctx);
-  if (before !== null && !isUuid(before.toLowerCase())) throw invalid('before', 'must be the id of a batch');
-  const batches = await store.listBatches({
-    userId: tokenOf(ctx).userId,
-    before: before?.toLowerCase() ?? null,
-    limit: limit + 1,
-    source: source?.toLowerCase() ?? null,
-  });
-  const page = batches.slice(0, limit);
-  ctx.body = { batches: page.map(rowOf), next: batches.length > limit ? page.at(-1)!.id : null };
-}
-
 export const listBatches = endpoint('GET /v1/batch', {
   id: 'listBatches',
   summary: 'List batches',
   description: "Those of the caller's user, the newest first.",
-  query: ListQuery,
+  query: closed({
+    ...NEWEST,
+    source: orNull(Type.String({ pattern: UUID, default: null, description: 'Only batches of this source.' })),
+  }),
   answer: { description: 'A page of batches.', schema: BatchListSchema },
-  work: list,
+  async work({ store }, ctx, { limit, before, source }) {
+    const found = await store.listBatches({
+      userId: tokenOf(ctx).userId,
+      before: before?.toLowerCase() ?? null,
+      limit: limit + 1,
+      source: source?.toLowerCase() ?? null,
+    });
+    const { rows, next } = pageOfNewest(found, limit);
+    return { batches: rows.map(rowOf), next };
+  },
 });
 
 const BATCH_PARAM = { id: Type.String({ format: 'uuid', description: "The batch's id." }) };
@@ -319,9 +310,7 @@ export const readBatch = endpoint('GET /v1/batch/:id', {
   summary: 'Read a batch',
   params: BATCH_PARAM,
   answer: { description: 'State, progress and errors.', schema: BatchAnswerSchema },
-  async work(deps, ctx) {
-    ctx.body = await shown(deps, await ownBatch(deps, ctx));
-  },
+  work: async (deps, ctx) => shown(deps, await ownBatch(deps, ctx)),
 });
 
 // Actions.
@@ -344,7 +333,8 @@ async function act(deps: Deps, ctx: Context, event: BatchEvent, raise: Budget = 
     if (event === 'cancel' && state === 'ended' && batch.reason === 'Cancelled') return batch;
     const to = move(state, event);
     if (to === null) throw new ApiError('batch-state', { text: `the batch is ${state} and cannot ${MOVED[event]}` });
-    if (to === state && Object.keys(raise).length === 0) return batch;
+    const isRaised = Object.values(raise).some((bound) => bound !== undefined);
+    if (to === state && !isRaised) return batch;
     const moved = await deps.store.moveBatch({ id, from: [state], to, reason: reasonOf(to), raise });
     if (moved) return moved;
   }
@@ -360,9 +350,7 @@ const action = (event: 'pause' | 'cancel', summary: string, description: string)
     summary,
     description,
     input: 'ignored',
-    async work(deps, ctx) {
-      ctx.body = await shown(deps, await act(deps, ctx, event));
-    },
+    work: async (deps, ctx) => shown(deps, await act(deps, ctx, event)),
   });
 
 const ACTION = {
@@ -384,15 +372,6 @@ export const cancelBatch = action(
   'What waits is skipped, and what runs is cancelled. A repeated call has the same answer.',
 );
 
-async function resume(deps: Deps, ctx: Context): Promise<void> {
-  const { max_requests: maxRequests, max_bytes: maxBytes } = checkedBy(ResumeSchema, ctx);
-  const raise = {
-    ...(maxRequests === undefined ? {} : { maxRequests }),
-    ...(maxBytes === undefined ? {} : { maxBytes }),
-  };
-  ctx.body = await shown(deps, await act(deps, ctx, 'resume', raise));
-}
-
 export const resumeBatch = endpoint('POST /v1/batch/:id/resume', {
   ...ACTION,
   id: 'resumeBatch',
@@ -402,5 +381,7 @@ export const resumeBatch = endpoint('POST /v1/batch/:id/resume', {
     'left out stays. A repeated call has the same answer.',
   body: ResumeSchema,
   bodyMayBeAbsent: true,
-  work: resume,
+  async work(deps, ctx, { max_requests: maxRequests, max_bytes: maxBytes }) {
+    return shown(deps, await act(deps, ctx, 'resume', { maxRequests, maxBytes }));
+  },
 });

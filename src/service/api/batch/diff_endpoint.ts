@@ -9,7 +9,6 @@ import type { Deps } from '../deps.ts';
 import { ApiError, invalid } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
-import { checkedBy } from '../http/read_input.ts';
 import { type Context, tokenOf, uuidOf } from '../http/request_context.ts';
 import { closed, component, oneOf, optionalWhole, orNull, time, UUID, whole } from '../http/request_fields.ts';
 import { type NoResult, storedResult, untilClosed } from '../probe/stored_result.ts';
@@ -313,8 +312,7 @@ const Query = closed({
   after: optionalWhole(0, 2_147_483_647, '`next` of an earlier answer: the fields of further pairs are compared.'),
 });
 
-async function diff(deps: Deps, ctx: Context): Promise<void> {
-  const { against, after } = checkedBy(Query, ctx);
+async function diff(deps: Deps, ctx: Context, { against, after }: Static<typeof Query>) {
   if (against.toLowerCase() === uuidOf(ctx)) throw invalid('against', 'must be another batch');
   await takeRequestRate(deps, ctx);
   const [a, b] = [await ownBatch(deps, ctx, against.toLowerCase()), await ownBatch(deps, ctx)];
@@ -324,7 +322,7 @@ async function diff(deps: Deps, ctx: Context): Promise<void> {
   const account = tokenOf(ctx).rootUserId;
   const signal = untilClosed(ctx);
   const inflatedBytes = (a.items + b.items) * ITEM_BYTES;
-  await compareAlone(deps, { account, inflatedBytes, signal }, async () => {
+  return compareAlone(deps, { account, inflatedBytes, signal }, async () => {
     const slices = makeSlices(deps.paceOf(account));
     const [ofA, ofB] = [await itemsOf(deps, a, slices), await itemsOf(deps, b, slices)];
     const { pairs, ...counts } = await pairItems(ofA, ofB, slices.next);
@@ -336,7 +334,7 @@ async function diff(deps: Deps, ctx: Context): Promise<void> {
       await slices.next();
     }
     await slices.pay();
-    ctx.body = {
+    return {
       a: shownBatch(a),
       b: shownBatch(b),
       pairs: pairs.length,

@@ -4,13 +4,11 @@ import Type, { type Static } from 'typebox';
 import { FACET_NAMES, FACETS, type Facet, LONGEST_VALUE } from '../../../media/policy/facets.ts';
 import type { BatchItem } from '../../../platform/store/batch_items.ts';
 import type { Pace } from '../../result/pace.ts';
-import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { exportPages, inLines } from '../http/export_pages.ts';
 import { type Columns, makeParquet } from '../http/parquet.ts';
-import { checkedBy } from '../http/read_input.ts';
 import { LOWERED_TO } from '../http/input/read_fields.ts';
-import { type Context, tokenOf } from '../http/request_context.ts';
+import { tokenOf } from '../http/request_context.ts';
 import { choice, closed, optionalChoice, optionalText, optionalWhole } from '../http/request_fields.ts';
 import { BatchItemSchema, BatchItemsSchema, ITEM_FACETS, ITEM_STATES } from './batch_answers.ts';
 import { ownBatch } from './batch_endpoints.ts';
@@ -62,20 +60,6 @@ function filtersOf({ state, code, ...facets }: Asked, pace: Pace): ItemFilters {
   };
 }
 
-const PageQuery = closed({
-  after: optionalWhole(0, 2_147_483_647, '`next` of the page before.'),
-  limit: Type.Integer({ minimum: 1, default: 100, [LOWERED_TO]: 1000, description: 'Items; at most 1,000.' }),
-  ...FILTERS,
-});
-
-async function page(deps: Deps, ctx: Context): Promise<void> {
-  const { after, limit, ...asked } = checkedBy(PageQuery, ctx);
-  const batch = await ownBatch(deps, ctx);
-  const filters = filtersOf(asked, deps.paceOf(tokenOf(ctx).rootUserId));
-  const { items, next } = await itemPage(deps, batch, { after: after ?? -1, limit, ...filters });
-  ctx.body = { items: items.map(shownItem), next };
-}
-
 export const listBatchItems = endpoint('GET /v1/batch/:id/items', {
   id: 'listBatchItems',
   summary: 'List items of a batch',
@@ -83,9 +67,18 @@ export const listBatchItems = endpoint('GET /v1/batch/:id/items', {
     'In the order in which they were sent. By facets, a page may have fewer items than `limit`, or none, and a ' +
     '`next`: each looks at 50,000 items.',
   params: BATCH_PARAM,
-  query: PageQuery,
+  query: closed({
+    after: optionalWhole(0, 2_147_483_647, '`next` of the page before.'),
+    limit: Type.Integer({ minimum: 1, default: 100, [LOWERED_TO]: 1000, description: 'Items; at most 1,000.' }),
+    ...FILTERS,
+  }),
   answer: { description: 'A page of items.', schema: BatchItemsSchema },
-  work: page,
+  async work(deps, ctx, { after, limit, ...asked }) {
+    const batch = await ownBatch(deps, ctx);
+    const filters = filtersOf(asked, deps.paceOf(tokenOf(ctx).rootUserId));
+    const { items, next } = await itemPage(deps, batch, { after: after ?? -1, limit, ...filters });
+    return { items: items.map(shownItem), next };
+  },
 });
 
 // All items, as a file.
@@ -134,27 +127,6 @@ async function formOf(format: 'ndjson' | 'csv' | 'parquet') {
   return { type: PARQUET, head: '', write: (items: readonly BatchItem[]) => write(items.map(shownItem)), end };
 }
 
-const ResultsQuery = closed({
-  format: choice(
-    ['ndjson', 'csv', 'parquet'],
-    'ndjson',
-    'ndjson: lines of JSON. csv: a line of names, then a line for each item. parquet: a row for each item.',
-  ),
-  ...FILTERS,
-});
-
-async function results(deps: Deps, ctx: Context): Promise<void> {
-  const { format, ...asked } = checkedBy(ResultsQuery, ctx);
-  const batch = await ownBatch(deps, ctx);
-  const pace = deps.paceOf(tokenOf(ctx).rootUserId);
-  await exportPages(ctx, {
-    ...(await formOf(format)),
-    file: `batch-${batch.id}.${format}`,
-    pages: itemPages(deps, batch, filtersOf(asked, pace), format === 'parquet' ? ROWS_OF_GROUP : undefined),
-    pace,
-  });
-}
-
 export const exportBatchItems = endpoint('GET /v1/batch/:id/results', {
   id: 'exportBatch',
   summary: 'Export the items of a batch',
@@ -162,12 +134,28 @@ export const exportBatchItems = endpoint('GET /v1/batch/:id/results', {
     'All items as they are now, in the order in which they were sent. The result of each is at ' +
     '`/v1/probe/{request_id}`, for as long as results are kept. An answer that is cut is incomplete.',
   params: BATCH_PARAM,
-  query: ResultsQuery,
+  query: closed({
+    format: choice(
+      ['ndjson', 'csv', 'parquet'],
+      'ndjson',
+      'ndjson: lines of JSON. csv: a line of names, then a line for each item. parquet: a row for each item.',
+    ),
+    ...FILTERS,
+  }),
   answer: {
     description: 'A line or row for each item.',
     mediaType: 'application/x-ndjson',
     schema: BatchItemSchema,
     otherTypes: { 'text/csv': Type.String(), [PARQUET]: Type.String({ format: 'binary' }) },
   },
-  work: results,
+  async work(deps, ctx, { format, ...asked }) {
+    const batch = await ownBatch(deps, ctx);
+    const pace = deps.paceOf(tokenOf(ctx).rootUserId);
+    await exportPages(ctx, {
+      ...(await formOf(format)),
+      file: `batch-${batch.id}.${format}`,
+      pages: itemPages(deps, batch, filtersOf(asked, pace), format === 'parquet' ? ROWS_OF_GROUP : undefined),
+      pace,
+    });
+  },
 });

@@ -56,6 +56,19 @@ export const optionalText = (maxLength: number, description: string, pattern = P
 export const options = <T extends Record<string, TSchema>>(properties: T, description: string) =>
   closed(properties, { default: {}, description });
 
+// Lists whose rows have ids in the order of time, the newest first.
+
+export const NEWEST = {
+  limit: Type.Integer({ minimum: 1, default: 20, [LOWERED_TO]: 100, description: 'Rows; at most 100.' }),
+  before: orNull(Type.String({ pattern: UUID, default: null, description: '`next` of the page before.' })),
+};
+
+/** Of one row more than the page has, if there are so many. `next`: `before` of the next page; null: there is none. */
+export function pageOfNewest<T extends { id: string }>(found: readonly T[], limit: number) {
+  const rows = found.slice(0, limit);
+  return { rows, next: found.length > limit ? rows.at(-1)!.id : null };
+}
+
 // Lists: a page of rows, and the filter, page and order that were requested.
 
 export const Pagination = options(

@@ -57,7 +57,7 @@ async function takeConfirmation({ store, log }: Deps, of: SourceForEvents, host?
     log.info({ source: of.id, host }, 'SNS waits for a confirmation of its subscription to the events of a source');
 }
 
-async function takeEvents(deps: Deps, ctx: Context): Promise<void> {
+async function takeEvents(deps: Deps, ctx: Context) {
   const { id, url, filter, rootUserId } = ctx.state.source!;
   const { text, value } = ctx.state.checked as TextBody;
   const slices = makeSlices(deps.paceOf(rootUserId));
@@ -74,7 +74,7 @@ async function takeEvents(deps: Deps, ctx: Context): Promise<void> {
     await takeConfirmation(deps, ctx.state.source!, host);
     return records.length === 0 ? { noted: 0 } : deps.store.noteObjects(seen);
   });
-  ctx.body = { noted, ignored: records.length - noted };
+  return { noted, ignored: records.length - noted };
 }
 
 export const sendEvents = endpoint('POST /v1/source/:id/events', {

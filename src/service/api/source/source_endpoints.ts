@@ -5,17 +5,15 @@ import { hideQuery } from '../../../base/hide_query.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import { MOST_WAITING, type NewSource, type Source, type SourceState } from '../../../platform/store/sources.ts';
 import { tokenSha256 } from '../../../platform/store/token_text.ts';
-import { isUuid } from '../../../platform/store/uuid.ts';
 import { type BatchEvent, move } from '../batch/states.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, invalid, notFound } from '../errors.ts';
+import { ApiError, notFound } from '../errors.ts';
 import { note, secrets, withEntry } from '../http/audit.ts';
 import { type Described, endpoint } from '../http/endpoint.ts';
-import { LOWERED_TO } from '../http/input/read_fields.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { type Asker, type Context, nameIgnored, tokenOf, uuidOf } from '../http/request_context.ts';
-import { closed, component, oneOf, orNull, time, UUID, whole } from '../http/request_fields.ts';
+import { closed, component, NEWEST, oneOf, orNull, pageOfNewest, time, whole } from '../http/request_fields.ts';
 import { untilClosed } from '../probe/stored_result.ts';
 import { bodyOf, readBody } from './source_batch.ts';
 import { MOST_SOURCES, type SentSource, SourceInput, SourceSchema } from './source_fields.ts';
@@ -191,20 +189,13 @@ export const listSources = endpoint('GET /v1/source', {
   id: 'listSources',
   summary: 'List sources',
   description: "Those of the caller's user, the newest first.",
-  query: closed({
-    limit: Type.Integer({ minimum: 1, default: 20, [LOWERED_TO]: 100, description: 'Rows; at most 100.' }),
-    before: orNull(Type.String({ pattern: UUID, default: null, description: '`next` of the page before.' })),
-  }),
+  query: closed(NEWEST),
   answer: { description: 'A page of sources.', schema: SourceList },
   async work(deps, ctx, { limit, before }) {
-    if (before !== null && !isUuid(before.toLowerCase())) throw invalid('before', 'must be the id of a source');
-    const sources = await deps.store.listSources({
-      userId: tokenOf(ctx).userId,
-      before: before?.toLowerCase() ?? null,
-      limit: limit + 1,
-    });
-    const page = sources.slice(0, limit);
-    return { sources: await shownAll(deps, page), next: sources.length > limit ? page.at(-1)!.id : null };
+    const { userId } = tokenOf(ctx);
+    const found = await deps.store.listSources({ userId, before: before?.toLowerCase() ?? null, limit: limit + 1 });
+    const { rows, next } = pageOfNewest(found, limit);
+    return { sources: await shownAll(deps, rows), next };
   },
 });
 
