@@ -16,7 +16,7 @@ import { batchRequest, makeSlices } from './batch_request.ts';
 import type { BatchDriver } from './driver.ts';
 import { Queues } from './kueue.ts';
 import { type Standing, standingOf, statusOf } from './object_status.ts';
-import { type BatchEvent, move } from './states.ts';
+import { moveBatch } from './states.ts';
 
 const suspended = (reason: string, message: string): Standing => ({ state: 'Suspended', reason, message });
 
@@ -106,7 +106,7 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
     if (!found) return this.#begin(object, held);
     const { account } = this.served.bindingOf(object) ?? {};
     if (account !== undefined && account !== found.account) {
-      await this.#move(found.batch, 'cancel');
+      await moveBatch(this.deps, found.batch, 'cancel');
       return this.#say(object, REBOUND, { batch: undefined, held });
     }
     const batch = (await this.#moved(object, found.batch, held)) ?? found.batch;
@@ -115,18 +115,12 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
   }
 
   /** The object says whether the batch runs, whatever was done to the batch. What stopped by itself needs a change. */
-  #moved(object: ProbeBatch, batch: Batch, held: Standing | null): Promise<Batch | null> {
+  async #moved(object: ProbeBatch, batch: Batch, held: Standing | null): Promise<Batch | null> {
     const { state } = batch;
-    if (isGoing(object)) return this.#move(batch, 'cancel');
-    if (held) return state === 'running' ? this.#move(batch, 'pause') : Promise.resolve(null);
+    if (isGoing(object)) return moveBatch(this.deps, batch, 'cancel');
+    if (held) return state === 'running' ? moveBatch(this.deps, batch, 'pause') : null;
     const isResumed = state === 'paused' || (state === 'stopped' && isTrue(object.status, 'Suspended'));
-    return isResumed ? this.#move(batch, 'resume') : Promise.resolve(null);
-  }
-
-  #move({ id, state }: Batch, event: BatchEvent): Promise<Batch | null> {
-    const to = move(state, event);
-    if (to === null || to === state) return Promise.resolve(null);
-    return this.deps.store.moveBatch({ id, from: [state], to, reason: event === 'cancel' ? 'Cancelled' : null });
+    return isResumed ? moveBatch(this.deps, batch, 'resume') : null;
   }
 
   async #begin(object: ProbeBatch, held: Standing | null): Promise<void> {
@@ -153,7 +147,7 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
   protected async end(id: string, object: string): Promise<boolean | null> {
     const { store, log } = this.deps;
     const batch = await store.readBatch(id);
-    if (batch && (await this.#move(batch, 'cancel')))
+    if (batch && (await moveBatch(this.deps, batch, 'cancel')))
       log.info({ batch: id, object }, 'cancelled the batch of a ProbeBatch that is gone');
     const left = await store.readBatch(id);
     return left && (left.state === 'cancelling' || left.state === 'ended');

@@ -20,7 +20,7 @@ import { isListing } from './bucket.ts';
 import type { KeptTemplate } from './batch_request.ts';
 import { Chunks } from './chunks.ts';
 import { verdictOf } from './retry.ts';
-import { move, type StopReason } from './states.ts';
+import { moveBatch, type StopReason } from './states.ts';
 import { type OnOpened, submit, submitChunk, type Submitted, type ToSubmit } from './submit.ts';
 import { type AtHost, type Contender, hostRoom, sharedOut, Turns } from './turns.ts';
 
@@ -353,9 +353,8 @@ export class BatchDriver {
   }
 
   async #stop(id: string, reason: StopReason): Promise<void> {
-    const { store, log } = this.#deps;
-    const stopped = await store.moveBatch({ id, from: ['running'], to: move('running', 'stop')!, reason });
-    if (stopped) log.info({ batch: id, reason }, 'stopped a batch');
+    const stopped = await moveBatch(this.#deps, { id, state: 'running' }, 'stop', reason);
+    if (stopped) this.#deps.log.info({ batch: id, reason }, 'stopped a batch');
   }
 
   // Cancellation, and the end of batches.

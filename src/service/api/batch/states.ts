@@ -1,5 +1,6 @@
 /** What callers and the driver may do to a batch, by its state. The record moves it only from the state seen. */
-import type { BatchState } from '../../../platform/store/batches.ts';
+import type { Batch, BatchState } from '../../../platform/store/batches.ts';
+import type { Deps } from '../deps.ts';
 
 /** `stop`: by its budget, a quota, or because it cannot go on. A deadline and the end are the record's own. */
 export type BatchEvent = 'pause' | 'resume' | 'stop' | 'cancel';
@@ -14,6 +15,17 @@ const MOVES: Readonly<Record<BatchState, Partial<Record<BatchEvent, BatchState>>
 };
 
 export const move = (state: BatchState, event: BatchEvent): BatchState | null => MOVES[state][event] ?? null;
+
+/** Null: its state does not allow it or stays the same, or it has another state by now. */
+export async function moveBatch(
+  { store }: Pick<Deps, 'store'>,
+  { id, state }: Pick<Batch, 'id' | 'state'>,
+  event: BatchEvent,
+  reason = event === 'cancel' ? 'Cancelled' : null,
+): Promise<Batch | null> {
+  const to = move(state, event);
+  return to === null || to === state ? null : store.moveBatch({ id, from: [state], to, reason });
+}
 
 /** Why a batch stopped by itself, and what it takes to go on. */
 export const STOPS = {

@@ -5,7 +5,7 @@ import { hideQuery } from '../../../base/hide_query.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import { MOST_WAITING, type NewSource, type Source, type SourceState } from '../../../platform/store/sources.ts';
 import { tokenSha256 } from '../../../platform/store/token_text.ts';
-import { type BatchEvent, move } from '../batch/states.ts';
+import { type BatchEvent, moveBatch } from '../batch/states.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { note, secrets, withEntry } from '../http/audit.ts';
@@ -246,16 +246,7 @@ export async function actOn({ store }: Pick<Deps, 'store'>, id: string, action: 
   const moved = action === 'list' ? await store.listSourceNow(id) : await store.moveSource({ id, from, to });
   if (!moved || batches === null) return moved;
   // Those that are made from now on find the source as it is.
-  for (const batch of await store.openBatchesOf(id)) {
-    const next = move(batch.state, batches);
-    if (next !== null && next !== batch.state)
-      await store.moveBatch({
-        id: batch.id,
-        from: [batch.state],
-        to: next,
-        reason: next === 'cancelling' ? 'Cancelled' : null,
-      });
-  }
+  for (const batch of await store.openBatchesOf(id)) await moveBatch({ store }, batch, batches);
   return moved;
 }
 

@@ -9,7 +9,7 @@ import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { DrivenSource, OpenBatch, SourceState } from '../../../platform/store/sources.ts';
 import { MOST_ITEMS } from '../batch/batch_fields.ts';
 import { type BatchDriver, mayProbe } from '../batch/driver.ts';
-import { move, textOfStop } from '../batch/states.ts';
+import { moveBatch, textOfStop } from '../batch/states.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { createBundle, createListing } from './source_batch.ts';
@@ -108,7 +108,7 @@ export class SourceRounds {
       case 'end-listing':
         return this.#endListing(source, step.with);
       case 'give-up-listing':
-        return this.#cancel(step.with, step.with.reason);
+        return (await moveBatch(this.#deps, step.with, 'cancel', step.with.reason)) !== null;
       case 'stop':
         return this.#stop(source.id, 'TokenInactive', textOfStop('TokenInactive'));
       default:
@@ -140,11 +140,6 @@ export class SourceRounds {
     return true;
   }
 
-  async #cancel({ id, state }: OpenBatch, reason: string | null): Promise<boolean> {
-    const to = move(state, 'cancel');
-    return to !== null && (await this.#deps.store.moveBatch({ id, from: [state], to, reason })) !== null;
-  }
-
   async #endListing({ id: source }: DrivenSource, { id, reason }: OpenBatch): Promise<boolean> {
     const { store } = this.#deps;
     const batch = await store.readBatch(id);
@@ -169,7 +164,7 @@ export class SourceRounds {
   async #drop({ id, state, open }: DrivenSource): Promise<boolean> {
     const { store } = this.#deps;
     if (state !== 'deleting') await store.moveSource({ id, from: LIVE, to: 'deleting' });
-    for (const batch of open) if (batch.state !== 'cancelling') await this.#cancel(batch, 'Cancelled');
+    for (const batch of open) await moveBatch(this.#deps, batch, 'cancel');
     const listing = open.find(({ lists, state: of }) => lists && of === 'ended');
     if (listing) await this.#endListing({ id } as DrivenSource, listing);
     if (!(await this.#forget(id, null))) return true;
