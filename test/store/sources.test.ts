@@ -321,9 +321,9 @@ describe('store: sources', function () {
     await store.moveSource({ id, from: ['running'], to: 'deleting' });
     assert.equal(await store.changeSource(aSource({ id }), of), false);
     assert.equal((await store.sourcesOfObjects([id])).get(id)?.requestSha256, null);
-    await store.forgetObject({ kind: 'ProbeSource', uid: id, id: store.newRequest().id });
+    await store.forgetObject({ uid: id, id: store.newRequest().id });
     assert.equal((await store.sourcesOfObjects([id])).size, 1);
-    await store.forgetObject({ kind: 'ProbeSource', uid: id, id });
+    await store.forgetObject({ uid: id, id });
     assert.equal((await store.sourcesOfObjects([id])).size, 0);
   });
 });

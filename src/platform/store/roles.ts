@@ -59,8 +59,7 @@ export const RIGHTS: Record<Part, Rights> = {
       batch_items: WRITE,
       batch_driver: ['select', 'update'],
       // update: a call that finds its row.
-      batch_objects: ALL,
-      probe_sources: ALL,
+      followed_objects: ALL,
       sources: ALL,
       source_objects: ALL,
       waivers: ALL,

@@ -247,11 +247,11 @@ export async function sourcesOfObjects(
 ): Promise<Map<string, SourceOfObject>> {
   const rows = await database.rows<Source & Omit<SourceOfObject, 'id' | 'source'> & { uid: string; sourceId: string }>({
     name: 'sources_of_objects',
-    text: `select ${listed(SOURCE, 's')}, o.uid, o.source_id "sourceId", o.request_sha256 "requestSha256",
+    text: `select ${listed(SOURCE, 's')}, o.uid, o.made_id "sourceId", o.request_sha256 "requestSha256",
         (select coalesce(u.root_id, u.id) from users u where u.id = s.user_id) account,
         array(select b.state from batches b
           where b.source_id = s.id and b.state <> 'ended' and b.listing is null) batches
-      from probe_sources o left join sources s on s.id = o.source_id where o.uid = any($1)`,
+      from followed_objects o left join sources s on s.id = o.made_id where o.uid = any($1)`,
     values: [uids],
   });
   return new Map(
@@ -279,7 +279,7 @@ export function changeSource(
           where s.id = $1 and s.state <> 'deleting' and u.id = s.user_id and n.id = $3
             and coalesce(u.root_id, u.id) = coalesce(n.root_id, n.id)
           returning s.id)
-      update probe_sources o set request_sha256 = $12 from changed c where o.uid = $11 and o.source_id = c.id
+      update followed_objects o set request_sha256 = $12 from changed c where o.uid = $11 and o.made_id = c.id
         returning o.uid`,
     values: [id, tokenId, userId, name, jsonb(filter), body, every, settle, bundle, existing, uid, requestSha256],
   });

@@ -51,7 +51,7 @@ describe('ProbeBatches', function () {
         for (const { request_id: id } of running)
           await batches.failure(id, { status: 499, reason: 'Cancelled', error: 'the request was cancelled' });
         const [left] = await api.stored.sql<{ count: string }>(
-          `select (select count(*) from batch_objects o join batches b on b.id = o.batch_id)
+          `select (select count(*) from followed_objects o join batches b on b.id = o.made_id)
             + (select count(*) from batches where state <> 'ended') count`,
         );
         return Number(left!.count) === 0;
@@ -88,7 +88,7 @@ describe('ProbeBatches', function () {
   }
   const rows = (name: string) =>
     api.stored.sql<{ id: string; state: string; reason: string | null }>(
-      `select b.id, b.state, b.reason from batches b join batch_objects o on o.batch_id = b.id where o.name = $1`,
+      `select b.id, b.state, b.reason from batches b join followed_objects o on o.made_id = b.id where o.name = $1`,
       [name],
     );
   const succeeded = ({ status }: ProbeBatch) => conditionOf(status, 'Succeeded');

@@ -26,10 +26,10 @@ describe('ProbeSources: their owners', function () {
     const { status } = await untilReady(names[0]!, 'Running');
     assert.deepEqual([status?.id, status?.objects], [ids[0], 0]);
     // As if the one that created it had been killed before it noted of what.
-    await rig.api.stored.sql('update probe_sources set request_sha256 = null where name = $1', [names[1]]);
+    await rig.api.stored.sql('update followed_objects set request_sha256 = null where name = $1', [names[1]]);
     await until('it is noted', async () => {
       const [{ noted }] = (await rig.api.stored.sql<{ noted: boolean }>(
-        'select request_sha256 is not null noted from probe_sources where name = $1',
+        'select request_sha256 is not null noted from followed_objects where name = $1',
         [names[1]],
       )) as [{ noted: boolean }];
       return noted;

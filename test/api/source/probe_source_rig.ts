@@ -68,7 +68,7 @@ export function useProbeSources(change: Partial<Settings> = {}) {
   }
   const rows = (name = '') =>
     api.stored.sql<{ id: string; state: string; user_id: number }>(
-      `select s.id, s.state, s.user_id::int from sources s join probe_sources o on o.source_id = s.id
+      `select s.id, s.state, s.user_id::int from sources s join followed_objects o on o.made_id = s.id
         where o.name = $1 or $1 = ''`,
       [name],
     );

@@ -300,7 +300,7 @@ export abstract class FollowedObjects<T extends Followed> {
     if (lost.length === LOST_AT_ONCE) this.#lookedAt = -Infinity;
   }
 
-  async #drop({ kind, uid, namespace, name, id }: LostObject): Promise<void> {
+  async #drop({ uid, namespace, name, id }: LostObject): Promise<void> {
     const { store } = this.deps;
     // Another replica may have seen a newer object.
     const served = this.served.serves({ metadata: { name, namespace } });
@@ -309,7 +309,7 @@ export abstract class FollowedObjects<T extends Followed> {
     const isEnded = await this.end(id, `${namespace}/${name}`);
     // Of a creation that is under way there is nothing yet. A later try has the id of the first.
     const isUncreated = !this.#making.has(namespace) && this.#isOld(id);
-    if (isEnded ?? isUncreated) await store.forgetObject({ kind, uid, id });
+    if (isEnded ?? isUncreated) await store.forgetObject({ uid, id });
   }
 
   #isOld(id: string): boolean {

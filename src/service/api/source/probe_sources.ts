@@ -62,7 +62,7 @@ export class ProbeSources extends FollowedObjects<ProbeSource> {
 
   async #begin(object: ProbeSource, found: SourceOfObject | undefined): Promise<void> {
     // It was deleted, and the object asks for it still.
-    if (found?.requestSha256) await this.deps.store.forgetObject({ kind: this.kind, uid: uidOf(object), ...found });
+    if (found?.requestSha256) await this.deps.store.forgetObject({ uid: uidOf(object), id: found.id });
     if (isGoing(object)) return;
     const standing = object.spec.suspend ? SUSPENDED : this.attempt(object, (token) => this.#foreseen(token));
     if (standing) await this.#say(object, standing, undefined);
