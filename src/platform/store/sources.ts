@@ -52,6 +52,16 @@ const SOURCE = {
   confirmationHost: column<string | null>(),
 };
 export type Source = RecordOf<typeof SOURCE>;
+
+/** Of each source; no more than so many are counted. */
+export const MOST_WAITING = 1_000;
+/** As it is shown: with the number of its objects of which no batch has the version. */
+const SHOWN = {
+  ...SOURCE,
+  waiting: column<number>(`(select count(*) from (select from source_objects o
+    where o.source_id = s.id and o.due_at is not null limit ${MOST_WAITING}) w)`),
+};
+export type ShownSource = RecordOf<typeof SHOWN>;
 export type NewSource = RecordOf<typeof CREATED> & { keySha256: Buffer };
 
 /** What the driver does next follows from it. Not more: it reads a thousand of them every two seconds. */
@@ -77,7 +87,7 @@ export interface OpenBatch {
 }
 export type DrivenSource = RecordOf<typeof DRIVEN>;
 
-const READ = `select ${listed(SOURCE, 's')} from sources s`;
+const READ = `select ${listed(SHOWN, 's')} from sources s`;
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** Rows of one statement: of a million, an hour's listing changes most. */
 const MOST_OBJECTS = 1_000_000;
@@ -91,7 +101,7 @@ export function createSource(
   database: Database,
   source: NewSource,
   most: { rootUserId: number; sources: number },
-): Promise<{ outcome: 'created'; source: Source } | { outcome: 'too-many-sources' }> {
+): Promise<{ outcome: 'created'; source: ShownSource } | { outcome: 'too-many-sources' }> {
   return database.transaction('create source', async (queries) => {
     await queries.rows({
       name: 'lock_sources',
@@ -107,10 +117,10 @@ export function createSource(
       { ...CREATED, createdAt: SOURCE.createdAt, keySha256: column<Buffer>(), listAt: SOURCE.listAt },
       { ...source, createdAt, filter: jsonb(source.filter), listAt: isListed ? createdAt : null },
     );
-    const created = await queries.one<Source>({
+    const created = await queries.one<ShownSource>({
       name: 'insert_source',
       text: `with s as (insert into sources (${columns}) values (${places}) returning *)
-        select ${listed(SOURCE, 's')} from s`,
+        select ${listed(SHOWN, 's')} from s`,
       values,
     });
     return { outcome: 'created', source: created };
@@ -125,7 +135,7 @@ export const countSources = (database: Queries, rootUserId: number): Promise<num
     values: [rootUserId],
   });
 
-export const readSource = (database: Queries, id: string): Promise<Source | null> =>
+export const readSource = (database: Queries, id: string): Promise<ShownSource | null> =>
   database.first({ name: 'read_source', text: `${READ} where s.id = $1`, values: [id] });
 
 /** What an event is checked by. Null: there is none, or its user is not active. */
@@ -153,11 +163,11 @@ export const setConfirmation = (database: Queries, id: string, host: string | nu
   });
 
 /** The key before is none from now on. Null: there is no such source, or it is being deleted. */
-export const setEventsKey = (database: Queries, id: string, keySha256: Buffer): Promise<Source | null> =>
+export const setEventsKey = (database: Queries, id: string, keySha256: Buffer): Promise<ShownSource | null> =>
   database.first({
     name: 'set_events_key',
     text: `update sources s set key_sha256 = $2 where s.id = $1 and s.state <> 'deleting'
-      returning ${listed(SOURCE, 's')}`,
+      returning ${listed(SHOWN, 's')}`,
     values: [id, keySha256],
   });
 
@@ -183,7 +193,7 @@ export type SourceOfBucket = Pick<Source, 'id' | 'url' | 'filter'>;
 export const listSources = (
   database: Database,
   { userId, before, limit }: { userId: number; before: string | null; limit: number },
-): Promise<Source[]> =>
+): Promise<ShownSource[]> =>
   database.rows({
     name: 'list_sources',
     text: `${READ} where s.user_id = $1 and s.id < $2 order by s.id desc limit $3`,
@@ -213,11 +223,11 @@ export const openBatchesOf = (database: Database, source: string): Promise<OpenB
 export const moveSource = (
   database: Database,
   { id, from, to, reason = null, text = null }: SourceMove,
-): Promise<Source | null> =>
+): Promise<ShownSource | null> =>
   database.first({
     name: 'move_source',
     text: `update sources s set state = $3, reason = $4, text = $5 where s.id = $1 and s.state = any($2)
-      returning ${listed(SOURCE, 's')}`,
+      returning ${listed(SHOWN, 's')}`,
     values: [id, from, to, reason, text],
   });
 export interface SourceMove {
@@ -286,11 +296,11 @@ export function changeSource(
 }
 
 /** The driver lists it as soon as it can. */
-export const listSourceNow = (database: Database, id: string): Promise<Source | null> =>
+export const listSourceNow = (database: Database, id: string): Promise<ShownSource | null> =>
   database.first({
     name: 'list_source_now',
     text: `update sources s set list_at = now() where s.id = $1 and s.state = 'running'
-      returning ${listed(SOURCE, 's')}`,
+      returning ${listed(SHOWN, 's')}`,
     values: [id],
   });
 
@@ -390,18 +400,6 @@ export interface ObjectVersion {
   hash: Buffer;
   name: string;
   version: Buffer;
-}
-
-/** Of each source; no more than so many are counted. */
-export const MOST_WAITING = 1_000;
-export async function waitingObjects(database: Database, sources: readonly string[]): Promise<Map<string, number>> {
-  const rows = await database.rows<{ id: string; waiting: number }>({
-    name: 'waiting_objects',
-    text: `select id, (select count(*) from (select from source_objects o
-        where o.source_id = id and o.due_at is not null limit ${MOST_WAITING}) w) waiting from unnest($1::uuid[]) id`,
-    values: [sources],
-  });
-  return new Map(rows.map(({ id, waiting }) => [id, waiting]));
 }
 
 /** The longest due first. */

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { hideQuery } from '../../../base/hide_query.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
-import { MOST_WAITING, type NewSource, type Source, type SourceState } from '../../../platform/store/sources.ts';
+import { MOST_WAITING, type NewSource, type ShownSource, type SourceState } from '../../../platform/store/sources.ts';
 import { tokenSha256 } from '../../../platform/store/token_text.ts';
 import { type BatchEvent, moveBatch } from '../batch/states.ts';
 import type { Deps } from '../deps.ts';
@@ -82,13 +82,7 @@ const SourceList = closed({
 
 type Shown = Static<typeof SourceAnswer>;
 
-async function shownAll({ store }: Pick<Deps, 'store'>, sources: readonly Source[]): Promise<Shown[]> {
-  const waiting = await store.waitingObjects(sources.map(({ id }) => id));
-  return sources.map((source) => shownOf(source, waiting.get(source.id) ?? 0));
-}
-const shown = async (deps: Pick<Deps, 'store'>, source: Source): Promise<Shown> => (await shownAll(deps, [source]))[0]!;
-
-const shownOf = (source: Source, waiting: number): Shown => ({
+const shown = (source: ShownSource): Shown => ({
   id: source.id,
   name: source.name,
   state: source.state,
@@ -101,7 +95,7 @@ const shownOf = (source: Source, waiting: number): Shown => ({
   bundle: source.bundle,
   existing: source.existing,
   objects: source.objects,
-  waiting,
+  waiting: source.waiting,
   next_listing_at: source.listAt?.toISOString() ?? null,
   events: {
     noted: source.eventsNoted,
@@ -158,8 +152,7 @@ async function create(deps: Deps, ctx: Context) {
   });
   nameIgnored(ctx, ignored);
   ctx.set('Location', `/v1/source/${created.id}`);
-  // Nothing more is asked for: the key is in this answer alone.
-  return { ...shownOf(created, 0), events_key: key };
+  return { ...shown(created), events_key: key };
 }
 
 export const createSource = endpoint('POST /v1/source', {
@@ -195,12 +188,12 @@ export const listSources = endpoint('GET /v1/source', {
     const { userId } = tokenOf(ctx);
     const found = await deps.store.listSources({ userId, before: before?.toLowerCase() ?? null, limit: limit + 1 });
     const { rows, next } = pageOfNewest(found, limit);
-    return { sources: await shownAll(deps, rows), next };
+    return { sources: rows.map(shown), next };
   },
 });
 
 /** Of another user: as if there were none. */
-async function ownSource({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<Source> {
+async function ownSource({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<ShownSource> {
   const source = await store.readSource(uuidOf(ctx));
   if (source?.userId !== tokenOf(ctx).userId) throw notFound();
   return source;
@@ -217,7 +210,7 @@ export const readSource = endpoint('GET /v1/source/:id', {
   async work(deps, ctx) {
     const source = await ownSource(deps, ctx);
     const { webhook_url: _secret, ...request } = await bodyOf(deps, source);
-    return { ...(await shown(deps, source)), request };
+    return { ...shown(source), request };
   },
 });
 
@@ -233,7 +226,7 @@ const ACTIONS: Record<Action, { from: readonly SourceState[]; to: SourceState; b
   delete: { from: ['running', 'paused', 'stopped', 'deleting'], to: 'deleting', batches: 'cancel' },
 };
 
-async function act(deps: Deps, ctx: Context, action: Action): Promise<Source> {
+async function act(deps: Deps, ctx: Context, action: Action): Promise<ShownSource> {
   const source = await ownSource(deps, ctx);
   const moved = await actOn(deps, source.id, action);
   if (!moved) throw new ApiError('source-state', { text: `the source is ${source.state}: ${action} is not possible` });
@@ -241,7 +234,7 @@ async function act(deps: Deps, ctx: Context, action: Action): Promise<Source> {
 }
 
 /** Null: its state does not allow it. */
-export async function actOn({ store }: Pick<Deps, 'store'>, id: string, action: Action): Promise<Source | null> {
+export async function actOn({ store }: Pick<Deps, 'store'>, id: string, action: Action): Promise<ShownSource | null> {
   const { from, to, batches } = ACTIONS[action];
   const moved = action === 'list' ? await store.listSourceNow(id) : await store.moveSource({ id, from, to });
   if (!moved || batches === null) return moved;
@@ -264,7 +257,7 @@ const action = (name: 'pause' | 'resume' | 'list', summary: string, description:
     summary,
     description,
     input: 'ignored',
-    work: async (deps, ctx) => shown(deps, await act(deps, ctx, name)),
+    work: async (deps, ctx) => shown(await act(deps, ctx, name)),
   });
 
 export const pauseSource = action(
@@ -296,7 +289,7 @@ export const renewSourceKey = endpoint('POST /v1/source/:id/key', {
       note(ctx, { changes: [...secrets('changed', 'events_key'), ...secrets('shown', 'events_key')] });
       return source;
     });
-    return { ...(await shown(deps, renewed)), events_key: key };
+    return { ...shown(renewed), events_key: key };
   },
 });
 
@@ -308,5 +301,5 @@ export const deleteSource = endpoint('DELETE /v1/source/:id', {
   summary: 'Delete a source',
   description: 'Its batches are cancelled, and stay on record. What is known of its objects is forgotten.',
   input: 'ignored',
-  work: async (deps, ctx) => shown(deps, await act(deps, ctx, 'delete')),
+  work: async (deps, ctx) => shown(await act(deps, ctx, 'delete')),
 });
