@@ -11,8 +11,7 @@ import { endpoint } from '../http/endpoint.ts';
 import type { TextBody } from '../http/read_input.ts';
 import type { Context } from '../http/request_context.ts';
 import { closed, orNull, whole } from '../http/request_fields.ts';
-import { confirmationOf, MOST_RECORDS, recordsIn } from './events.ts';
-import { MOST_MESSAGE_BYTES, objectsOf, parsedMessage } from './read_events.ts';
+import { confirmationOf, MOST_MESSAGE_BYTES, MOST_RECORDS, objectsOf, parsedMessage, recordsIn } from './events.ts';
 import { SOURCE_PARAM } from './source_endpoints.ts';
 
 const EventsAnswer = closed({
@@ -62,7 +61,7 @@ async function takeEvents(deps: Deps, ctx: Context) {
   const { text, value } = ctx.state.checked as TextBody;
   const slices = makeSlices(deps.paceOf(rootUserId));
   const message = value ?? parsedMessage(text);
-  const records = recordsIn(message, parsedMessage);
+  const records = recordsIn(message);
   takeEventRate(deps, rootUserId, Math.max(0, records.length - 1));
   const objects = await objectsOf(records, { url, filter }, { now: deps.store.clock.now(), slices });
   await slices.pay();

@@ -3,17 +3,29 @@
  * `data` of a CloudEvent, and one in the text of a message of SNS.
  */
 import { isObject } from '../../../base/is_object.ts';
-import type { SeenObject } from '../../../platform/store/sources.ts';
+import type { SeenObject, Source } from '../../../platform/store/sources.ts';
 import { cutAt } from '../../../source/address/text.ts';
 import { decoded, decodeLoosely } from '../../../source/address/s3.ts';
 import { type Filter, isWanted } from '../../../source/listing/listing.ts';
 import { versionOf } from '../../../source/listing/object_version.ts';
 import { mayBeRead } from '../batch/append_listed.ts';
-import { invalid } from '../errors.ts';
+import type { Slices } from '../batch/batch_request.ts';
+import { invalid, unreadable } from '../errors.ts';
+import { JSON_BOUNDS, JsonRefused, parseJson } from '../http/input/bounded_json.ts';
 import { seenObject } from './seen_object.ts';
 
 /** Each is a row to write. */
 export const MOST_RECORDS = 100;
+export const MOST_MESSAGE_BYTES = 256 * 1024;
+
+export function parsedMessage(text: string): unknown {
+  try {
+    return parseJson(text, { ...JSON_BOUNDS, used: 0 });
+  } catch (error) {
+    if (!(error instanceof JsonRefused)) throw unreadable('is not valid JSON');
+    throw unreadable(error.message);
+  }
+}
 
 type Members = Record<string, unknown>;
 const membersOf = (value: unknown, name: string): Members => {
@@ -21,8 +33,7 @@ const membersOf = (value: unknown, name: string): Members => {
   return isObject(member) ? member : {};
 };
 
-/** `parse`: of a text within the message. */
-export function recordsIn(value: unknown, parse: (text: string) => unknown, depth = 0): unknown[] {
+export function recordsIn(value: unknown, depth = 0): unknown[] {
   if (!isObject(value)) throw invalid('body', 'must be a JSON object: a message of S3 events');
   const { Records: records, Type: type, Message: text, data, s3 } = value;
   if (Array.isArray(records)) {
@@ -30,10 +41,10 @@ export function recordsIn(value: unknown, parse: (text: string) => unknown, dept
     return records;
   }
   if (isObject(s3)) return [value];
-  if (depth === 0 && isObject(data)) return recordsIn(data, parse, 1);
+  if (depth === 0 && isObject(data)) return recordsIn(data, 1);
   // Its other messages are text for people.
   const isNotified = type === undefined || type === 'Notification';
-  if (depth === 0 && isNotified && typeof text === 'string') return recordsIn(parse(text), parse, 1);
+  if (depth === 0 && isNotified && typeof text === 'string') return recordsIn(parsedMessage(text), 1);
   // As a bucket sends when its events are set up.
   return [];
 }
@@ -92,4 +103,21 @@ export function objectIn(record: unknown, { bucket, prefix }: Place, filter: Fil
   const bytes = typeof size === 'number' ? size : NaN;
   if (!isWanted({ name, bytes, modified: at }, filter, prefix.lastIndexOf('/') + 1)) return null;
   return seenObject(name, { version: versionOf({ etag, bytes, modified: at }), at: new Date(at), modified: null });
+}
+
+/** Those that are wanted, without two of one name. `now`: in milliseconds. */
+export async function objectsOf(
+  records: readonly unknown[],
+  { url, filter }: Pick<Source, 'url' | 'filter'>,
+  { now, slices }: { now: number; slices: Slices },
+): Promise<SeenObject[]> {
+  const place = placeOf(url);
+  const objects = new Map<string, SeenObject>();
+  for (const record of records) {
+    const object = objectIn(record, place, filter as Filter, now);
+    const known = object && objects.get(object.name);
+    if (object && !(known && known.at > object.at)) objects.set(object.name, object);
+    await slices.next();
+  }
+  return [...objects.values()];
 }

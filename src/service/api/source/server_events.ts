@@ -8,8 +8,7 @@ import type { SeenObjects, SourceOfBucket } from '../../../platform/store/source
 import { makeSlices } from '../batch/batch_request.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
-import { bucketOf, recordsIn } from './events.ts';
-import { MOST_MESSAGE_BYTES, objectsOf, parsedMessage } from './read_events.ts';
+import { bucketOf, MOST_MESSAGE_BYTES, objectsOf, parsedMessage, recordsIn } from './events.ts';
 
 const MOST_PENDING = 1_000;
 const MOST_PENDING_BYTES = 16 * 1024 * 1024;
@@ -84,7 +83,7 @@ function noting({ store, paceOf }: Pick<Deps, 'store' | 'paceOf'>) {
   /** How many versions were noted. */
   return async (data: Uint8Array): Promise<number> => {
     const slices = makeSlices(paceOf(PAYER));
-    const records = recordsIn(parsedMessage(new TextDecoder().decode(data)), parsedMessage);
+    const records = recordsIn(parsedMessage(new TextDecoder().decode(data)));
     const now = store.clock.now();
     const seen: SeenObjects[] = [];
     for (const [bucket, of] of Map.groupBy(records, bucketOf))
