@@ -34,7 +34,13 @@ create table sources (
   last_listing jsonb,
   events_noted bigint not null default 0,
   events_ignored bigint not null default 0,
-  last_event_at timestamptz
+  last_event_at timestamptz,
+  -- Of which day event_objects is, in UTC.
+  event_day date,
+  -- Objects that events were the first to name.
+  event_objects integer not null default 0,
+  -- Of the address that confirms a subscription of SNS, which waits for it; empty: of no host. Null: none waits.
+  confirmation_host text
 );
 create index sources_user on sources (user_id, id desc);
 -- The bucket of s3://BUCKET/PREFIX.
@@ -54,8 +60,11 @@ create table source_objects (
   due_at timestamptz,
   -- The version of which an item was made.
   taken bytea,
+  -- Of an object that only events have named: when it is forgotten. Infinity: it was not missing yet.
+  leaves_at timestamptz,
   primary key (source_id, hash)
 ) with (fillfactor = 80);
+create index source_objects_leaving on source_objects (leaves_at) where leaves_at < 'infinity';
 create index source_objects_due on source_objects (source_id, due_at) where due_at is not null;
 
 alter table batches add column source_id uuid;
