@@ -45,7 +45,8 @@ begin
     select d.*, ('1 ' || d.unit)::interval width from (values
       ('requests', 'submitted_at', 'month', '_YYYYMM', ahead, ''),
       ('envelopes', 'submitted_at', 'day', '_YYYYMMDD', ahead * 7, ''),
-      ('rollup_minute', 'at', 'month', '_YYYYMM', ahead, ' with (fillfactor = 90)'))
+      ('rollup_minute', 'at', 'month', '_YYYYMM', ahead, ' with (fillfactor = 90)'),
+      ('batch_items', 'created_at', 'month', '_YYYYMM', ahead, ''))
         d (parent, by_time, unit, suffix, steps, options)
       join pg_class c on c.oid = to_regclass(d.parent) and c.relkind = 'p'
   loop

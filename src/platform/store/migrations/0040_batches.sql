@@ -330,78 +330,9 @@ end $$;
 -- Batches and their items are complete from then on.
 insert into settings (key, value) values ('batch_items.since', to_jsonb('-infinity'::text));
 
--- As in 0014_results_by_day.sql, and the parts of batch_items.
-create or replace function ensure_partitions(ahead integer default 2) returns integer language plpgsql as $$
-declare
-  divided record;
-  utc timestamp;
-  since timestamptz;
-  until timestamptz;
-  part text;
-  made integer := 0;
-begin
-  perform pg_advisory_xact_lock(hashtext('probeyard.partitions'));
-  set local lock_timeout = '250ms';
-  for divided in
-    select d.*, ('1 ' || d.unit)::interval width from (values
-      ('requests', 'submitted_at', 'month', '_YYYYMM', ahead, ''),
-      ('envelopes', 'submitted_at', 'day', '_YYYYMMDD', ahead * 7, ''),
-      ('rollup_minute', 'at', 'month', '_YYYYMM', ahead, ' with (fillfactor = 90)'),
-      ('batch_items', 'created_at', 'month', '_YYYYMM', ahead, ''))
-        d (parent, by_time, unit, suffix, steps, options)
-      join pg_class c on c.oid = to_regclass(d.parent) and c.relkind = 'p'
-  loop
-    -- The last one too: a request of 23:59:59 may be written after midnight.
-    for step in -1..divided.steps loop
-      utc := date_trunc(divided.unit, now() at time zone 'UTC') + step * divided.width;
-      since := utc at time zone 'UTC';
-      until := (utc + divided.width) at time zone 'UTC';
-      continue when exists (
-        select from time_parts(divided.parent::regclass) p where p.starts < until and p.ends > since);
-      part := divided.parent || to_char(utc, divided.suffix);
-      begin
-        execute format('lock table %I in access exclusive mode', divided.parent || '_default');
-        execute format('create table %I (like %I including all)%s', part, divided.parent, divided.options);
-        execute format('with moved as (delete from %1$I where %2$I >= %3$L and %2$I < %4$L returning *)
-          insert into %5$I select * from moved', divided.parent || '_default', divided.by_time, since, until, part);
-        execute format('alter table %I attach partition %I for values from (%L) to (%L)',
-          divided.parent, part, since, until);
-      exception when lock_not_available then
-        return made;
-      end;
-      made := made + 1;
-    end loop;
-  end loop;
-  return made;
-end $$;
-
--- As in 0015_minutes_with_an_age.sql, and months of items with their batches.
-create or replace function drop_months(p_table text, p_before timestamptz) returns integer language plpgsql as $$
-declare
-  by_time text := case p_table when 'requests' then 'submitted_at' when 'rollup_minute' then 'at'
-    when 'batch_items' then 'created_at' end;
-  since timestamptz;
-  old record;
-  dropped integer := 0;
-begin
-  if by_time is null then raise 'no table with months is named %', p_table; end if;
-  if not pg_try_advisory_xact_lock(hashtext('probeyard.' || p_table)) then return 0; end if;
-  select (value #>> '{}')::timestamptz into since from settings where key = p_table || '.since';
-  for old in select part from time_parts(p_table::regclass) where ends <= since loop
-    if drop_partition(old.part) then dropped := dropped + 1; end if;
-  end loop;
-  execute format('delete from %1$I where ctid = any(array(select ctid from %1$I where %2$I < $1 limit 10000))',
-    p_table || '_default', by_time) using since;
-  p_before := date_trunc('month', p_before, 'UTC');
-  if since < p_before then
-    update settings set value = to_jsonb(p_before::text) where key = p_table || '.since';
-  end if;
-  -- A month of items is of the batches that were created in it.
-  if p_table = 'batch_items' then delete from batches where created_at < greatest(since, p_before); end if;
-  return dropped;
-end $$;
-
--- As in 0018_labels.sql, and batches.
+-- Returns the number of deleted rows; 0: nothing is left. Figures of everybody lose the user's (the longest queue time
+-- stays an upper bound). Those of days in finished months go to user -1 and the share of the erasure: they keep what
+-- has been accounted for.
 create or replace function erase_step(p_user bigint, p_most integer default 1000)
 returns integer language plpgsql as $$
 declare
@@ -520,8 +451,7 @@ declare
   path text := (select string_agg(quote_ident(s), ', ') from unnest(current_schemas(false)) s) || ', pg_temp';
   f text;
 begin
-  foreach f in array array['ensure_partitions(integer)', 'drop_months(text, timestamptz)',
-    'erase_step(bigint, integer)', 'erase_request(uuid, timestamptz, bigint[])',
+  foreach f in array array['erase_step(bigint, integer)', 'erase_request(uuid, timestamptz, bigint[])',
     'return_items(uuid[], timestamptz, integer)', 'open_of_chunk(uuid[], timestamptz)'] loop
     execute format('alter function %s security definer', f);
     execute format('alter function %s set search_path = %s', f, path);
