@@ -233,15 +233,6 @@ describe('store: batches', function () {
       assert.deepEqual(await counts(batch), { ...NONE, running: 50 });
     });
 
-    it('once, when the answer was lost', async () => {
-      const batch = await create(1);
-      const input = opening(batch, 0);
-      assert.equal(await store.openItems(input), 'opened');
-      assert.equal(await store.openItems(input), 'opened');
-      assert.equal(await store.openItems(opening(batch, 0)), 'not-waiting');
-      assert.equal((await item(batch, 0)).tries, 1);
-    });
-
     it('with a request that a quota refuses: the item waits on, and no try is used', async () => {
       const batch = await create(1);
       const quotas = {
