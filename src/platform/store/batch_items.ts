@@ -217,6 +217,34 @@ export function openItems(database: Database, { epoch, batch, items }: ItemsOpen
   return database.value(calling('open_items', values));
 }
 
+// Chunks: several items whose requests have one ProbeJob and are submitted at one time. Each request is closed as any
+// other. Those that their chunk does not come to are taken back.
+
+export interface OfChunk {
+  ids: readonly string[];
+  submittedAt: Date;
+}
+
+/**
+ * Those of these requests that are open leave no trace, and their items wait, after this time, with a try less. Twice
+ * is the same as once. Returns how many there were.
+ */
+export function returnItems(
+  database: Database,
+  { ids, submittedAt, afterMs = 0 }: OfChunk & { afterMs?: number },
+): Promise<number> {
+  return database.value(calling('return_items', { ids, submitted_at: submittedAt, after_ms: integer(afterMs) }));
+}
+
+const OPEN = { id: column<string>(), isWanted: column<boolean>() };
+
+/** The first of these requests that is open. `isWanted`: its batch runs, or stopped because it fills a quota. */
+export function openOfChunk(database: Database, { ids, submittedAt }: OfChunk): Promise<RecordOf<typeof OPEN> | null> {
+  return database.first(calling('open_of_chunk', { ids, submitted_at: submittedAt }, OPEN));
+}
+
+// What runs, and its end.
+
 export async function runningItems(database: Database): Promise<RunningItem[]> {
   const rows = await database.rows<Omit<RunningItem, 'host'> & { host: string }>({
     name: 'running_items',

@@ -11,7 +11,6 @@ export * from './batch_items.ts';
 export * from './batches.ts';
 export * from './cached_results.ts';
 export * from './chargeback.ts';
-export * from './chunks.ts';
 export * from './followed_objects.ts';
 export * from './identities.ts';
 export * from './log.ts';
