@@ -157,7 +157,10 @@ create function open_items(
   p_timeout_ms integer, p_quotas jsonb, p_root_id bigint)
 returns text language plpgsql as $$
 declare
+  -- As arrays: of a set of records Postgres expects a hundred rows, and would read all items of a small batch.
   ids uuid[] := array(select (one ->> 'id')::uuid from jsonb_array_elements(p_items) one);
+  ns integer[] := array(select (one ->> 'n')::integer from jsonb_array_elements(p_items) one);
+  attempts integer[] := array(select (one ->> 'attempt')::integer from jsonb_array_elements(p_items) one);
   one record;
   opened text;
   waiting integer;
@@ -172,12 +175,15 @@ begin
   perform pg_advisory_xact_lock_shared(hashtext('probeyard.batch'), hashtext(p_batch::text));
   perform 1 from batches b where b.id = p_batch and b.state = 'running';
   if not found then return 'not-running'; end if;
+  -- By the number of items Postgres would make a plan for each call, which takes longer than to open one.
+  set local plan_cache_mode = force_generic_plan;
   perform 1 from batch_items i
-    join jsonb_to_recordset(p_items) g (n integer, attempt integer) on g.n = i.n
+    join unnest(ns, attempts) g (n, attempt) on g.n = i.n
     where i.batch_id = p_batch and i.created_at = p_created_at
       and i.state = 'waiting' and i.tries = g.attempt - 1
     order by i.n for update of i;
   get diagnostics waiting = row_count;
+  set local plan_cache_mode = auto;
   if waiting <> cardinality(ids) then return 'not-waiting'; end if;
   for one in select * from jsonb_to_recordset(p_items) g (id uuid, display text, scheme text, waiter text) loop
     -- Quotas are judged once, with all of them.
@@ -189,9 +195,11 @@ begin
       return opened;
     end if;
   end loop;
+  set local plan_cache_mode = force_generic_plan;
   update batch_items i set state = 'running', tries = g.attempt, request_id = g.id, submitted_at = p_submitted_at
-    from jsonb_to_recordset(p_items) g (n integer, attempt integer, id uuid)
+    from unnest(ns, attempts, ids) g (n, attempt, id)
     where i.batch_id = p_batch and i.created_at = p_created_at and i.n = g.n;
+  set local plan_cache_mode = auto;
   return 'opened';
 end $$;
 
