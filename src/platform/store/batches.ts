@@ -3,7 +3,7 @@
  * (batch_items.ts). Each item ends once, with the end of its last request.
  */
 import type { Database, Queries } from './connection.ts';
-import { assigned, type ChangeOf, column, inserted, listed, type RecordOf } from './columns.ts';
+import { type ChangeOf, column, inserted, listed, type RecordOf } from './columns.ts';
 import { calling } from './named.ts';
 import { claimSource, noteObjects, type ObjectVersion, type SeenObjects } from './sources.ts';
 import { bigint, integer, jsonb } from './storable.ts';
@@ -395,7 +395,7 @@ export interface BatchMove {
 
 /** Null: it was in none of these states. */
 export function moveBatch(database: Database, { id, from, to, reason, raise = {} }: BatchMove): Promise<Batch | null> {
-  const { name, set, values } = assigned(BUDGET, raise, 5);
+  const { maxRequests, maxBytes } = raise;
   return database.transaction('move batch', async (queries) => {
     // After items that are being opened, which open_items does under the shared lock.
     await queries.rows({
@@ -405,12 +405,23 @@ export function moveBatch(database: Database, { id, from, to, reason, raise = {}
     });
     return shownOrNull(
       await queries.first<Row>({
-        name: `move_batch_${name}`,
-        text: `update batches b set ${set}state = $3, reason = $4,
+        name: 'move_batch',
+        text: `update batches b set state = $3, reason = $4,
+            max_requests = case when $5 then $6 else b.max_requests end,
+            max_bytes = case when $7 then $8 else b.max_bytes end,
             ended_at = case when $3 = 'ended' then now() end,
             sealed_key = case when $3 <> 'ended' then b.sealed_key end
           where b.id = $1 and b.state = any($2) returning ${listed(COLUMNS, 'b')}`,
-        values: [id, from, to, reason, ...values],
+        values: [
+          id,
+          from,
+          to,
+          reason,
+          maxRequests !== undefined,
+          maxRequests ?? null,
+          maxBytes !== undefined,
+          maxBytes ?? null,
+        ],
       }),
     );
   });
