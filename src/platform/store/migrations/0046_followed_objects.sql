@@ -1,5 +1,5 @@
--- The batch of each ProbeBatch, and the source of each ProbeSource. Its id is written before it is created, so an object
--- has one, however often its creation begins. The row goes when the object is gone and its batch or source ends.
+-- The batch of each ProbeBatch, and the source of each ProbeSource. Its id is written before it is created, so an
+-- object has one, however often its creation begins. The row goes when the object is gone and its batch or source ends.
 create table followed_objects (
   uid text primary key,
   kind text not null check (kind in ('ProbeBatch', 'ProbeSource')),
