@@ -2,7 +2,8 @@
  * One HTTP exchange. node:http rather than fetch: it loads faster, waits for an answer as long as it is told to, and
  * takes proxies from the environment where Node does (NODE_USE_ENV_PROXY).
  */
-import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, request } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingHttpHeaders, IncomingMessage, request } from 'node:http';
 import { boundedBytes } from '../../base/bounded_text.ts';
 import { EXIT, Failure, Interrupted } from '../exits.ts';
 import type { StreamedForm } from './multipart_form.ts';
@@ -74,59 +75,42 @@ export function isRepeatable(error: unknown, twice: boolean): error is Failure {
 }
 
 export async function exchange({ url, method, headers, body, deadlineMs, signal }: Asked): Promise<Answered> {
-  const request = requestFor(url);
-  const form = typeof body === 'object' ? await body.open() : undefined;
+  const [text, form] = typeof body === 'object' ? [undefined, await body.open()] : [body];
   // A proxy of the environment, and TLS, are matters of Node's own connections.
   const isPlain = form && url.protocol === 'http:' && !process.env['NODE_USE_ENV_PROXY'];
   const connection = isPlain ? { createConnection: form.connectPatiently } : {};
-  return new Promise((resolve, reject) => {
-    let isAnswered = false;
-    let late: NodeJS.Timeout | undefined;
-    const sent: ClientRequest = request(url, { method, headers, ...connection }, (answer) => {
-      isAnswered = true;
-      read(answer, url).then(end(resolve), end(reject));
-    });
-    function end<T>(settle: (value: T) => void): (value: T) => void {
-      return (value) => {
-        clearTimeout(late);
-        signal.removeEventListener('abort', interrupt);
-        form?.close();
-        // What is left of a body is not sent behind the answer.
-        if (!sent.writableEnded) sent.destroy();
-        settle(value);
-      };
-    }
-    const fail = (error: unknown): void => {
-      end(reject)(error);
-      sent.destroy();
-    };
-    // The API cancels the request of a caller who disconnects.
-    const interrupt = (): void => fail(new Interrupted());
-    const isOver = (): boolean => isAnswered || sent.destroyed;
-    const finish = (text?: string): void => {
-      if (isOver()) return;
-      const seconds = Math.round(deadlineMs / 1_000);
-      late = setTimeout(
-        () => fail(new Failure(`${url.origin} did not answer within ${seconds} s`, EXIT.unknown)),
-        deadlineMs,
-      );
-      sent.end(text);
-    };
-    signal.addEventListener('abort', interrupt);
+  const deadline = new AbortController();
+  let late: NodeJS.Timeout | undefined;
+  // The API cancels the request of a caller who disconnects.
+  const either = AbortSignal.any([signal, deadline.signal]);
+  const sent = requestFor(url)(url, { method, headers, signal: either, ...connection });
+  const answer = once(sent, 'response') as Promise<[IncomingMessage]>;
+  // What fails behind an answer has no one who waits for it.
+  sent.on('error', () => {});
+  answer.catch(() => {});
+  try {
     // An answer may come before the whole body is sent, and the connection is then closed behind it.
-    sent.on('error', (error: NodeJS.ErrnoException) => {
-      if (!isAnswered) end(reject)(unreachable(url, error));
-    });
-    if (signal.aborted) interrupt();
-    else if (form) form.feed(sent, isOver).then(() => finish(), fail);
-    else finish(body as string | undefined);
-  });
+    const early = await Promise.race([form?.feed(sent), answer]);
+    form?.close();
+    late = setTimeout(() => deadline.abort(), deadlineMs);
+    if (!early) sent.end(text);
+    const [answered] = early ?? (await answer);
+    return await read(answered, url);
+  } catch (error) {
+    if (signal.aborted) throw new Interrupted();
+    if (deadline.signal.aborted)
+      throw new Failure(`${url.origin} did not answer within ${Math.round(deadlineMs / 1_000)} s`, EXIT.unknown);
+    throw error instanceof Failure ? error : unreachable(url, error as NodeJS.ErrnoException);
+  } finally {
+    clearTimeout(late);
+    form?.close();
+    // What is left of a body is not sent behind the answer.
+    if (!sent.writableEnded) sent.destroy();
+  }
 }
 
 async function read(answer: IncomingMessage, url: URL): Promise<Answered> {
-  const body = await boundedBytes(answer, MOST_BYTES).catch((error: NodeJS.ErrnoException) => {
-    throw unreachable(url, error);
-  });
+  const body = await boundedBytes(answer, MOST_BYTES);
   if (!body) throw new Failure(`${url.origin}: the answer is larger than ${MOST_BYTES} bytes`, EXIT.unknown);
   return { status: answer.statusCode ?? 0, headers: answer.headers, body };
 }

@@ -1,4 +1,5 @@
 /** A multipart form with one file, which is read while it is sent: no more of it is held than a piece. */
+import { once } from 'node:events';
 import type { ClientRequest } from 'node:http';
 import { Socket, type TcpNetConnectOpts } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -6,35 +7,24 @@ import type { Readable } from 'node:stream';
 import { EXIT, Failure } from '../exits.ts';
 import { newName } from './exchange_http.ts';
 
-// Sends a body piece by piece, as fast as the other side takes it, until it has answered.
+// Sends a body piece by piece, as fast as the other side takes it.
 
 /** How long the other side may take nothing. */
 const STALLED_MS = 60_000;
-const EVENTS = ['drain', 'response', 'close'] as const;
 
-/** Until there is room for more, or nothing more is to be sent. */
-function taken(sent: ClientRequest): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (error?: Failure): void => {
-      clearTimeout(late);
-      for (const event of EVENTS) sent.off(event, settled);
-      if (error) reject(error);
-      else resolve();
-    };
-    const settled = (): void => end();
-    const late = setTimeout(
-      () => end(new Failure(`${sent.host} took nothing of the file for ${STALLED_MS / 1_000} s`, EXIT.unknown)),
-      STALLED_MS,
-    );
-    for (const event of EVENTS) sent.once(event, settled);
+/** Until there is room for more. */
+async function taken(sent: ClientRequest): Promise<void> {
+  const late = AbortSignal.timeout(STALLED_MS);
+  await once(sent, 'drain', { signal: late }).catch((error: unknown) => {
+    if (!late.aborted) throw error;
+    throw new Failure(`${sent.host} took nothing of the file for ${STALLED_MS / 1_000} s`, EXIT.unknown);
   });
 }
 
-async function feed(sent: ClientRequest, pieces: AsyncIterable<Uint8Array>, isOver: () => boolean): Promise<void> {
+async function feed(sent: ClientRequest, pieces: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const piece of pieces) {
     // An answer that has come is read before more is written.
     await nextTurn();
-    if (isOver()) return;
     if (!sent.write(piece)) await taken(sent);
   }
 }
@@ -119,8 +109,8 @@ export function formOf(
     async open() {
       const opened = await file.open();
       return {
-        /** Sends everything, but not the end of the request; less where that is answered before. */
-        feed: (sent: ClientRequest, isOver: () => boolean) => feed(sent, pieces(opened), isOver),
+        /** Sends everything, but not the end of the request. */
+        feed: (sent: ClientRequest) => feed(sent, pieces(opened)),
         close: () => opened.destroy(),
         connectPatiently,
       };
