@@ -310,14 +310,10 @@ describe('backup: the drill', function () {
   });
 
   const dumpOf = async (change: (source: Source) => Source): Promise<string> => {
-    const dump = await openDump({ url: fixture.urls.owner });
-    try {
-      const file = await allOf(packed(membersOf(change(dump), keys), pair.recipient));
-      await destination.write('changed.age', of(file));
-      return 'changed.age';
-    } finally {
-      await dump.close();
-    }
+    await using dump = await openDump({ url: fixture.urls.owner });
+    const file = await allOf(packed(membersOf(change(dump), keys), pair.recipient));
+    await destination.write('changed.age', of(file));
+    return 'changed.age';
   };
 
   const REFUSALS: [string, () => Promise<unknown>, RegExp][] = [
@@ -406,18 +402,14 @@ describe('backup: the drill', function () {
     });
 
   it('refuses a backup without keys', async () => {
-    const dump = await openDump({ url: fixture.urls.owner });
-    try {
-      const { box: _, ...others } = keys;
-      await destination.write('keyless.age', packed(membersOf(dump, others), pair.recipient));
-      await assert.rejects(restored({ name: 'keyless.age' }), /keys of the backup lack the key box\.jwks of box/);
-      await assert.rejects(
-        makeBackup({ database: { url: fixture.urls.owner }, recipients: [pair.recipient], keys: others, destination }),
-        (error) => isBackupError(error, 'keys-missing'),
-      );
-    } finally {
-      await dump.close();
-    }
+    await using dump = await openDump({ url: fixture.urls.owner });
+    const { box: _, ...others } = keys;
+    await destination.write('keyless.age', packed(membersOf(dump, others), pair.recipient));
+    await assert.rejects(restored({ name: 'keyless.age' }), /keys of the backup lack the key box\.jwks of box/);
+    await assert.rejects(
+      makeBackup({ database: { url: fixture.urls.owner }, recipients: [pair.recipient], keys: others, destination }),
+      (error) => isBackupError(error, 'keys-missing'),
+    );
   });
 
   it('leaves nothing of a backup that is damaged in its middle, and the database can be restored', async () => {

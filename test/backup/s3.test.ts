@@ -64,12 +64,8 @@ describe('backup: destinations', function () {
     const at = (title: string, work: (destination: Destination) => Promise<void>) =>
       it(`${kind}: ${title}`, async function () {
         if (kind === 'S3' && missing !== undefined) return this.skip();
-        const destination = make();
-        try {
-          await work(destination);
-        } finally {
-          destination.close();
-        }
+        using destination = make();
+        await work(destination);
       });
 
     for (const size of [0, 1, PART - 1, PART, 2 * PART + 17])
@@ -119,9 +115,8 @@ describe('backup: destinations', function () {
       [{ keys: { ...KEYS, secret: 'wrong' } }, /answered 403 SignatureDoesNotMatch/],
       [{ bucket: 'nowhere' }, /answered 404 NoSuchBucket/],
     ] as const) {
-      const destination = s3(settings(change));
+      using destination = s3(settings(change));
       await assert.rejects(destination.write('x', of('x')), (error: Error) => text.test(error.message), String(text));
-      destination.close();
     }
   });
 
@@ -149,13 +144,12 @@ describe('backup: destinations', function () {
 
     it('is asked again after 503, and not after 403', async () => {
       answer = (_, call) => (call < 3 ? [503, '<Error><Code>SlowDown</Code></Error>'] : [200, '']);
-      const destination = at();
+      using destination = at();
       assert.equal(await destination.write('x', of('xy')), 2);
       assert.equal(calls.length, 3);
       answer = () => [403, '<Error><Code>AccessDenied</Code></Error>'];
       await assert.rejects(destination.write('x', of('x')), refusedAs('destination', /403 AccessDenied/));
       assert.equal(calls.length, 4);
-      destination.close();
     });
 
     it('an upload whose end fails inside a 200 is an error, and is given up at the service', async () => {
@@ -163,13 +157,12 @@ describe('backup: destinations', function () {
         path.endsWith('uploads=')
           ? [200, '<UploadId>u&amp;1</UploadId>']
           : [200, path.includes('partNumber') ? '' : '<Error><Code>InternalError</Code></Error>'];
-      const destination = at();
+      using destination = at();
       await assert.rejects(
         destination.write('x', of(randomBytes(PART + 1))),
         refusedAs('destination', /answered InternalError/),
       );
       assert.match(calls.at(-1)!, /^DELETE .*uploadId=u%261$/);
-      destination.close();
     });
   });
 });

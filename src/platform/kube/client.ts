@@ -114,6 +114,7 @@ const clientOf = (config: SharedKubeConfig, namespace: string) => {
     ...deletesOf(config, pathTo),
     ...otherCallsOf(config, pathTo),
     close: (): Promise<void> => config.close(),
+    [Symbol.asyncDispose]: (): Promise<void> => config.close(),
   };
 };
 

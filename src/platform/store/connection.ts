@@ -83,25 +83,18 @@ export async function connectedFor(what: string, settings: ConnectionSettings): 
   }
 }
 
-export interface HeldConnection {
-  close(): Promise<void>;
-}
-
-/**
- * What the work made, and `close`, which ends its connection. Where the work fails, the connection is ended, and the
- * error says what it was for.
- */
+/** What the work made; disposing of it ends its connection. An error of the work does so, and says what it was for. */
 export async function holdConnection<T extends object>(
   what: string,
   settings: ConnectionSettings,
   work: (client: pg.Client) => Promise<T>,
-): Promise<T & HeldConnection> {
+): Promise<T & AsyncDisposable> {
   const client = await connectedFor(what, settings);
   const close = async (): Promise<void> => {
     await client.end().catch(() => {});
   };
   try {
-    return { ...(await work(client)), close };
+    return { ...(await work(client)), [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();
     throw asStoreError(error, what);
@@ -114,9 +107,8 @@ export async function withConnection<T>(
   settings: ConnectionSettings,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const { result, close } = await holdConnection(what, settings, async (client) => ({ result: await work(client) }));
-  await close();
-  return result;
+  await using held = await holdConnection(what, settings, async (client) => ({ result: await work(client) }));
+  return held.result;
 }
 
 /** The user name in this address. */

@@ -93,12 +93,8 @@ async function fileKeyOf(header: string, opener: Opener): Promise<Uint8Array> {
 
 /** The key of this file alone: whoever restores it need not be given the identity. Reads no more than the header. */
 export async function fileKeyFor(cipher: Bytes, identity: Opener): Promise<Uint8Array> {
-  const reader = new ByteReader(cipher);
-  try {
-    return await fileKeyOf(await readHeader(reader), identity);
-  } finally {
-    await reader.close();
-  }
+  await using reader = new ByteReader(cipher);
+  return await fileKeyOf(await readHeader(reader), identity);
 }
 
 async function* joined(header: string, reader: ByteReader): AsyncGenerator<Buffer> {
@@ -107,19 +103,15 @@ async function* joined(header: string, reader: ByteReader): AsyncGenerator<Buffe
 }
 
 export async function* decrypted(cipher: Bytes, opener: Opener): AsyncGenerator<Buffer> {
-  const reader = new ByteReader(cipher);
+  await using reader = new ByteReader(cipher);
+  const header = await readHeader(reader);
+  const decrypter = new Decrypter();
+  decrypter.addIdentity(identityOf(await fileKeyOf(header, opener)));
   try {
-    const header = await readHeader(reader);
-    const decrypter = new Decrypter();
-    decrypter.addIdentity(identityOf(await fileKeyOf(header, opener)));
-    try {
-      const plain = await decrypter.decrypt(ReadableStream.from(joined(header, reader)));
-      for await (const chunk of plain) yield Buffer.from(chunk);
-    } catch (cause) {
-      if (cause instanceof BackupError) throw cause;
-      throw new BackupError('damaged', 'the backup is damaged: its content was changed, or it is cut short', { cause });
-    }
-  } finally {
-    await reader.close();
+    const plain = await decrypter.decrypt(ReadableStream.from(joined(header, reader)));
+    for await (const chunk of plain) yield Buffer.from(chunk);
+  } catch (cause) {
+    if (cause instanceof BackupError) throw cause;
+    throw new BackupError('damaged', 'the backup is damaged: its content was changed, or it is cut short', { cause });
   }
 }

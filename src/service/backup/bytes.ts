@@ -52,7 +52,7 @@ export class ByteReader {
   }
 
   /** Ends the source where it is not read to its end. */
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#ended = true;
     await this.#source.return?.();
   }

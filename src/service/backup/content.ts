@@ -42,19 +42,15 @@ function sizeOf(header: Buffer): number {
 }
 
 export async function* unarchived(bytes: Bytes): AsyncGenerator<Member> {
-  const reader = new ByteReader(bytes);
-  try {
-    for (;;) {
-      const header = await reader.upTo(BLOCK);
-      if (header.length < BLOCK) throw new BackupError('cut-short', 'the archive of the backup is cut short');
-      if (header.every((byte) => byte === 0)) return;
-      const size = sizeOf(header);
-      const body = await reader.upTo(size + padding(size).length);
-      if (body.length < size) throw new BackupError('cut-short', 'the archive of the backup is cut short');
-      yield { name: textOf(header.subarray(0, NAME)), body: body.subarray(0, size) };
-    }
-  } finally {
-    await reader.close();
+  await using reader = new ByteReader(bytes);
+  for (;;) {
+    const header = await reader.upTo(BLOCK);
+    if (header.length < BLOCK) throw new BackupError('cut-short', 'the archive of the backup is cut short');
+    if (header.every((byte) => byte === 0)) return;
+    const size = sizeOf(header);
+    const body = await reader.upTo(size + padding(size).length);
+    if (body.length < size) throw new BackupError('cut-short', 'the archive of the backup is cut short');
+    yield { name: textOf(header.subarray(0, NAME)), body: body.subarray(0, size) };
   }
 }
 
@@ -140,8 +136,8 @@ export async function openMembers(members: AsyncGenerator<Member>) {
         if ((sizes.get(name) ?? 0) !== end.sizes[name]) throw incomplete(`rows of the table ${name} are missing`);
       if (await next()) throw incomplete('something follows its end');
     },
-    async close(): Promise<void> {
-      await members.return(undefined);
+    async [Symbol.asyncDispose](): Promise<void> {
+      await members.return(undefined).catch(() => {});
     },
   };
 }

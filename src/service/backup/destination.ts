@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import type { Bytes } from './bytes.ts';
 import { BackupError } from './errors.ts';
 
-export interface Destination {
+export interface Destination extends Disposable {
   /** Nothing has this name until all of it is stored. Returns its size. */
   write(name: string, bytes: Bytes): Promise<number>;
   read(name: string): Bytes;
   /** The names, in order. */
   list(): Promise<string[]>;
   remove(name: string): Promise<void>;
-  close(): void;
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
@@ -38,15 +37,13 @@ export function folder(path: string): Destination {
       const half = join(path, `${checkName(name)}${HALF}`);
       let size = 0;
       try {
-        const file = await open(half, 'w', 0o600);
-        try {
+        {
+          await using file = await open(half, 'w', 0o600);
           for await (const chunk of bytes) {
             for (let from = 0; from < chunk.length;) from += (await file.write(chunk, from)).bytesWritten;
             size += chunk.length;
           }
           await file.sync();
-        } finally {
-          await file.close();
         }
         await rename(half, join(path, name));
         return size;
@@ -74,6 +71,6 @@ export function folder(path: string): Destination {
     async remove(name) {
       await rm(join(path, checkName(name)), { force: true });
     },
-    close() {},
+    [Symbol.dispose]() {},
   };
 }

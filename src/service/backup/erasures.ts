@@ -51,7 +51,7 @@ function erasedOf(line: string): Erased | undefined {
 
 /** What the list names, in batches. Throws at its end if no box key has signed it: use nothing of it before. */
 export async function* readErasures(bytes: Bytes, boxKeys: Buffer[], installId: string): AsyncGenerator<Erased[]> {
-  const reader = new ByteReader(bytes);
+  await using reader = new ByteReader(bytes);
   const macs = boxKeys.map(macOf);
   const next = async (): Promise<string> => {
     const line = await reader.line(MOST_LINE);
@@ -87,8 +87,6 @@ export async function* readErasures(bytes: Bytes, boxKeys: Buffer[], installId: 
   } catch (error) {
     if (isBackupError(error)) throw error;
     throw error instanceof SyntaxError ? damaged() : error;
-  } finally {
-    await reader.close();
   }
 }
 
@@ -100,10 +98,7 @@ export interface WriteErasures {
 
 /** Everything that was erased since then; undefined: ever. */
 export async function writeErasures({ database, destination, boxKey }: WriteErasures, since?: Date): Promise<void> {
-  const { installId, at, erased, close } = await erasedSince(database, since);
-  try {
-    await destination.write(ERASURES, erasureList({ installId, at }, erased, boxKey));
-  } finally {
-    await close();
-  }
+  await using record = await erasedSince(database, since);
+  const { installId, at, erased } = record;
+  await destination.write(ERASURES, erasureList({ installId, at }, erased, boxKey));
 }

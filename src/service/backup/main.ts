@@ -22,14 +22,10 @@ export async function run(): Promise<void> {
   const config = loadConfig('backup');
   const log = makeLog('backup', config);
   const database = directPostgresOf(config);
-  const destination = destinationOf(config);
-  try {
-    if (config.backupWhat === 'check') await check(config, destination, log);
-    else if (config.backupWhat === 'erasures') await erasures(config, database, destination);
-    else await everything(config, database, destination, log);
-  } finally {
-    destination.close();
-  }
+  using destination = destinationOf(config);
+  if (config.backupWhat === 'check') await check(config, destination, log);
+  else if (config.backupWhat === 'erasures') await erasures(config, database, destination);
+  else await everything(config, database, destination, log);
 }
 
 /** Said at the install rather than in the first night. A claim that binds at first use is bound by it. */
@@ -37,9 +33,10 @@ async function check(config: Config<'backup'>, destination: Destination, log: Lo
   checkRecipients(config.backupRecipients);
   checkKeys(readKeys(config.keysFolder), 'the Secrets of this installation');
   await destination.write(CHECK, of('written to see whether it can be\n'));
-  const written = new ByteReader(destination.read(CHECK));
-  await written.upTo(1);
-  await written.close();
+  {
+    await using written = new ByteReader(destination.read(CHECK));
+    await written.upTo(1);
+  }
   await destination.list();
   await destination.remove(CHECK);
   log.info('backups can be written, read, listed and removed');
@@ -96,14 +93,10 @@ const LEVEL = 3;
 /** Makes a backup: a dump of the record and the keys, compressed, encrypted, and stored under the time of the dump. */
 export async function makeBackup({ database, recipients, keys, destination }: MakeBackup) {
   checkKeys(keys, 'the Secrets of this installation');
-  const dump = await openDump(database);
-  try {
-    const name = nameAt(dump.content.takenAt);
-    const packed = through(archived(membersOf(dump, keys)), createGzip({ level: LEVEL }));
-    return { name, bytes: await destination.write(name, encrypted(packed, recipients)) };
-  } finally {
-    await dump.close();
-  }
+  await using dump = await openDump(database);
+  const name = nameAt(dump.content.takenAt);
+  const packed = through(archived(membersOf(dump, keys)), createGzip({ level: LEVEL }));
+  return { name, bytes: await destination.write(name, encrypted(packed, recipients)) };
 }
 
 /** The time in the name of a backup; undefined if the file is none. */

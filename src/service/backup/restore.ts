@@ -3,7 +3,7 @@
  * erased after it. A later start finds it done.
  */
 import { createGunzip } from 'node:zlib';
-import { directPostgresOf, loadConfig } from '../../base/config.ts';
+import { type Config, directPostgresOf, loadConfig } from '../../base/config.ts';
 import { makeLog } from '../../base/log.ts';
 import { retry } from '../../base/retry.ts';
 import type { ConnectionSettings } from '../../platform/store/connection.ts';
@@ -32,15 +32,11 @@ async function openBackup(bytes: Bytes, opener: Opener) {
   }
 }
 
-/** The keys that a backup holds. Reads no more than its beginning. */
-export async function keysOfBackup(destination: Destination, name: string, opener: Opener): Promise<Keys> {
-  try {
-    const backup = await openBackup(destination.read(name), opener);
-    await backup.close();
-    return backup.keys;
-  } finally {
-    destination.close();
-  }
+/** The keys of the backup that is to be restored. Reads no more than its beginning. */
+export async function keysOfBackup(config: Config<'setup'>): Promise<Keys> {
+  using destination = destinationOf(config);
+  await using backup = await openBackup(destination.read(config.restoreName), openerOf(config));
+  return backup.keys;
 }
 
 /** Errors of the decompression name no file. */
@@ -63,27 +59,21 @@ export interface RestoreBackup {
 /** `erased`: what the backup still had of what was erased or revoked after it; undefined: there is no list. */
 export async function restoreBackup(options: RestoreBackup) {
   const { database, destination, name, opener, installed } = options;
-  const backup = await openBackup(destination.read(name), opener);
+  await using backup = await openBackup(destination.read(name), opener);
   try {
     const { manifest } = backup;
     checkBox(installed, backup.keys);
-    const load = await openLoad(database, manifest);
-    try {
-      let tables = 0;
-      await backup.tables(async (table, rows) => {
-        await load.rows(table, rows);
-        tables++;
-      });
-      const erased = await eraseAgain(load, options, manifest.installId);
-      await load.commit(name);
-      return { takenAt: manifest.takenAt, tables, erased };
-    } finally {
-      await load.close();
-    }
+    await using load = await openLoad(database, manifest);
+    let tables = 0;
+    await backup.tables(async (table, rows) => {
+      await load.rows(table, rows);
+      tables++;
+    });
+    const erased = await eraseAgain(load, options, manifest.installId);
+    await load.commit(name);
+    return { takenAt: manifest.takenAt, tables, erased };
   } catch (error) {
     throw readable(error);
-  } finally {
-    await backup.close().catch(() => {});
   }
 }
 
@@ -117,14 +107,10 @@ export async function run(): Promise<void> {
     when: (error) => isStoreError(error, 'unreachable', 'not-ready'),
   });
   if (before === name) return log.info({ name }, 'this backup is restored already');
-  const destination = destinationOf(config);
-  try {
-    const installed = readKeys(config.keysFolder);
-    const restored = await restoreBackup({ database, destination, name, opener: openerOf(config), installed });
-    log.info({ name, ...restored }, 'backup restored');
-    if (!restored.erased)
-      log.warn({ name }, 'there is no list of erasures: what was erased after the backup is here again');
-  } finally {
-    destination.close();
-  }
+  using destination = destinationOf(config);
+  const installed = readKeys(config.keysFolder);
+  const restored = await restoreBackup({ database, destination, name, opener: openerOf(config), installed });
+  log.info({ name, ...restored }, 'backup restored');
+  if (!restored.erased)
+    log.warn({ name }, 'there is no list of erasures: what was erased after the backup is here again');
 }

@@ -110,7 +110,7 @@ class Bucket implements Destination {
     await this.#text({ method: 'DELETE', key: this.#keyOf(name) }, `cannot remove ${name}`);
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#agent.destroy();
   }
 

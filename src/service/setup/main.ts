@@ -5,7 +5,6 @@
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { checkBox, type Keys } from '../backup/keys.ts';
 import { keysOfBackup } from '../backup/restore.ts';
-import { destinationOf, openerOf } from '../backup/settings.ts';
 import { loadConfig } from '../../base/config.ts';
 import {
   SECRETS,
@@ -192,20 +191,16 @@ async function lacksKeys(kube: KubeClient, names: Record<string, string>): Promi
 export async function run(): Promise<void> {
   const config = loadConfig('setup');
   const log = makeLog('setup', config);
-  const kube = makeClient({ namespace: config.namespace });
-  try {
-    const wanted = config.restoreName !== '' && (await lacksKeys(kube, config.secretNames));
-    const keys = wanted ? await keysOfBackup(destinationOf(config), config.restoreName, openerOf(config)) : undefined;
-    const report = await setup(kube, {
-      ...(keys ? { keys } : {}),
-      names: config.secretNames,
-      natsHosts: config.natsHosts.split(',').filter(Boolean),
-      postgresHost: config.postgresHost,
-      postgresClaim: config.postgresClaim,
-      adminEmail: config.adminEmail,
-    });
-    log.info(report, 'Secrets are ready');
-  } finally {
-    await kube.close();
-  }
+  await using kube = makeClient({ namespace: config.namespace });
+  const wanted = config.restoreName !== '' && (await lacksKeys(kube, config.secretNames));
+  const keys = wanted ? await keysOfBackup(config) : undefined;
+  const report = await setup(kube, {
+    ...(keys ? { keys } : {}),
+    names: config.secretNames,
+    natsHosts: config.natsHosts.split(',').filter(Boolean),
+    postgresHost: config.postgresHost,
+    postgresClaim: config.postgresClaim,
+    adminEmail: config.adminEmail,
+  });
+  log.info(report, 'Secrets are ready');
 }

@@ -24,12 +24,8 @@ export async function renew(kube: KubeClient, name: string, hosts: string[], now
 export async function run(): Promise<void> {
   const config = loadConfig('setup');
   const log = makeLog('renew', config);
-  const kube = makeClient({ namespace: config.namespace });
+  await using kube = makeClient({ namespace: config.namespace });
   const name = config.secretNames['natsTls'] ?? SECRET_NAMES.natsTls;
-  try {
-    const done = await renew(kube, name, config.natsHosts.split(','));
-    log.info({ secret: name }, done ? 'certificate renewed' : 'certificate needs no renewal');
-  } finally {
-    await kube.close();
-  }
+  const done = await renew(kube, name, config.natsHosts.split(','));
+  log.info({ secret: name }, done ? 'certificate renewed' : 'certificate needs no renewal');
 }

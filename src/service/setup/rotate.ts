@@ -275,15 +275,11 @@ export async function rotate(kube: KubeClient, what: readonly string[], settings
 export async function run(): Promise<void> {
   const config = loadConfig('rotate');
   const log = makeLog('rotate', config);
-  const kube = makeClient({ namespace: config.namespace });
-  try {
-    await rotate(kube, config.rotate, {
-      names: config.secretNames,
-      natsHosts: config.natsHosts.split(',').filter(Boolean),
-      database: directPostgresOf(config),
-      log,
-    });
-  } finally {
-    await kube.close();
-  }
+  await using kube = makeClient({ namespace: config.namespace });
+  await rotate(kube, config.rotate, {
+    names: config.secretNames,
+    natsHosts: config.natsHosts.split(',').filter(Boolean),
+    database: directPostgresOf(config),
+    log,
+  });
 }
