@@ -81,8 +81,6 @@ export async function submit(
   } catch (error) {
     if (error instanceof Interrupted) await cancel(api.afterInterrupt(), id, terminal);
     throw error;
-  } finally {
-    terminal.progress('');
   }
 }
 

@@ -324,12 +324,10 @@ async function waitForEnd(invocation: Invocation, params: { id: string }): Promi
   const { terminal, program } = invocation;
   try {
     const batch = await ended(invocation, await invocation.api(), params);
-    terminal.progress('');
     await show(invocation, batch);
     if (batch.state === 'stopped') terminal.note(`it goes on with ${program.name} batch resume ${batch.id}`);
     return exitOf(batch);
   } catch (error) {
-    terminal.progress('');
     if (error instanceof Interrupted) terminal.note(`the batch goes on: ${program.name} batch wait ${params.id}`);
     throw error;
   }

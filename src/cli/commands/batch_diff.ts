@@ -55,7 +55,6 @@ async function whole({ terminal }: Invocation, api: Api, params: { id: string },
     terminal.progress(`${diff.summary.comparisons} of ${diff.pairs} pairs compared`);
     diff = joined(diff, await page(diff.next));
   }
-  terminal.progress('');
   return diff;
 }
 

@@ -40,7 +40,6 @@ export async function inOrder<T>(
     }
   }
   await Promise.all(Array.from({ length: Math.min(parallel, sources.length) }, worker));
-  terminal.progress('');
   return outcomes;
 }
 

@@ -262,7 +262,6 @@ const run: Run = async (invocation) => {
     for (const object of own) await create(kubectl, plan.namespace, object);
     examined = await examineCluster(kubectl, plan, invocation);
   } finally {
-    invocation.terminal.progress('');
     await remove(kubectl, invocation, plan, own.length > 0);
   }
   const { findings, complete } = examined;

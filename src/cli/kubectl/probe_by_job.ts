@@ -124,7 +124,6 @@ const run: Run = async (invocation): Promise<ExitCode> => {
     }
     throw error;
   }
-  terminal.progress('');
   terminal.note(`${name}: ${stateOf(job)}${job.status?.summary ? `: ${oneLine(job.status.summary)}` : ''}`);
   if (stateOf(job) !== 'Completed' && stateOf(job) !== 'ToolFailed') {
     terminal.note(`why: kubectl probeyard explain ${name}`);

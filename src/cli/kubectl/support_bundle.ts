@@ -195,7 +195,6 @@ const run: Run = async (invocation) => {
       left.push(`${name}: ${error.message}`);
     }
   }
-  terminal.progress('');
   if (left.length > 0) files.push({ name: 'left-out.txt', content: Buffer.from(redacted(`${left.join('\n')}\n`)) });
   const archive = gzipSync(tarOf(files, now));
   // Not over a file that is there, and for nobody else to read.
