@@ -20,21 +20,17 @@ const MOST_BYTES = 64 * 1024;
 /** An empty configuration if there is no file. A file that others can read is refused: it holds a token. */
 export async function readConfig(env: NodeJS.ProcessEnv): Promise<Config> {
   const path = configPath(env);
-  const file = await open(path, 'r').catch((error: unknown) => {
+  await using file = await open(path, 'r').catch((error: unknown) => {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
     throw usage(`${path}: cannot be read: ${(error as Error).message}`);
   });
   if (!file) return {};
-  try {
-    // Of the opened file: its name may mean another one by now.
-    const { mode, size } = await file.stat();
-    if (process.platform !== 'win32' && (mode & OTHERS) !== 0)
-      throw usage(`${path}: others can read this file, and it holds a token`, `chmod 600 ${path}`);
-    if (size > MOST_BYTES) throw usage(`${path}: is too large`);
-    return configOf(await file.readFile('utf8'), path);
-  } finally {
-    await file.close();
-  }
+  // Of the opened file: its name may mean another one by now.
+  const { mode, size } = await file.stat();
+  if (process.platform !== 'win32' && (mode & OTHERS) !== 0)
+    throw usage(`${path}: others can read this file, and it holds a token`, `chmod 600 ${path}`);
+  if (size > MOST_BYTES) throw usage(`${path}: is too large`);
+  return configOf(await file.readFile('utf8'), path);
 }
 
 function configOf(text: string, path: string): Config {
@@ -56,12 +52,10 @@ export async function writeConfig(env: NodeJS.ProcessEnv, config: Config): Promi
   const path = configPath(env);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${process.pid}`;
-  const file = await open(temporary, 'w', 0o600);
-  try {
+  {
+    await using file = await open(temporary, 'w', 0o600);
     await file.chmod(0o600);
     await file.writeFile(`${JSON.stringify(config, null, 2)}\n`);
-  } finally {
-    await file.close();
   }
   await rename(temporary, path);
   return path;

@@ -49,31 +49,27 @@ export async function withApi<T>(kubectl: Kubectl, invocation: Invocation, task:
       'name its namespace (-n, for a tenant --release-namespace), or set PROBEYARD_URL and PROBEYARD_TOKEN',
     );
   const { name, port } = service;
-  const child = kubectl.start(['port-forward', `service/${name}`, `:${port}`, '--address=127.0.0.1']);
+  using child = kubectl.start(['port-forward', `service/${name}`, `:${port}`, '--address=127.0.0.1']);
   const { signal, terminal } = invocation;
-  try {
-    const url = await new Promise<URL>((resolve, reject) => {
-      let [out, said] = ['', ''];
-      const fail = (why: string): void => reject(new Failure(`kubectl port-forward: ${masked(why)}`, EXIT.unknown));
-      const late = setTimeout(() => fail(`not ready within ${READY_MS / 1_000} s`), READY_MS);
-      child.stdout!.on('data', (chunk: Buffer) => {
-        out = (out + chunk.toString()).slice(-4_096);
-        const local = /Forwarding from 127\.0\.0\.1:(\d+)/.exec(out)?.[1];
-        if (local === undefined) return;
-        clearTimeout(late);
-        resolve(new URL(`http://127.0.0.1:${local}`));
-      });
-      child.stderr!.on('data', (chunk: Buffer) => {
-        said = (said + chunk.toString()).slice(-4_096);
-      });
-      child.on('error', ({ message }) => fail(message));
-      child.on('close', () => {
-        clearTimeout(late);
-        fail(said.trim() || 'it ended');
-      });
+  const url = await new Promise<URL>((resolve, reject) => {
+    let [out, said] = ['', ''];
+    const fail = (why: string): void => reject(new Failure(`kubectl port-forward: ${masked(why)}`, EXIT.unknown));
+    const late = setTimeout(() => fail(`not ready within ${READY_MS / 1_000} s`), READY_MS);
+    child.stdout!.on('data', (chunk: Buffer) => {
+      out = (out + chunk.toString()).slice(-4_096);
+      const local = /Forwarding from 127\.0\.0\.1:(\d+)/.exec(out)?.[1];
+      if (local === undefined) return;
+      clearTimeout(late);
+      resolve(new URL(`http://127.0.0.1:${local}`));
     });
-    return await task(makeApi({ access: { url, token }, signal, terminal }));
-  } finally {
-    child.kill();
-  }
+    child.stderr!.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString()).slice(-4_096);
+    });
+    child.on('error', ({ message }) => fail(message));
+    child.on('close', () => {
+      clearTimeout(late);
+      fail(said.trim() || 'it ended');
+    });
+  });
+  return await task(makeApi({ access: { url, token }, signal, terminal }));
 }

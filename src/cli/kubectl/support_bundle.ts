@@ -198,14 +198,10 @@ const run: Run = async (invocation) => {
   if (left.length > 0) files.push({ name: 'left-out.txt', content: Buffer.from(redacted(`${left.join('\n')}\n`)) });
   const archive = gzipSync(tarOf(files, now));
   // Not over a file that is there, and for nobody else to read.
-  const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+  await using file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw usage(`${path}: ${error.code === 'EEXIST' ? 'exists already' : `cannot be written: ${error.code}`}`);
   });
-  try {
-    await file.writeFile(archive);
-  } finally {
-    await file.close();
-  }
+  await file.writeFile(archive);
   terminal.note(`${several(files.length, 'file')}, ${bytes(archive.length)}; ${left.length} left out`);
   terminal.note('credentials were taken out as far as they can be recognised: look through it before you send it');
   await terminal.data(`${path}\n`);
