@@ -83,6 +83,9 @@ export function checkedUrl(text: string, from: string): URL {
   return url;
 }
 
+/** A place of the API, which may lie below a path. */
+export const addressBelow = (api: URL, path: string): URL => new URL(`${api.pathname.replace(/\/$/, '')}${path}`, api);
+
 export const checkedToken = (text: string, from: string): string => {
   const token = text.trim();
   if (/^[\x21-\x7e]{8,4096}$/.test(token)) return token;

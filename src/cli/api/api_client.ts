@@ -3,7 +3,7 @@
  * bounded time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Access } from '../cli_config.ts';
+import { type Access, addressBelow } from '../cli_config.ts';
 import { EXIT, Failure, Interrupted, type ExitCode, usage } from '../exits.ts';
 import type { Terminal } from '../terminal.ts';
 import type { SentFile, StreamedForm } from './multipart_form.ts';
@@ -60,7 +60,7 @@ const AFTER_INTERRUPT_MS = 3_000;
 const AGAIN_MS = [1_000, 2_000, 4_000];
 
 const addressOf = (base: URL, path: string, query: object): URL => {
-  const url = new URL(`${base.pathname.replace(/\/$/, '')}${path}`, base);
+  const url = addressBelow(base, path);
   url.search = new URLSearchParams(queryPairs(query)).toString();
   return url;
 };

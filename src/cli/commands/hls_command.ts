@@ -1,7 +1,7 @@
 import type { Finding, Judged } from '../../media/ci_formats/judged.ts';
 import type { HlsMessage, HlsReport, MsvEnvelope } from '../../api_types.ts';
 import type { Run } from '../command.ts';
-import { accessOf } from '../cli_config.ts';
+import { addressBelow } from '../cli_config.ts';
 import { EXIT, reasonText, usage, type ExitCode, type Reason } from '../exits.ts';
 import { givenSources, subjectOf, type GivenSource } from '../given_source.ts';
 import { coloured, paint, several, tableText } from '../output/text_table.ts';
@@ -117,8 +117,7 @@ const run: Run = async (invocation) => {
     return { body, report, reason: { error, code } };
   }
   const outcomes = await inOrder(invocation, sources, 'validated', validate);
-  const { url: base } = await accessOf(invocation.env);
-  const rules = new URL(`${base.pathname.replace(/\/$/, '')}/docs/hls-rules`, base).href;
+  const rules = addressBelow(api.server, '/docs/hls-rules').href;
   return tell(invocation, outcomes, {
     text: ({ report, reason }) => (report ? reportText(terminal, report) : unknownText(terminal, reason)),
     value: ({ body }) => JSON.parse(body.toString()) as MsvEnvelope,

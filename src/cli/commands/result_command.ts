@@ -2,6 +2,7 @@
 import type { Envelope, Standing, Timeline } from '../../api_types.ts';
 import type { Api } from '../api/api_client.ts';
 import { milliseconds } from '../args.ts';
+import { addressBelow } from '../cli_config.ts';
 import type { Invocation, Run } from '../command.ts';
 import { EXIT, Failure } from '../exits.ts';
 import { standingLine } from '../follow_request.ts';
@@ -26,8 +27,7 @@ const HOUR_MS = 3_600_000;
 async function printLink({ terminal }: Invocation, api: Api, id: string, lasts: string): Promise<void> {
   const body = { hours: Math.ceil(milliseconds('link', lasts) / HOUR_MS) };
   const { url, expires } = await api.call('POST media/log/:id/link', { params: { id }, body });
-  const under = api.server.pathname.replace(/\/$/, '');
-  await terminal.data(`${new URL(url.startsWith('/') ? `${under}${url}` : url, api.server).href}\n`);
+  await terminal.data(`${(url.startsWith('/') ? addressBelow(api.server, url) : new URL(url)).href}\n`);
   terminal.note(`whoever has this address can read the report until ${expires}; it is shown this once`);
 }
 

@@ -2,6 +2,7 @@
 import type { Answer, Body } from '../../api_calls.ts';
 import type { Api } from '../api/api_client.ts';
 import { milliseconds } from '../args.ts';
+import { addressBelow } from '../cli_config.ts';
 import type { Given, Invocation, Run } from '../command.ts';
 import { EXIT, usage } from '../exits.ts';
 import { age, coloured, factsText, tableText } from '../output/text_table.ts';
@@ -33,7 +34,7 @@ async function writeKey(invocation: Invocation, api: Api, made: Answer<'POST /v1
   const { format, terminal } = invocation;
   if (format !== 'table') return writeValue(invocation, made);
   terminal.note(`source ${made.id}: its bucket sends events to`);
-  terminal.note(`${api.server.origin}/v1/source/${made.id}/events?key=${made.events_key}`);
+  terminal.note(addressBelow(api.server, `/v1/source/${made.id}/events?key=${made.events_key}`).href);
   await terminal.data(`${made.id}\n`);
 }
 

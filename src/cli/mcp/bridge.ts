@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { boundedText } from '../../base/bounded_text.ts';
 import { isObject } from '../../base/is_object.ts';
 import { requestFor } from '../api/exchange_http.ts';
-import { accessOf, type Access } from '../cli_config.ts';
+import { type Access, accessOf, addressBelow } from '../cli_config.ts';
 import type { Run } from '../command.ts';
 import { EXIT, Interrupted, masked } from '../exits.ts';
 
@@ -47,10 +47,9 @@ async function post(
   line: string,
   { headers, signal }: { headers: Record<string, string>; signal: AbortSignal },
 ) {
-  const address = new URL(`${url.pathname.replace(/\/$/, '')}/mcp`, url);
   const request = requestFor(url);
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    const sent = request(address, {
+    const sent = request(addressBelow(url, '/mcp'), {
       method: 'POST',
       signal,
       headers: {
