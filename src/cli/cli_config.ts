@@ -3,6 +3,7 @@ import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isObject } from '../base/is_object.ts';
+import { jsonIn } from '../base/json_in.ts';
 import { usage } from './exits.ts';
 
 export interface Config {
@@ -34,12 +35,8 @@ export async function readConfig(env: NodeJS.ProcessEnv): Promise<Config> {
 }
 
 function configOf(text: string, path: string): Config {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw usage(`${path}: is not valid JSON`, 'run probeyard login again');
-  }
+  const value = jsonIn(text);
+  if (value === undefined) throw usage(`${path}: is not valid JSON`, 'run probeyard login again');
   const { url, token } = isObject(value) ? value : {};
   return {
     ...(typeof url === 'string' ? { url } : {}),

@@ -3,6 +3,7 @@
  * bounded time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { jsonIn } from '../../base/json_in.ts';
 import { type Access, addressBelow } from '../cli_config.ts';
 import { EXIT, Failure, Interrupted, type ExitCode, usage } from '../exits.ts';
 import type { Terminal } from '../terminal.ts';
@@ -66,13 +67,9 @@ const addressOf = (base: URL, path: string, query: object): URL => {
 };
 
 function bodyOf(answered: Answered, from: URL): unknown {
-  try {
-    return JSON.parse(answered.body.toString());
-  } catch (cause) {
-    throw new Failure(`${from.origin} answered with something that is not JSON: is it a Probeyard?`, EXIT.unknown, {
-      cause,
-    });
-  }
+  const value = jsonIn(answered.body.toString());
+  if (value !== undefined) return value;
+  throw new Failure(`${from.origin} answered with something that is not JSON: is it a Probeyard?`, EXIT.unknown);
 }
 
 async function bodyToSend<N extends CallName>({
@@ -102,12 +99,8 @@ const HINTS: Readonly<Record<number, string>> = {
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 function refusal({ status, headers, body }: Answered, url: URL): Failure {
-  let said: { error?: unknown; code?: unknown } = {};
-  try {
-    said = (JSON.parse(body.toString()) as typeof said | null) ?? {};
-  } catch {
-    // Something between this program and the API answered.
-  }
+  // Something between this program and the API may have answered.
+  const said = (jsonIn(body.toString()) ?? {}) as { error?: unknown; code?: unknown };
   const message = textOf(said.error) || `${url.origin} answered with status ${status}`;
   return new Failure(message, EXITS[status] ?? EXIT.unknown, {
     status,

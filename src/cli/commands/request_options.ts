@@ -1,4 +1,5 @@
 /** Options that become fields of a request. */
+import { jsonIn } from '../../base/json_in.ts';
 import { milliseconds } from '../args.ts';
 import type { Given, Option } from '../command.ts';
 import { usage } from '../exits.ts';
@@ -70,12 +71,8 @@ const LITERAL = /^(?:true|false|null|-?\d+(?:\.\d+)?|".*")$/s;
 
 /** A number, boolean or null, else a text; `"5"` is a text, too. */
 function valueOf(text: string): unknown {
-  if (!LITERAL.test(text)) return text;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
+  const value = LITERAL.test(text) ? jsonIn(text) : undefined;
+  return value === undefined ? text : value;
 }
 
 export const CACHE: Option = {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { boundedText } from '../../base/bounded_text.ts';
 import { isObject } from '../../base/is_object.ts';
+import { jsonIn } from '../../base/json_in.ts';
 import { requestFor } from '../api/exchange_http.ts';
 import { type Access, accessOf, addressBelow } from '../cli_config.ts';
 import type { Run } from '../command.ts';
@@ -145,12 +146,8 @@ const MOST_BYTES = 1024 * 1024;
 const MOST_AT_ONCE = 64;
 
 function parsed(line: string): Message | undefined {
-  try {
-    const value = JSON.parse(line) as unknown;
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(line);
+  return typeof value === 'object' && value !== null ? value : undefined;
 }
 
 /** The error of the API in an answer that is not a message. */

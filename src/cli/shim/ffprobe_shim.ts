@@ -1,4 +1,5 @@
 /** ffprobe's own flags as options of the service, from the table that the service itself has. */
+import { jsonIn } from '../../base/json_in.ts';
 import { MAX_TIMEOUT_MS } from '../../base/limits.ts';
 import { listOf, numberOf, objectOf, tagOf, textOf, type Json, type JsonObject } from '../../media/report/json.ts';
 import { valueOf as ratioOf } from '../../media/report/normalise/ratio.ts';
@@ -187,17 +188,9 @@ function streamLine(stream: JsonObject): string {
   return `  Stream ${number}${language === undefined ? '' : `(${language})`}: ${parts.join(', ')}${marks.join('')}`;
 }
 
-function jsonIn(output: string): Json {
-  try {
-    return JSON.parse(output) as Json;
-  } catch {
-    return undefined;
-  }
-}
-
 /** `output`: its JSON with format and streams. Nothing if it is none, as some versions print it. */
 export function summaryLines(output: string, name: string): string[] {
-  const root = objectOf(jsonIn(output));
+  const root = objectOf(jsonIn(output) as Json);
   if (root['format'] === undefined) return [];
   const format = objectOf(root['format']);
   const [duration, rate] = [numberOf(format['duration']), numberOf(format['bit_rate'])];

@@ -3,6 +3,7 @@
  * tar archive (ustar) as a stream of small files, so that `tar` reads a decrypted backup without Probeyard.
  */
 import type { DumpContent } from '../../platform/store/dump.ts';
+import { jsonIn } from '../../base/json_in.ts';
 import { BLOCK, END_OF_ARCHIVE, headerOf, padding, sumOf } from '../../base/tar.ts';
 import { type Bytes, pieces, ByteReader } from './bytes.ts';
 import { BackupError } from './errors.ts';
@@ -90,11 +91,9 @@ const incomplete = (text: string): BackupError => new BackupError('damaged', `th
 
 function parsed<T>(member: Member | undefined, name: string): T {
   if (member?.name !== name) throw incomplete(`${name} is missing`);
-  try {
-    return JSON.parse(member.body.toString('utf8')) as T;
-  } catch {
-    throw incomplete(`${name} is not valid JSON`);
-  }
+  const value = jsonIn(member.body.toString('utf8'));
+  if (value === undefined) throw incomplete(`${name} is not valid JSON`);
+  return value as T;
 }
 
 type TakeTable = (table: DumpContent['tables'][number], rows: Bytes) => Promise<void>;

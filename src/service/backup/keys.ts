@@ -1,6 +1,7 @@
 /** The installation's keys, as a backup holds them: without them much of the record cannot be read. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { jsonIn } from '../../base/json_in.ts';
 import { BackupError } from './errors.ts';
 
 /** By the names of the chart's `secrets`, with the keys that each must have. */
@@ -44,10 +45,8 @@ interface Jwk {
 }
 
 const boxOf = (keys: Keys, whose: string): Jwk[] => {
-  try {
-    const set = JSON.parse(keys.box?.['box.jwks'] ?? '') as { keys?: unknown };
-    if (Array.isArray(set.keys) && set.keys.length > 0) return set.keys as Jwk[];
-  } catch {}
+  const set = (jsonIn(keys.box?.['box.jwks'] ?? '') ?? {}) as { keys?: unknown };
+  if (Array.isArray(set.keys) && set.keys.length > 0) return set.keys as Jwk[];
   throw new BackupError('keys-missing', `${whose} have no box.jwks with keys`);
 };
 
