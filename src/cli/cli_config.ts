@@ -15,8 +15,6 @@ const configPath = (env: NodeJS.ProcessEnv): string =>
   join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'probeyard', 'config.json');
 
 const OTHERS = 0o077;
-/** A file of this form is far smaller. */
-const MOST_BYTES = 64 * 1024;
 
 /** An empty configuration if there is no file. A file that others can read is refused: it holds a token. */
 export async function readConfig(env: NodeJS.ProcessEnv): Promise<Config> {
@@ -27,10 +25,9 @@ export async function readConfig(env: NodeJS.ProcessEnv): Promise<Config> {
   });
   if (!file) return {};
   // Of the opened file: its name may mean another one by now.
-  const { mode, size } = await file.stat();
+  const { mode } = await file.stat();
   if (process.platform !== 'win32' && (mode & OTHERS) !== 0)
     throw usage(`${path}: others can read this file, and it holds a token`, `chmod 600 ${path}`);
-  if (size > MOST_BYTES) throw usage(`${path}: is too large`);
   return configOf(await file.readFile('utf8'), path);
 }
 

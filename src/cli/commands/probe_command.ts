@@ -16,7 +16,6 @@ import { inOrder, worst, type Outcome } from './several.ts';
 // What `--policy` names: a saved policy, or a file that holds one.
 
 const FILE = /\.(?:ya?ml|json)$/i;
-const MOST_BYTES = 64 * 1024;
 
 async function policyOf(text: string): Promise<string | Record<string, unknown>> {
   if (/\.xml$/i.test(text))
@@ -29,7 +28,6 @@ async function policyOf(text: string): Promise<string | Record<string, unknown>>
     const { code } = error as NodeJS.ErrnoException;
     throw usage(`${text}: cannot be read: ${code}`, 'a name that ends in .yaml, .yml or .json is a file');
   }
-  if (content.length > MOST_BYTES) throw usage(`${text}: is larger than 64 KB`);
   return parsed(content, text);
 }
 

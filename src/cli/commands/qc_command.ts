@@ -11,11 +11,10 @@ import { oneLine, type Terminal } from '../terminal.ts';
 import { askFor } from './probe_command.ts';
 import { cached, longestPassages, times, withFields } from './request_options.ts';
 import { inOrder, tell } from './several.ts';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 
 // Lists of hashes: of md5sum and sha256sum, and the manifests of BagIt.
 
-const MOST_BYTES = 64 * 1024 * 1024;
 const LINE = /^([0-9a-f]{32}|[0-9a-f]{64})[ \t]+\*?(?:\.\/)?(\S.*)$/i;
 
 type FileHash = { sha256: string } | { md5: string };
@@ -67,11 +66,6 @@ export async function readManifest(
   const failing = (why: string, cause?: Error): never => {
     throw usage(`--manifest: ${oneLine(file)} ${why}`, 'a line is a hash (MD5, SHA-256), blanks and a name', cause);
   };
-  const size = await stat(file).then(
-    (found) => found.size,
-    (error: Error) => failing('cannot be read', error),
-  );
-  if (size > MOST_BYTES) failing(`has more than ${MOST_BYTES} bytes`);
   const entries = entriesIn(await readFile(file, 'utf8').catch((error: Error) => failing('cannot be read', error)));
   return new Map(
     sources.map((source) => {
