@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type ByteRange, rangeIn } from '../base/byte_range.ts';
 import type { Job } from './job.ts';
 import type { Failure } from './job_options.ts';
 import type { Piece } from './file/page_reader.ts';
@@ -109,30 +110,12 @@ async function playlistOf(
   return playlist;
 }
 
-interface Range {
-  from: number;
-  to: number;
-}
-
-/** A single range of a file of known size; `none` if it is empty, undefined if the whole file is requested. */
-function rangeOf(header: string | undefined, size: number): Range | 'none' | undefined {
-  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
-  if (match === null || (match[1] === '' && match[2] === '')) return undefined;
-  if (match[1] === '') {
-    const length = Math.min(Number(match[2]), size);
-    return length === 0 ? 'none' : { from: size - length, to: size };
-  }
-  const from = Number(match[1]);
-  const last = match[2] === '' ? size - 1 : Math.min(Number(match[2]), size - 1);
-  return from >= size || last < from ? 'none' : { from, to: last + 1 };
-}
-
 async function send({ job, tool, request, response }: Asked, file: OriginFile, head: Head): Promise<void> {
   const headers: Record<string, string | number> = { ...head.headers };
-  let range: Range | undefined;
+  let range: ByteRange | undefined;
   if (head.ranged && head.size !== undefined) {
     headers['accept-ranges'] = 'bytes';
-    const asked = rangeOf(request.headers.range, head.size);
+    const asked = rangeIn(request.headers.range, head.size);
     if (asked === 'none' && head.size > 0) {
       refuse(response, 416, 'not in the file', { 'content-range': `bytes */${head.size}` });
       return;
@@ -180,7 +163,7 @@ const drained = (response: ServerResponse): Promise<void> =>
 function sendWhole(body: Buffer, head: Head, request: IncomingMessage, response: ServerResponse): void {
   const headers: Record<string, string | number> = { ...head.headers, 'accept-ranges': 'bytes' };
   delete headers['content-encoding'];
-  const range = rangeOf(request.headers.range, body.length);
+  const range = rangeIn(request.headers.range, body.length);
   if (range === 'none' && body.length > 0) {
     refuse(response, 416, 'not in the file', { 'content-range': `bytes */${body.length}` });
     return;

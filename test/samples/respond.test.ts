@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
-import { rangeIn, respond, type SampleFile } from '../../src/service/samples/main.ts';
+import { rangeIn } from '../../src/base/byte_range.ts';
+import { respond, type SampleFile } from '../../src/service/samples/main.ts';
 
 const file = (text: string, etag: string): SampleFile => ({ type: 'video/mp4', etag, body: Buffer.from(text) });
 const FILES = new Map([

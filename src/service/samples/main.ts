@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 import { extname, join, relative } from 'node:path';
+import { rangeIn } from '../../base/byte_range.ts';
 import { loadConfig } from '../../base/config.ts';
 import { serveHealth } from '../../base/health.ts';
 import { makeLog } from '../../base/log.ts';
@@ -47,16 +48,6 @@ function nameIn(target: string): string | undefined {
   }
 }
 
-/** First and last byte. Undefined: the whole is sent, as for several ranges or a unit other than bytes. */
-export function rangeIn(text: string | undefined, size: number): [first: number, last: number] | 'none' | undefined {
-  const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(text ?? '') ?? [];
-  if (first === '' && last === '') return undefined;
-  if (first === '') return Number(last) === 0 || size === 0 ? 'none' : [Math.max(0, size - Number(last)), size - 1];
-  if (last !== '' && Number(last) < Number(first)) return undefined;
-  if (Number(first) >= size) return 'none';
-  return [Number(first), last === '' ? size - 1 : Math.min(Number(last), size - 1)];
-}
-
 const names = (list: string, etag: string): boolean =>
   list.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag);
 
@@ -84,12 +75,12 @@ export function respond(
   const range = condition === undefined || condition === etag ? rangeIn(headers.range, body.length) : undefined;
   if (range === 'none')
     return refusal(416, 'the range is not in the file', { 'content-range': `bytes */${body.length}` });
-  const [first, last] = range ?? [0, body.length - 1];
-  const part = range && { 'content-range': `bytes ${first}-${last}/${body.length}` };
+  const { from, to } = range ?? { from: 0, to: body.length };
+  const part = range && { 'content-range': `bytes ${from}-${to - 1}/${body.length}` };
   return {
     status: range ? 206 : 200,
-    headers: { ...common, ...part, 'content-length': last - first + 1 },
-    body: method === 'HEAD' ? NOTHING : body.subarray(first, last + 1),
+    headers: { ...common, ...part, 'content-length': to - from },
+    body: method === 'HEAD' ? NOTHING : body.subarray(from, to),
   };
 }
 
