@@ -15,6 +15,7 @@ const GOOD = [
   '{"a":{"b":{}},"c":[]}',
   '"\u{1f3ac}"',
   '\t[\r\n]',
+  '[1E+5,-0.0e-10,123,-45,10.25]',
 ];
 const BAD = [
   '',
@@ -32,6 +33,16 @@ const BAD = [
   '[,1]',
   '[1 2]',
   '01',
+  '-01',
+  '00',
+  '1e',
+  '1e+',
+  '-.5',
+  '1.e5',
+  '1-2',
+  '0x1',
+  '1.2.3',
+  'True',
   '1.',
   '.5',
   '+1',
@@ -110,7 +121,26 @@ describe('isJson', () => {
     assert.equal(isJson(large.replace('"index":49999', '"index":04999')), false);
     assert.equal(isScanned(`${'['.repeat(9_000)}${']'.repeat(9_000)}`), true);
     assert.equal(isScanned('['.repeat(1_000_000)), false);
-    assert.deepEqual([isScanned('1'.repeat(60_000)), isScanned('1'.repeat(70_000))], [true, false]);
+  });
+
+  it('bounds the length of a number, wherever it is and the slices are cut', () => {
+    const longest = '1'.repeat(256 * 1024);
+    for (const [number, expected] of [
+      [longest.slice(0, 70_000), true],
+      [longest, true],
+      [`${longest}1`, false],
+    ] as const) {
+      assert.deepEqual([isJson(number), isJson(`[${number}]`)], [expected, expected]);
+      for (const size of [1_000, 65_536, 1_000_000]) assert.equal(inSlices(number, size) !== null, expected);
+    }
+  });
+
+  it('makes no string of a number, nor of a name where none is wanted', () => {
+    const text = Buffer.from(JSON.stringify({ a: [7, -0.5, 1e-9, -2.5e300], '\n': 0 }));
+    text.toString = () => assert.fail('a string was made');
+    const scanner = new JsonScanner([]);
+    scanner.push(text);
+    assert.notEqual(scanner.end(), null);
   });
 });
 

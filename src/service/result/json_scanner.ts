@@ -10,15 +10,18 @@ const BACKSLASH = 92;
 const UNICODE = 117;
 const COLON = 58;
 const COMMA = 44;
+const MINUS = 45;
+const POINT = 46;
+const ZERO = 48;
 const OBJECT = 123;
 const LIST = 91;
 /** Distance from { to } and from [ to ]. */
 const CLOSING = 2;
 
-/** A number or a word. */
-const ATOM = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)$/;
-/** Of a number: it is held until it has ended. */
-const LONGEST_ATOM = 64 * 1024;
+/** Below this size JSON.parse is faster, and its garbage is small. */
+const SMALL = 256 * 1024;
+/** Of a number, which is held while slices cut it. A text that JSON.parse checks has none that is longer. */
+const LONGEST_ATOM = SMALL;
 
 const MAX_DEPTH = 10_000;
 /** Length of a member's name as written: each character may be escaped with six. */
@@ -36,12 +39,34 @@ const ESCAPED = tableOf(/["\\/bfnrt]/);
 const HEX = tableOf(/[0-9a-fA-F]/);
 /** Of numbers and words. */
 const ATOMIC = tableOf(/[-+.\w]/);
+const DIGITS = tableOf(/\d/);
+const SIGNS = tableOf(/[-+]/);
+const EXPONENTS = tableOf(/[eE]/);
+const WORDS: readonly string[] = ['true', 'false', 'null'];
+const LONGEST_WORD = 5;
 
 /** The position behind the bytes at `from` that are in the table. */
 function behind(table: Uint8Array, bytes: Buffer, from: number): number {
   let at = from;
   while (at < bytes.length && table[bytes[at]!] === 1) at += 1;
   return at;
+}
+
+/** The position behind the digits at `from`, of which there must be one: otherwise -1. */
+function behindDigits(bytes: Buffer, from: number): number {
+  const to = behind(DIGITS, bytes, from);
+  return to === from ? -1 : to;
+}
+
+/** Whether these atomic bytes are a number or a word. No string is made of a number: outputs have many. */
+function isAtom(bytes: Buffer, from: number, to: number): boolean {
+  const whole = bytes[from] === MINUS ? from + 1 : from;
+  if (DIGITS[bytes[whole]!] !== 1)
+    return to - from <= LONGEST_WORD && WORDS.includes(bytes.toString('latin1', from, to));
+  let at = bytes[whole] === ZERO ? whole + 1 : behindDigits(bytes, whole);
+  if (bytes[at] === POINT) at = behindDigits(bytes, at + 1);
+  if (EXPONENTS[bytes[at]!] === 1) at = behindDigits(bytes, at + (SIGNS[bytes[at + 1]!] === 1 ? 2 : 1));
+  return at === to;
 }
 
 export class JsonScanner {
@@ -53,9 +78,7 @@ export class JsonScanner {
   readonly #open: boolean[] = [];
   #expects: 'value' | 'value-or-end' | 'name' | 'name-or-end' | 'colon' | 'more' = 'value';
   #inString: 'name' | 'value' | null = null;
-  /** What has been read of a number or word. */
-  #atom: string | null = null;
-  /** The beginning of an escape, at the end of a slice. */
+  /** The beginning of an escape, a number or a word, at the end of a slice. */
   #cut: Buffer = Buffer.alloc(0);
   /** What has been read of the name of a top-level member. Null: it is too long to be a wanted one. */
   #name: string | null = null;
@@ -74,12 +97,10 @@ export class JsonScanner {
     this.#cut = bytes.subarray(bytes.length);
     for (let at = 0; at < bytes.length && this.#isValid;) {
       if (this.#inString !== null) at = this.#string(bytes, at);
-      else if (this.#atom !== null) at = this.#atomic(bytes, at);
       else if (SPACES[bytes[at]!] === 1) at = this.#space(bytes, at);
       else {
         this.#mark(bytes[at]!, this.#offset + at);
-        // The first byte of an atom is part of it.
-        if (this.#atom === null) at += 1;
+        at = ATOMIC[bytes[at]!] === 1 ? this.#atom(bytes, at) : at + 1;
       }
     }
     this.#offset += bytes.length - this.#cut.length;
@@ -87,7 +108,7 @@ export class JsonScanner {
 
   /** Null if the text is not a single JSON value. */
   end(): JsonShape | null {
-    if (this.#atom !== null) this.#atomEnds(this.#atom, this.#offset);
+    if (this.#inString === null && this.#cut.length > 0) this.#atomEnds(this.#cut, 0, this.#cut.length);
     const isWhole = this.#inString === null && this.#expects === 'more' && this.#open.length === 0;
     return this.#isValid && isWhole ? this.#shape : null;
   }
@@ -118,18 +139,17 @@ export class JsonScanner {
     return isEscape ? to : from;
   }
 
-  #atomic(bytes: Buffer, from: number): number {
-    const at = behind(ATOMIC, bytes, from);
-    this.#atom += bytes.toString('latin1', from, at);
-    if (this.#atom!.length > LONGEST_ATOM) this.#isValid = false;
-    if (at < bytes.length) this.#atomEnds(this.#atom!, this.#offset + at);
-    return at;
+  #atom(bytes: Buffer, from: number): number {
+    const to = behind(ATOMIC, bytes, from);
+    if (to - from > LONGEST_ATOM) this.#isValid = false;
+    else if (to === bytes.length) this.#cut = bytes.subarray(from);
+    else this.#atomEnds(bytes, from, to);
+    return to;
   }
 
-  #atomEnds(atom: string, at: number): void {
-    if (!ATOM.test(atom)) this.#isValid = false;
-    this.#atom = null;
-    this.#valueEnds(at);
+  #atomEnds(bytes: Buffer, from: number, to: number): void {
+    if (!isAtom(bytes, from, to)) this.#isValid = false;
+    this.#valueEnds(this.#offset + to);
   }
 
   #space(bytes: Buffer, from: number): number {
@@ -150,7 +170,7 @@ export class JsonScanner {
       case 'name-or-end':
       case 'name':
         if (this.#expects === 'name-or-end' && code === OBJECT + CLOSING) this.#closes(code, at);
-        else if (code === QUOTE) [this.#inString, this.#name] = ['name', this.#open.length === 1 ? '' : null];
+        else if (code === QUOTE) this.#nameBegins();
         else this.#isValid = false;
         return;
       case 'colon':
@@ -166,8 +186,8 @@ export class JsonScanner {
   #valueBegins(code: number, at: number): void {
     if (this.#open.length === 1) [this.#memberFrom, this.#memberIsString] = [at, code === QUOTE];
     if (code === QUOTE) this.#inString = 'value';
-    else if (code !== OBJECT && code !== LIST) this.#atom = '';
-    else if (this.#open.length === MAX_DEPTH) this.#isValid = false;
+    else if (ATOMIC[code] === 1) return;
+    else if ((code !== OBJECT && code !== LIST) || this.#open.length === MAX_DEPTH) this.#isValid = false;
     else {
       if (this.#open.length === 0) this.#shape.isObject = code === OBJECT;
       this.#open.push(code === OBJECT);
@@ -182,12 +202,18 @@ export class JsonScanner {
     this.#member = null;
   }
 
+  #nameBegins(): void {
+    this.#inString = 'name';
+    this.#name = this.#open.length === 1 && this.#wanted.length > 0 ? '' : null;
+  }
+
   #nameEnds(): void {
     this.#expects = 'colon';
     if (this.#open.length !== 1) return;
     this.#shape.isEmpty = false;
-    const name = this.#name === null ? null : (JSON.parse(`"${this.#name}"`) as string);
-    this.#member = name !== null && this.#wanted.includes(name) ? name : null;
+    if (this.#name === null) return;
+    const name = JSON.parse(`"${this.#name}"`) as string;
+    this.#member = this.#wanted.includes(name) ? name : null;
     this.#name = null;
   }
 
@@ -198,9 +224,6 @@ export class JsonScanner {
     this.#valueEnds(at + 1);
   }
 }
-
-/** Below this size JSON.parse is faster, and its garbage is small. */
-const SMALL = 256 * 1024;
 
 export function isJson(text: Buffer): boolean {
   if (text.length >= SMALL) {
