@@ -7,19 +7,25 @@ import { join } from 'node:path';
 import { build } from 'esbuild-wasm';
 import { assetAddress, writePacked, type Asset, type WritePage } from './packed.ts';
 
-const source = join(import.meta.dirname, '../src/console');
+const root = join(import.meta.dirname, '..');
+const source = join(root, 'src/console');
 
-/** A script or a style sheet. `values`: replacements for names that the script declares. */
-async function bundled(entry: string, values: Record<string, string> = {}): Promise<string> {
-  const { outputFiles, warnings } = await build({
+export const ENTRIES = { main: 'main.tsx', worker: 'worker/worker.ts', chart: 'parts/uplot.ts', style: 'style.css' };
+
+/** A script or a style sheet, and what it was read from. `values`: replacements for names that the script declares. */
+export async function bundled(name: keyof typeof ENTRIES, values: Record<string, string> = {}) {
+  const entry = ENTRIES[name];
+  const { outputFiles, warnings, metafile } = await build({
     entryPoints: [join(source, entry)],
+    absWorkingDir: root,
+    metafile: true,
     tsconfig: join(source, 'tsconfig.json'),
     bundle: true,
     minify: true,
     format: 'esm',
     platform: 'browser',
     target: 'es2022',
-    define: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)])),
+    define: Object.fromEntries(Object.entries(values).map(([declared, value]) => [declared, JSON.stringify(value)])),
     // The licences of bundled packages are in the image beside them.
     legalComments: 'none',
     // What the page loads when it is shown.
@@ -28,21 +34,21 @@ async function bundled(entry: string, values: Record<string, string> = {}): Prom
     write: false,
   });
   if (warnings.length > 0) throw new Error(`${entry}: ${warnings.map(({ text }) => text).join('; ')}`);
-  return outputFiles[0]!.text;
+  return { content: outputFiles[0]!.text, inputs: Object.keys(metafile.inputs) };
 }
 
 export async function bundleConsole(folder: string, writePage: WritePage = writePacked): Promise<void> {
-  const worker: Asset = { name: 'worker', extension: 'js', content: await bundled('worker/worker.ts') };
-  const chart: Asset = { name: 'chart', extension: 'js', content: await bundled('parts/uplot.ts') };
-  const main = await bundled('main.tsx', {
+  const worker: Asset = { name: 'worker', extension: 'js', content: (await bundled('worker')).content };
+  const chart: Asset = { name: 'chart', extension: 'js', content: (await bundled('chart')).content };
+  const main = await bundled('main', {
     WORKER_ADDRESS: `/app/${assetAddress(worker)}`,
     CHART_ADDRESS: `/app/${assetAddress(chart)}`,
   });
   const assets: Asset[] = [
     worker,
     chart,
-    { name: 'main', extension: 'js', content: main },
-    { name: 'style', extension: 'css', content: await bundled('style.css') },
+    { name: 'main', extension: 'js', content: main.content },
+    { name: 'style', extension: 'css', content: (await bundled('style')).content },
     { name: 'icon', extension: 'svg', content: await readFile(join(source, 'icon.svg'), 'utf8') },
   ];
   const page = await readFile(join(source, 'index.html'), 'utf8');

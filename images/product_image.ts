@@ -23,11 +23,12 @@ import { samplesFolder } from './samples_folder.ts';
 const checkout = join(import.meta.dirname, '..');
 const dockerfile = join(checkout, 'images/probeyard/Dockerfile');
 /** What the console, the documentation and the samples are made from, with the packages. */
-const pageSources = [
+export const pageSources = [
   'src/console',
   'src/api_calls.ts',
   'src/api_types.ts',
-  'src/base/visible.ts',
+  'src/base',
+  'src/media',
   'docs/site',
   'docs/pictures',
   ...PAGES.map(({ file }) => `docs/${file}`),
