@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeClient } from '../../src/platform/kube/client.ts';
+import { makeClient, PODS } from '../../src/platform/kube/client.ts';
 import { ofServiceAccount } from '../../src/platform/kube/credentials.ts';
 
 describe('credentials for the API server', () => {
@@ -29,5 +32,27 @@ describe('credentials for the API server', () => {
   it('that are not there are named', () => {
     const credentials = ofServiceAccount({ PY_SERVICE_ACCOUNT: join(folder, 'none') });
     assert.throws(() => makeClient({ namespace: 'media', credentials }), /ENOENT.*none\/ca\.crt/);
+  });
+
+  it('that have changed are sent again by each of the calls that were refused', async () => {
+    let token = 'old';
+    const refused: ServerResponse[] = [];
+    const server = createServer(({ headers }, response) => {
+      if (headers.authorization === 'new') return void response.end('{"metadata":{},"items":[]}');
+      response.statusCode = 401;
+      if (refused.push(response) < 3) return;
+      token = 'new';
+      for (const one of refused) one.end('{}');
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const read = () => ({ tls: {}, headers: { authorization: token } });
+    await using client = makeClient({ namespace: 'media', credentials: { server: `http://127.0.0.1:${port}`, read } });
+    try {
+      await Promise.all([1, 2, 3].map(() => client.list(PODS)));
+      assert.equal(refused.length, 3);
+    } finally {
+      server.close();
+    }
   });
 });

@@ -38,12 +38,13 @@ const lastAnswer = new WeakMap<Dispatcher, number>();
 export async function callText(config: SharedKubeConfig, call: Call): Promise<string> {
   const until = performance.now() + (call.deadlineMs ?? DEADLINE_MS);
   for (let attempt = 1; ; attempt++) {
+    let sent: Access['headers'] | undefined;
     try {
-      return await once(config, call, until - performance.now());
+      return await once(config, call, until - performance.now(), (headers) => (sent = headers));
     } catch (error) {
       const pause = attempt > 3 ? undefined : retryPause(error, call, attempt);
       if (pause === undefined || performance.now() + pause >= until) throw error;
-      if (isKubeError(error, 'unauthorized') && !config.reload()) throw error;
+      if (isKubeError(error, 'unauthorized') && !config.reload(sent)) throw error;
       await new Promise((resolve) => {
         setTimeout(resolve, pause);
       });
@@ -81,7 +82,12 @@ function headersOf({ body, contentType, accept }: Call, common: Access['headers'
   };
 }
 
-async function once(config: SharedKubeConfig, call: Call, leftMs: number): Promise<string> {
+async function once(
+  config: SharedKubeConfig,
+  call: Call,
+  leftMs: number,
+  onSend: (headers: Access['headers']) => void,
+): Promise<string> {
   const sentAt = performance.now();
   const abort = new AbortController();
   let timedOut = false;
@@ -99,6 +105,7 @@ async function once(config: SharedKubeConfig, call: Call, leftMs: number): Promi
     call.signal?.addEventListener('abort', onAbort);
     const access = config.access();
     dispatcher = access.calls;
+    onSend(access.headers);
     const response = await dispatcher.request({
       origin: access.origin,
       path: targetOf(access.prefix, call.path, {

@@ -49,10 +49,9 @@ export class SharedKubeConfig {
     return this.#read();
   }
 
-  /** After a 401: reads everything again; true if the credentials changed. */
-  reload(): boolean {
-    const before = this.#access?.headers['authorization'];
-    return this.#read().headers['authorization'] !== before;
+  /** After a 401: reads everything again; true if the credentials are others than those that were sent. */
+  reload(sent?: Access['headers']): boolean {
+    return this.#read().headers['authorization'] !== sent?.['authorization'];
   }
 
   /** The connections seem dead: new calls get new ones, running calls may finish. */
