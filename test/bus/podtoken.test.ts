@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JSONWebKeySet, type JWK } from 'jose';
 import { podTokenVerifier } from '../../src/platform/bus/podtoken.ts';
 
 const ISSUER = 'https://kubernetes.default.svc';
@@ -20,11 +20,11 @@ describe('bus: tokens of pods', () => {
     asked = 0;
   });
 
-  const verifier = () =>
+  const verifier = (keys: () => JSONWebKeySet = () => ({ keys: [jwk] })) =>
     podTokenVerifier({
       jwks: async () => {
         asked++;
-        return { keys: [jwk] };
+        return keys();
       },
       issuer: async () => ISSUER,
       namespace: 'runners',
@@ -47,6 +47,14 @@ describe('bus: tokens of pods', () => {
 
   it('a token without an expiry is refused', async () =>
     assert.rejects(verifier()(await token({ ends: false })), { code: 'token-malformed' }));
+
+  it('keys that are no key set are unavailable, and asked for again', async () => {
+    let keys: unknown = { kind: 'Status' };
+    const verify = verifier(() => keys as JSONWebKeySet);
+    await assert.rejects(verify(await token()), { code: 'keys-unavailable' });
+    keys = { keys: [jwk] };
+    await verify(await token());
+  });
 
   it('a token of another service account is refused, by either of its claims', async () => {
     await assert.rejects(verifier()(await token({ account: 'other' })), { code: 'token-account' });

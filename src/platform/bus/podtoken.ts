@@ -50,7 +50,10 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256
  * whose clock is a minute behind refuses every new pod.
  */
 const SKEW_SECONDS = 90;
-// Bounds requests to the API server, against a flood of tokens with invented key ids.
+/**
+ * Bounds requests to the API server, against a flood of tokens with invented key ids. It follows the wall clock: set
+ * back by an hour, keys that were rotated since are unknown for that hour.
+ */
 const FETCH_AGAIN_MS = 10_000;
 
 interface Bound {
@@ -106,6 +109,10 @@ function boundPod(payload: JWTPayload, { namespace, serviceAccount }: PodTokenSe
 
 function asPodTokenError(error: unknown): PodTokenError {
   if (error instanceof PodTokenError) return error;
+  if (error instanceof errors.JWKSInvalid)
+    return new PodTokenError('keys-unavailable', 'the keys of the cluster are not a JSON Web Key Set', {
+      cause: error,
+    });
   if (error instanceof errors.JWTExpired)
     return new PodTokenError('token-expired', 'the token has expired', { cause: error });
   if (error instanceof errors.JWTClaimValidationFailed) {
