@@ -35,6 +35,7 @@ describe('config', () => {
     assert.deepEqual(config.allowSources, [{ cidr: '10.88.0.1/32', port: 80 }]);
     assert.equal(config.maxQueued, 7);
     assert.equal(config.logLevel, 'info');
+    assert.equal(config.serviceAccount, '/var/run/secrets/kubernetes.io/serviceaccount');
   });
 
   it('takes the address of Postgres from a folder instead', () => {

@@ -155,6 +155,8 @@ const common = {
   logLevel: oneOf('PY_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal'], 'info'),
   namespace: text('PY_NAMESPACE', 'probeyard'),
   podName: text('PY_POD_NAME', 'local'),
+  /** The folder of the account by which the pod signs in at the API server. */
+  serviceAccount: text('PY_SERVICE_ACCOUNT', '/var/run/secrets/kubernetes.io/serviceaccount'),
   /** Unset: every line is written. */
   logSample: json('PY_LOG_SAMPLE', '{perSecond, oneIn}', isLogSample, { perSecond: 0, oneIn: 1 }),
 };

@@ -399,10 +399,9 @@ describe('kube client', function () {
       writeFileSync(tokenFile, token);
       const relay = await startRelay(server.host, server.port);
       opened.push(relay);
-      const credentials = ofServiceAccount({
+      const credentials = ofServiceAccount(account, {
         KUBERNETES_SERVICE_HOST: '127.0.0.1',
         KUBERNETES_SERVICE_PORT: String(relay.port),
-        PY_SERVICE_ACCOUNT: account,
       });
       const own = makeClient({ credentials, namespace });
       opened.push(own);

@@ -20,17 +20,20 @@ describe('credentials for the API server', () => {
   it('are the service account of the pod, also at an IPv6 address, and its files as they are now', () => {
     put('token', 'tok\n');
     put('ca.crt', 'ca');
-    const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443', PY_SERVICE_ACCOUNT: folder };
-    const found = ofServiceAccount(env);
+    const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
+    const found = ofServiceAccount(folder, env);
     assert.equal(found.server, 'https://[fd00::1]:443');
     assert.deepEqual(found.read(), { tls: { ca: Buffer.from('ca') }, headers: { authorization: 'Bearer tok' } });
     put('token', 'next');
     assert.deepEqual(found.read().headers, { authorization: 'Bearer next' });
-    assert.equal(ofServiceAccount({ ...env, KUBERNETES_SERVICE_HOST: '10.96.0.1' }).server, 'https://10.96.0.1:443');
+    assert.equal(
+      ofServiceAccount(folder, { ...env, KUBERNETES_SERVICE_HOST: '10.96.0.1' }).server,
+      'https://10.96.0.1:443',
+    );
   });
 
   it('that are not there are named', () => {
-    const credentials = ofServiceAccount({ PY_SERVICE_ACCOUNT: join(folder, 'none') });
+    const credentials = ofServiceAccount(join(folder, 'none'));
     assert.throws(() => makeClient({ namespace: 'media', credentials }), /ENOENT.*none\/ca\.crt/);
   });
 

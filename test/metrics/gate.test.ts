@@ -16,7 +16,7 @@ import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { until } from '../until.ts';
 
 const NO_TOKEN = '{"error":"metrics need an Authorization header: Bearer <token>"}';
-const CONFIG = { metricsTokenFile: '', metricsTlsFolder: '', namespace: 'x' };
+const CONFIG = { metricsTokenFile: '', metricsTlsFolder: '', namespace: 'x', serviceAccount: '' };
 const WRONG = '{"error":"the token is not valid"}';
 
 describe('metrics: who may read them', function () {

@@ -2,8 +2,10 @@
  * Typed calls to the API server, over shared connections. Objects are plain JSON, every call has a deadline, every
  * failure is a KubeError.
  */
+import type { Config } from '../../base/config.ts';
 import { type Call, callJson, callText, type Query, watch, type WatchEvent } from './call.ts';
 import { SharedKubeConfig, type ConnectionOptions } from './connection.ts';
+import { ofServiceAccount } from './credentials.ts';
 import { apiVersionOf, pathOf, PODS, type KubeObject, type ResourceType } from './kinds.ts';
 
 export * from './kinds.ts';
@@ -96,6 +98,10 @@ export function makeClient({ namespace, ...options }: ConnectionOptions & { name
   config.access();
   return clientOf(config, namespace);
 }
+
+/** Signs in as the pod that this process runs in. */
+export const clientOfPod = (config: Pick<Config<'api'>, 'namespace' | 'serviceAccount'>): KubeClient =>
+  makeClient({ namespace: config.namespace, credentials: ofServiceAccount(config.serviceAccount) });
 
 const bounds = ({ deadlineMs, serverTimeoutMs, signal }: CallOptions) => ({ deadlineMs, serverTimeoutMs, signal });
 

@@ -3,13 +3,12 @@
  * events would wait behind bursts of writes.
  */
 import { Agent, type Dispatcher } from 'undici';
-import { ofServiceAccount, type Credentials, type Tls } from './credentials.ts';
+import type { Credentials, Tls } from './credentials.ts';
 import { KubeError } from './errors.ts';
 import { leaveSent } from './leave_sent.ts';
 
 export interface ConnectionOptions {
-  /** By default those of the pod that this process runs in. */
-  credentials?: Credentials;
+  credentials: Credentials;
   /** HTTP/2 for calls; disabled only for comparison. */
   http2?: boolean;
 }
@@ -39,7 +38,7 @@ export class SharedKubeConfig {
   #readAt = -Infinity;
   #closed = false;
 
-  constructor({ credentials = ofServiceAccount(), http2 = true }: ConnectionOptions) {
+  constructor({ credentials, http2 = true }: ConnectionOptions) {
     this.#credentials = credentials;
     this.#http2 = http2;
   }

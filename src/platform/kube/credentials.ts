@@ -12,15 +12,8 @@ export interface Credentials {
   read(): { tls: Tls; headers: Record<string, string> };
 }
 
-const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
-
-/** `PY_SERVICE_ACCOUNT`: the folder of an account outside of a pod. */
-export function ofServiceAccount(env: NodeJS.ProcessEnv = process.env): Credentials {
-  const {
-    KUBERNETES_SERVICE_HOST: host = '',
-    KUBERNETES_SERVICE_PORT: port = '',
-    PY_SERVICE_ACCOUNT: folder = ACCOUNT,
-  } = env;
+export function ofServiceAccount(folder: string, env: NodeJS.ProcessEnv = process.env): Credentials {
+  const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '' } = env;
   return {
     server: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`,
     read: () => ({

@@ -6,7 +6,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../base/config.ts';
 import { serveHealth, type Gate, type HealthSources, type Refusal } from '../../base/health.ts';
-import { isKubeError, makeClient, type KubeClient } from '../kube/client.ts';
+import { isKubeError, clientOfPod, type KubeClient } from '../kube/client.ts';
 
 const refusal = (status: Refusal['status'], error: string): Refusal => ({ status, error });
 const NO_TOKEN = refusal(401, 'metrics need an Authorization header: Bearer <token>');
@@ -17,8 +17,8 @@ const BEARER = /^Bearer +([\x21-\x7e]{1,8192})$/i;
 
 /** What guards the port of metrics. Without a gate, whoever reaches it may read them. */
 export async function openGate(
-  config: Pick<Config<'api'>, 'metricsAuth' | 'metricsTokenFile' | 'metricsTlsFolder' | 'namespace'>,
-  connect = () => makeClient({ namespace: config.namespace }),
+  config: Pick<Config<'api'>, 'metricsAuth' | 'metricsTokenFile' | 'metricsTlsFolder' | 'namespace' | 'serviceAccount'>,
+  connect = () => clientOfPod(config),
 ) {
   const kube = config.metricsAuth === 'kubernetes' ? connect() : undefined;
   const decide = kube

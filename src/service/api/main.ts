@@ -14,7 +14,7 @@ import { boxKey } from '../../platform/seal/box.ts';
 import { watchKeys, watchSealKeys } from '../../platform/seal/watch_keys.ts';
 import { connectBus, type Bus } from '../../platform/bus/connect.ts';
 import { INBOX } from '../../platform/bus/permissions.ts';
-import { makeClient } from '../../platform/kube/client.ts';
+import { clientOfPod } from '../../platform/kube/client.ts';
 import { makeLog, type Logger } from '../../base/log.ts';
 import { serveMetrics } from '../../platform/metrics/gate.ts';
 import { openStore } from '../../platform/store/store.ts';
@@ -111,7 +111,7 @@ export async function run(): Promise<void> {
   });
   let reconnected = (): void => {};
   const bus = await connect(config, log, () => reconnected());
-  const kube = makeClient({ namespace: config.namespace });
+  const kube = clientOfPod(config);
   const uploads = await takeUploads(config);
   const wired = wire({ store, bus, kube, log, processMetrics: true, ...wiringOf(config, log, uploads?.offered) });
   const { deps, checks } = wired;

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { connectBus, type Bus } from '../../platform/bus/connect.ts';
 import { INBOX } from '../../platform/bus/permissions.ts';
 import { limitsOf, postgresOf, type Config } from '../../base/config.ts';
-import { makeClient, type KubeClient } from '../../platform/kube/client.ts';
+import { clientOfPod, type KubeClient } from '../../platform/kube/client.ts';
 import type { Logger } from '../../base/log.ts';
 import { watchOpeningKeys } from '../../platform/seal/watch_keys.ts';
 import { openStore, type Store } from '../../platform/store/store.ts';
@@ -20,9 +20,9 @@ export interface ControllerDeps {
 }
 
 export async function connect(config: Config<'controller'>, log: Logger) {
-  const kube = makeClient({ namespace: config.namespace });
+  const kube = clientOfPod(config);
   /** Used only for the Lease, so that a renewal never waits behind a thousand other calls. */
-  const leaseClient = makeClient({ namespace: config.namespace });
+  const leaseClient = clientOfPod(config);
   const keys = watchOpeningKeys(config.sealPrivateFile, (error) =>
     log.error({ err: error }, 'cannot reload the private seal keys'),
   );

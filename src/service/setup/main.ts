@@ -9,7 +9,7 @@ import { loadConfig } from '../../base/config.ts';
 import {
   SECRETS,
   isKubeError,
-  makeClient,
+  clientOfPod,
   type KubeClient,
   type KubeObject,
   type ResourceType,
@@ -191,7 +191,7 @@ async function lacksKeys(kube: KubeClient, names: Record<string, string>): Promi
 export async function run(): Promise<void> {
   const config = loadConfig('setup');
   const log = makeLog('setup', config);
-  await using kube = makeClient({ namespace: config.namespace });
+  await using kube = clientOfPod(config);
   const wanted = config.restoreName !== '' && (await lacksKeys(kube, config.secretNames));
   const keys = wanted ? await keysOfBackup(config) : undefined;
   const report = await setup(kube, {

@@ -3,7 +3,7 @@
  * that Secret.
  */
 import { loadConfig } from '../../base/config.ts';
-import { type KubeClient, makeClient, SECRETS, type Secret } from '../../platform/kube/client.ts';
+import { type KubeClient, clientOfPod, SECRETS, type Secret } from '../../platform/kube/client.ts';
 import { makeLog } from '../../base/log.ts';
 import { renewed } from './certificates.ts';
 import { dataOf, SECRET_NAMES } from './secrets.ts';
@@ -24,7 +24,7 @@ export async function renew(kube: KubeClient, name: string, hosts: string[], now
 export async function run(): Promise<void> {
   const config = loadConfig('setup');
   const log = makeLog('renew', config);
-  await using kube = makeClient({ namespace: config.namespace });
+  await using kube = clientOfPod(config);
   const name = config.secretNames['natsTls'] ?? SECRET_NAMES.natsTls;
   const done = await renew(kube, name, config.natsHosts.split(','));
   log.info({ secret: name }, done ? 'certificate renewed' : 'certificate needs no renewal');

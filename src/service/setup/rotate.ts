@@ -4,7 +4,7 @@
  * is pure, except for new keys. The last step stands in the Secret, so a job that is killed goes on where it was.
  */
 import { directPostgresOf, loadConfig } from '../../base/config.ts';
-import { isKubeError, type KubeClient, makeClient, SECRETS, type Secret } from '../../platform/kube/client.ts';
+import { isKubeError, type KubeClient, clientOfPod, SECRETS, type Secret } from '../../platform/kube/client.ts';
 import { type Logger, makeLog } from '../../base/log.ts';
 import { pause } from '../../base/retry.ts';
 import { renewAdmin } from '../../platform/store/admin.ts';
@@ -275,7 +275,7 @@ export async function rotate(kube: KubeClient, what: readonly string[], settings
 export async function run(): Promise<void> {
   const config = loadConfig('rotate');
   const log = makeLog('rotate', config);
-  await using kube = makeClient({ namespace: config.namespace });
+  await using kube = clientOfPod(config);
   await rotate(kube, config.rotate, {
     names: config.secretNames,
     natsHosts: config.natsHosts.split(',').filter(Boolean),
