@@ -5,7 +5,7 @@ import { SIDES, type Side } from '../../src/platform/bus/messages.ts';
 import type { FailureCode } from '../../src/platform/bus/result_body.ts';
 import { openSealed } from '../../src/platform/seal/seal.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';
-import { type TextBody, type TextToolResult } from '../result/text_body.ts';
+import type { TextBody, TextToolResult } from '../result/text_body.ts';
 
 const A = 'https://one.test/films/a.mp4';
 const B = 'https://two.test/films/b.mp4';

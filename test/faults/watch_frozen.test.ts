@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type KubeClient } from '../../src/platform/kube/client.ts';
+import type { KubeClient } from '../../src/platform/kube/client.ts';
 import { kubeClient } from '../kube/kubeconfig.ts';
 import { startCluster, type Cluster } from '../controller/cluster_parts.ts';
 import { startRelay } from '../kube/relay.ts';

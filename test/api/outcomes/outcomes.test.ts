@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import type { FailureCode } from '../../../src/platform/bus/result_body.ts';
 import type { ToolName } from '../../../src/media/tools/table.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
-import { type TextBody, type TextToolResult } from '../../result/text_body.ts';
+import type { TextBody, TextToolResult } from '../../result/text_body.ts';
 
 const bad = (name: ToolName, failure: FailureCode, error: string, output: string | null = null): TextToolResult =>
   tool(name, '', { success: false, failure, error, output, exitCode: 1 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Timeline } from '../../../src/media/timeline/schema.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
-import { type TextBody } from '../../result/text_body.ts';
+import type { TextBody } from '../../result/text_body.ts';
 
 const TIMELINE: Timeline = {
   version: '7.0',

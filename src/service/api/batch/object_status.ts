@@ -1,6 +1,6 @@
 /** What the status of a ProbeBatch says, from its batch or from why there is none. */
 import { isFinished, stamp, withTimes } from '../../../platform/kube/conditions.ts';
-import { type ProbeBatch, type ProbeBatchState, type ProbeBatchStatus } from '../../../platform/kube/probe_batch.ts';
+import type { ProbeBatch, ProbeBatchState, ProbeBatchStatus } from '../../../platform/kube/probe_batch.ts';
 import type { Batch, BatchState } from '../../../platform/store/batches.ts';
 import type { Standing as StandingIn } from '../objects/followed_objects.ts';
 import { progressOf } from './batch_endpoints.ts';
