@@ -42,7 +42,12 @@ export const nearRequests: Measurement = {
                 values: whole,
                 against: { what: 'bare, same binaries', values: bare },
               },
-              { name: 'files-read', what: '— read from the origin', unit: 'MB', values: summary(read) },
+              {
+                name: 'files-read',
+                what: `— read from the origin, ${name}, ${label}`,
+                unit: 'MB',
+                values: summary(read),
+              },
             );
           }
         }

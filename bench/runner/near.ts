@@ -88,7 +88,12 @@ export const near: Measurement = {
               values: summary(took),
               against: { what: 'bare, same binaries', values: summary(alone) },
             },
-            { name: 'near-read', what: `— read from the origin`, unit: 'MB', values: summary(bytes) },
+            {
+              name: 'near-read',
+              what: `— read from the origin, ${name}, ${label}`,
+              unit: 'MB',
+              values: summary(bytes),
+            },
           );
         }
       }
