@@ -117,13 +117,15 @@ export async function parseForm(
     tell(failure);
   };
   parser.on('error', fail);
+  const failUnnamed = (): void => fail(new Error('a part has no name'));
   parser.on('field', (name: string | undefined, value, nameCut, valueCut) => {
-    if (name === undefined) fail(new Error('a part has no name'));
+    if (name === undefined) failUnnamed();
     else if (nameCut || valueCut) fail(unreadable('must be at most 1 MB, the file apart'));
     else pairs.push([name, value]);
   });
-  parser.on('file', (name, file, given) => {
+  parser.on('file', (name: string | undefined, file, given) => {
     file.on('error', fail);
+    if (name === undefined) return failUnnamed();
     const accepted = receive ? `${FILE} may be one` : 'text fields are accepted';
     if (!receive || name !== FILE) return fail(invalid(shown(name), `is a file; only ${accepted}`));
     stream = file;
