@@ -71,8 +71,11 @@ function meaningOf(error: unknown, request: IncomingMessage, maxBytes: number): 
   return (error as NodeJS.ErrnoException).syscall === undefined ? notMultipart(error) : error;
 }
 
-/** What the parser is given at once: after a refusal it goes on to the end of that. 64 kB of parts take it 31 ms. */
-const PARSED_PIECE = 16 * 1024;
+/**
+ * What the parser is given at once: after a refusal it goes on to the end of that. 64 kB of parts take it 31 ms. For a
+ * file, more at once is no faster: a megabyte takes 3 to 4 ms of CPU with pieces of 4 kB as with pieces of 16.
+ */
+const PARSED_PIECE = 4 * 1024;
 
 /** Takes the room for a file before the first byte is read. */
 export async function readForm(request: IncomingMessage, { spool, account, ...options }: FormOptions) {
