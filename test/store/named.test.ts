@@ -25,4 +25,10 @@ describe('store: parameters', () => {
       },
     );
   });
+
+  it('an undefined value is an error, also in a part of a query', () => {
+    const part = sql`id = ${undefined}`;
+    for (const asked of [() => query('found')`select ${undefined}`, () => query('found')`select 1 where ${part}`])
+      assert.throws(asked, { name: 'TypeError', message: 'a value of found is undefined' });
+  });
 });

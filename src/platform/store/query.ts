@@ -6,11 +6,12 @@ export { raw, sql };
 
 /**
  * The query of this name: each value is a parameter, and what `sql` and `raw` make is text. The name stands in errors;
- * as it is that of a prepared statement, the text must always be the same.
+ * as it is that of a prepared statement, the text must always be the same. Undefined would be sent as null.
  */
 export const query =
   (name: string) =>
   (texts: readonly string[], ...parts: readonly unknown[]): Query => {
     const { text, values } = sql(texts, ...parts);
+    if (values.includes(undefined)) throw new TypeError(`a value of ${name} is undefined`);
     return { name, text, values };
   };
