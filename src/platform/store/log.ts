@@ -79,6 +79,8 @@ const ROW = {
   decodedSeconds: column<number>('coalesce(q.decoded_seconds, 0)'),
 };
 export type LogRow = RecordOf<typeof ROW>;
+const KEY_COLUMNS = selected(KEY, 'q');
+const ROW_COLUMNS = selected(ROW, 'q');
 
 const DETAIL = {
   ...ROW,
@@ -91,6 +93,7 @@ const DETAIL = {
   endedAt: column<Date>(),
 };
 export type LogDetail = RecordOf<typeof DETAIL>;
+const DETAIL_COLUMNS = selected(DETAIL, 'q');
 
 /**
  * For a larger offset, or a period of more days, the rollups narrow the search: each monthly partition costs about a
@@ -165,7 +168,7 @@ function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
   // With a large offset and few rows, index-only scans select the ids, and only these rows are read. A look-up by key
   // costs about 0.1 ms (each monthly partition is probed), so a long page is read directly.
   const looksUp = limit <= FEW_ROWS && (offset > FEW_ROWS || sort.field !== 'send');
-  const columns = selected(looksUp ? KEY : ROW, 'q');
+  const columns = looksUp ? KEY_COLUMNS : ROW_COLUMNS;
   const found = each
     ? sql`select r.* from unnest(${userIds}::bigint[]) u (id) cross join lateral (
         select ${columns} from requests q where q.user_id = u.id and ${conditions(filter)}
@@ -177,7 +180,7 @@ function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
     ? // `offset 0` keeps the planner from turning the look-up into a join that reads whole months.
       sql`with page as materialized (select id, "submittedAt", row_number() over () n from (${page}) s)
         select r.* from page p cross join lateral (
-          select ${selected(ROW, 'q')} from requests q
+          select ${ROW_COLUMNS} from requests q
             where q.id = p.id and q.submitted_at = p."submittedAt" offset 0) r
           order by p.n`
     : page;
@@ -222,7 +225,7 @@ export function readLog(database: Database, id: string, userIds: Owners['userIds
   const time = timeOf(id);
   const users = userIds === 'everyone' ? null : userIds;
   const asked = sql`
-    select ${selected(DETAIL, 'q')} from requests q
+    select ${DETAIL_COLUMNS} from requests q
       where q.id = ${id} and q.state <> 'open' and (${users}::bigint[] is null or q.user_id = any(${users}))`;
   return database.first<LogDetail>(
     time === null ? query('log_untimed')`${asked}` : query('log_timed')`${asked} and q.submitted_at = ${time}`,

@@ -63,7 +63,7 @@ const savedIn = (table: 'policies' | 'former_policies'): Sql => sql`
 const SAVED = savedIn('policies');
 const SAVED_FORMER = savedIn('former_policies');
 
-/** Of one policy in a list. */
+/** Of one policy in a list. As text, which a plan for any values knows. */
 const LIMITED = raw('limit 500');
 
 const bytesOf = (digest: string): Buffer => Buffer.from(digest, 'hex');

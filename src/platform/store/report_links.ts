@@ -3,7 +3,7 @@ import type { Maker } from './api_tokens.ts';
 import { column, selected, type RecordOf } from './columns.ts';
 import type { Database } from './connection.ts';
 import { HOLDER, holderOf } from './limits.ts';
-import { query, raw } from './query.ts';
+import { query, raw, sql } from './query.ts';
 import { SHOWN_NAME } from './users.ts';
 
 const COLUMNS = {
@@ -14,6 +14,8 @@ const COLUMNS = {
   expiresAt: column<Date>(),
 };
 export type ReportLink = RecordOf<typeof COLUMNS>;
+const LISTED = selected(COLUMNS, 'l');
+const WITH_MAKER = sql`${LISTED}, ${selected(HOLDER, 'u')}, ${raw(SHOWN_NAME)} as name`;
 
 export interface NewReportLink extends ReportLink {
   sha256: Buffer;
@@ -45,8 +47,8 @@ export const makeReportLink = (
 /** Null: there is no such link (any more). `maker`: as they are now. */
 export async function readReportLink(database: Database, sha256: Buffer) {
   const row = await database.first<ReportLink & RecordOf<typeof HOLDER> & { name: string }>(query('read_report_link')`
-    select ${selected(COLUMNS, 'l')}, ${selected(HOLDER, 'u')}, ${raw(SHOWN_NAME)} as name
-      from report_links l join users u on u.id = l.user_id where l.sha256 = ${sha256} and l.expires_at > now()`);
+    select ${WITH_MAKER} from report_links l join users u on u.id = l.user_id
+      where l.sha256 = ${sha256} and l.expires_at > now()`);
   if (!row) return null;
   const { id, requestId, userId, createdAt, expiresAt, name } = row;
   const { rootUserId, userStatus: status, permissions } = holderOf({ ...row, ownPermissions: null });
@@ -60,7 +62,7 @@ export const listReportLinks = (
   requestId: string | null,
 ): Promise<ReportLink[]> =>
   database.rows<ReportLink>(query('list_report_links')`
-    select ${selected(COLUMNS, 'l')} from report_links l where l.expires_at > now()
+    select ${LISTED} from report_links l where l.expires_at > now()
       and (${userIds}::bigint[] is null or l.user_id = any(${userIds}))
       and (${requestId}::uuid is null or l.request_id = ${requestId})
       order by l.created_at desc, l.id limit 1000`);

@@ -95,6 +95,7 @@ export type CloseResult = RecordOf<typeof CLOSED>;
 
 const READ = sql`select ${selected(RECORD)} from requests`;
 const ENDS = sql`select ${selected(END)} from requests`;
+const OPEN_ROWS = sql`select ${selected(OPEN_ROW)} from requests`;
 
 /** Bodies are stored uncompressed by Postgres (storage external), so reading a slice costs only its own size. */
 const BODY_SLICE = 256 * 1024;
@@ -314,7 +315,7 @@ export async function* readBodySlices(
 /** Requests without an end that were submitted before `before`, oldest first. */
 export const openRows = (database: Database, before: Date, limit: number): Promise<OpenRow[]> =>
   database.rows<OpenRow>(query('open_rows')`
-    select ${selected(OPEN_ROW)} from requests
+    ${OPEN_ROWS}
       where state = 'open' and submitted_at < ${before} order by submitted_at limit ${limit}`);
 
 /** The recorded ends among the requests that a replica waits for. */

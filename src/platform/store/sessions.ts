@@ -2,7 +2,7 @@
 import { HOLDER, type HolderRow, holderOf } from './limits.ts';
 import { column, selected, type RecordOf } from './columns.ts';
 import type { Database, Queries } from './connection.ts';
-import { query } from './query.ts';
+import { query, sql } from './query.ts';
 
 export interface NewSession {
   id: string;
@@ -26,6 +26,7 @@ const RECORD = {
   userAgent: column<string>(),
 };
 type SessionRecord = RecordOf<typeof RECORD>;
+const LISTED = selected(RECORD);
 
 const CALLER = {
   userId: column<number>(),
@@ -34,6 +35,7 @@ const CALLER = {
   tokenId: column<number | null>(),
   parentId: column<string | null>(),
 };
+const WITH_HOLDER = sql`${selected(CALLER, 's')}, ${selected(HOLDER, 'u')}`;
 
 /** Maximum depth of JWTs created with JWTs. The table enforces it too. */
 export const MOST_DEPTH = 10;
@@ -63,8 +65,7 @@ export async function openSession(
 export async function sessionCaller(database: Database, id: string, userId: number) {
   const row = await database.first<RecordOf<typeof CALLER> & HolderRow>({
     ...query('session_caller')`
-      select ${selected(CALLER, 's')}, ${selected(HOLDER, 'u')}
-        from sessions s join users u on u.id = s.user_id left join tokens t on t.id = s.token_id
+      select ${WITH_HOLDER} from sessions s join users u on u.id = s.user_id left join tokens t on t.id = s.token_id
         where s.id = ${id} and s.user_id = ${userId} and s.ended_at is null and s.expires_at > now()
           and (s.token_id is null or (t.revoked_at is null and (t.expires_at is null or t.expires_at > now())))`,
     held: true,
@@ -82,7 +83,7 @@ export const listSessions = (
   { includeExpired }: { includeExpired: boolean },
 ): Promise<SessionRecord[]> =>
   database.rows<SessionRecord>(query('list_sessions')`
-    select ${selected(RECORD)} from sessions
+    select ${LISTED} from sessions
       where user_id = ${userId} and (${includeExpired} or (ended_at is null and expires_at > now()))
       order by created_at desc, id limit 1000`);
 

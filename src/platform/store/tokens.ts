@@ -89,11 +89,12 @@ export const tokenEvenRevoked = (database: TokenDatabase, id: number) =>
   tokenBy(database, query('token_even_revoked')`${SELECT} where t.id = ${id}`);
 
 const USER_LIMITS = { userLimits: USER.userLimits, above: USER.above };
+const LIMITS_IN_FORCE = selected(USER_LIMITS);
 
 /** The limits of a user's tokens that set none of their own. */
 export async function userLimitsInForce(database: TokenDatabase, userId: number): Promise<Limits | null> {
   const row = await database.first<RecordOf<typeof USER_LIMITS>>(query('user_limits_in_force')`
-    select ${selected(USER_LIMITS)} from users u where u.id = ${userId}`);
+    select ${LIMITS_IN_FORCE} from users u where u.id = ${userId}`);
   return row ? effectiveLimits(NO_GIVEN_LIMITS, row.userLimits, row.above, database.defaultLimits) : null;
 }
 

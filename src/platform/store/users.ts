@@ -64,11 +64,13 @@ export type UserChange = ChangeOf<typeof CHANGEABLE>;
 
 const LIMITS = { ...ACCOUNT_COLUMNS, monthlyQuota: column<unknown>() };
 export type UserLimits = RecordOf<typeof LIMITS>;
+const LIMIT_COLUMNS = selected(LIMITS);
 
 const JOINED = raw('u left join users p on p.id = u.parent_id');
-const SELECT = sql`select ${selected(COLUMNS, 'u')} from users ${JOINED}`;
+const LISTED = selected(COLUMNS, 'u');
+const SELECT = sql`select ${LISTED} from users ${JOINED}`;
 /** After `with changed as (…)`. */
-const SELECT_CHANGED = sql`select ${selected(COLUMNS, 'u')} from changed ${JOINED}`;
+const SELECT_CHANGED = sql`select ${LISTED} from changed ${JOINED}`;
 
 export const USER_SORTS = {
   id: 'u.id',
@@ -128,7 +130,7 @@ export async function findByEmail(
   email: string,
 ): Promise<{ user: UserRecord; passwordHash: string | null } | null> {
   const row = await database.first<UserRecord & { passwordHash: string | null }>(query('find_by_email')`
-    select ${PASSWORD} "passwordHash", ${selected(COLUMNS, 'u')} from users ${JOINED}
+    select ${PASSWORD} "passwordHash", ${LISTED} from users ${JOINED}
       where lower(u.email) = lower(${email})`);
   if (!row) return null;
   const { passwordHash: hash, ...user } = row;
@@ -188,7 +190,7 @@ export function changeUser(database: Database, id: number, change: UserChange): 
 }
 
 export const userLimits = (database: Database, id: number): Promise<UserLimits | null> =>
-  database.first<UserLimits>(query('user_limits')`select ${selected(LIMITS)} from users where id = ${id}`);
+  database.first<UserLimits>(query('user_limits')`select ${LIMIT_COLUMNS} from users where id = ${id}`);
 
 /** Sets all limits: null restores the installation's default. */
 export function setUserLimits(database: Database, id: number, limits: UserLimits): Promise<void> {

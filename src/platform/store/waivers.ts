@@ -36,8 +36,11 @@ export interface NewWaiver extends Omit<Waiver, 'revokedAt' | 'by'> {
 }
 
 const FROM = raw('from waivers w left join users u on u.id = w.user_id');
+const LISTED = selected(COLUMNS, 'w');
+const SELECT = sql`select ${LISTED} ${FROM}`;
+const SELECT_LIVE = sql`select ${selected(LIVE, 'w')} ${FROM}`;
 /** After `with changed as (…)`. */
-const SELECT_CHANGED = sql`select ${selected(COLUMNS, 'w')} from changed w left join users u on u.id = w.user_id`;
+const SELECT_CHANGED = sql`select ${LISTED} from changed w left join users u on u.id = w.user_id`;
 
 /** Null: the account has as many as it may. */
 export const makeWaiver = (
@@ -60,7 +63,7 @@ export const listWaivers = (
   { ended, before, limit }: { ended: boolean; before: string | null; limit: number },
 ): Promise<Waiver[]> =>
   database.rows<Waiver>(query('list_waivers')`
-    select ${selected(COLUMNS, 'w')} ${FROM}
+    ${SELECT}
       where w.account_id = ${account} and (${ended} or (w.revoked_at is null and w.until > now()))
       and (${before}::uuid is null or w.id < ${before}) order by w.id desc limit ${limit}`);
 
@@ -74,7 +77,7 @@ export const liveWaivers = (
   { sourceSha256, policy }: { sourceSha256: Buffer; policy: string | null },
 ): Promise<LiveWaiver[]> =>
   database.rows<LiveWaiver>(query('live_waivers')`
-    select ${selected(LIVE, 'w')} ${FROM}
+    ${SELECT_LIVE}
       where w.account_id = (select coalesce(o.root_id, o.id) from users o where o.id = ${userId})
       and w.revoked_at is null and w.until > now() and (w.source_sha256 = ${sourceSha256} or w.source_sha256 is null)
       and (w.policy is null or w.policy = ${policy}) order by w.until desc, w.id`);

@@ -40,6 +40,7 @@ const DUE = {
   tokenGone: column<boolean>('not exists (select from tokens t where t.id = o.token_id)'),
 };
 export type DueWebhook = RecordOf<typeof DUE>;
+const CLAIMED = selected(DUE, 'o');
 
 const RECORD = {
   id: column<string>(),
@@ -81,7 +82,7 @@ export interface WebhookFilter {
   offset: number;
 }
 
-/** Attempts kept of a webhook that is retried by hand many times. */
+/** Attempts kept of a webhook that is retried by hand many times. As text, which a plan for any values knows. */
 const KEPT = raw('limit 50');
 
 const SENDABLE = raw(`state = 'pending' and next_at <= now() and (lease_until is null or lease_until < now())`);
@@ -95,6 +96,7 @@ const BACKLOG = {
   overdueMs: column<number>('greatest(coalesce(extract(epoch from now() - min(next_at)) * 1000, 0), 0)::float8'),
 };
 export type WebhookBacklog = RecordOf<typeof BACKLOG>;
+const COUNTED = selected(BACKLOG);
 
 const SELECT = sql`select ${selected(RECORD)} from webhook_outbox`;
 const SORTS = { created: 'created_at', state: 'state', next: 'next_at' } as const;
@@ -135,7 +137,7 @@ export function claimWebhooks(
     update webhook_outbox o
       set lease_until = now() + make_interval(secs => ${leaseMs} / 1000.0), leased_by = ${holder}
       from mine where o.id = mine.id
-    returning ${selected(DUE, 'o')}`);
+    returning ${CLAIMED}`);
 }
 
 /**
@@ -149,7 +151,7 @@ export const nextWebhookInMs = (database: Database): Promise<number | null> =>
 /** Of the first 10,000 in the order of their next attempt, so that the cost is bounded. */
 export const webhookBacklog = (database: Database): Promise<WebhookBacklog> =>
   database.one<WebhookBacklog>(query('webhook_backlog')`
-    select ${selected(BACKLOG)} from (
+    select ${COUNTED} from (
       select created_at, next_at from webhook_outbox where state = 'pending' order by next_at limit 10000) first`);
 
 /**
