@@ -1,11 +1,12 @@
 /** A real PgBouncer in transaction mode between the store and PostgreSQL. */
 import assert from 'node:assert/strict';
 import pg from 'pg';
+import { bootstrapAdmin } from '../../src/platform/store/admin.ts';
 import { migrate } from '../../src/platform/store/migrate.ts';
 import { isStoreError } from '../../src/platform/store/errors.ts';
 import { openStore, type Store, type StoreSettings } from '../../src/platform/store/store.ts';
 import { until } from '../until.ts';
-import { aCloseInput, anOpenInput, startStore, type StoreFixture } from './fixture.ts';
+import { ADMIN, aCloseInput, anOpenInput, startStore, type StoreFixture } from './fixture.ts';
 import { fetchPgbouncer, startPgbouncer, type Pgbouncer } from './pgbouncer.ts';
 
 describe('store: behind PgBouncer in transaction mode', function () {
@@ -76,6 +77,15 @@ describe('store: behind PgBouncer in transaction mode', function () {
     };
     await Promise.all(Array.from({ length: 8 }, worker));
     assert.deepEqual(await counted(8_001), { requests: 200, open: 0, used: 200 });
+  });
+
+  it('the administrator is made without names of statements', async () => {
+    const untracked = await startPgbouncer(fixture.server.port, { max_prepared_statements: '0' });
+    try {
+      for (let time = 0; time < 3; time++) await bootstrapAdmin({ url: untracked.url }, ADMIN);
+    } finally {
+      await untracked.stop();
+    }
   });
 
   it('with names, a version that does not track them answers with errors', async () => {

@@ -25,7 +25,8 @@ async function inTransaction<T>(
   name: string,
   work: (queries: Queries) => Promise<T>,
 ): Promise<T> {
-  const database = openDatabase({ ...settings, poolSize: 1 });
+  // Each statement runs once, and the setting of the installation is not known here.
+  const database = openDatabase({ ...settings, poolSize: 1, prepared: false });
   try {
     return await database.transaction(name, work);
   } finally {
@@ -68,11 +69,13 @@ export async function renewAdmin(
   { email, token, password, known }: AdminInput & { password: string; known: string },
 ): Promise<void> {
   const { userId } = await bootstrapAdmin(settings, { email, token });
+  const hash = await hashPassword(password);
   const session = { ...settings, name: 'probeyard-rotate' };
   await inTransaction(session, 'password of the administrator', async (queries) => {
     const stored = await passwordHash(queries, userId);
+    // It takes 40 ms, and nobody else waits for this connection.
     if (!(await verifyPassword(known, stored ?? ''))) return;
-    await setPassword(queries, userId, await hashPassword(password));
+    await setPassword(queries, userId, hash);
     await endSessions(queries, userId);
   });
 }
