@@ -16,7 +16,7 @@ const ITEM = {
   n: column<number>(),
   ref: column<string | null>(),
   display: column<string>(),
-  /** That it is the whole address. */
+  /** As in NewItem. */
   plain: column<boolean>(),
   state: column<ItemState>(),
   /** Requests that were opened for it. */
@@ -44,7 +44,7 @@ export interface Claimed {
   /** Of the request to open: from 1. */
   attempt: number;
   host: bigint;
-  /** Its source has no credentials. */
+  /** As in NewItem. */
   plain: boolean;
   sealed: Buffer;
   /** Of one that was not tried. */

@@ -42,7 +42,7 @@ export interface NewItem {
   host: bigint;
   /** Redacted address. */
   display: string;
-  /** That it is the whole address. */
+  /** That it is the whole address. False: it shares no job, as it has credentials or is the listing. */
   plain: boolean;
   /** The caller's own name of it. */
   ref: string | null;

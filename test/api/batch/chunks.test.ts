@@ -170,6 +170,25 @@ describe('batch: chunks', function () {
     await batches.act(id, 'cancel');
   });
 
+  /** Ends each job of the host; returns how many items shared one. */
+  async function endAll(id: string, host: string): Promise<number> {
+    let shared = 0;
+    await until(
+      'the batch has ended',
+      async () => {
+        const { items } = await api.kube.listAll(PROBE_JOBS, { namespace: api.namespace });
+        for (const job of items.filter(({ spec }) => spec.source.display?.includes(host))) {
+          shared += job.spec.items ?? 0;
+          for (const name of requestsOf(job)) await batches.success(name);
+          await remove(job);
+        }
+        return (await api.stored.store.readBatch(id))?.state === 'ended';
+      },
+      30_000,
+    );
+    return shared;
+  }
+
   for (const [what, host, change] of [
     ['a query', 'query.test', { items: addresses('query.test', 12).map((url) => `${url}?key=secret`) }],
     ['credentials', 'user.test', { items: addresses('user.test', 12).map((url) => url.replace('//', '//a:b@')) }],
@@ -185,23 +204,33 @@ describe('batch: chunks', function () {
   ] as const)
     it(`none has an address with ${what}`, async () => {
       const { id } = await batches.create({ items: addresses(host, 12), concurrency: 2, ...change, ...FAST });
-      let chunks = 0;
-      await until(
-        'the batch has ended',
-        async () => {
-          const { items } = await api.kube.listAll(PROBE_JOBS, { namespace: api.namespace });
-          for (const job of items.filter(({ spec }) => spec.source.display?.includes(host))) {
-            chunks += job.spec.items ?? 0;
-            await batches.success(job.metadata.name);
-            await remove(job);
-          }
-          return (await api.stored.store.readBatch(id))?.state === 'ended';
-        },
-        30_000,
-      );
-      assert.equal(chunks, 0);
+      assert.equal(await endAll(id, host), 0);
       assert.equal((await batches.read(id)).counts['success'], 12);
     });
+
+  it('none has an address with a query, whatever the record says of it', async () => {
+    const host = 'marked.test';
+    await api.stored.sql(`create function mark_plain() returns trigger language plpgsql as
+      'begin new.plain := true; return new; end'`);
+    await api.stored.sql(`create trigger mark_plain before insert on batch_items
+      for each row execute function mark_plain()`);
+    const items = addresses(host, 16).map((url, n) => (n % 2 ? url : `${url}?key=secret`));
+    const { id } = await batches.create({ items, concurrency: 1, ...FAST });
+    await api.stored.sql('drop function mark_plain cascade');
+    const withQuery = new Set(items.filter((url) => url.includes('?')));
+    const shared: string[] = [];
+    await batches.run(id, host, async ({ metadata: { name } }) => {
+      const found = (await batches.jobs(host)).find((one) => requestsOf(one).includes(name))!;
+      if (found.spec.items !== undefined) shared.push(...addressesIn(found));
+      await batches.success(name);
+    });
+    assert.ok(shared.length > 0);
+    assert.deepEqual(
+      shared.filter((url) => withQuery.has(url)),
+      [],
+    );
+    assert.equal((await batches.read(id)).counts['success'], 16);
+  });
 
   it('with a quota for fewer, as many begin as it allows', async () => {
     const host = 'few.test';

@@ -60,7 +60,8 @@ create table batch_items (
   -- A hash of the authority of its address.
   host bigint not null,
   display text not null,
-  -- That it is the whole address, so that a later batch may have it from here.
+  -- That it is the whole address, so that a later batch may have it from here. False: it shares no job, as it has
+  -- credentials or is the listing.
   plain boolean not null default false,
   ref text,
   -- Its address, by the key of the batch. Null: it ended.

@@ -7,7 +7,7 @@ import type { Driven } from '../../../platform/store/batches.ts';
 import type { Opened, Rate, TokenRecord } from '../../../platform/store/records.ts';
 import { isSealError, sealSource } from '../../../platform/seal/seal.ts';
 import { chunkFrom, requestOfChunk } from '../../../platform/store/uuid.ts';
-import type { TagAsked } from '../../../source/source.ts';
+import { holdsCredentials, type TagAsked } from '../../../source/source.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, overQuota } from '../errors.ts';
 import type { Asker } from '../http/request_context.ts';
@@ -188,6 +188,8 @@ async function chunkOf(deps: Deps, given: ChunkToSubmit, refused: RefusedOfChunk
       const url = addressOf(item);
       request ??= await requestOf(deps, given, url);
       const read = readSources({ url }, rules, along);
+      // Whatever the record says of it: a source with credentials is the only one of its job.
+      if (sourced[0] && [sourced[0], read].some(({ sources }) => holdsCredentials(sources[0]))) continue;
       bytes += Buffer.byteLength(JSON.stringify(read.secrets[0])) + 1;
       if (bytes > MOST_OF_SEAL && sourced.length > 0) break;
       sourced.push({ ...read, item });
