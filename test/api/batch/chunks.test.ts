@@ -232,6 +232,25 @@ describe('batch: chunks', function () {
     assert.equal((await batches.read(id)).counts['success'], 16);
   });
 
+  it('no more items that share no job are claimed than begin, also where others have grown chunks', async () => {
+    const host = 'mixed.test';
+    const [plain, withQuery] = [addresses(host, 30), addresses(host, 60, 30).map((url) => `${url}?key=secret`)];
+    const { store } = api.wired.deps;
+    const { claimItems } = store;
+    const limits: number[] = [];
+    store.claimItems = async (claim) => {
+      const claimed = await claimItems(claim);
+      if (claimed.items.length > 0 && claimed.items.every((item) => !item.plain)) limits.push(claim.limit);
+      return claimed;
+    };
+    const { id } = await batches.create({ items: [...plain, ...withQuery], concurrency: 2, per_host: 8, ...FAST });
+    assert.ok((await endAll(id, host)) > 0);
+    store.claimItems = claimItems;
+    assert.equal((await batches.read(id)).counts['success'], 90);
+    // Two jobs, and what is being opened: more only while the size falls.
+    assert.ok(limits.filter((limit) => limit > 4).length <= 10, limits.join());
+  });
+
   it('with a quota for fewer, as many begin as it allows', async () => {
     const host = 'few.test';
     const { token, id: tokenId } = await api.newToken();

@@ -212,6 +212,11 @@ describe('batch: how many items a chunk has', () => {
     run(chunks, 50, 50);
     assert.deepEqual([run(chunks, 100, 7), run(chunks, 7, 0)], [7, 1]);
   });
+  it('is not changed by an item that shares no job', () => {
+    const chunks = made();
+    const alone = () => run(chunks, 0, 1);
+    assert.deepEqual([alone(), run(chunks, 4, 4), alone()], [1, 8, 8]);
+  });
   it('shares a small batch out among as many as may run at once', () => {
     const chunks = made();
     run(chunks, 50, 50);

@@ -41,7 +41,7 @@ export class Chunks {
     this.#sizes.set(batch, Math.max(1, Math.floor((this.#sizes.get(batch) ?? 1) / 2)));
   }
 
-  /** The signal is aborted once nothing of it runs. */
+  /** `items`: 0 if it shares no job, which says nothing of the size. The signal is aborted once nothing of it runs. */
   begun(name: string, batch: string, items: number): AbortSignal {
     const over = new AbortController();
     this.#begun.set(name, { batch, items, ended: 0, over, at: this.#now() });

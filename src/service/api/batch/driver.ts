@@ -483,6 +483,8 @@ export class BatchDriver {
     const free = claimed.filter(({ n }) => !this.#opening.has(keyOf({ batch: id, n })));
     const jobs = sharedOut(free, sizes, left);
     for (const chunk of jobs) this.#submit(epoch, { batch, token, contender }, chunk);
+    // What else was claimed, and counted for others, was for nothing.
+    if (Math.max(...sizes) > 1 && jobs.length > 0 && jobs.every(([first]) => !first?.plain)) this.#chunks.halve(id);
     if (jobs.length > 0) return;
     // From the first host again, or with those after the last one.
     if (from !== null || after !== null) this.#rest.end();
@@ -513,9 +515,10 @@ export class BatchDriver {
 
   async #begun(of: Omit<ToSubmit, 'item'>, contender: Contender, items: readonly Claimed[]): Promise<void> {
     const { id } = contender;
-    const opened: OnOpened = ({ name, items: count, last }) => this.#await(last, this.#chunks.begun(name, id, count));
     const [first, ...others] = items;
     if (!first) return;
+    const opened: OnOpened = ({ name, items: count, last }) =>
+      this.#await(last, this.#chunks.begun(name, id, first.plain ? count : 0));
     if (others.length === 0)
       return this.#submitted(contender, first, await submit(this.#deps, { ...of, item: first }, opened));
     const { refused, submitted } = await submitChunk(this.#deps, { ...of, items }, opened);
