@@ -176,7 +176,8 @@ begin
   perform pg_advisory_xact_lock_shared(hashtext('probeyard.batch'), hashtext(p_batch::text));
   perform 1 from batches b where b.id = p_batch and b.state = 'running';
   if not found then return 'not-running'; end if;
-  -- By the number of items Postgres would make a plan for each call, which takes longer than to open one.
+  -- By the number of items Postgres would make a plan for each call, which takes longer than to open one. Off
+  -- again for the rest: open_request and its quotas are planned as for all other callers.
   set local plan_cache_mode = force_generic_plan;
   perform 1 from batch_items i
     join unnest(ns, attempts) g (n, attempt) on g.n = i.n
@@ -187,7 +188,8 @@ begin
   set local plan_cache_mode = auto;
   if waiting <> cardinality(ids) then return 'not-waiting'; end if;
   for one in select * from jsonb_to_recordset(p_items) g (id uuid, display text, scheme text, waiter text) loop
-    -- Quotas are judged once, with all of them.
+    -- Quotas are judged once, by the last one, as the others are in the record by then and count. All are deleted if
+    -- it is refused.
     select o.outcome into opened from open_request(one.id, p_submitted_at, p_token_id, p_user_id, p_kind, one.display,
       one.scheme, p_request, p_tools, p_queue_timeout_ms, p_timeout_ms, one.waiter, null, null, null, 0,
       case when one.id = ids[cardinality(ids)] then p_quotas end, p_root_id) o;
