@@ -3,13 +3,13 @@
  * its few rows are read. If only owners, kinds and ends are filtered, the rollups give the total and the position of a
  * page: one out of two years is read from the one or two days that hold it.
  */
-import { join, type Sql } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import type { RecordedKind } from '../kube/probe_job.ts';
 import { cover, SIZE, type Range } from '../statistics/cover.ts';
 import { column, selected, type RecordOf } from './columns.ts';
 import type { Database, Query } from './connection.ts';
 import { crossed } from './measures.ts';
-import { query, raw, sql } from './query.ts';
+import { allOf, query, raw, sql } from './query.ts';
 import { keptSince } from './retention.ts';
 import type { Outcome } from '../../media/policy/types.ts';
 import type { RequestState } from './records.ts';
@@ -139,8 +139,6 @@ function conditions(filter: LogFilter): Sql {
     ...(request === null ? [] : [sql`id = ${request}::uuid`]),
   ]);
 }
-
-const allOf = (all: readonly Sql[]): Sql => join(all, ' and ');
 
 const ofUsers = ({ userIds }: Owners): Sql[] =>
   userIds === 'everyone'

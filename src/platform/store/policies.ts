@@ -7,7 +7,7 @@ import type { Sql } from 'sql-template-tag';
 import type { Database } from './connection.ts';
 import { column, selected, type RecordOf } from './columns.ts';
 import { calling } from './named.ts';
-import { query, raw, sql } from './query.ts';
+import { fixedLimit, query, raw, sql } from './query.ts';
 import { integer } from './storable.ts';
 
 /** The account id of shared policies. */
@@ -63,8 +63,8 @@ const savedIn = (table: 'policies' | 'former_policies'): Sql => sql`
 const SAVED = savedIn('policies');
 const SAVED_FORMER = savedIn('former_policies');
 
-/** Of one policy in a list. As text, which a plan for any values knows. */
-const LIMITED = raw('limit 500');
+/** Of one policy in a list. */
+const LIMITED = fixedLimit(500);
 
 const bytesOf = (digest: string): Buffer => Buffer.from(digest, 'hex');
 

@@ -1,8 +1,11 @@
 /** Statements with their values in place. */
-import sql, { raw } from 'sql-template-tag';
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag';
 import type { Query } from './connection.ts';
 
-export { raw, sql };
+export { empty, raw, sql };
+export const allOf = (all: readonly Sql[]): Sql => join(all, ' and ');
+/** As text, which a plan for any values knows. */
+export const fixedLimit = (rows: number): Sql => raw(`limit ${rows}`);
 
 /**
  * The query of this name: each value is a parameter, and what `sql` and `raw` make is text. The name stands in errors;

@@ -4,7 +4,7 @@
  */
 import type { Database } from './connection.ts';
 import { column, pageOf, selected, type RecordOf } from './columns.ts';
-import { query, raw, sql } from './query.ts';
+import { fixedLimit, query, raw, sql } from './query.ts';
 import { jsonb } from './storable.ts';
 
 export interface WebhookAttempt {
@@ -82,8 +82,8 @@ export interface WebhookFilter {
   offset: number;
 }
 
-/** Attempts kept of a webhook that is retried by hand many times. As text, which a plan for any values knows. */
-const KEPT = raw('limit 50');
+/** Attempts kept of a webhook that is retried by hand many times. */
+const KEPT = fixedLimit(50);
 
 const SENDABLE = raw(`state = 'pending' and next_at <= now() and (lease_until is null or lease_until < now())`);
 
@@ -231,7 +231,7 @@ export async function forgetWebhooks(database: Database, olderThanDays: number):
         delete from webhook_outbox where state <> 'pending' and id = any(array(
           select id from webhook_outbox where created_at < now() - make_interval(days => ${olderThanDays})
             and state <> 'pending' and ended_at < now() - make_interval(days => ${olderThanDays})
-            order by created_at ${raw(`limit ${FORGOTTEN_AT_ONCE}`)}))
+            order by created_at ${fixedLimit(FORGOTTEN_AT_ONCE)}))
           returning 1)
       select count(*) from gone`);
     if (gone < FORGOTTEN_AT_ONCE) return;
