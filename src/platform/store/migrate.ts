@@ -15,6 +15,7 @@ import type pg from 'pg';
 import { retry } from '../../base/retry.ts';
 import { type ConnectionSettings, type Database, withConnection } from './connection.ts';
 import { isStoreError, StoreError } from './errors.ts';
+import { query } from './query.ts';
 import { grantRights, type Roles } from './roles.ts';
 
 export interface Migration {
@@ -187,12 +188,11 @@ async function sayWhoHolds(client: pg.Client, migration: string, say: Say): Prom
 export async function requireSchema(database: Database, migrations = readMigrations()): Promise<void> {
   const names = migrations.map(({ name }) => name);
   const lacking = await database
-    .once<{ name: string }>({
-      name: 'schema_lacks',
-      text: `select name from unnest($1::text[]) n (name)
-        where not exists (select from settings s where s.key = $2 and s.value ? n.name)`,
-      values: [names, APPLIED],
-    })
+    .once<{ name: string }>(
+      query('schema_lacks')`
+      select name from unnest(${names}::text[]) n (name)
+        where not exists (select from settings s where s.key = ${APPLIED} and s.value ? n.name)`,
+    )
     .catch((error: unknown) => {
       if (ABSENT.has(codeOf((error as Error).cause))) return names.map((name) => ({ name }));
       throw error;
