@@ -4,8 +4,9 @@ import type { Outcome } from '../../media/policy/types.ts';
 import type { Reason } from '../kube/probe_job.ts';
 import type { EarlierRequest, ItemState } from './batches.ts';
 import type { Database } from './connection.ts';
-import { column, listed, type RecordOf } from './columns.ts';
+import { column, selected, type RecordOf } from './columns.ts';
 import { calling } from './named.ts';
+import { allOf, fixedLimit, query, sql } from './query.ts';
 import type { OpenInput, RequestState } from './records.ts';
 import { openingValues } from './requests.ts';
 import { GONE_CODES, missObjects } from './sources.ts';
@@ -37,6 +38,7 @@ const ITEM = {
   endedAt: column<Date | null>(),
 };
 export type BatchItem = RecordOf<typeof ITEM>;
+const LISTED = selected(ITEM);
 
 /** An item that may be opened now. */
 export interface Claimed {
@@ -137,32 +139,9 @@ export interface ItemsPage {
 export const LOOKED_AT = 50_000;
 /** Hosts that one claim looks at. */
 const MOST_HOSTS = 100;
-const MOST_RUNNING = 10_000;
+const RUNNING_AT_MOST = fixedLimit(10_000);
 const FIRST_HOST = -(2n ** 63n);
 const LAST_HOST = 2n ** 63n - 1n;
-
-// The first items of hosts in turn. A host is found by one step in an index, however many of its items wait before.
-const CLAIM = `
-  with recursive hosts (host, at) as (
-    (select host, 1 from batch_items where batch_id = $1 and created_at = $2 and state = 'waiting'
-      and host >= $4 order by host limit 1)
-    union all
-    select (select i.host from batch_items i where i.batch_id = $1 and i.created_at = $2 and i.state = 'waiting'
-      and i.host > h.host order by i.host limit 1), h.at + 1
-    from hosts h where h.host is not null and h.at < ${MOST_HOSTS}),
-  due as (
-    select h.host, i.*, row_number() over (partition by h.host order by i.not_before, i.n) turn
-    from hosts h cross join lateral (
-      select i.n, i.tries, i.plain, i.sealed, i.not_before, i.request_id, i.submitted_at from batch_items i
-      where i.batch_id = $1 and i.created_at = $2 and i.state = 'waiting' and i.host = h.host and i.not_before <= now()
-      order by i.not_before, i.n limit $5) i
-    where h.host <> all($3::bigint[]))
-  select looked.last, looked.hosts, first.* from (select max(host)::text as last, count(host) hosts from hosts) looked
-    left join lateral (
-      select due.host::text host, due.n, due.tries + 1 attempt, due.plain, due.sealed,
-          case when due.tries = 0 then due.request_id end "earlierId", due.submitted_at "submittedAt", due.turn from due
-        order by due.turn, due.host limit $5) first on true
-    order by first.turn, first.host::bigint`;
 
 interface ClaimedRow extends Pick<Claimed, 'attempt' | 'plain' | 'sealed'> {
   last: string | null;
@@ -179,11 +158,32 @@ export async function claimItems(
   database: Database,
   { batch, full, after, limit }: Claim,
 ): Promise<{ items: Claimed[]; after: bigint | null }> {
-  const rows = await database.rows<ClaimedRow>({
-    name: 'claim_items',
-    text: CLAIM,
-    values: [batch, timeOf(batch), full.map(String), String(after === null ? FIRST_HOST : after + 1n), limit],
-  });
+  const createdAt = timeOf(batch);
+  // The first items of hosts in turn. A host is found by one step in an index, however many of its items wait before.
+  const rows = await database.rows<ClaimedRow>(query('claim_items')`
+    with recursive hosts (host, at) as (
+      (select host, 1 from batch_items where batch_id = ${batch} and created_at = ${createdAt} and state = 'waiting'
+        and host >= ${String(after === null ? FIRST_HOST : after + 1n)} order by host limit 1)
+      union all
+      select (select i.host from batch_items i
+        where i.batch_id = ${batch} and i.created_at = ${createdAt} and i.state = 'waiting' and i.host > h.host
+        order by i.host limit 1), h.at + 1
+      from hosts h where h.host is not null and h.at < ${MOST_HOSTS}),
+    due as (
+      select h.host, i.*, row_number() over (partition by h.host order by i.not_before, i.n) turn
+      from hosts h cross join lateral (
+        select i.n, i.tries, i.plain, i.sealed, i.not_before, i.request_id, i.submitted_at from batch_items i
+        where i.batch_id = ${batch} and i.created_at = ${createdAt} and i.state = 'waiting' and i.host = h.host
+          and i.not_before <= now()
+        order by i.not_before, i.n limit ${limit}) i
+      where h.host <> all(${full.map(String)}::bigint[]))
+    select looked.last, looked.hosts, first.*
+      from (select max(host)::text as last, count(host) hosts from hosts) looked
+      left join lateral (
+        select due.host::text host, due.n, due.tries + 1 attempt, due.plain, due.sealed,
+            case when due.tries = 0 then due.request_id end "earlierId", due.submitted_at "submittedAt", due.turn
+          from due order by due.turn, due.host limit ${limit}) first on true
+      order by first.turn, first.host::bigint`);
   const found = rows.filter(({ n }) => n !== null);
   const items = found.map(({ n, attempt, host, plain, sealed, earlierId: id, submittedAt }) => ({
     n: n!,
@@ -246,32 +246,27 @@ export function openOfChunk(database: Database, { ids, submittedAt }: OfChunk): 
 // What runs, and its end.
 
 export async function runningItems(database: Database): Promise<RunningItem[]> {
-  const rows = await database.rows<Omit<RunningItem, 'host'> & { host: string }>({
-    name: 'running_items',
-    text: `select i.batch_id batch, i.n, i.host::text host, b.token_id "token", coalesce(u.root_id, u.id, -1) account,
+  const rows = await database.rows<Omit<RunningItem, 'host'> & { host: string }>(query('running_items')`
+    select i.batch_id batch, i.n, i.host::text host, b.token_id "token", coalesce(u.root_id, u.id, -1) account,
         i.request_id "requestId", i.submitted_at "submittedAt"
       from batch_items i join batches b on b.id = i.batch_id left join users u on u.id = b.user_id
-      where i.state = 'running' order by i.submitted_at limit ${MOST_RUNNING}`,
-  });
+      where i.state = 'running' order by i.submitted_at ${RUNNING_AT_MOST}`);
   return rows.map((row) => ({ ...row, host: BigInt(row.host) }));
 }
 
 /** The first to end first, of all batches. A request that is gone has ended with an error. */
 export function endedItems(database: Database, limit: number): Promise<EndedItem[]> {
-  return database.rows({
-    name: 'ended_items',
-    // Materialized: with workers, which Postgres takes for the join, it takes 60 ms in place of one.
-    text: `with i as materialized (
-        select batch_id, n, tries, request_id, submitted_at from batch_items where state = 'running')
-      select i.batch_id batch, i.n, i.tries attempt, i.request_id "requestId", i.submitted_at "submittedAt",
+  // Materialized: with workers, which Postgres takes for the join, it takes 60 ms in place of one.
+  return database.rows(query('ended_items')`
+    with i as materialized (
+      select batch_id, n, tries, request_id, submitted_at from batch_items where state = 'running')
+    select i.batch_id batch, i.n, i.tries attempt, i.request_id "requestId", i.submitted_at "submittedAt",
         coalesce(r.state, 'error') state, coalesce(r.reason, 'InternalError') reason,
         jsonb_path_query_first(r.tools, '$[*].code') #>> '{}' code, coalesce(r.status, 500) status,
         r.policy_outcome "policyOutcome", coalesce(r.io_bytes, 0) "ioBytes", r.tools #>> '{0,tagged}' tagged,
         facets_of(r.tools, r.policy_outcome) facets
       from i left join requests r on r.id = i.request_id and r.submitted_at = i.submitted_at
-      where r.state <> 'open' or r.id is null order by r.ended_at limit $1`,
-    values: [limit],
-  });
+      where r.state <> 'open' or r.id is null order by r.ended_at limit ${limit}`);
 }
 
 /** Records ends, and items that wait for another try. Twice is the same as once. Returns how many it changed. */
@@ -307,45 +302,38 @@ export function endUnopened(
   database: Database,
   { batch, n, attempt, state, status, reason, code }: UnopenedItem,
 ): Promise<boolean> {
-  return database.hasRow({
-    name: 'end_unopened',
-    text: `with live as (select id, created_at from batches where id = $1 and state = 'running' for no key update),
-      ended as (
-        update batch_items i set state = $7, status = $4, reason = $5, code = $6, sealed = null, ended_at = now(),
-            -- Of the earlier result, where that stands for it.
-            (policy_outcome, facets) = (select r.policy_outcome, facets_of(r.tools, r.policy_outcome) from requests r
-              where $7 = 'skipped' and r.id = i.request_id and r.submitted_at = i.submitted_at)
-          from live where i.batch_id = live.id and i.created_at = live.created_at and i.n = $2
-            and i.state = 'waiting' and i.tries = $3 - 1
-          returning i.batch_id, i.facets)
-      update batches b set skipped = b.skipped + case when $7 = 'skipped' then 1 else 0 end,
-          error = b.error + case when $7 = 'error' then 1 else 0 end,
-          codes = case when $7 = 'error' then add_counts(b.codes, jsonb_build_object(coalesce($6, $5), 1), 1)
-            else b.codes end,
-          facets = case when ended.facets is null then b.facets else add_facets(b.facets, array[ended.facets]) end
-        from ended where b.id = ended.batch_id returning b.id`,
-    values: [batch, n, attempt, status === null ? null : smallint(status), reason, code, state],
-  });
+  return database.hasRow(query('end_unopened')`
+    with live as (select id, created_at from batches where id = ${batch} and state = 'running' for no key update),
+    ended as (
+      update batch_items i
+        set state = ${state}, status = ${status === null ? null : smallint(status)}, reason = ${reason},
+          code = ${code}, sealed = null, ended_at = now(),
+          -- Of the earlier result, where that stands for it.
+          (policy_outcome, facets) = (select r.policy_outcome, facets_of(r.tools, r.policy_outcome) from requests r
+            where ${state} = 'skipped' and r.id = i.request_id and r.submitted_at = i.submitted_at)
+        from live where i.batch_id = live.id and i.created_at = live.created_at and i.n = ${n}
+          and i.state = 'waiting' and i.tries = ${attempt} - 1
+        returning i.batch_id, i.facets)
+    update batches b set skipped = b.skipped + case when ${state} = 'skipped' then 1 else 0 end,
+        error = b.error + case when ${state} = 'error' then 1 else 0 end,
+        codes = case when ${state} = 'error'
+          then add_counts(b.codes, jsonb_build_object(${code ?? reason}::text, 1), 1) else b.codes end,
+        facets = case when ended.facets is null then b.facets else add_facets(b.facets, array[ended.facets]) end
+      from ended where b.id = ended.batch_id returning b.id`);
 }
 
 export function itemsPage(
   database: Database,
   { batch, after, limit, state, code, facets = {} }: ItemsPage,
 ): Promise<BatchItem[]> {
-  const where = ['batch_id = $1', 'created_at = $2', 'n > $3'];
-  const values: unknown[] = [batch, timeOf(batch), after, limit];
-  if (state !== undefined) where.push(`state = $${values.push(state)}`);
+  const where = [sql`batch_id = ${batch} and created_at = ${timeOf(batch)} and n > ${after}`];
+  if (state !== undefined) where.push(sql`state = ${state}`);
   // The list of states is that of the index.
-  if (code !== undefined)
-    where.push(`state in ('error', 'with-errors') and coalesce(code, reason) = $${values.push(code)}`);
+  if (code !== undefined) where.push(sql`state in ('error', 'with-errors') and coalesce(code, reason) = ${code}`);
   const asked = Object.entries(facets).map(([facet, value]) => [facet, [value]]);
-  if (asked.length > 0) {
-    where.push(`n <= $${values.push(integer(after + LOOKED_AT))}`);
-    where.push(`facets @> $${values.push(jsonb(Object.fromEntries(asked)))}`);
-  }
-  return database.rows<BatchItem>({
-    name: ['items_page', state && 'state', code && 'code', asked.length > 0 && 'facets'].filter(Boolean).join('_'),
-    text: `select ${listed(ITEM)} from batch_items where ${where.join(' and ')} order by n limit $4`,
-    values,
-  });
+  if (asked.length > 0)
+    where.push(sql`n <= ${integer(after + LOOKED_AT)} and facets @> ${jsonb(Object.fromEntries(asked))}`);
+  const name = ['items_page', state && 'state', code && 'code', asked.length > 0 && 'facets'].filter(Boolean).join('_');
+  return database.rows<BatchItem>(query(name)`
+    select ${LISTED} from batch_items where ${allOf(where)} order by n limit ${limit}`);
 }
