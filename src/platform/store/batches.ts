@@ -3,8 +3,9 @@
  * (batch_items.ts). Each item ends once, with the end of its last request.
  */
 import type { Database, Queries } from './connection.ts';
-import { type ChangeOf, column, inserted, listed, type RecordOf } from './columns.ts';
+import { type ChangeOf, column, inserted, type RecordOf, selected } from './columns.ts';
 import { calling } from './named.ts';
+import { empty, fixedLimit, query, sql } from './query.ts';
 import { claimSource, noteObjects, type ObjectVersion, type SeenObjects } from './sources.ts';
 import { bigint, integer, jsonb } from './storable.ts';
 import { timeOf } from './uuid.ts';
@@ -139,10 +140,12 @@ const DRIVEN = {
 };
 export type Driven = Batch & { sealedKey: Buffer | null; rootUserId: number | null };
 
-const READ = `select ${listed(COLUMNS, 'b')} from batches b`;
+const LISTED = selected(COLUMNS, 'b');
+const READ = sql`select ${LISTED} from batches b`;
+const READ_DRIVEN = sql`select ${selected(DRIVEN, 'b')} from batches b`;
 /** Rows of one insert: 10,000 at once would hold the event loop for tens of milliseconds. */
 const ROWS_AT_ONCE = 500;
-const MOST_DRIVEN = 1_000;
+const DRIVEN_AT_MOST = fixedLimit(1_000);
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 function shown<T extends Row>(row: T): Omit<T, keyof typeof COUNTED> & { counts: ItemCounts } {
@@ -163,18 +166,12 @@ interface Conditions {
 
 async function ofKey(queries: Queries, tokenId: number, key: Idempotency): Promise<CreatedBatch | null> {
   if (key === null) return null;
-  await queries.rows({
-    name: 'forget_batch_key',
-    text: `update batches set idempotency_key = null
-      where token_id = $1 and idempotency_key = $2 and created_at < now() - interval '24 hours'`,
-    values: [tokenId, key.key],
-  });
-  const first = await queries.first<Row & { same: boolean }>({
-    name: 'batch_of_key',
-    text: `select ${listed(COLUMNS, 'b')}, b.body_sha256 = $3 "same" from batches b
-      where b.token_id = $1 and b.idempotency_key = $2`,
-    values: [tokenId, key.key, key.bodySha256],
-  });
+  await queries.run(query('forget_batch_key')`
+    update batches set idempotency_key = null
+      where token_id = ${tokenId} and idempotency_key = ${key.key} and created_at < now() - interval '24 hours'`);
+  const first = await queries.first<Row & { same: boolean }>(query('batch_of_key')`
+    select ${LISTED}, b.body_sha256 = ${key.bodySha256} "same" from batches b
+      where b.token_id = ${tokenId} and b.idempotency_key = ${key.key}`);
   if (first === null) return null;
   const { same: isSame, ...row } = first;
   return isSame ? { outcome: 'repeated', batch: shown(row) } : { outcome: 'idempotency-conflict' };
@@ -183,38 +180,27 @@ async function ofKey(queries: Queries, tokenId: number, key: Idempotency): Promi
 async function insertItems(queries: Queries, id: string, items: readonly NewItem[]): Promise<void> {
   for (let from = 0; from < items.length; from += ROWS_AT_ONCE) {
     const some = items.slice(from, from + ROWS_AT_ONCE);
-    await queries.rows({
-      name: 'insert_batch_items',
-      text: `insert into batch_items
-          (batch_id, created_at, n, host, display, plain, ref, sealed, request_id, submitted_at)
-        select $1, $2, * from unnest($3::integer[], $4::bigint[], $5::text[], $6::boolean[], $7::text[], $8::bytea[],
-          $9::uuid[], $10::timestamptz[])`,
-      values: [
-        id,
-        timeOf(id),
-        some.map(({ n }) => n),
-        some.map(({ host }) => String(host)),
-        some.map(({ display }) => display),
-        some.map(({ plain }) => plain),
-        some.map(({ ref }) => ref),
-        some.map(({ sealed }) => sealed),
-        some.map(({ earlier }) => earlier?.id ?? null),
-        some.map(({ earlier }) => earlier?.submittedAt ?? null),
-      ],
-    });
+    await queries.run(query('insert_batch_items')`
+      insert into batch_items (batch_id, created_at, n, host, display, plain, ref, sealed, request_id, submitted_at)
+        select ${id}::uuid, ${timeOf(id)}::timestamptz, * from unnest(
+          ${some.map(({ n }) => n)}::integer[],
+          ${some.map(({ host }) => String(host))}::bigint[],
+          ${some.map(({ display }) => display)}::text[],
+          ${some.map(({ plain }) => plain)}::boolean[],
+          ${some.map(({ ref }) => ref)}::text[],
+          ${some.map(({ sealed }) => sealed)}::bytea[],
+          ${some.map(({ earlier }) => earlier?.id ?? null)}::uuid[],
+          ${some.map(({ earlier }) => earlier?.submittedAt ?? null)}::timestamptz[])`);
   }
 }
 
 /** Of all unfinished batches of an account. Those of sources are bounded by the number of sources. */
 export const unfinishedBatches = (queries: Queries, rootUserId: number): Promise<{ batches: number; items: number }> =>
-  queries.one({
-    name: 'unfinished_batches',
-    text: `select count(*) filter (where b.source_id is null) batches,
+  queries.one(query('unfinished_batches')`
+    select count(*) filter (where b.source_id is null) batches,
         coalesce(sum(b.items - b.success - b.with_errors - b.error - b.skipped), 0)::bigint items
       from batches b join users u on u.id = b.user_id
-      where b.state <> 'ended' and coalesce(u.root_id, u.id) = $1`,
-    values: [rootUserId],
-  });
+      where b.state <> 'ended' and coalesce(u.root_id, u.id) = ${rootUserId}`);
 
 async function full(
   queries: Queries,
@@ -236,12 +222,12 @@ export async function foreseenBatch(
   return (await ofKey(database, tokenId, idempotency)) ?? full(database, most, 1);
 }
 
-const lockAccount = (queries: Queries, rootUserId: number): Promise<unknown> =>
-  queries.rows({
-    name: 'lock_batches',
-    text: `select pg_advisory_xact_lock(hashtext('probeyard.batches'), hashint8($1))`,
-    values: [rootUserId],
-  });
+const lockAccount = (queries: Queries, rootUserId: number): Promise<void> =>
+  queries.run(query('lock_batches')`
+    select pg_advisory_xact_lock(hashtext('probeyard.batches'), hashint8(${rootUserId}))`);
+
+const rowOf = (queries: Queries, id: string): Promise<Row | null> =>
+  queries.first<Row>(query('read_batch')`${READ} where b.id = ${id}`);
 
 /** The batch with all of its items, or nothing. A key is remembered for a day, as those of requests are. */
 export function createBatch(
@@ -255,14 +241,14 @@ export function createBatch(
     // Of ten at once exactly those are created that still fit.
     await lockAccount(queries, most.rootUserId);
     // The answer was lost.
-    const same = await queries.first<Row>({ name: 'read_batch', text: `${READ} where b.id = $1`, values: [batch.id] });
+    const same = await rowOf(queries, batch.id);
     if (same) return { outcome: 'created', batch: shown(same) };
     const known =
       (await ofKey(queries, batch.tokenId, idempotency)) ?? (await full(queries, most, items.length, source));
     if (known) return known;
     if (source !== null && !(await claimSource(queries, source, { lists: listing !== null, objects })))
       return { outcome: 'not-claimed' };
-    const { columns, places, values } = inserted(
+    const values = inserted(
       { ...CREATED, ...KEPT },
       {
         ...batch,
@@ -275,12 +261,8 @@ export function createBatch(
         bodySha256: idempotency?.bodySha256 ?? null,
       },
     );
-    const row = await queries.one<Row>({
-      name: 'insert_batch',
-      text: `with b as (insert into batches (${columns}) values (${places}) returning *)
-        select ${listed(COLUMNS, 'b')} from b`,
-      values,
-    });
+    const row = await queries.one<Row>(query('insert_batch')`
+      with b as (insert into batches ${values} returning *) select ${LISTED} from b`);
     await insertItems(queries, batch.id, items);
     return { outcome: 'created', batch: shown(row) };
   });
@@ -311,50 +293,38 @@ export function appendPage(
 ): Promise<'appended' | 'gone' | 'too-many-items'> {
   return database.transaction('append to batch', async (queries) => {
     await lockAccount(queries, most.rootUserId);
-    const open = await queries.hasRow({
-      name: 'lock_listed_batch',
-      text: `select id from batches where id = $1 and items = $2 and state in ('running', 'paused', 'stopped')
-        for no key update`,
-      values: [batch, had],
-    });
+    const open = await queries.hasRow(query('lock_listed_batch')`
+      select id from batches where id = ${batch} and items = ${had} and state in ('running', 'paused', 'stopped')
+        for no key update`);
     if (!open) return 'gone';
     const held = await unfinishedBatches(queries, most.rootUserId);
     if (held.items + items.length > most.items) return 'too-many-items';
-    const isOwn = await queries.hasRow({
-      name: 'end_listing',
-      text: `update batch_items set io_bytes = coalesce(io_bytes, 0) + $4, tries = case when $5 then tries else 0 end,
-          state = case when $5 then 'success' else 'waiting' end, sealed = case when $5 then null else sealed end,
-          ended_at = case when $5 then now() end, status = case when $5 then 200 end,
-          reason = case when $5 then 'Completed' end, code = null
-        where batch_id = $1 and created_at = $2 and n = 0 and state = 'running' and request_id = $3 returning n`,
-      values: [batch, timeOf(batch), requestId, bigint(ioBytes), listing.listed],
-    });
+    const end = listing.listed
+      ? sql`state = 'success', sealed = null, ended_at = now(), status = 200, reason = 'Completed'`
+      : sql`state = 'waiting', tries = 0, ended_at = null, status = null, reason = null`;
+    const isOwn = await queries.hasRow(query(listing.listed ? 'end_listing' : 'listing_goes_on')`
+      update batch_items set io_bytes = coalesce(io_bytes, 0) + ${bigint(ioBytes)}, code = null, ${end}
+        where batch_id = ${batch} and created_at = ${timeOf(batch)} and n = 0 and state = 'running'
+          and request_id = ${requestId} returning n`);
     if (!isOwn) return 'gone';
     await insertItems(queries, batch, items);
     const leftOut = seen ? (await noteObjects(queries, seen)).leftOut : 0;
-    await queries.rows({
-      name: 'grow_batch',
-      text: `update batches set items = items + $2, requests = requests + 1, io_bytes = io_bytes + $3, listing = $4,
-          success = success + $5 where id = $1`,
-      values: [
-        batch,
-        items.length,
-        bigint(ioBytes),
-        jsonb({ ...listing, leftOut: listing.leftOut + leftOut }),
-        listing.listed ? 1 : 0,
-      ],
-    });
+    await queries.run(query('grow_batch')`
+      update batches set items = items + ${items.length}, requests = requests + 1,
+          io_bytes = io_bytes + ${bigint(ioBytes)}, success = success + ${listing.listed ? 1 : 0},
+          listing = ${jsonb({ ...listing, leftOut: listing.leftOut + leftOut })}
+        where id = ${batch}`);
     return 'appended';
   });
 }
 
 export async function readBatch(database: Database, id: string): Promise<Batch | null> {
-  return shownOrNull(await database.first<Row>({ name: 'read_batch', text: `${READ} where b.id = $1`, values: [id] }));
+  return shownOrNull(await rowOf(database, id));
 }
 
 /** By id. */
 export async function readBatches(database: Database, ids: readonly string[]): Promise<Map<string, Batch>> {
-  const rows = await database.rows<Row>({ name: 'read_batches', text: `${READ} where b.id = any($1)`, values: [ids] });
+  const rows = await database.rows<Row>(query('read_batches')`${READ} where b.id = any(${ids})`);
   return new Map(rows.map((row) => [row.id, shown(row)]));
 }
 
@@ -363,12 +333,10 @@ export async function listBatches(
   database: Database,
   { userId, before, limit, source }: { userId: number; before: string | null; limit: number; source?: string | null },
 ): Promise<Batch[]> {
-  const rows = await database.rows<Row>({
-    name: source ? 'list_batches_of_source' : 'list_batches',
-    text: `${READ} where b.user_id = $1 and b.id < $2 and (b.source_id is null or b.listing is null)
-        ${source ? 'and b.source_id = $4' : ''} order by b.id desc limit $3`,
-    values: [userId, before ?? LAST_ID, limit, ...(source ? [source] : [])],
-  });
+  const ofSource = source ? sql`and b.source_id = ${source}` : empty;
+  const rows = await database.rows<Row>(query(source ? 'list_batches_of_source' : 'list_batches')`
+    ${READ} where b.user_id = ${userId} and b.id < ${before ?? LAST_ID}
+      and (b.source_id is null or b.listing is null) ${ofSource} order by b.id desc limit ${limit}`);
   return rows.map(shown);
 }
 
@@ -380,8 +348,9 @@ export interface BatchFound {
 }
 
 export async function batchFound(database: Database, id: string): Promise<BatchFound> {
-  const text = 'select codes, facets from batches where id = $1';
-  return (await database.first<BatchFound>({ name: 'batch_found', text, values: [id] })) ?? { codes: {}, facets: {} };
+  const found = await database.first<BatchFound>(query('batch_found')`
+    select codes, facets from batches where id = ${id}`);
+  return found ?? { codes: {}, facets: {} };
 }
 
 export interface BatchMove {
@@ -398,58 +367,38 @@ export function moveBatch(database: Database, { id, from, to, reason, raise = {}
   const { maxRequests, maxBytes } = raise;
   return database.transaction('move batch', async (queries) => {
     // After items that are being opened, which open_items does under the shared lock.
-    await queries.rows({
-      name: 'lock_batch',
-      text: `select pg_advisory_xact_lock(hashtext('probeyard.batch'), hashtext($1::uuid::text))`,
-      values: [id],
-    });
-    return shownOrNull(
-      await queries.first<Row>({
-        name: 'move_batch',
-        text: `update batches b set state = $3, reason = $4,
-            max_requests = case when $5 then $6 else b.max_requests end,
-            max_bytes = case when $7 then $8 else b.max_bytes end,
-            ended_at = case when $3 = 'ended' then now() end,
-            sealed_key = case when $3 <> 'ended' then b.sealed_key end
-          where b.id = $1 and b.state = any($2) returning ${listed(COLUMNS, 'b')}`,
-        values: [
-          id,
-          from,
-          to,
-          reason,
-          maxRequests !== undefined,
-          maxRequests ?? null,
-          maxBytes !== undefined,
-          maxBytes ?? null,
-        ],
-      }),
-    );
+    await queries.run(query('lock_batch')`
+      select pg_advisory_xact_lock(hashtext('probeyard.batch'), hashtext(${id}::uuid::text))`);
+    const row = await queries.first<Row>(query('move_batch')`
+      update batches b set state = ${to}, reason = ${reason},
+          max_requests = case when ${maxRequests !== undefined} then ${maxRequests ?? null} else b.max_requests end,
+          max_bytes = case when ${maxBytes !== undefined} then ${maxBytes ?? null} else b.max_bytes end,
+          ended_at = case when ${to} = 'ended' then now() end,
+          sealed_key = case when ${to} <> 'ended' then b.sealed_key end
+        where b.id = ${id} and b.state = any(${from}) returning ${LISTED}`);
+    return shownOrNull(row);
   });
 }
 
 /** Cancels those whose deadline is over; returns their ids. */
 export function expireBatches(database: Database): Promise<string[]> {
-  return database.column({
-    name: 'expire_batches',
-    text: `update batches set state = 'cancelling', reason = 'DeadlineExceeded'
-      where state in ('running', 'paused', 'stopped') and deadline_at <= now() returning id`,
-  });
+  return database.column(query('expire_batches')`
+    update batches set state = 'cancelling', reason = 'DeadlineExceeded'
+      where state in ('running', 'paused', 'stopped') and deadline_at <= now() returning id`);
 }
 
 /** Ends those whose items have all ended, each with its webhook. */
 export function endBatches(database: Database): Promise<{ id: string; reason: string | null }[]> {
-  return database.rows({
-    name: 'end_batches',
-    text: `with ended as (
-        update batches set state = 'ended', ended_at = now(), sealed_key = null,
-            reason = case when state = 'cancelling' then reason else 'Completed' end
-          where state <> 'ended' and success + with_errors + error + skipped = items returning *),
-      to_send as (
-        insert into webhook_outbox (request_id, submitted_at, token_id, user_id, url)
-          select id, created_at, token_id, user_id, webhook_url from ended where webhook_url is not null
-          on conflict do nothing)
-      select id, reason from ended`,
-  });
+  return database.rows(query('end_batches')`
+    with ended as (
+      update batches set state = 'ended', ended_at = now(), sealed_key = null,
+          reason = case when state = 'cancelling' then reason else 'Completed' end
+        where state <> 'ended' and success + with_errors + error + skipped = items returning *),
+    to_send as (
+      insert into webhook_outbox (request_id, submitted_at, token_id, user_id, url)
+        select id, created_at, token_id, user_id, webhook_url from ended where webhook_url is not null
+        on conflict do nothing)
+    select id, reason from ended`);
 }
 
 /**
@@ -464,31 +413,19 @@ export function takeDriver(
 }
 
 /** Another replica may drive at once. */
-export async function leaveDriver(database: Database, holder: string): Promise<void> {
-  await database.rows({
-    name: 'leave_driver',
-    text: 'update batch_driver set until = clock_timestamp() where holder = $1',
-    values: [holder],
-  });
-}
+export const leaveDriver = (database: Database, holder: string): Promise<void> =>
+  database.run(query('leave_driver')`update batch_driver set until = clock_timestamp() where holder = ${holder}`);
 
 /** What runs or is being cancelled, the oldest first. */
 export async function drivenBatches(database: Database): Promise<Driven[]> {
-  const rows = await database.rows<RecordOf<typeof DRIVEN>>({
-    name: 'driven_batches',
-    text: `select ${listed(DRIVEN, 'b')} from batches b where b.state in ('running', 'cancelling')
-      order by b.id limit ${MOST_DRIVEN}`,
-  });
+  const rows = await database.rows<RecordOf<typeof DRIVEN>>(query('driven_batches')`
+    ${READ_DRIVEN} where b.state in ('running', 'cancelling') order by b.id ${DRIVEN_AT_MOST}`);
   return rows.map(shown);
 }
 
 /** Whatever its state. */
 export async function drivenBatch(database: Database, id: string): Promise<Driven | null> {
-  const row = await database.first<RecordOf<typeof DRIVEN>>({
-    name: 'driven_batch',
-    text: `select ${listed(DRIVEN, 'b')} from batches b where b.id = $1`,
-    values: [id],
-  });
+  const row = await database.first<RecordOf<typeof DRIVEN>>(query('driven_batch')`${READ_DRIVEN} where b.id = ${id}`);
   return row && shown(row);
 }
 

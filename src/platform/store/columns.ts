@@ -44,17 +44,11 @@ export const asObject = (columns: Columns, alias: string): string =>
     .map(([field, expression]) => `'${field}', ${expression}`)
     .join(', ')})`;
 
-/** For `insert`: the columns, a parameter for each from the first on, and the values. */
-export function inserted<C extends Columns>(
-  columns: C,
-  record: { readonly [Field in keyof C]: unknown },
-): { columns: string; places: string; values: unknown[] } {
+/** For `insert into …`: the columns, and the values for them. */
+export function inserted<C extends Columns>(columns: C, record: { readonly [Field in keyof C]: unknown }): Sql {
   const all = expressions(columns);
-  return {
-    columns: all.map(([, name]) => name).join(', '),
-    places: all.map((_, index) => `$${index + 1}`).join(', '),
-    values: all.map(([field]) => record[field]),
-  };
+  const values = join(all.map(([field]) => record[field]));
+  return sql`(${raw(all.map(([, name]) => name).join(', '))}) values (${values})`;
 }
 
 /** For `update`: the columns of the given fields, and the time. `name` distinguishes the prepared statements. */

@@ -6,6 +6,7 @@ import type { BatchState } from './batches.ts';
 import { column, inserted, listed, type RecordOf } from './columns.ts';
 import type { Database, Queries } from './connection.ts';
 import { calling } from './named.ts';
+import { query, raw } from './query.ts';
 import { jsonb } from './storable.ts';
 import { timeOf } from './uuid.ts';
 
@@ -87,6 +88,7 @@ export interface OpenBatch {
 }
 export type DrivenSource = RecordOf<typeof DRIVEN>;
 
+const LISTED = raw(listed(SHOWN, 's'));
 const READ = `select ${listed(SHOWN, 's')} from sources s`;
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** Rows of one statement: of a million, an hour's listing changes most. */
@@ -113,16 +115,12 @@ export function createSource(
     if ((await countSources(queries, most.rootUserId)) >= most.sources) return { outcome: 'too-many-sources' };
     const isListed = source.every !== null || source.existing;
     const createdAt = timeOf(source.id)!;
-    const { columns, places, values } = inserted(
+    const values = inserted(
       { ...CREATED, createdAt: SOURCE.createdAt, keySha256: column<Buffer>(), listAt: SOURCE.listAt },
       { ...source, createdAt, filter: jsonb(source.filter), listAt: isListed ? createdAt : null },
     );
-    const created = await queries.one<ShownSource>({
-      name: 'insert_source',
-      text: `with s as (insert into sources (${columns}) values (${places}) returning *)
-        select ${listed(SHOWN, 's')} from s`,
-      values,
-    });
+    const created = await queries.one<ShownSource>(query('insert_source')`
+      with s as (insert into sources ${values} returning *) select ${LISTED} from s`);
     return { outcome: 'created', source: created };
   });
 }
