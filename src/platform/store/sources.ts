@@ -3,10 +3,10 @@
  * the same here: they note a version. The batch takes it in the transaction that creates the batch.
  */
 import type { BatchState } from './batches.ts';
-import { column, inserted, listed, type RecordOf } from './columns.ts';
+import { column, inserted, selected, type RecordOf } from './columns.ts';
 import type { Database, Queries } from './connection.ts';
 import { calling } from './named.ts';
-import { query, raw } from './query.ts';
+import { fixedLimit, query, raw, sql } from './query.ts';
 import { jsonb } from './storable.ts';
 import { timeOf } from './uuid.ts';
 
@@ -88,15 +88,17 @@ export interface OpenBatch {
 }
 export type DrivenSource = RecordOf<typeof DRIVEN>;
 
-const LISTED = raw(listed(SHOWN, 's'));
-const READ = `select ${listed(SHOWN, 's')} from sources s`;
+const LISTED = selected(SHOWN, 's');
+const READ = sql`select ${LISTED} from sources s`;
+const READ_DRIVEN = sql`select ${selected(DRIVEN, 's')} from sources s`;
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** Rows of one statement: of a million, an hour's listing changes most. */
 const MOST_OBJECTS = 1_000_000;
 /** That events are the first to name. Nothing but the key shows that there are such objects. */
 const MOST_BY_EVENTS_A_DAY = 100_000;
 const ROWS_AT_ONCE = 5_000;
-const MOST_DRIVEN = 1_000;
+const ONE_PIECE = fixedLimit(ROWS_AT_ONCE);
+const DRIVEN_AT_MOST = fixedLimit(1_000);
 
 /** With the same id again it is the same source. */
 export function createSource(
@@ -105,11 +107,8 @@ export function createSource(
   most: { rootUserId: number; sources: number },
 ): Promise<{ outcome: 'created'; source: ShownSource } | { outcome: 'too-many-sources' }> {
   return database.transaction('create source', async (queries) => {
-    await queries.rows({
-      name: 'lock_sources',
-      text: `select pg_advisory_xact_lock(hashtext('probeyard.sources'), hashint8($1))`,
-      values: [most.rootUserId],
-    });
+    await queries.run(query('lock_sources')`
+      select pg_advisory_xact_lock(hashtext('probeyard.sources'), hashint8(${most.rootUserId}))`);
     const known = await readSource(queries, source.id);
     if (known) return { outcome: 'created', source: known };
     if ((await countSources(queries, most.rootUserId)) >= most.sources) return { outcome: 'too-many-sources' };
@@ -127,25 +126,19 @@ export function createSource(
 
 /** Of an account. */
 export const countSources = (database: Queries, rootUserId: number): Promise<number> =>
-  database.value({
-    name: 'count_sources',
-    text: `select count(*) from sources s join users u on u.id = s.user_id where coalesce(u.root_id, u.id) = $1`,
-    values: [rootUserId],
-  });
+  database.value(query('count_sources')`
+    select count(*) from sources s join users u on u.id = s.user_id where coalesce(u.root_id, u.id) = ${rootUserId}`);
 
 export const readSource = (database: Queries, id: string): Promise<ShownSource | null> =>
-  database.first({ name: 'read_source', text: `${READ} where s.id = $1`, values: [id] });
+  database.first(query('read_source')`${READ} where s.id = ${id}`);
 
 /** What an event is checked by. Null: there is none, or its user is not active. */
 export const sourceForEvents = (database: Queries, id: string): Promise<SourceForEvents | null> =>
-  database.first({
-    name: 'source_for_events',
-    text: `select s.id, s.url, s.filter, s.key_sha256 "keySha256", s.user_id "userId",
+  database.first(query('source_for_events')`
+    select s.id, s.url, s.filter, s.key_sha256 "keySha256", s.user_id "userId",
         s.confirmation_host "confirmationHost", coalesce(u.root_id, u.id) "rootUserId"
       from sources s join users u on u.id = s.user_id
-      where s.id = $1 and s.state <> 'deleting' and u.status = 'active'`,
-    values: [id],
-  });
+      where s.id = ${id} and s.state <> 'deleting' and u.status = 'active'`);
 export interface SourceForEvents extends Pick<Source, 'id' | 'url' | 'filter' | 'userId' | 'confirmationHost'> {
   keySha256: Buffer;
   rootUserId: number;
@@ -153,38 +146,28 @@ export interface SourceForEvents extends Pick<Source, 'id' | 'url' | 'filter' | 
 
 /** False: it was so before. */
 export const setConfirmation = (database: Queries, id: string, host: string | null): Promise<boolean> =>
-  database.hasRow({
-    name: 'set_confirmation',
-    text: `update sources set confirmation_host = $2 where id = $1 and confirmation_host is distinct from $2
-      returning id`,
-    values: [id, host],
-  });
+  database.hasRow(query('set_confirmation')`
+    update sources set confirmation_host = ${host} where id = ${id} and confirmation_host is distinct from ${host}
+      returning id`);
 
 /** The key before is none from now on. Null: there is no such source, or it is being deleted. */
 export const setEventsKey = (database: Queries, id: string, keySha256: Buffer): Promise<ShownSource | null> =>
-  database.first({
-    name: 'set_events_key',
-    text: `update sources s set key_sha256 = $2 where s.id = $1 and s.state <> 'deleting'
-      returning ${listed(SHOWN, 's')}`,
-    values: [id, keySha256],
-  });
+  database.first(query('set_events_key')`
+    update sources s set key_sha256 = ${keySha256} where s.id = ${id} and s.state <> 'deleting' returning ${LISTED}`);
 
 /** Events of one bucket are read for at most so many. */
-const MOST_OF_BUCKET = 100;
+const OF_BUCKET_AT_MOST = fixedLimit(100);
 
 /**
  * Of all accounts, the oldest first. Any account may create a source of any bucket: only a listing that succeeded shows
  * that it may know the names of the objects.
  */
 export const sourcesOfBucket = (database: Queries, bucket: string): Promise<SourceOfBucket[]> =>
-  database.rows({
-    name: 'sources_of_bucket',
-    text: `select s.id, s.url, s.filter from sources s join users u on u.id = s.user_id
-      where split_part(s.url, '/', 3) = $1 and s.url like 's3:%' and s.state <> 'deleting' and u.status = 'active'
-        and s.last_listing is not null and s.last_listing ->> 'error' is null
-      order by s.id limit ${MOST_OF_BUCKET}`,
-    values: [bucket],
-  });
+  database.rows(query('sources_of_bucket')`
+    select s.id, s.url, s.filter from sources s join users u on u.id = s.user_id
+      where split_part(s.url, '/', 3) = ${bucket} and s.url like 's3:%' and s.state <> 'deleting'
+        and u.status = 'active' and s.last_listing is not null and s.last_listing ->> 'error' is null
+      order by s.id ${OF_BUCKET_AT_MOST}`);
 export type SourceOfBucket = Pick<Source, 'id' | 'url' | 'filter'>;
 
 /** The newest first. `before`: the last source of the page before. */
@@ -192,42 +175,31 @@ export const listSources = (
   database: Database,
   { userId, before, limit }: { userId: number; before: string | null; limit: number },
 ): Promise<ShownSource[]> =>
-  database.rows({
-    name: 'list_sources',
-    text: `${READ} where s.user_id = $1 and s.id < $2 order by s.id desc limit $3`,
-    values: [userId, before ?? LAST_ID, limit],
-  });
+  database.rows(query('list_sources')`
+    ${READ} where s.user_id = ${userId} and s.id < ${before ?? LAST_ID} order by s.id desc limit ${limit}`);
 
 /** Those with something to do. With more than one round has room for, none is always the last. */
 export const drivenSources = (database: Database): Promise<DrivenSource[]> =>
-  database.rows({
-    name: 'driven_sources',
-    text: `select * from (select ${listed(DRIVEN, 's')} from sources s) d
+  database.rows(query('driven_sources')`
+    select * from (${READ_DRIVEN}) d
       where d.state = 'deleting' or d."rootUserId" is null or d.state = 'running' and (d."listDue" or d."bundleDue")
         or d.open @? '$[*] ? (@.lists == true && (@.state == "ended" || @.state == "stopped"))'
-      order by random() limit ${MOST_DRIVEN}`,
-  });
+      order by random() ${DRIVEN_AT_MOST}`);
 
 /** With the listing, until it is accounted for. */
 export const openBatchesOf = (database: Database, source: string): Promise<OpenBatch[]> =>
-  database.rows({
-    name: 'open_batches_of',
-    text: `select id, state, reason, listing is not null lists from batches
-      where source_id = $1 and (state <> 'ended' or listing is not null) order by id`,
-    values: [source],
-  });
+  database.rows(query('open_batches_of')`
+    select id, state, reason, listing is not null lists from batches
+      where source_id = ${source} and (state <> 'ended' or listing is not null) order by id`);
 
 /** Null: it was in none of these states. */
 export const moveSource = (
   database: Database,
   { id, from, to, reason = null, text = null }: SourceMove,
 ): Promise<ShownSource | null> =>
-  database.first({
-    name: 'move_source',
-    text: `update sources s set state = $3, reason = $4, text = $5 where s.id = $1 and s.state = any($2)
-      returning ${listed(SHOWN, 's')}`,
-    values: [id, from, to, reason, text],
-  });
+  database.first(query('move_source')`
+    update sources s set state = ${to}, reason = ${reason}, text = ${text}
+      where s.id = ${id} and s.state = any(${from}) returning ${LISTED}`);
 export interface SourceMove {
   id: string;
   from: readonly SourceState[];
@@ -247,21 +219,20 @@ export interface SourceOfObject {
   batches: BatchState[];
   source: Source | null;
 }
+const OF_OBJECT = selected(SOURCE, 's');
 
 /** By uid. */
 export async function sourcesOfObjects(
   database: Database,
   uids: readonly string[],
 ): Promise<Map<string, SourceOfObject>> {
-  const rows = await database.rows<Source & Omit<SourceOfObject, 'id' | 'source'> & { uid: string; sourceId: string }>({
-    name: 'sources_of_objects',
-    text: `select ${listed(SOURCE, 's')}, o.uid, o.made_id "sourceId", o.request_sha256 "requestSha256",
+  type Row = Source & Omit<SourceOfObject, 'id' | 'source'> & { uid: string; sourceId: string };
+  const rows = await database.rows<Row>(query('sources_of_objects')`
+    select ${OF_OBJECT}, o.uid, o.made_id "sourceId", o.request_sha256 "requestSha256",
         (select coalesce(u.root_id, u.id) from users u where u.id = s.user_id) account,
         array(select b.state from batches b
           where b.source_id = s.id and b.state <> 'ended' and b.listing is null) batches
-      from followed_objects o left join sources s on s.id = o.made_id where o.uid = any($1)`,
-    values: [uids],
-  });
+      from followed_objects o left join sources s on s.id = o.made_id where o.uid = any(${uids})`);
   return new Map(
     rows.map(({ uid, sourceId, requestSha256, account, batches, ...source }) => [
       uid,
@@ -276,31 +247,24 @@ export function changeSource(
   { id, tokenId, userId, name, filter, body, every, settle, bundle, existing }: NewSource,
   { uid, requestSha256 }: { uid: string; requestSha256: Buffer },
 ): Promise<boolean> {
-  return database.hasRow({
-    name: 'change_source',
-    text: `with changed as (
-        update sources s set token_id = $2, user_id = $3, name = $4, filter = $5, body = $6, every = $7, settle = $8,
-            bundle = $9, existing = $10, reason = null, text = null,
-            list_at = case when $7::integer is not null or $10 then now() end,
-            state = case state when 'stopped' then 'running' else state end
-          from users u, users n
-          where s.id = $1 and s.state <> 'deleting' and u.id = s.user_id and n.id = $3
-            and coalesce(u.root_id, u.id) = coalesce(n.root_id, n.id)
-          returning s.id)
-      update followed_objects o set request_sha256 = $12 from changed c where o.uid = $11 and o.made_id = c.id
-        returning o.uid`,
-    values: [id, tokenId, userId, name, jsonb(filter), body, every, settle, bundle, existing, uid, requestSha256],
-  });
+  return database.hasRow(query('change_source')`
+    with changed as (
+      update sources s set token_id = ${tokenId}, user_id = ${userId}, name = ${name}, filter = ${jsonb(filter)},
+          body = ${body}, every = ${every}, settle = ${settle}, bundle = ${bundle}, existing = ${existing},
+          reason = null, text = null, list_at = case when ${every !== null || existing} then now() end,
+          state = case state when 'stopped' then 'running' else state end
+        from users u, users n
+        where s.id = ${id} and s.state <> 'deleting' and u.id = s.user_id and n.id = ${userId}
+          and coalesce(u.root_id, u.id) = coalesce(n.root_id, n.id)
+        returning s.id)
+    update followed_objects o set request_sha256 = ${requestSha256} from changed c
+      where o.uid = ${uid} and o.made_id = c.id returning o.uid`);
 }
 
 /** The driver lists it as soon as it can. */
 export const listSourceNow = (database: Database, id: string): Promise<ShownSource | null> =>
-  database.first({
-    name: 'list_source_now',
-    text: `update sources s set list_at = now() where s.id = $1 and s.state = 'running'
-      returning ${listed(SHOWN, 's')}`,
-    values: [id],
-  });
+  database.first(query('list_source_now')`
+    update sources s set list_at = now() where s.id = ${id} and s.state = 'running' returning ${LISTED}`);
 
 // Objects.
 
@@ -331,66 +295,56 @@ export interface Noted {
   leftOut: number;
 }
 
-const TODAY = `(now() at time zone 'utc')::date`;
+const TODAY = raw(`(now() at time zone 'utc')::date`);
 
 /**
  * Older news than the row's is ignored. A version that is not the taken one is due once the object has not changed for
  * `settle` seconds. What was there before the source is taken at once, unless `existing` is to be probed.
  */
-const NOTE = `
-  with s as (
-    select *, case when event_day = ${TODAY} then event_objects else 0 end by_events
-      from sources where id = $1 and state <> 'deleting' for no key update),
-  news as (
-    select n.hash, n.name, n.version, n.at,
-        coalesce(n.modified, n.at) + make_interval(secs => s.settle) due_at,
-        not s.existing and coalesce(n.modified < s.created_at, false) is_old
-      from s, unnest($2::bytea[], $3::text[], $4::bytea[], $5::timestamptz[], $6::timestamptz[])
-        n (hash, name, version, at, modified)
-      where s.objects + cardinality($2) <= ${MOST_OBJECTS}
-          and ($7::integer is null or s.by_events + cardinality($2) <= ${MOST_BY_EVENTS_A_DAY})
-        or (select true from source_objects k where k.source_id = $1 and k.hash = n.hash)),
-  noted as (
-    insert into source_objects as o (source_id, hash, name, version, at, due_at, taken, leaves_at)
-      select $1, hash, case when is_old then '' else name end, version, at, case when not is_old then due_at end,
-          case when is_old then version end, case when $7::integer is not null then timestamptz 'infinity' end
-        from news order by hash
-      on conflict (source_id, hash) do update set version = excluded.version, at = excluded.at,
-          name = case when excluded.version = o.version then o.name
-            when excluded.version = o.taken then '' else (select n.name from news n where n.hash = o.hash) end,
-          due_at = case when excluded.version = o.version then o.due_at
-            when excluded.version = o.taken then null
-            else (select n.due_at from news n where n.hash = o.hash) end,
-          -- A listing has seen it, or the same event has come again.
-          leaves_at = case when excluded.leaves_at is null then null
-            when o.leaves_at is null or excluded.version = o.version then o.leaves_at else excluded.leaves_at end
-        where excluded.at >= o.at
-      returning xmax = 0 is_new),
-  counted as (
-    update sources u set objects = u.objects + n.is_new,
-        events_noted = u.events_noted + case when $7::integer is null then 0 else n.noted end,
-        events_ignored = u.events_ignored + coalesce($7 + cardinality($2) - (select count(*) from news), 0),
-        last_event_at = case when $7 is null then u.last_event_at else now() end,
-        event_day = case when $7 is null then u.event_day else ${TODAY} end,
-        event_objects = case when $7 is null then u.event_objects else s.by_events + n.is_new end
-      from s, (select count(*) noted, count(*) filter (where is_new) is_new from noted) n where u.id = s.id)
-  select exists (select from s) known, (select count(*) from noted) noted,
-    case when exists (select from s) then cardinality($2) - (select count(*) from news) else 0 end "leftOut"`;
-
 export async function noteObjects(database: Queries, { source, objects, ignored }: SeenObjects): Promise<Noted> {
-  return database.one<Noted>({
-    name: 'note_objects',
-    text: NOTE,
-    values: [
-      source,
-      objects.map(({ hash }) => hash),
-      objects.map(({ name }) => name),
-      objects.map(({ version }) => version),
-      objects.map(({ at }) => at),
-      objects.map(({ modified }) => modified),
-      ignored ?? null,
-    ],
-  });
+  const [count, byEvents] = [objects.length, ignored !== undefined];
+  const all = <F extends keyof SeenObject>(field: F): SeenObject[F][] => objects.map((one) => one[field]);
+  return database.one<Noted>(query('note_objects')`
+    with s as (
+      select *, case when event_day = ${TODAY} then event_objects else 0 end by_events
+        from sources where id = ${source} and state <> 'deleting' for no key update),
+    news as (
+      select n.hash, n.name, n.version, n.at,
+          coalesce(n.modified, n.at) + make_interval(secs => s.settle) due_at,
+          not s.existing and coalesce(n.modified < s.created_at, false) is_old
+        from s, unnest(${all('hash')}::bytea[], ${all('name')}::text[], ${all('version')}::bytea[],
+            ${all('at')}::timestamptz[], ${all('modified')}::timestamptz[]) n (hash, name, version, at, modified)
+        where s.objects + ${count} <= ${MOST_OBJECTS}
+            and (not ${byEvents} or s.by_events + ${count} <= ${MOST_BY_EVENTS_A_DAY})
+          or (select true from source_objects k where k.source_id = ${source} and k.hash = n.hash)),
+    noted as (
+      insert into source_objects as o (source_id, hash, name, version, at, due_at, taken, leaves_at)
+        select ${source}::uuid, hash, case when is_old then '' else name end, version, at,
+            case when not is_old then due_at end, case when is_old then version end,
+            case when ${byEvents} then timestamptz 'infinity' end
+          from news order by hash
+        on conflict (source_id, hash) do update set version = excluded.version, at = excluded.at,
+            name = case when excluded.version = o.version then o.name
+              when excluded.version = o.taken then '' else (select n.name from news n where n.hash = o.hash) end,
+            due_at = case when excluded.version = o.version then o.due_at
+              when excluded.version = o.taken then null
+              else (select n.due_at from news n where n.hash = o.hash) end,
+            -- A listing has seen it, or the same event has come again.
+            leaves_at = case when excluded.leaves_at is null then null
+              when o.leaves_at is null or excluded.version = o.version then o.leaves_at else excluded.leaves_at end
+          where excluded.at >= o.at
+        returning xmax = 0 is_new),
+    counted as (
+      update sources u set objects = u.objects + n.is_new,
+          events_noted = u.events_noted + case when ${byEvents} then n.noted else 0 end,
+          events_ignored = u.events_ignored
+            + case when ${byEvents} then ${count + (ignored ?? 0)} - (select count(*) from news) else 0 end,
+          last_event_at = case when ${byEvents} then now() else u.last_event_at end,
+          event_day = case when ${byEvents} then ${TODAY} else u.event_day end,
+          event_objects = case when ${byEvents} then s.by_events + n.is_new else u.event_objects end
+        from s, (select count(*) noted, count(*) filter (where is_new) is_new from noted) n where u.id = s.id)
+    select exists (select from s) known, (select count(*) from noted) noted,
+      case when exists (select from s) then ${count} - (select count(*) from news) else 0 end "leftOut"`);
 }
 
 /** Of which an item is to be made. */
@@ -402,15 +356,9 @@ export interface ObjectVersion {
 
 /** The longest due first. */
 export const dueObjects = (database: Database, source: string, limit: number): Promise<ObjectVersion[]> =>
-  database.rows({
-    name: 'due_objects',
-    text: `select hash, name, version from source_objects where source_id = $1 and due_at <= now()
-      order by due_at limit $2`,
-    values: [source, limit],
-  });
-
-const STILL_DUE = `unnest($2::bytea[], $3::bytea[]) n (hash, version)
-  where o.source_id = $1 and o.hash = n.hash and o.version = n.version and o.due_at is not null`;
+  database.rows(query('due_objects')`
+    select hash, name, version from source_objects where source_id = ${source} and due_at <= now()
+      order by due_at limit ${limit}`);
 
 /** Within the creation of a batch: these versions are taken, all of them or none. */
 export async function claimSource(
@@ -418,36 +366,22 @@ export async function claimSource(
   source: string,
   { lists, objects }: { lists: boolean; objects: readonly ObjectVersion[] },
 ): Promise<boolean> {
-  const runs = await queries.hasRow({
-    name: 'claim_source',
-    text: `select from sources s where s.id = $1 and s.state = 'running' for no key update`,
-    values: [source],
-  });
+  const runs = await queries.hasRow(query('claim_source')`
+    select from sources s where s.id = ${source} and s.state = 'running' for no key update`);
   if (!runs) return false;
   if (lists)
-    return !(await queries.hasRow({
-      name: 'source_lists',
-      text: 'select from batches where source_id = $1 and listing is not null',
-      values: [source],
-    }));
-  const values = [source, objects.map(({ hash }) => hash), objects.map(({ version }) => version)];
-  const there = await queries.value<number>({
-    name: 'count_due',
-    text: `select count(*) from source_objects o, ${STILL_DUE}`,
-    values,
-  });
+    return !(await queries.hasRow(query('source_lists')`
+      select from batches where source_id = ${source} and listing is not null`));
+  const [hashes, versions] = [objects.map(({ hash }) => hash), objects.map(({ version }) => version)];
+  const stillDue = sql`unnest(${hashes}::bytea[], ${versions}::bytea[]) n (hash, version)
+    where o.source_id = ${source} and o.hash = n.hash and o.version = n.version and o.due_at is not null`;
+  const there = await queries.value<number>(query('count_due')`select count(*) from source_objects o, ${stillDue}`);
   // Whoever notes others locks the source first.
   if (there !== objects.length) return false;
-  await queries.rows({
-    name: 'take_objects',
-    text: `update source_objects o set taken = o.version, due_at = null, name = '' from ${STILL_DUE}`,
-    values,
-  });
-  await queries.rows({
-    name: 'source_bundled',
-    text: 'update sources set bundle_at = now() + make_interval(secs => bundle) where id = $1',
-    values: [source],
-  });
+  await queries.run(query('take_objects')`
+    update source_objects o set taken = o.version, due_at = null, name = '' from ${stillDue}`);
+  await queries.run(query('source_bundled')`
+    update sources set bundle_at = now() + make_interval(secs => bundle) where id = ${source}`);
   return true;
 }
 
@@ -460,60 +394,53 @@ export const forgetObjects = (
   source: string,
   { unseenSince, after }: { unseenSince: Date | null; after: Buffer },
 ): Promise<Buffer | null> =>
-  database.valueOrNull({
-    name: 'forget_objects',
-    text: `with locked as (select id from sources where id = $1 for no key update),
-      piece as (select o.hash from source_objects o where o.source_id = (select id from locked) and o.hash > $3
-        order by o.hash limit ${ROWS_AT_ONCE}),
-      gone as (
-        delete from source_objects o using piece p
-          where o.source_id = $1 and o.hash = p.hash and ($2::timestamptz is null or o.at < $2) returning 1),
-      counted as (update sources set objects = objects - (select count(*) from gone)
-        where id = $1 and exists (select from gone))
-      select hash from piece order by hash offset ${ROWS_AT_ONCE - 1}`,
-    values: [source, unseenSince, after],
-  });
+  database.valueOrNull(query('forget_objects')`
+    with locked as (select id from sources where id = ${source} for no key update),
+    piece as (select o.hash from source_objects o where o.source_id = (select id from locked) and o.hash > ${after}
+      order by o.hash ${ONE_PIECE}),
+    gone as (
+      delete from source_objects o using piece p where o.source_id = ${source} and o.hash = p.hash
+        and (${unseenSince}::timestamptz is null or o.at < ${unseenSince}) returning 1),
+    counted as (update sources set objects = objects - (select count(*) from gone)
+      where id = ${source} and exists (select from gone))
+    select hash from piece order by hash offset ${ROWS_AT_ONCE - 1}`);
 
 /** Of a run that says that there is no such object. */
 export const GONE_CODES: readonly string[] = ['http-404', 'http-410'];
 
 /** Those of these items that only events have named leave in a while: the same event may come again until then. */
 export async function missObjects(queries: Queries, items: readonly { batch: string; n: number }[]): Promise<void> {
-  await queries.rows({
-    name: 'miss_objects',
-    // Nothing is waited for: the row of a source that makes a batch is locked, and meanwhile the driver would settle
-    // nothing of any account. An object that is locked has news.
-    text: `with missed as (
-        select o.source_id, o.hash
-          from unnest($1::uuid[], $2::integer[]) g (batch, n)
-            join batches b on b.id = g.batch and b.source_id is not null and b.listing is null
-            join batch_items i on i.batch_id = b.id and i.created_at = b.created_at and i.n = g.n
-            join source_objects o on o.source_id = b.source_id
-              and o.hash = substring(sha256(convert_to(i.ref, 'UTF8')) for 16)
-          where i.state = 'error' and o.leaves_at = 'infinity' and o.due_at is null
-          for no key update of o skip locked)
-      update source_objects o set leaves_at = now() + interval '1 hour'
-        from missed m where o.source_id = m.source_id and o.hash = m.hash`,
-    values: [items.map(({ batch }) => batch), items.map(({ n }) => n)],
-  });
+  const [batches, numbers] = [items.map(({ batch }) => batch), items.map(({ n }) => n)];
+  // Nothing is waited for: the row of a source that makes a batch is locked, and meanwhile the driver would settle
+  // nothing of any account. An object that is locked has news.
+  await queries.run(query('miss_objects')`
+    with missed as (
+      select o.source_id, o.hash
+        from unnest(${batches}::uuid[], ${numbers}::integer[]) g (batch, n)
+          join batches b on b.id = g.batch and b.source_id is not null and b.listing is null
+          join batch_items i on i.batch_id = b.id and i.created_at = b.created_at and i.n = g.n
+          join source_objects o on o.source_id = b.source_id
+            and o.hash = substring(sha256(convert_to(i.ref, 'UTF8')) for 16)
+        where i.state = 'error' and o.leaves_at = 'infinity' and o.due_at is null
+        for no key update of o skip locked)
+    update source_objects o set leaves_at = now() + interval '1 hour'
+      from missed m where o.source_id = m.source_id and o.hash = m.hash`);
 }
 
 /** Some of one source whose time to leave has come. False: there are none, or the source is locked. */
 export const forgetMissing = (database: Database): Promise<boolean> =>
-  database.hasRow({
-    name: 'forget_missing',
-    text: `with s as (
-        select id from sources where id = (select source_id from source_objects
-          where leaves_at < 'infinity' and leaves_at <= now() order by leaves_at limit 1)
-          for no key update skip locked),
-      piece as (
-        select o.source_id, o.hash from source_objects o join s on s.id = o.source_id
-          where o.leaves_at < 'infinity' and o.leaves_at <= now() order by o.leaves_at limit ${ROWS_AT_ONCE}),
-      gone as (
-        delete from source_objects o using piece p
-          where o.source_id = p.source_id and o.hash = p.hash and o.leaves_at <= now() returning 1)
-      update sources set objects = objects - (select count(*) from gone) where id = (select id from s) returning id`,
-  });
+  database.hasRow(query('forget_missing')`
+    with s as (
+      select id from sources where id = (select source_id from source_objects
+        where leaves_at < 'infinity' and leaves_at <= now() order by leaves_at limit 1)
+        for no key update skip locked),
+    piece as (
+      select o.source_id, o.hash from source_objects o join s on s.id = o.source_id
+        where o.leaves_at < 'infinity' and o.leaves_at <= now() order by o.leaves_at ${ONE_PIECE}),
+    gone as (
+      delete from source_objects o using piece p
+        where o.source_id = p.source_id and o.hash = p.hash and o.leaves_at <= now() returning 1)
+    update sources set objects = objects - (select count(*) from gone) where id = (select id from s) returning id`);
 
 /** A listing has ended: what it left is gone with it, and the next one has a time. */
 export function endSourceListing(
@@ -522,24 +449,18 @@ export function endSourceListing(
 ): Promise<boolean> {
   return database.transaction('end listing of source', async (queries) => {
     if (!(await queries.value<boolean>(calling('drop_source_listing', { source, batch })))) return false;
-    await queries.rows({
-      name: 'source_listed',
-      text: `update sources set last_listing = $2, list_at = case
+    await queries.run(query('source_listed')`
+      update sources set last_listing = ${jsonb(last)}, list_at = case
           -- It was asked for meanwhile.
-          when list_at > $3 and list_at <= now() then list_at
+          when list_at > ${timeOf(batch)} and list_at <= now() then list_at
           else now() + make_interval(secs => every) end
-        where id = $1`,
-      values: [source, jsonb(last), timeOf(batch)],
-    });
+        where id = ${source}`);
     return true;
   });
 }
 
 /** One that is to be deleted and has no objects any more. */
 export const dropSource = (database: Database, id: string): Promise<boolean> =>
-  database.hasRow({
-    name: 'drop_source',
-    text: `delete from sources s where s.id = $1 and s.state = 'deleting'
-      and not exists (select from source_objects o where o.source_id = s.id) returning id`,
-    values: [id],
-  });
+  database.hasRow(query('drop_source')`
+    delete from sources s where s.id = ${id} and s.state = 'deleting'
+      and not exists (select from source_objects o where o.source_id = s.id) returning id`);
