@@ -1,6 +1,6 @@
 /** Attempt limits that hold across all replicas. */
 import type { Database } from './connection.ts';
-import { calling } from './named.ts';
+import { calling } from './function_call.ts';
 import { query } from './query.ts';
 
 export interface AttemptLimit {

@@ -5,7 +5,7 @@ import type { Reason } from '../kube/probe_job.ts';
 import type { EarlierRequest, ItemState } from './batches.ts';
 import type { Database } from './connection.ts';
 import { column, selected, type RecordOf } from './columns.ts';
-import { calling } from './named.ts';
+import { calling } from './function_call.ts';
 import { allOf, fixedLimit, query, sql } from './query.ts';
 import type { OpenInput, RequestState } from './records.ts';
 import { openingValues } from './requests.ts';

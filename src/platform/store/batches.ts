@@ -4,7 +4,7 @@
  */
 import type { Database, Queries } from './connection.ts';
 import { type ChangeOf, column, inserted, type RecordOf, selected } from './columns.ts';
-import { calling } from './named.ts';
+import { calling } from './function_call.ts';
 import { empty, fixedLimit, query, sql } from './query.ts';
 import { claimSource, noteObjects, type ObjectVersion, type SeenObjects } from './sources.ts';
 import { bigint, integer, jsonb } from './storable.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { MOST_CACHE_AGE_S } from '../../base/limits.ts';
 import { column, type RecordOf } from './columns.ts';
 import type { Database } from './connection.ts';
-import { calling } from './named.ts';
+import { calling } from './function_call.ts';
 import { query } from './query.ts';
 import { bigint } from './storable.ts';
 

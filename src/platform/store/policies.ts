@@ -6,7 +6,7 @@
 import type { Sql } from 'sql-template-tag';
 import type { Database } from './connection.ts';
 import { column, selected, type RecordOf } from './columns.ts';
-import { calling } from './named.ts';
+import { calling } from './function_call.ts';
 import { fixedLimit, query, raw, sql } from './query.ts';
 import { integer } from './storable.ts';
 

@@ -5,7 +5,7 @@ import type { Outcome } from '../../media/policy/types.ts';
 import type { Database } from './connection.ts';
 import { column, selected, type RecordOf } from './columns.ts';
 import { StoreError } from './errors.ts';
-import { calling } from './named.ts';
+import { calling } from './function_call.ts';
 import { query, sql } from './query.ts';
 import type {
   CloseInput,

@@ -3,7 +3,7 @@
  * at any time.
  */
 import type { Database } from './connection.ts';
-import { calling } from './named.ts';
+import { calling } from './function_call.ts';
 import { query } from './query.ts';
 import { timeOf } from './uuid.ts';
 

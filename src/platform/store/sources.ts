@@ -5,7 +5,7 @@
 import type { BatchState } from './batches.ts';
 import { column, inserted, selected, type RecordOf } from './columns.ts';
 import type { Database, Queries } from './connection.ts';
-import { calling } from './named.ts';
+import { calling } from './function_call.ts';
 import { fixedLimit, query, raw, sql } from './query.ts';
 import { jsonb } from './storable.ts';
 import { timeOf } from './uuid.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { column } from '../../src/platform/store/columns.ts';
-import { calling } from '../../src/platform/store/named.ts';
+import { calling } from '../../src/platform/store/function_call.ts';
 import { query, raw, sql } from '../../src/platform/store/query.ts';
 
 describe('store: parameters', () => {
