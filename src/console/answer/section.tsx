@@ -13,7 +13,7 @@ import { Empty } from '../parts/states.tsx';
 import { type Column, Facts, Table } from '../parts/table.tsx';
 import { Mark, Status, Stranger } from '../parts/values.tsx';
 
-function Styled({ text, as, most }: Span) {
+function Styled({ text, as, most }: Pick<Span, 'text' | 'as' | 'most'>) {
   const content = <Stranger text={text} most={most} />;
   switch (as) {
     case undefined:

@@ -1,7 +1,7 @@
 /** What several runs of a tool say differently: a field in each row, a version or a source in each column. */
 import type { ChangedField, ComparisonAnswer } from '../../api_types.ts';
 import { several } from '../../base/scaled.ts';
-import { type Cell, line, mark, quiet, type Section, type Sentence, table, valueWords } from './section.ts';
+import { type Cell, line, mark, quiet, type Section, type Sentence, span, table, valueWords } from './section.ts';
 
 /** As it is kept: without the runs. */
 export type Comparison = Pick<ComparisonAnswer, 'fields' | 'summary'>;
@@ -32,11 +32,11 @@ export function cellsOf({ values }: Pick<ChangedField, 'values'>, runs: readonly
 function valueCell({ value, change }: Difference): Cell {
   if (value === undefined) return [quiet('–'), change && mark(change)];
   const text = value === '' ? 'empty text' : valueWords(value);
-  return [{ text, most: 80, as: change === null ? 'quiet' : undefined }, change && mark(change)];
+  return [span(text, { most: 80, as: change === null ? 'quiet' : undefined }), change && mark(change)];
 }
 
 const fieldCell = ({ path, to, level, count, known }: ChangedField): Cell => [
-  { text: to === undefined ? path : `${path} → ${to}`, most: 240 },
+  span(to === undefined ? path : `${path} → ${to}`, { most: 240 }),
   count !== undefined && quiet(`and ${several(count - 1, 'further item')}`),
   level === 'raw' && mark('as printed'),
   known && mark(`intended in ${known.release}`),

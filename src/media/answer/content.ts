@@ -3,7 +3,17 @@ import type { QcEvent, QcReport, QcWaived } from '../../api_types.ts';
 import { several } from '../../base/scaled.ts';
 import { waivedWords } from '../../base/waived.ts';
 import { fileWords, LEVELS, passagesIn, remarksIn, secondsWords, waivableOf } from '../qc/words.ts';
-import { type Column, mark, type Nothing, type Part, quiet, type Section, type Sentence, table } from './section.ts';
+import {
+  type Column,
+  mark,
+  type Nothing,
+  type Part,
+  quiet,
+  type Section,
+  type Sentence,
+  span,
+  table,
+} from './section.ts';
 
 export interface Finding {
   noun: string;
@@ -44,7 +54,7 @@ export const FINDING_COLUMNS: readonly Column<Finding>[] = [
   { title: 'To', cell: ({ event }) => event && secondsWords(event.to), right: true },
   { title: 'Lasts', cell: ({ event }) => event && secondsWords(event.to - event.from), right: true },
   // Some decode errors are told with what the decoder said.
-  { title: 'More', cell: ({ event, more }) => [event?.to_end && 'to the end', more && { text: more, most: 800 }] },
+  { title: 'More', cell: ({ event, more }) => [event?.to_end && 'to the end', more && span(more, { most: 800 })] },
 ];
 
 export const NOTHING_FOUND: Nothing = {
@@ -58,7 +68,7 @@ export function contentLead({ video, audio, cut, until = null, file }: QcReport)
     sentence: [
       `${several(video.length + audio.length, 'stream')} decoded.`,
       cut !== undefined && (until === null ? 'Cut short:' : `Cut short at ${secondsWords(until)}:`),
-      cut !== undefined && { text: cut, most: 120 },
+      cut !== undefined && span(cut, { most: 120 }),
       hash !== undefined && `The file: ${hash}.`,
     ],
   };
@@ -75,7 +85,7 @@ export const soundOf = ({ audio, not_checked: left }: QcReport): Part[] => [
     ],
   }),
   ...left.map(({ stream, type, why }): Sentence => ({
-    sentence: [quiet(`Stream ${stream} (${type}) was not checked:`), { text: why, most: 120 }],
+    sentence: [quiet(`Stream ${stream} (${type}) was not checked:`), span(why, { most: 120 })],
   })),
 ];
 

@@ -2,7 +2,7 @@
 import type { ProbeReport, ReportDifference as Difference } from '../../api_types.ts';
 import { bitRate, bytes } from '../../base/scaled.ts';
 import { codecWords, streamWords } from './file_words.ts';
-import { code, type Facts, type Section, type Span, table, valueWords } from './section.ts';
+import { code, type Facts, type Section, type Span, span, table, valueWords } from './section.ts';
 
 const known = <T>(value: T | undefined, words: (value: T) => string): string | null =>
   value === undefined ? null : words(value);
@@ -60,11 +60,8 @@ type Witness = (typeof WITNESSES)[number];
 function saidBy(witness: Witness, row: Difference): Span | null {
   const value = row[witness] ?? null;
   if (value === null && witness === 'bitstream') return null;
-  return {
-    text: value === null ? 'does not see it' : valueWords(value),
-    as: row.chosen === witness ? 'chosen' : 'quiet',
-    most: 100,
-  };
+  const as = row.chosen === witness ? 'chosen' : 'quiet';
+  return span(value === null ? 'does not see it' : valueWords(value), { as, most: 100 });
 }
 
 function confidenceIn({ chosen, confidence }: Difference): string {

@@ -2,7 +2,7 @@
 import type { HlsMessage, HlsReport, HlsVariant } from '../../api_types.ts';
 import { bitRate, several } from '../../base/scaled.ts';
 import { exceeds } from '../hls/exceeds.ts';
-import { type Cell, code, line, mark, quiet, type Section, type Sentence, status, table } from './section.ts';
+import { type Cell, code, line, mark, quiet, type Section, type Sentence, span, status, table } from './section.ts';
 
 const seconds = (value: number | null): string | null => (value === null ? null : `${Math.round(value * 10) / 10} s`);
 const rate = (value: number | null | undefined): string | null =>
@@ -25,7 +25,7 @@ export const variantsTable = ({ variants }: HlsReport) =>
     caption: 'Variants',
     rows: variants,
     columns: [
-      { title: 'Variant', cell: ({ url, iframes }) => [{ text: url, most: 60 }, iframes && mark('I-frames')] },
+      { title: 'Variant', cell: ({ url, iframes }) => [span(url, { most: 60 }), iframes && mark('I-frames')] },
       { title: 'Picture', cell: ({ resolution, frame_rate: fps }) => [resolution, fps !== null && `${fps} fps`] },
       { title: 'Codecs', cell: ({ codecs }) => codecs },
       { title: 'Average', cell: (variant) => rate(variant.average_bandwidth), right: true },
@@ -55,7 +55,7 @@ export const findingsTable = (
       { title: 'Rule', cell: ({ code: name, rule }) => [code(name), rule] },
       {
         title: 'Where',
-        cell: (message) => ({ text: `Line ${message.line} of ${message.url}`, most: 70, to: placeOf?.(message) }),
+        cell: (message) => span(`Line ${message.line} of ${message.url}`, { most: 70, to: placeOf?.(message) }),
       },
     ],
     none: { nothing: 'No rule found anything', why: `${several(summary.segments_measured, 'segment')} measured.` },
@@ -74,7 +74,7 @@ export const playlistsTable = ({ playlists }: HlsReport, shown?: { at: number; p
       {
         title: 'Playlist',
         cell: ({ url, at }) => [
-          { text: url, most: 60, to: shown?.placeOf(at) },
+          span(url, { most: 60, to: shown?.placeOf(at) }),
           at === shown?.at && mark('shown below'),
         ],
       },

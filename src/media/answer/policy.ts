@@ -4,7 +4,7 @@ import { several } from '../../base/scaled.ts';
 import { waivedWords } from '../../base/waived.ts';
 import { placeOf, policyName } from '../ci_formats/policy_rules.ts';
 import { percent } from './file.ts';
-import { type Cell, code, line, mark, quiet, type Section, status, table } from './section.ts';
+import { type Cell, code, line, mark, quiet, type Section, span, status, table } from './section.ts';
 
 type Outcome = RuleResult['outcome'];
 
@@ -26,10 +26,10 @@ export function byOutcome<T>(all: readonly T[], outcomeOf: (one: T) => Outcome):
 }
 
 const found = ({ actual, from, confidence, also = [], more }: RuleResult): Cell => [
-  actual !== undefined && { text: actual, most: 120 },
+  actual !== undefined && span(actual, { most: 120 }),
   from !== undefined && quiet(from),
   confidence !== undefined && quiet(`${percent(confidence)} sure`),
-  also.map(({ stream, actual: other = '' }): Cell => ({ ...line(`${stream} ${other}`), most: 80 })),
+  also.map(({ stream, actual: other = '' }): Cell => line(`${stream} ${other}`, 80)),
   more !== undefined && line(several(more, 'further stream')),
 ];
 
@@ -45,10 +45,10 @@ export function policySection(verdict: PolicyResult): Section {
         rows: groups.flatMap(([, some]) => some),
         columns: [
           { title: 'Outcome', cell: ({ outcome }) => status(outcome) },
-          { title: 'Rule', cell: ({ name, level }) => [{ text: name, most: 100 }, level === 'warn' && mark('warns')] },
+          { title: 'Rule', cell: ({ name, level }) => [span(name, { most: 100 }), level === 'warn' && mark('warns')] },
           { title: 'Where', cell: (rule) => code(placeOf(rule)) },
           { title: 'Found', cell: found },
-          { title: 'Wanted', cell: ({ expected = '' }) => ({ text: expected, most: 120 }) },
+          { title: 'Wanted', cell: ({ expected = '' }) => span(expected, { most: 120 }) },
           { title: 'In words', cell: ({ message, waived }) => [message, waived && quiet(waivedWords(waived))] },
         ],
       }),

@@ -6,7 +6,11 @@
 /** `chosen`: of several values. `line`: below the others. */
 export type Style = 'status' | 'code' | 'quiet' | 'mark' | 'chosen' | 'line';
 
+/** Of spans that are made here. A value that was read as JSON never has it. */
+const MADE = Symbol('span');
+
 export interface Span {
+  readonly [MADE]: true;
   text: string;
   as?: Style | undefined;
   /** Characters that are shown at first. */
@@ -18,18 +22,25 @@ export interface Span {
 /** What is not known is left out. */
 export type Cell = Span | string | number | false | null | undefined | readonly Cell[];
 
-export const status = (text: string): Span => ({ text, as: 'status' });
-export const code = (text: string): Span => ({ text, as: 'code' });
-export const quiet = (text: string): Span => ({ text, as: 'quiet' });
-export const mark = (text: string): Span => ({ text, as: 'mark' });
-export const line = (text: string): Span => ({ text, as: 'line' });
+/** A report on record may have anything in place of a text. */
+export const span = (text: string, more: Pick<Span, 'as' | 'most' | 'to'> = {}): Span => ({
+  ...more,
+  text: valueWords(text ?? undefined),
+  [MADE]: true,
+});
+export const status = (text: string): Span => span(text, { as: 'status' });
+export const code = (text: string): Span => span(text, { as: 'code' });
+export const quiet = (text: string): Span => span(text, { as: 'quiet' });
+export const mark = (text: string): Span => span(text, { as: 'mark' });
+export const line = (text: string, most?: number): Span => span(text, { as: 'line', most });
+
+const isSpan = (value: object): value is Span => MADE in value;
 
 export function spansIn(cell: Cell): Span[] {
-  if (cell === null || cell === undefined || cell === false || cell === '') return [];
-  if (typeof cell !== 'object') return [{ text: String(cell) }];
   if (Array.isArray(cell)) return cell.flatMap(spansIn);
-  const span = cell as Span;
-  return span.text === '' ? [] : [span];
+  if (cell === null || cell === undefined || cell === false || cell === '') return [];
+  if (typeof cell !== 'object' || !isSpan(cell)) return [span(valueWords(cell))];
+  return cell.text === '' ? [] : [cell];
 }
 
 export const textIn = (cell: Cell): string =>

@@ -5,7 +5,10 @@ import { readPictures, readTimeline } from '../../../src/service/api/report_page
 import { outline } from '../../../src/service/api/report_page/drawings.ts';
 import { html, stranger } from '../../../src/service/api/report_page/html.ts';
 import { type PageInput, reportPage } from '../../../src/service/api/report_page/report_page.ts';
-import { aStream } from '../../console/sample_answers.ts';
+import type { ProbeReport } from '../../../src/api_types.ts';
+import { containerFacts } from '../../../src/media/answer/file.ts';
+import { spansIn } from '../../../src/media/answer/section.ts';
+import { aStream, REPORT } from '../../console/sample_answers.ts';
 import { LADDER } from '../../console/sample_ladder.ts';
 import { random as makeRandom } from '../../source/random.ts';
 import { PICTURES } from '../../qc/reports.ts';
@@ -59,6 +62,9 @@ describe('report page: style', () => {
     for (const [name, value] of page) assert.equal(value, console.get(name), name);
   });
 });
+
+/** Looks like one that the sections make. */
+const SPAN = { text: 'x'.repeat(500), most: 4e6, as: 'code', to: 'https://evil.example' };
 
 describe('report page', () => {
   /** How the head of each page ends: the parts in their order. */
@@ -163,7 +169,7 @@ describe('report page', () => {
   });
 
   it('whatever a runner stored, there is a page, and no markup of it (1,000 changed results)', () => {
-    const JUNK: readonly unknown[] = [null, -1, 1e308, true, '', HOSTILE, [], {}, [[HOSTILE]], { length: 9e9 }];
+    const JUNK = [null, -1, 1e308, true, '', HOSTILE, [], {}, [[HOSTILE]], { length: 9e9 }, SPAN];
     const random = makeRandom(7);
     const changed = (value: unknown): unknown => {
       if (random() < 0.02) return JUNK[Math.floor(random() * JUNK.length)];
@@ -184,6 +190,22 @@ describe('report page', () => {
       assert.doesNotMatch(page, /<(?:img|script|style|title)\b/i);
       assert.ok(page.length < 1_000_000, `${page.length} characters`);
     }
+  });
+
+  it('a value that looks like a span is shown as its JSON, in the style and length of a text', () => {
+    const report = { ...REPORT, container: { ...REPORT.container, title: SPAN, encoder: [SPAN] } };
+    const facts = containerFacts(report as unknown as ProbeReport).facts.map(([, value]) => spansIn(value));
+    const shown = facts.flat().filter(({ text }) => text === JSON.stringify(SPAN));
+    assert.deepEqual(
+      shown.map(({ as, most, to }) => [as, most, to]),
+      [
+        [undefined, undefined, undefined],
+        [undefined, undefined, undefined],
+      ],
+    );
+    const page = reportPage({ ...PAGES.good, outputs: { report: JSON.stringify(report) } });
+    assert.match(page, /<bdi>{&quot;text&quot;:&quot;x+… \(\d+ characters\)/);
+    assert.doesNotMatch(page, /x{301}/);
   });
 
   it('a timeline of many columns is drawn with few points, and keeps its peak', () => {

@@ -7,7 +7,7 @@ import { hls } from '../../../media/answer/hls.ts';
 import type { Reports } from '../../../media/answer/reports.ts';
 import { policySection } from '../../../media/answer/policy.ts';
 import { provenance } from '../../../media/answer/provenance.ts';
-import { code, type Section, status, table } from '../../../media/answer/section.ts';
+import { code, type Section, span, status, table } from '../../../media/answer/section.ts';
 import {
   comparisonSignal,
   contentSignals,
@@ -125,7 +125,7 @@ const about = ({ id, kind, addresses, sent, ended, tools }: PageInput): Section 
   parts: [
     {
       facts: [
-        ...addresses.map((text) => ['Address', { text, most: 2_000 }] as const),
+        ...addresses.map((text) => ['Address', span(text, { most: 2_000 })] as const),
         ['Request', code(id)],
         ['Kind', kind],
         ['Sent', utc(sent)],
