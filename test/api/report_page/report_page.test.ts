@@ -126,6 +126,14 @@ describe('report page', () => {
     assert.match(rated(3_200_000), /3\.2 Mbit\/s(?! above)/);
   });
 
+  it('hls: addresses are whole', () => {
+    const url = `https://media.example.com/${'films/'.repeat(40)}720p.m3u8`;
+    const ladder = JSON.parse(JSON.stringify(LADDER), (name, value: unknown) => (name === 'url' ? url : value));
+    const text = textOf(reportPage({ ...PAGES.hls, outputs: { hls: JSON.stringify(ladder) } }));
+    const { messages, variants, playlists } = LADDER;
+    assert.equal(text.split(url).length - 1, messages.length + variants.length + playlists.length);
+  });
+
   it('content: findings with their times, loudness, and how far the checks came', () => {
     const text = textOf(reportPage(PAGES.content));
     for (const part of [

@@ -49,8 +49,9 @@ export const quiet = (content: Content): Markup => html`<span class="quiet">${co
 /** Of a cell: a runner stores what it likes. */
 const MOST_SPANS = 40;
 
-function spanOf({ text, as, most }: Span): Content {
-  const content = stranger(text, most);
+/** A page cannot unfold what is cut: it shows more of it than the console does at first. */
+function spanOf({ text, as, most = 0 }: Span): Content {
+  const content = stranger(text, Math.max(most, LONGEST));
   switch (as) {
     case undefined:
       return content;
