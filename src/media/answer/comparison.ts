@@ -60,13 +60,14 @@ export const notCompared = ({ summary: { told, fields, not_compared: left } }: C
   ...left.map(({ tool, run, why }) => ({ sentence: [quiet(`${tool} ${run} is not compared:`), why] })),
 ];
 
-/** Where the runs are not known: those that a field has a value of. */
-export function comparison(compared: Comparison): Section {
+/** `runsOf`: those of a tool, in their order; then others that a field has a value of. */
+export function comparison(compared: Comparison, runsOf: (tool: string) => readonly string[]): Section {
   const { fields } = compared;
   const tools = [...new Set(fields.map(({ tool }) => tool))];
   const tables = tools.map((tool) => {
     const own = fields.filter((field) => field.tool === tool);
-    return changesTable(tool, [...new Set(own.flatMap(({ values }) => Object.keys(values)))], own);
+    const named = own.flatMap(({ values }) => Object.keys(values));
+    return changesTable(tool, [...new Set([...runsOf(tool), ...named])], own);
   });
   return { title: 'Comparison', parts: [...tables, ...notCompared(compared)] };
 }

@@ -97,6 +97,7 @@ export const PAGES = {
   comparison: page({
     kind: 'compare',
     addresses: ['https://media.example.com/a.mp4', 'https://media.example.com/b.mp4'],
+    tools: [tool('ffprobe of a'), tool('ffprobe of b')],
     outputs: {
       comparison: JSON.stringify({
         fields: [

@@ -134,6 +134,28 @@ describe('report page', () => {
     assert.equal(text.split(url).length - 1, messages.length + variants.length + playlists.length);
   });
 
+  for (const [name, tools, columns] of [
+    ['versions', ['4.4', '7.1', '9.0'], ['4.4', '7.1', '9.0']],
+    ['two sources', ['a', 'b'], ['a', 'b']],
+  ] as const)
+    it(`comparison of ${name}: a column of each run, in the order of the tools`, () => {
+      const values = Object.fromEntries([
+        [columns.at(-1), 2],
+        [columns[0], 1],
+      ]);
+      const field = { path: 'container.duration', tool: 'ffprobe', level: 'canonical', change: 'value', values };
+      const summary = { fields: 1, told: 1, known: 0, not_compared: [] };
+      const runs = tools.map((run) => ({
+        name: run.length === 1 ? `ffprobe of ${run}` : 'ffprobe',
+        version: run.length === 1 ? '9.0' : run,
+        success: true,
+        durationMs: 1,
+      }));
+      const outputs = { comparison: JSON.stringify({ fields: [field], summary }) };
+      const text = textOf(reportPage({ ...PAGES.comparison, tools: runs, outputs }));
+      assert.ok(text.includes(`Field Change ${columns.join(' ')} container.duration value 1 `), text);
+    });
+
   it('content: findings with their times, loudness, and how far the checks came', () => {
     const text = textOf(reportPage(PAGES.content));
     for (const part of [

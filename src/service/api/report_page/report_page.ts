@@ -61,6 +61,12 @@ interface Part<T> {
   content: (value: T, input: PageInput) => Content;
 }
 
+/** As a comparison names them: by their version, or which of two sources it was. */
+const runsOf = ({ tools }: PageInput, tool: string): string[] =>
+  tools
+    .filter(({ success, name }) => success && (name === tool || name.startsWith(`${tool} of `)))
+    .map(({ name, version }) => (name === tool ? version : name.slice(`${tool} of `.length)));
+
 /** In the order of the page. */
 const PARTS: { readonly [N in keyof Outputs]: Part<Outputs[N]> } = {
   report: {
@@ -85,7 +91,7 @@ const PARTS: { readonly [N in keyof Outputs]: Part<Outputs[N]> } = {
   comparison: {
     title: 'The comparison',
     signals: (compared) => [comparisonSignal(compared)],
-    content: (compared) => sectionOf(comparison(compared)),
+    content: (compared, input) => sectionOf(comparison(compared, (tool) => runsOf(input, tool))),
   },
 };
 
