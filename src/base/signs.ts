@@ -14,7 +14,7 @@ const WORDS: readonly (readonly [sign: string, tone: Tone, words: readonly strin
     'bad',
     ['error', 'denied', 'failed', 'fail', 'down', 'not serving', 'refused', 'suspended', 'must-fix', 'Invalid'],
   ],
-  [SIGNS.bad, 'bad', ['stopped', 'block']],
+  [SIGNS.bad, 'bad', ['stopped', 'block', 'blocks']],
   ['◐', 'warn', ['with-errors', 'short', 'degraded', 'paused']],
   ['…', 'warn', ['pending', 'proving', 'starting']],
   [SIGNS.warn, 'warn', ['warn', 'should-fix']],

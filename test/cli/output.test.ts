@@ -143,8 +143,11 @@ describe('timelines', () => {
 });
 
 describe('content checks', () => {
-  const lines = (report: typeof CHECKS, waived: QcWaived[] = []): string[] =>
-    partsText({ colour: false, interactive: false, width: 80 } as Terminal, contentChecks(report, waived).parts)
+  const lines = (report: typeof CHECKS, waived: QcWaived[] = [], terminal: Partial<Terminal> = {}): string[] =>
+    partsText(
+      { colour: false, interactive: false, width: 80, ...terminal } as Terminal,
+      contentChecks(report, waived).parts,
+    )
       .trimEnd()
       .split('\n')
       .map((line) => line.replaceAll(/ +/g, ' '));
@@ -153,11 +156,11 @@ describe('content checks', () => {
     assert.deepEqual(lines(CHECKS), [
       '2 streams decoded. Cut short at 50.00 s: qc did not finish within 60000 ms\ufffd',
       'FINDING STREAM FROM TO LASTS MORE',
+      'clipping 1 peaks at 0.0 dBFS',
+      'duration 1 50.00 s decoded, 60.00 s declared',
       'black passage 0 0.00 s 2.50 s 2.50 s',
       'black passage 0 1 further finding not listed',
       'silence 1 40.00 s 50.00 s 10.00 s to the end',
-      'clipping 1 peaks at 0.0 dBFS',
-      'duration 1 50.00 s decoded, 60.00 s declared',
       'STREAM LOUDNESS SHORT TERM RANGE TRUE PEAK SAMPLE PEAK',
       '1 -23.0 LUFS -18.2 LUFS 5.0 LU 0.3 dBTP 0.0 dBFS',
       'Stream 9 (audio) was not checked: only the first 8 audio streams are checked',
@@ -177,17 +180,33 @@ describe('content checks', () => {
     ]);
   });
 
+  it('what blocks comes first and in red, before five passages of each check', () => {
+    const list = Array.from({ length: 60 }, (_, at) => ({ from: at, to: at + 0.5, to_end: false }));
+    const many = { count: 60, list, more: 0 };
+    const video = [{ ...CHECKS.video[0]!, black: many, freeze: many }];
+    const told = lines({ ...CHECKS, ...DAMAGE['errors'], video }, [], { colour: true });
+    const at = told.findIndex((line) => line.includes('FINDING'));
+    assert.ok(told[at + 1]!.startsWith('\u001b[31mdecode errors blocks\u001b[0m 0 9: 4.20 s'), told[at + 1]);
+    const ofEach = (noun: string) => told.slice(at + 2).filter((line) => line.startsWith(`${noun} 0`)).length;
+    assert.deepEqual([ofEach('black passage'), ofEach('freeze')], [5, 5]);
+    assert.ok(told.includes('and 110 more'), told.join('\n'));
+  });
+
   it('that looked for damage say what is broken, and which file it was', () => {
     const [lead, , ...found] = lines({ ...CLEAN_CHECKS, not_checked: [], ...DAMAGE['sums'] });
     assert.equal(lead, `1 stream decoded. The file: SHA-256 ${'2'.repeat(64)}, 9000 bytes, as given.`);
     assert.deepEqual(found, ['checksum blocks the CRC-32 of Matroska is wrong, 2 of 9 (byte 961)']);
   });
 
-  it('what is waived is told apart, each with its reason, fifty at most', () => {
+  it('what is waived is told apart, each with its reason, fifty at most on a terminal', () => {
     const by = { waiver: 'id', reason: 'Slate\u202e', by: null, until: '2027-01-31T00:00:00.000Z' };
     const waived = (count: number) =>
       Array.from({ length: count }, (_, n) => ({ check: 'black' as const, stream: 0, from: n, to: n + 1, waived: by }));
-    const told = lines(CHECKS, waived(52)).filter((line) => /^black 0|^and /.test(line));
+    const told = lines(CHECKS, waived(52), { interactive: true, width: 200 }).filter((line) =>
+      /^black 0|^and /.test(line),
+    );
+    const piped = lines(CHECKS, waived(52)).filter((line) => /^black 0|^and /.test(line));
+    assert.equal(piped.length, 52);
     assert.equal(told[0], 'black 0 0.00 s 1.00 s waived until 2027-01-31: Slate\ufffd');
     assert.deepEqual([told.length, told.at(-1)], [51, 'and 2 more']);
   });

@@ -197,11 +197,11 @@ consoleTest('console: the answer', (c) => {
       assert.deepEqual(
         (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim()),
         [
+          'clipping 1 peaks at 0.0 dBFS Waive',
+          'duration 1 50.00 s decoded, 60.00 s declared Waive',
           'black passage 0 0.00 s 2.50 s 2.50 s Waive',
           'black passage 0 1 further finding not listed',
           'silence 1 40.00 s 50.00 s 10.00 s to the end Waive',
-          'clipping 1 peaks at 0.0 dBFS Waive',
-          'duration 1 50.00 s decoded, 60.00 s declared Waive',
         ],
       );
       await v.page.getByRole('table', { name: 'Sound' }).getByText('-23.0 LUFS').waitFor();
@@ -220,7 +220,7 @@ consoleTest('console: the answer', (c) => {
       await dialog.getByLabel('Reason').fill('Slate, as agreed');
       await accessible('answer waive wide light');
       await dialog.getByRole('button', { name: 'Waive' }).click();
-      const row = page.getByRole('table', { name: 'Findings' }).locator('tbody tr').first();
+      const row = page.getByRole('table', { name: 'Findings' }).locator('tbody tr', { hasText: 'black' }).first();
       await row.getByText(/^waived until \d{4}-\d\d-\d\d by .*: Slate, as agreed$/).waitFor();
       await page.reload();
       await page.getByText('4 content findings').waitFor();

@@ -1,14 +1,28 @@
 /** Sections of an answer for people. */
-import { type Cell, type Part, spansIn, textIn } from '../../media/answer/section.ts';
+import { type Cell, type Part, spansIn, type Table, textIn } from '../../media/answer/section.ts';
+import { Tally } from '../../base/tally.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
-import { coloured, tableText } from './text_table.ts';
+import { colourOf, tableText } from './text_table.ts';
 
+/** On a terminal: into a pipe nothing is cut. */
 const MOST_ROWS = 50;
+const MOST_ALIKE = 5;
 
+/** A status in it colours all of it. */
 function cellText(cell: Cell) {
   const spans = spansIn(cell);
-  if (spans[0]?.as === 'status') return coloured(textIn(cell));
-  return spans.map(({ text, as }) => (as === 'chosen' ? `✓ ${text}` : text)).join(' ');
+  const text = spans.map((span) => (span.as === 'chosen' ? `✓ ${span.text}` : span.text)).join(' ');
+  return { text, colour: colourOf(spans.find(({ as }) => as === 'status')?.text ?? '') };
+}
+
+function shownRows({ interactive }: Terminal, { rows, alike }: Table<unknown>): readonly unknown[] {
+  const kinds = new Tally<string>();
+  const shown = rows.filter((row) => {
+    const kind = alike?.(row);
+    if (kind !== undefined) kinds.add(kind);
+    return kind === undefined || kinds.of(kind) <= MOST_ALIKE;
+  });
+  return interactive ? shown.slice(0, MOST_ROWS) : shown;
 }
 
 const factLine = (name: string, value: string): string => (value === '' ? '' : `${name}: ${oneLine(value)}\n`);
@@ -20,7 +34,7 @@ function partText(terminal: Terminal, part: Part): string {
   if (!('columns' in part) || part.rows.length === 0) return '';
   const { columns, rows } = part;
   const head = columns.map(({ title }) => title.toUpperCase());
-  const shown = rows.slice(0, MOST_ROWS).map((row) => columns.map(({ cell }) => cellText(cell(row))));
+  const shown = shownRows(terminal, part).map((row) => columns.map(({ cell }) => cellText(cell(row))));
   const more = rows.length - shown.length;
   return `${tableText(terminal, head, shown)}${more > 0 ? `and ${more} more\n` : ''}`;
 }

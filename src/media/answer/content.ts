@@ -5,13 +5,13 @@ import { waivedWords } from '../../base/waived.ts';
 import { fileWords, LEVELS, passagesIn, remarksIn, secondsWords, waivableOf } from '../qc/words.ts';
 import {
   type Column,
-  mark,
   type Nothing,
   type Part,
   quiet,
   type Section,
   type Sentence,
   span,
+  status,
   table,
 } from './section.ts';
 
@@ -27,28 +27,34 @@ export interface Finding {
   check?: QcWaived['check'];
 }
 
+const blockingFirst = (a: Pick<Finding, 'blocks'>, b: Pick<Finding, 'blocks'>): number =>
+  Number(b.blocks ?? false) - Number(a.blocks ?? false);
+
+/** What blocks comes first, and a remark before passages: there may be hundreds of those. */
 export const findingsOf = (report: QcReport): Finding[] => [
+  ...remarksIn(report)
+    .toSorted(blockingFirst)
+    .map((remark): Finding => {
+      const { noun, stream, text, range, blocks } = remark;
+      const check = waivableOf(remark)?.check;
+      const event = range && { ...range, to_end: false };
+      return {
+        noun,
+        stream,
+        more: text,
+        ...(blocks ? { blocks } : {}),
+        ...(check ? { check } : {}),
+        ...(event ? { event } : {}),
+      };
+    }),
   ...passagesIn(report).flatMap(({ check, noun, stream, list, more }): Finding[] => [
     ...list.map(({ detail, ...event }) => ({ check, noun, stream, event, ...(detail ? { more: detail } : {}) })),
     ...(more === 0 ? [] : [{ noun, stream, more: `${several(more, 'further finding')} not listed` }]),
   ]),
-  ...remarksIn(report).map((remark): Finding => {
-    const { noun, stream, text, range, blocks } = remark;
-    const check = waivableOf(remark)?.check;
-    const event = range && { ...range, to_end: false };
-    return {
-      noun,
-      stream,
-      more: text,
-      ...(blocks ? { blocks } : {}),
-      ...(check ? { check } : {}),
-      ...(event ? { event } : {}),
-    };
-  }),
 ];
 
 export const FINDING_COLUMNS: readonly Column<Finding>[] = [
-  { title: 'Finding', cell: ({ noun, blocks }) => [noun, blocks && mark('blocks')] },
+  { title: 'Finding', cell: ({ noun, blocks }) => [noun, blocks && status('blocks')] },
   { title: 'Stream', cell: ({ stream }) => stream, right: true },
   { title: 'From', cell: ({ event }) => event && secondsWords(event.from), right: true },
   { title: 'To', cell: ({ event }) => event && secondsWords(event.to), right: true },
@@ -107,7 +113,13 @@ export const contentChecks = (report: QcReport, waived: readonly QcWaived[] = []
   title: 'Content checks',
   parts: [
     contentLead(report),
-    table({ caption: 'Findings', rows: findingsOf(report), columns: FINDING_COLUMNS, none: NOTHING_FOUND }),
+    table({
+      caption: 'Findings',
+      rows: findingsOf(report),
+      columns: FINDING_COLUMNS,
+      none: NOTHING_FOUND,
+      alike: ({ noun, stream, event }) => event && `${noun} ${stream}`,
+    }),
     waivedTable(waived),
     ...soundOf(report),
   ],

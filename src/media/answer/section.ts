@@ -70,6 +70,8 @@ export interface Table<Row> {
   rows: readonly Row[];
   /** Stands in its place where there are no rows. */
   none?: Nothing;
+  /** Of rows with the same one, a few are enough where there is little room. */
+  alike?: (row: Row) => string | undefined;
 }
 
 export interface Facts {

@@ -173,7 +173,7 @@ describe('report page', () => {
 
   it('content: damage with its first places, and the hash of the file', () => {
     const text = textOf(reportPage(PAGES.damage));
-    for (const part of ['decode errors blocks 0 – – – 9: 4.20 s (byte 4200) slice CRC mismatch;', 'SHA-256 2222'])
+    for (const part of ['decode errors ✕ blocks 0 – – – 9: 4.20 s (byte 4200) slice CRC mismatch;', 'SHA-256 2222'])
       assert.ok(text.includes(part), `${part} in ${text}`);
   });
 
