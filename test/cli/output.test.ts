@@ -192,6 +192,14 @@ describe('content checks', () => {
     assert.ok(told.includes('and 110 more'), told.join('\n'));
   });
 
+  it('a text that is too long for the terminal stands below its row', () => {
+    const told = lines({ ...CHECKS, ...DAMAGE['errors'] }, [], { interactive: true, width: 80 });
+    const at = told.findIndex((line) => line.startsWith('decode errors'));
+    assert.equal(told[at], 'decode errors blocks 0');
+    assert.match(told[at + 1]!, /^ 9: 4\.20 s \(byte 4200\) slice CRC mismatch; .* …$/);
+    assert.ok(told.includes('clipping 1 peaks at 0.0 dBFS'), told.join('\n'));
+  });
+
   it('that looked for damage say what is broken, and which file it was', () => {
     const [lead, , ...found] = lines({ ...CLEAN_CHECKS, not_checked: [], ...DAMAGE['sums'] });
     assert.equal(lead, `1 stream decoded. The file: SHA-256 ${'2'.repeat(64)}, 9000 bytes, as given.`);

@@ -36,7 +36,7 @@ function partText(terminal: Terminal, part: Part): string {
   const head = columns.map(({ title }) => title.toUpperCase());
   const shown = shownRows(terminal, part).map((row) => columns.map(({ cell }) => cellText(cell(row))));
   const more = rows.length - shown.length;
-  return `${tableText(terminal, head, shown)}${more > 0 ? `and ${more} more\n` : ''}`;
+  return `${tableText(terminal, head, shown, 'below')}${more > 0 ? `and ${more} more\n` : ''}`;
 }
 
 /** What is folded, `-o json` has. */

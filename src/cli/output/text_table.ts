@@ -55,11 +55,12 @@ export const factsText = (terminal: Parameters<typeof tableText>[0], head: reado
     facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
   );
 
-/** The last column is cut to the width of a terminal; into a pipe nothing is cut. */
+/** A last column that is too long for a terminal is cut, or stands below its row; into a pipe nothing is cut. */
 export function tableText(
   terminal: Pick<Terminal, 'colour' | 'interactive' | 'width'>,
   head: readonly string[],
   rows: readonly Row[],
+  tooLong: 'cut' | 'below' = 'cut',
 ): string {
   const all: Cell[][] = [
     head.map((text) => ({ text, colour: 'dim' as const })),
@@ -72,12 +73,13 @@ export function tableText(
     .map((row) =>
       row
         .map(({ text, colour }, column) => {
-          const last = column === head.length - 1;
-          const shown = last && text.length > most ? `${text.slice(0, most - 1)}…` : text;
-          return paint(terminal, colour, last ? shown : shown.padEnd(widths[column]!));
+          if (column < head.length - 1) return paint(terminal, colour, text.padEnd(widths[column]!));
+          if (text.length <= most) return paint(terminal, colour, text);
+          if (tooLong === 'below') return `\n${GAP}${paint(terminal, colour, text)}`;
+          return paint(terminal, colour, `${text.slice(0, most - 1)}…`);
         })
         .join(GAP)
-        .trimEnd(),
+        .replaceAll(/ +$/gm, ''),
     )
     .map((line) => `${line}\n`)
     .join('');
