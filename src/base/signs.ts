@@ -7,7 +7,7 @@ const WORDS: readonly (readonly [sign: string, tone: Tone, words: readonly strin
   [
     SIGNS.good,
     'good',
-    ['success', 'done', 'delivered', 'pass', 'passed', 'up', 'serving', 'ready', 'active', 'Valid', 'Trusted'],
+    ['success', 'done', 'delivered', 'pass', 'passed', 'up', 'serving', 'ready', 'active', 'Trusted'],
   ],
   [
     SIGNS.bad,
@@ -17,7 +17,7 @@ const WORDS: readonly (readonly [sign: string, tone: Tone, words: readonly strin
   [SIGNS.bad, 'bad', ['stopped', 'block', 'blocks']],
   ['◐', 'warn', ['with-errors', 'short', 'degraded', 'paused']],
   ['…', 'warn', ['pending', 'proving', 'starting']],
-  [SIGNS.warn, 'warn', ['warn', 'should-fix']],
+  [SIGNS.warn, 'warn', ['warn', 'should-fix', 'Valid']],
   ['?', 'warn', ['unknown']],
   ['●', 'good', ['busy', 'running']],
   ['○', 'none', ['idle', 'waiting']],

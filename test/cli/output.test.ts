@@ -225,7 +225,7 @@ describe('content checks', () => {
 
 describe('provenance', () => {
   const lines = (report: C2paReport): string[] =>
-    partsText({ colour: false, interactive: false, width: 80 } as Terminal, provenance(report).parts)
+    partsText({ colour: true, interactive: false, width: 80 } as Terminal, provenance(report).parts)
       .trimEnd()
       .split('\n')
       .map((line) => line.replaceAll(/ +/g, ' '));
@@ -242,13 +242,13 @@ describe('provenance', () => {
         summary: { state: 'Valid', signer: null, declared_ai: 'composite', actions: [edited] },
       }),
       [
-        'Valid the manifest holds, but its signer is not on a list of trust',
+        'State: \u001b[33mValid\u001b[0m (the manifest holds, but its signer is not on a list of trust)',
         'Title: photo\ufffd.jpg',
         'Signed by: Example Press',
         'Declares generative AI: composite',
-        'OUTCOME CHECK IN WORDS',
-        'failed signingCredential.untrusted',
-        'ACTION WHEN BY',
+        '\u001b[2mOUTCOME\u001b[0m \u001b[2mCHECK \u001b[0m \u001b[2mIN WORDS\u001b[0m',
+        '\u001b[31mfailed \u001b[0m signingCredential.untrusted',
+        '\u001b[2mACTION \u001b[0m \u001b[2mWHEN\u001b[0m \u001b[2mBY\u001b[0m',
         'c2pa.edited',
       ],
     ));

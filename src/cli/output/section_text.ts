@@ -2,7 +2,7 @@
 import { type Cell, type Part, spansIn, type Table, textIn } from '../../media/answer/section.ts';
 import { Tally } from '../../base/tally.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
-import { colourOf, tableText } from './text_table.ts';
+import { colourOf, paint, tableText } from './text_table.ts';
 
 /** On a terminal: into a pipe nothing is cut. */
 const MOST_ROWS = 50;
@@ -27,10 +27,17 @@ function shownRows({ interactive }: Terminal, { rows, alike }: Table<unknown>): 
 
 const factLine = (name: string, value: string): string => (value === '' ? '' : `${name}: ${oneLine(value)}\n`);
 
+function sentenceText(terminal: Terminal, sentence: Cell): string {
+  const words = spansIn(sentence).map(({ text, as }) =>
+    paint(terminal, as === 'status' ? colourOf(text) : undefined, oneLine(text)),
+  );
+  return words.length === 0 ? '' : `${words.join(' ')}\n`;
+}
+
 function partText(terminal: Terminal, part: Part): string {
   if ('facts' in part) return part.facts.map(([name, value]) => factLine(name, textIn(value))).join('');
   if ('nothing' in part) return `${part.nothing}. ${part.why}\n`;
-  if ('sentence' in part) return spansIn(part.sentence).length === 0 ? '' : `${oneLine(textIn(part.sentence))}\n`;
+  if ('sentence' in part) return sentenceText(terminal, part.sentence);
   if (!('columns' in part) || part.rows.length === 0) return '';
   const { columns, rows } = part;
   const head = columns.map(({ title }) => title.toUpperCase());

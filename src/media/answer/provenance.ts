@@ -1,6 +1,6 @@
 /** What C2PA manifests say of a file, and whether they hold. */
 import type { C2paReport } from '../../api_types.ts';
-import { type Facts, type Section, status, table } from './section.ts';
+import { type Facts, quiet, type Section, status, table } from './section.ts';
 
 type Manifest = C2paReport['manifests'][string];
 
@@ -12,8 +12,8 @@ const OUTCOMES = [
 ] as const;
 
 const STATES: Readonly<Record<string, string>> = {
-  Valid: 'the manifest holds, but its signer is not on a list of trust',
-  Trusted: 'the manifest holds, and its signer is trusted',
+  Valid: '(the manifest holds, but its signer is not on a list of trust)',
+  Trusted: '(the manifest holds, and its signer is trusted)',
 };
 
 function manifestFacts(manifest: Manifest): Facts {
@@ -46,7 +46,7 @@ export function provenance(report: C2paReport): Section {
   return {
     title,
     parts: [
-      { sentence: [status(state ?? 'not validated'), STATES[state ?? '']] },
+      { sentence: [quiet('State:'), status(state ?? 'not validated'), STATES[state ?? '']] },
       ...(manifests[active] ? [manifestFacts(manifests[active])] : []),
       ...(summary?.declared_ai ? [{ facts: [['Declares generative AI', summary.declared_ai] as const] }] : []),
       table({

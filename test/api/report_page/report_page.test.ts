@@ -156,6 +156,11 @@ describe('report page', () => {
       assert.ok(text.includes(`Field Change ${columns.join(' ')} container.duration value 1 `), text);
     });
 
+  it('provenance: the state has the sign of the head', () => {
+    const text = textOf(reportPage(PAGES.provenance));
+    assert.ok(text.includes('State: ⚠ Valid (the manifest holds, but its signer is not'), text);
+  });
+
   it('content: findings with their times, loudness, and how far the checks came', () => {
     const text = textOf(reportPage(PAGES.content));
     for (const part of [
