@@ -4,6 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openOrigin } from '../../src/media/hls/origin.ts';
+import { LIMITS } from '../../src/media/hls/limits.ts';
+import { parsePlaylist } from '../../src/media/hls/parse.ts';
+import { fetchSegment, type Reading } from '../../src/media/hls/segment.ts';
 import type { HlsReport } from '../../src/media/hls/schema.ts';
 import { textReport } from '../../src/media/hls/report.ts';
 import { Host } from './serve.ts';
@@ -403,5 +406,32 @@ describe('HLS: inline addresses', () => {
     const base64 = await origin.fetch('data:text/plain;base64,AP8=', wanted);
     assert.deepEqual([base64.error, base64.bytes.toString('hex')], [undefined, '00ff']);
     assert.equal((await origin.fetch('data:x', wanted)).error, 'not a valid data: address');
+  });
+});
+
+describe('a key that is answered 416', () => {
+  it('is noted as key-unreadable', async () => {
+    const lines = ['#EXTM3U', '#EXT-X-KEY:METHOD=AES-128,URI="key"', '#EXTINF:2,', 'a.ts', '#EXT-X-ENDLIST', ''];
+    const at = { url: 'https://media.example.com/a.m3u8', base: 'https://media.example.com/' };
+    const [segment] = parsePlaylist(lines.join('\n'), at, () => {}).segments;
+    const rules: string[] = [];
+    const origin = {
+      fetch: (url: string) =>
+        Promise.resolve(
+          url.endsWith('key')
+            ? { status: 416, bytes: Buffer.alloc(0), error: 'status 416' }
+            : { status: 200, bytes: Buffer.alloc(188) },
+        ),
+    };
+    await fetchSegment(segment!, {
+      origin: origin as unknown as Reading['origin'],
+      base: at.base,
+      limits: LIMITS,
+      note: (rule) => rules.push(rule),
+      signal: new AbortController().signal,
+      keys: new Map(),
+      inits: new Map(),
+    });
+    assert.deepEqual(rules, ['key-unreadable']);
   });
 });

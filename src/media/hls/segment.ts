@@ -51,7 +51,7 @@ async function fetchRange(
   }
   const wanted = range === undefined ? undefined : { from: range.offset ?? 0, length: range.length };
   const answer = await origin.fetch(url, { maxBytes, range: wanted, signal });
-  if (answer.status === 416) note('segment-range', line);
+  if (answer.status === 416 && rule !== 'key-unreadable') note('segment-range', line);
   else if (answer.error !== undefined) {
     // A read aborted for lack of time says nothing about the segment.
     if (!signal.aborted) note(rule, line, answer.error);
