@@ -14,11 +14,16 @@ const STALLED_MS = 60_000;
 
 /** Until there is room for more. */
 async function taken(sent: ClientRequest): Promise<void> {
-  const late = AbortSignal.timeout(STALLED_MS);
-  await once(sent, 'drain', { signal: late }).catch((error: unknown) => {
-    if (!late.aborted) throw error;
+  const stalled = new AbortController();
+  const late = setTimeout(() => stalled.abort(), STALLED_MS);
+  try {
+    await once(sent, 'drain', { signal: stalled.signal });
+  } catch (error) {
+    if (!stalled.signal.aborted) throw error;
     throw new Failure(`${sent.host} took nothing of the file for ${STALLED_MS / 1_000} s`, EXIT.unknown);
-  });
+  } finally {
+    clearTimeout(late);
+  }
 }
 
 async function feed(sent: ClientRequest, pieces: AsyncIterable<Uint8Array>): Promise<void> {
