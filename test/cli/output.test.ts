@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readXml } from './xml.ts';
 import { ciText } from '../../src/cli/output/for_ci.ts';
 import type { Judged } from '../../src/media/ci_formats/judged.ts';
-import { tableText } from '../../src/cli/output/text_table.ts';
+import { colourOf, tableText } from '../../src/cli/output/text_table.ts';
 import type { Standing, Timeline } from '../../src/api_types.ts';
 import { timelineText } from '../../src/cli/output/timeline_text.ts';
 import type { C2paReport, QcWaived } from '../../src/api_types.ts';
@@ -95,6 +95,18 @@ describe('tables', () => {
     const shown = tableText({ colour: false, interactive: true, width: 80 }, ['A', 'B'], rows);
     assert.ok(shown.split('\n').every((line) => line.length <= 80));
   });
+});
+
+describe('colours', () => {
+  for (const [word, colour] of [
+    ['skipped', 'yellow'],
+    ['Valid', 'yellow'],
+    ['blocks', 'red'],
+    ['Trusted', 'green'],
+    ['running', 'green'],
+    ['waiting', undefined],
+  ] as const)
+    it(`${word} is ${colour ?? 'plain'}`, () => assert.equal(colourOf(word), colour));
 });
 
 describe('timelines', () => {

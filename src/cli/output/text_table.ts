@@ -35,8 +35,9 @@ const COLOURS: Readonly<Record<Tone, Colour | undefined>> = {
   none: undefined,
 };
 
-/** Of an outcome, a state or a level, by its word. */
-export const colourOf = (word: string): Colour | undefined => COLOURS[signOf(word).tone];
+/** Of an outcome, a state or a level, by its word. What was skipped, somebody waits for: the console has more of them. */
+export const colourOf = (word: string): Colour | undefined =>
+  word === 'skipped' ? 'yellow' : COLOURS[signOf(word).tone];
 
 export const coloured = (text: string): Cell => ({ text, colour: colourOf(text) });
 
