@@ -58,7 +58,7 @@ export function provenanceSignal({ active_manifest: active, validation_state: st
 
 /** `waived`: of its findings. */
 export const contentSignals = (report: QcReport, waived: number): Signal[] => [
-  counted('warn', findingsIn(report) - waived, 'content finding'),
+  counted('warn', Math.max(0, findingsIn(report) - waived), 'content finding'),
   ...ifAny('none', waived, 'waived content finding'),
   ...(report.cut === undefined ? [] : [signal('warn', 'the content checks were cut short')]),
 ];

@@ -176,6 +176,17 @@ describe('report page', () => {
       assert.ok(text.includes(part), `${part} in ${text}`);
   });
 
+  it('content: more waivers than findings leave none', () => {
+    const waived = Array.from({ length: 7 }, (_, stream) => ({
+      check: 'clipping' as const,
+      stream,
+      from: null,
+      to: null,
+      waived: { waiver: 'id', reason: 'As agreed', by: null, until: '2027-01-31T00:00:00.000Z' },
+    }));
+    assert.match(headOf(reportPage({ ...PAGES.content, waived })), /✓ no content finding/);
+  });
+
   it('content: damage with its first places, and the hash of the file', () => {
     const text = textOf(reportPage(PAGES.damage));
     for (const part of ['decode errors ✕ blocks 0 – – – 9: 4.20 s (byte 4200) slice CRC mismatch;', 'SHA-256 2222'])
