@@ -35,7 +35,7 @@ const COLOURS: Readonly<Record<Tone, Colour | undefined>> = {
   none: undefined,
 };
 
-/** Of an outcome, a state or a level, by its word. What was skipped, somebody waits for: the console has more of them. */
+/** Of an outcome, a state or a level, by its word. In the console `skipped` is also what was not asked for. */
 export const colourOf = (word: string): Colour | undefined =>
   word === 'skipped' ? 'yellow' : COLOURS[signOf(word).tone];
 

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import {
   type Cell,
   type Column as CellColumn,
+  copied,
   type Nothing,
   type Part,
   type Span,
@@ -49,11 +50,11 @@ const shown = (cell: Cell): ComponentChildren =>
     ),
   ]);
 
-export const shownColumn = <Row,>({ title, cell, right }: CellColumn<Row>): Column<Row> => ({
-  title,
-  text: (row) => textIn(cell(row)),
-  show: (row) => shown(cell(row)),
-  right: right === true,
+export const shownColumn = <Row,>(column: CellColumn<Row>): Column<Row> => ({
+  title: column.title,
+  text: (row) => copied(column, row),
+  show: (row) => shown(column.cell(row)),
+  right: column.right === true,
 });
 
 export const NothingThere = ({ nothing, why }: Nothing) => (

@@ -78,7 +78,7 @@ export function differencesTable({ diff = [] }: ProbeReport) {
     columns: [
       { title: 'Field', cell: ({ path }) => code(path) },
       ...witnesses.map((title) => ({ title, cell: (row: Difference) => saidBy(title, row) })),
-      { title: 'Confidence', cell: confidenceIn },
+      { title: 'Confidence', cell: confidenceIn, raw: ({ confidence }) => confidence },
       { title: 'Why', cell: ({ reason }) => reason },
     ],
     none: { nothing: 'The tools agree', why: 'Or one of them gave no result: the overview says so.' },
@@ -94,7 +94,7 @@ export function disagreements(report: ProbeReport): Section {
     rows: agreed,
     columns: [
       { title: 'Field', cell: ([path]) => code(path) },
-      { title: 'Confidence', cell: ([, share]) => percent(share) },
+      { title: 'Confidence', cell: ([, share]) => percent(share), raw: ([, share]) => share },
     ],
   });
   return {

@@ -2,7 +2,19 @@
 import type { HlsMessage, HlsReport, HlsVariant } from '../../api_types.ts';
 import { bitRate, several } from '../../base/scaled.ts';
 import { exceeds } from '../hls/exceeds.ts';
-import { type Cell, code, line, mark, quiet, type Section, type Sentence, span, status, table } from './section.ts';
+import {
+  type Cell,
+  code,
+  type Column,
+  line,
+  mark,
+  quiet,
+  type Section,
+  type Sentence,
+  span,
+  status,
+  table,
+} from './section.ts';
 
 const seconds = (value: number | null): string | null => (value === null ? null : `${Math.round(value * 10) / 10} s`);
 const rate = (value: number | null | undefined): string | null =>
@@ -13,6 +25,14 @@ export const hlsLead = ({ summary }: HlsReport): Sentence => ({
     `${several(summary.variants, 'variant')}, ${several(summary.segments, 'segment')} ` +
     `(${summary.segments_measured} measured), ${summary.live ? 'live' : seconds(summary.duration)}. ` +
     `${summary.must_fix} must-fix, ${summary.should_fix} should-fix, ${summary.info} info.`,
+});
+
+/** Bits a second. */
+const rateColumn = (title: string, of: (variant: HlsVariant) => number | null): Column<HlsVariant> => ({
+  title,
+  cell: (variant) => rate(of(variant)),
+  raw: of,
+  right: true,
 });
 
 const measuredPeak = ({ bandwidth, measured }: HlsVariant): Cell => [
@@ -28,9 +48,9 @@ export const variantsTable = ({ variants }: HlsReport) =>
       { title: 'Variant', cell: ({ url, iframes }) => [span(url, { most: 60 }), iframes && mark('I-frames')] },
       { title: 'Picture', cell: ({ resolution, frame_rate: fps }) => [resolution, fps !== null && `${fps} fps`] },
       { title: 'Codecs', cell: ({ codecs }) => codecs },
-      { title: 'Average', cell: (variant) => rate(variant.average_bandwidth), right: true },
-      { title: 'Peak', cell: ({ bandwidth }) => rate(bandwidth), right: true },
-      { title: 'Measured peak', cell: measuredPeak, right: true },
+      rateColumn('Average', (variant) => variant.average_bandwidth),
+      rateColumn('Peak', ({ bandwidth }) => bandwidth),
+      { title: 'Measured peak', cell: measuredPeak, raw: ({ measured }) => measured?.peak, right: true },
     ],
   });
 

@@ -43,9 +43,10 @@ export function spansIn(cell: Cell): Span[] {
   return cell.text === '' ? [] : [cell];
 }
 
+/** Without marks. */
 export const textIn = (cell: Cell): string =>
   spansIn(cell)
-    .map(({ text }) => text)
+    .flatMap(({ text, as }) => (as === 'mark' ? [] : [text]))
     .join(' ');
 
 /** A value of any kind: a text as it is. `none`: for what is not there. */
@@ -55,9 +56,14 @@ export const valueWords = (value: unknown, none = ''): string =>
 export interface Column<Row> {
   title: string;
   cell: (row: Row) => Cell;
+  /** As it is copied. None: as it is shown. */
+  raw?: (row: Row) => string | number | null | undefined;
   /** A number. */
   right?: true;
 }
+
+export const copied = <Row>({ cell, raw }: Column<Row>, row: Row): string =>
+  raw ? valueWords(raw(row) ?? undefined) : textIn(cell(row));
 
 export interface Nothing {
   nothing: string;

@@ -6,8 +6,10 @@ import { outline } from '../../../src/service/api/report_page/drawings.ts';
 import { html, stranger } from '../../../src/service/api/report_page/html.ts';
 import { type PageInput, reportPage } from '../../../src/service/api/report_page/report_page.ts';
 import type { ProbeReport } from '../../../src/api_types.ts';
-import { containerFacts } from '../../../src/media/answer/file.ts';
-import { spansIn } from '../../../src/media/answer/section.ts';
+import { changesTable } from '../../../src/media/answer/comparison.ts';
+import { containerFacts, differencesTable } from '../../../src/media/answer/file.ts';
+import { variantsTable } from '../../../src/media/answer/hls.ts';
+import { copied, spansIn, type Table } from '../../../src/media/answer/section.ts';
 import { aStream, REPORT } from '../../console/sample_answers.ts';
 import { LADDER } from '../../console/sample_ladder.ts';
 import { random as makeRandom } from '../../source/random.ts';
@@ -48,6 +50,29 @@ describe('report page: templates', () => {
     assert.match(stranger('x'.repeat(301))!.text, /^<bdi>x{300}… \(301 characters\)<\/bdi>$/);
     assert.ok(stranger('\u202e'.repeat(300))!.text.length < 340);
     assert.equal(stranger(null), null);
+  });
+});
+
+describe('sections: what is copied of a table', () => {
+  const copiedOf = ({ columns, rows }: Table<unknown>, title: string): string[] =>
+    rows.map((row) =>
+      copied(
+        columns.find((column) => column.title === title)!,
+        row,
+      ),
+    );
+  const changed = [{ path: 'a', tool: 'ffprobe', level: 'raw', change: 'value', values: { a: 1, b: 2 } } as const];
+
+  it('is bits a second, and a share', () => {
+    const variants = variantsTable(ladderOf(3_400_000));
+    assert.deepEqual(copiedOf(variants, 'Peak'), ['3000000']);
+    assert.deepEqual(copiedOf(variants, 'Measured peak'), ['3400000']);
+    assert.deepEqual(copiedOf(differencesTable(REPORT as ProbeReport), 'Confidence'), ['0.7', '']);
+  });
+
+  it('has no marks', () => {
+    const changes = changesTable('ffprobe', ['a', 'b'], changed);
+    assert.deepEqual([copiedOf(changes, 'Field'), copiedOf(changes, 'b')], [['a'], ['2']]);
   });
 });
 
