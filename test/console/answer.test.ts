@@ -204,7 +204,7 @@ consoleTest('console: the answer', (c) => {
           'silence 1 40.00 s 50.00 s 10.00 s to the end Waive',
         ],
       );
-      await v.page.getByRole('table', { name: 'Sound' }).getByText('-23.0 LUFS').waitFor();
+      await v.page.getByRole('table', { name: 'Streams' }).getByText('-23.0 LUFS').waitFor();
       await v.page.getByText('qc did not finish within 60000 ms[U+202E]').waitFor();
       await v.accessible('answer content wide light');
       await v.page.getByRole('tab', { name: 'Raw' }).click();

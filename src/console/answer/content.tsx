@@ -7,7 +7,7 @@ import {
   FINDING_COLUMNS,
   findingsOf,
   NOTHING_FOUND,
-  soundOf,
+  streamsOf,
 } from '../../media/answer/content.ts';
 import { waivedWords } from '../../base/waived.ts';
 import { nearest, bytesIn, waveformPath } from '../../media/qc/drawn.ts';
@@ -167,7 +167,7 @@ export function Content({ report, waived, id }: { report: QcReport; waived: read
       >
         <NothingThere {...NOTHING_FOUND} />
       </Table>
-      <AnswerParts parts={soundOf(report)} />
+      <AnswerParts parts={streamsOf(report)} />
     </>
   );
 }

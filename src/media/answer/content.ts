@@ -1,5 +1,5 @@
 /** What the pictures and the sound are like: findings with their times, and how loud each stream is. */
-import type { QcEvent, QcReport, QcWaived } from '../../api_types.ts';
+import type { QcAudio, QcEvent, QcReport, QcVideo, QcWaived } from '../../api_types.ts';
 import { several } from '../../base/scaled.ts';
 import { waivedWords } from '../../base/waived.ts';
 import { fileWords, LEVELS, passagesIn, remarksIn, secondsWords, waivableOf } from '../qc/words.ts';
@@ -68,11 +68,14 @@ export const NOTHING_FOUND: Nothing = {
   why: 'No check has a finding as asked for, and the durations are as declared.',
 };
 
-export function contentLead({ video, audio, cut, until = null, file }: QcReport): Sentence {
+export function contentLead(report: QcReport): Sentence {
+  const { video, audio, cut, until = null, file } = report;
   const hash = fileWords(file);
+  const counts = passagesIn(report).map(({ noun, stream, count }) => `${several(count, noun)} in stream ${stream}`);
   return {
     sentence: [
       `${several(video.length + audio.length, 'stream')} decoded.`,
+      counts.length > 0 && `${counts.join(', ')}.`,
       cut !== undefined && (until === null ? 'Cut short:' : `Cut short at ${secondsWords(until)}:`),
       cut !== undefined && span(cut, { most: 120 }),
       hash !== undefined && `The file: ${hash}.`,
@@ -81,13 +84,19 @@ export function contentLead({ video, audio, cut, until = null, file }: QcReport)
 }
 
 /** Behind the findings. */
-export const soundOf = ({ audio, not_checked: left }: QcReport): Part[] => [
-  table({
-    caption: 'Sound',
-    rows: audio,
+export const streamsOf = ({ video, audio, not_checked: left }: QcReport): Part[] => [
+  table<QcVideo | QcAudio>({
+    caption: 'Streams',
+    rows: [...video, ...audio],
     columns: [
       { title: 'Stream', cell: ({ stream }) => stream, right: true },
-      ...LEVELS.map(({ title, text }) => ({ title, cell: text, right: true as const })),
+      { title: 'Type', cell: (one) => ('loudness' in one ? 'audio' : 'video') },
+      { title: 'Decoded', cell: ({ decoded }) => secondsWords(decoded), raw: ({ decoded }) => decoded, right: true },
+      ...LEVELS.map(({ title, text }): Column<QcVideo | QcAudio> => ({
+        title,
+        cell: (one) => 'loudness' in one && text(one),
+        right: true,
+      })),
     ],
   }),
   ...left.map(({ stream, type, why }): Sentence => ({
@@ -121,6 +130,6 @@ export const contentChecks = (report: QcReport, waived: readonly QcWaived[] = []
       alike: ({ noun, stream, event }) => event && `${noun} ${stream}`,
     }),
     waivedTable(waived),
-    ...soundOf(report),
+    ...streamsOf(report),
   ],
 });
