@@ -2,6 +2,14 @@
 import { useMemo, useEffect, useRef, useState } from 'preact/hooks';
 import type { HlsReport } from '../../api_types.ts';
 import { findingsTable, hlsLead, playlistsTable, unlisted, variantsTable } from '../../media/answer/hls.ts';
+import {
+  type Durations,
+  durationsOf,
+  durationsSaid,
+  isLongAt,
+  longOf,
+  seconds,
+} from '../../media/answer/segment_durations.ts';
 import { Chart, ChartTable, onKeys } from '../parts/chart.tsx';
 import type { ChartData, Series } from '../parts/chart_data.ts';
 import { Parts } from '../parts/table.tsx';
@@ -220,49 +228,7 @@ function ShownPlaylist({ playlist, findings, at, show, linkForLines }: ShownPlay
   );
 }
 
-// Segment durations of a playlist against its target: in a sentence, and as a chart with a cursor.
-
-interface Durations {
-  declared: readonly number[];
-  /** Segments after those. */
-  leftOut: number;
-  target: number | null;
-  /** By the place of the segment. */
-  measured: ReadonlyMap<number, number>;
-}
-
-/** Null: it has no segments. Reports on record from before durations were in them have none. */
-function durationsOf(playlist: Playlist): Durations | null {
-  const { segment_durations: durations, target_duration: target, measured } = playlist as Partial<Playlist>;
-  if (!durations || durations.declared.length === 0) return null;
-  return {
-    declared: durations.declared,
-    leftOut: durations.left_out,
-    target: target ?? null,
-    measured: new Map((measured?.durations ?? []).map(({ index, seconds }) => [index, seconds])),
-  };
-}
-
-/** The segment or what was measured of it. A duration counts as it is rounded: 6.4 s is within a target of 6 s. */
-const isLongAt = (index: number, { declared, measured, target }: Durations): boolean =>
-  target !== null && Math.round(Math.max(declared[index]!, measured.get(index) ?? 0)) > target;
-
-const longOf = (durations: Durations): number[] =>
-  [...durations.declared.keys()].filter((index) => isLongAt(index, durations));
-
-const seconds = (value: number): string => `${value.toFixed(3).replace(/\.?0+$/, '')} s`;
-
-function durationsSaid(durations: Durations): string {
-  const { declared, target } = durations;
-  const [least, most] = declared.reduce(
-    ([low, high], one) => [Math.min(low, one), Math.max(high, one)],
-    [Infinity, -Infinity],
-  );
-  const long = longOf(durations).length;
-  const range = least === most ? `of ${seconds(least)}` : `of ${seconds(least)} to ${seconds(most)}`;
-  const against = target === null ? 'no target duration' : `the target is ${target} s`;
-  return `${several(declared.length, 'segment')} ${range}, ${against}${long === 0 ? '' : `, ${count(long)} too long`}`;
-}
+// Segment durations of a playlist against its target, as a chart with a cursor.
 
 /** Declared and measured durations over the target; those that are too long in a series of their own. */
 function dataOf(durations: Durations): ChartData {

@@ -2,6 +2,7 @@
 import type { HlsMessage, HlsReport, HlsVariant } from '../../api_types.ts';
 import { bitRate, several } from '../../base/scaled.ts';
 import { exceeds } from '../hls/exceeds.ts';
+import { durationsShort } from './segment_durations.ts';
 import {
   type Cell,
   code,
@@ -101,6 +102,7 @@ export const playlistsTable = ({ playlists }: HlsReport, shown?: { at: number; p
       { title: 'Role', cell: ({ role }) => role },
       { title: 'Lines', cell: ({ lines }) => lines, right: true },
       { title: 'Segments', cell: ({ segments }) => segments, right: true },
+      { title: 'Segment durations', cell: durationsShort },
       { title: 'Target', cell: ({ target_duration: target }) => seconds(target), right: true },
       { title: 'Duration', cell: ({ duration }) => seconds(duration), right: true },
       {

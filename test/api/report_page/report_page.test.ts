@@ -151,6 +151,11 @@ describe('report page', () => {
     assert.match(rated(3_200_000), /3\.2 Mbit\/s(?! above)/);
   });
 
+  it('hls: durations of the segments of each playlist', () => {
+    const text = textOf(reportPage(PAGES.hls));
+    assert.ok(text.includes('10 6 s to 7.6 s, 1 too long 6 s'), text);
+  });
+
   it('hls: addresses are whole', () => {
     const url = `https://media.example.com/${'films/'.repeat(40)}720p.m3u8`;
     const ladder = JSON.parse(JSON.stringify(LADDER), (name, value: unknown) => (name === 'url' ? url : value));
