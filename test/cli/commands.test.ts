@@ -117,7 +117,10 @@ describe('probeyard', function () {
     const { ffprobe, probe_report: report } = await json('probe', film);
     assert.equal(ffprobe.response.format.format_name, 'mov,mp4,m4a,3gp,3g2,mj2');
     assert.equal(report.response.codec.name, 'h264');
-    assert.match(await printed(0, 'probe', film), /^mp4, 2\.00 s, .*\nSTREAM +TYPE +CODEC +DETAILS\n0 +video +h264, /m);
+    assert.match(
+      await printed(0, 'probe', film),
+      /^MP4, 2\.00 s, .*, H\.264 .*\n# +TYPE +CODEC +DURATION +DETAILS\n0 +video +h264, /m,
+    );
     const options = ['--only', 'ffprobe', '--ffprobe', '4.4', '--set', 'ffprobe.output_format=csv'];
     assert.match(await printed(0, 'probe', film, ...options, '-o', 'raw'), /^stream,0,h264,/);
   });
@@ -278,7 +281,7 @@ describe('probeyard', function () {
     assert.equal((await here.probeyard(['compare', film, '--ffprobe', '4.4,9.0', '--exit-code'])).code, 1);
     const { metadata } = await json('probe', film);
     assert.match(await printed(0, 'diff', metadata.request_id, film), /^no field differs$/m);
-    assert.match(await printed(0, 'result', metadata.request_id), /^mp4, 2\.00 s/m);
+    assert.match(await printed(0, 'result', metadata.request_id), /^MP4, 2\.00 s/m);
     assert.match(await fails(2, 'compare', film), /name versions/);
   });
 

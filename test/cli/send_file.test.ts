@@ -61,15 +61,15 @@ describe('probeyard with a file', function () {
     assert.deepEqual(sent.ffprobe.response.streams, read.ffprobe.response.streams);
     assert.deepEqual(sent.probe_report.response.streams, read.probe_report.response.streams);
     const table = (await here.probeyard(['probe', film])).stdout.toString();
-    assert.ok(table.startsWith(`${film}\nmp4, 2.00 s, `), table);
+    assert.ok(table.startsWith(`${film}\nMP4, 2.00 s, `), table);
   });
 
   it('probe: reads stdin, whether its size is known or not', async () => {
     const fromPipe = await here.probeyard(['probe', '-'], { input: readFileSync(film) });
-    assert.match(fromPipe.stdout.toString(), /^stdin\nmp4, 2\.00 s, /, fromPipe.stderr);
+    assert.match(fromPipe.stdout.toString(), /^stdin\nMP4, 2\.00 s, /, fromPipe.stderr);
     const command = `"${process.execPath}" "${MAIN}" probe - <"${film}"`;
     const fromFile = await here.probeyard([], { program: ['bash', '-c', command] });
-    assert.match(fromFile.stdout.toString(), /^stdin\nmp4, 2\.00 s, /, fromFile.stderr);
+    assert.match(fromFile.stdout.toString(), /^stdin\nMP4, 2\.00 s, /, fromFile.stderr);
     const substituted = `"${process.execPath}" "${MAIN}" probe <(cat "${film}") --only ffprobe`;
     assert.equal((await here.probeyard([], { program: ['bash', '-c', substituted] })).code, 0);
   });

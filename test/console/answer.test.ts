@@ -55,12 +55,12 @@ consoleTest('console: the answer', (c) => {
     const id = await record('file', body([good('ffprobe', '{"format":{}}')], { report }));
     await visit(`/requests/${id}`, {}, async (v) => {
       const { page } = v;
-      await page.getByText('mp4, 60.0 s, 22.5 MB').waitFor();
+      await page.getByText('MP4, 60.0 s, 22.5 MB, H.264 1280x720 at 25 fps, AAC stereo').waitFor();
       await page.getByText('2 things to look at').waitFor();
       const tracks = page.getByRole('list', { name: 'Tracks' }).getByRole('listitem');
       assert.match(
         (await tracks.first().innerText()).replaceAll(/\s+/g, ' '),
-        /^0 video h264, high 1280x720, 25 fps, 2\.9 Mbit\/s/,
+        /^0 video h264, high 1280x720, 25 fps, progressive, 2\.9 Mbit\/s/,
       );
       await page.getByText('<b>film</b>[U+202E]gnp').waitFor();
       // A chosen tab moves none of the others.

@@ -20,6 +20,7 @@ export const REPORT: ProbeReport = {
       codec: { name: 'h264', profile: 'high' },
       size: { width: 1280, height: 720 },
       frame_rate: { numerator: 25, denominator: 1 },
+      scan_type: 'progressive',
       bitrate: { average: 2_900_000 },
       duration: 60,
     },

@@ -3,7 +3,7 @@ import { waivedWords } from '../../base/waived.ts';
 import { placeOf, policyName } from '../../media/ci_formats/policy_rules.ts';
 import { contentChecks } from '../../media/answer/content.ts';
 import { differencesTable, tracksTable, warningsTable } from '../../media/answer/file.ts';
-import { containerWords } from '../../media/answer/file_words.ts';
+import { fileSentence } from '../../media/answer/file_words.ts';
 import { SECTIONS, type Envelope, type PolicyResult, type ProbeReport } from '../../api_types.ts';
 import { reasonText } from '../exits.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
@@ -31,7 +31,7 @@ export function verdictText(terminal: Terminal, verdict: PolicyResult, by = poli
 }
 
 const reportText = (terminal: Terminal, report: ProbeReport): string =>
-  `${oneLine(containerWords(report.container))}\n` +
+  `${oneLine(fileSentence(report))}\n` +
   partsText(terminal, [tracksTable(report), differencesTable(report), warningsTable(report)]);
 
 export function envelopeText(terminal: Terminal, source: string, envelope: Envelope): string {

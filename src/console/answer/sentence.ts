@@ -1,5 +1,5 @@
 /** What a file is, and whether it is fine, each in one line: pure. */
-import { containerWords } from '../../media/answer/file_words.ts';
+import { fileSentence } from '../../media/answer/file_words.ts';
 import { hlsLead } from '../../media/answer/hls.ts';
 import { textIn } from '../../media/answer/section.ts';
 import {
@@ -17,7 +17,7 @@ import type { Facts, Reports } from '../worker/protocol.ts';
 
 /** Undefined: nothing that was made of it says what it is. */
 export function whatItIs({ report, hls }: Reports): string | undefined {
-  if (report) return containerWords(report.container);
+  if (report) return fileSentence(report);
   return hls ? textIn(hlsLead(hls).sentence) : undefined;
 }
 

@@ -95,7 +95,7 @@ describe('report page', () => {
   /** How the head of each page ends: the parts in their order. */
   const HEADS: Record<keyof typeof PAGES, readonly string[]> = {
     good: [
-      'a film.mp4 mp4, 60.0 s, 22.5 MB',
+      'a film.mp4 MP4, 60.0 s, 22.5 MB, H.264 1280x720 at 25 fps, AAC stereo',
       '✓ passes the policy house-delivery revision 3',
       '✓ no disagreement',
       '✓ no warning',
@@ -135,7 +135,7 @@ describe('report page', () => {
   it('disagreement: tracks, both values with the chosen one, rules with the failed first, remedies', () => {
     const text = textOf(reportPage(PAGES.disagreement));
     for (const part of [
-      '0 video h264, high 60 s 1280x720, 25 fps, 2.9 Mbit/s',
+      '0 video h264, high 60 s 1280x720, 25 fps, progressive, 2.9 Mbit/s',
       'streams[1].channels 1 ✓ 2 (chosen) 70 % in test files mediainfo was right in 7 of 10 such cases',
       'does not see it',
       'audio begins 0.2 s after the file late-start streams[1]',

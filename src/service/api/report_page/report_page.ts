@@ -22,7 +22,7 @@ import {
 import type { PolicyResult } from '../../../media/policy/schema.ts';
 import type { QcPictures } from '../../../media/qc/pictures_schema.ts';
 import type { QcWaived } from '../../../media/qc/waived.ts';
-import { containerWords } from '../../../media/answer/file_words.ts';
+import { fileSentence } from '../../../media/answer/file_words.ts';
 import type { Timeline } from '../../../media/timeline/schema.ts';
 import type { LogDetail } from '../../../platform/store/log.ts';
 import type { ToolResult } from '../../../platform/bus/result_body.ts';
@@ -71,7 +71,7 @@ const runsOf = ({ tools }: PageInput, tool: string): string[] =>
 const PARTS: { readonly [N in keyof Outputs]: Part<Outputs[N]> } = {
   report: {
     title: 'The report of the file',
-    lead: ({ container }) => containerWords(container),
+    lead: fileSentence,
     signals: (report) => [...disagreementSignals(report), warningSignal(report)],
     content: (report) => [sectionOf(fileSection(report)), sectionOf(disagreements(report))],
   },
