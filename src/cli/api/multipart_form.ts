@@ -15,7 +15,8 @@ const STALLED_MS = 60_000;
 /** Until there is room for more. */
 async function taken(sent: ClientRequest): Promise<void> {
   const stalled = new AbortController();
-  const late = setTimeout(() => stalled.abort(), STALLED_MS);
+  // Where an answer came before all was sent, nobody waits for it any more.
+  const late = setTimeout(() => stalled.abort(), STALLED_MS).unref();
   try {
     await once(sent, 'drain', { signal: stalled.signal });
   } catch (error) {
