@@ -257,7 +257,7 @@ describe('store: batches', function () {
     const isWaitedFor = (what: string, statement: string) =>
       until(`${what} waits for the open that is under way`, async () => {
         const text = `select from pg_stat_activity where wait_event_type = 'Lock' and query like $1`;
-        return (await fixture.sql(text, [`${statement}%`])).length > 0;
+        return (await fixture.sql(text, [`%${statement}%`])).length > 0;
       });
 
     it('before a pause or after it, never beside it', async () => {
