@@ -139,7 +139,7 @@ describe('probeyard', function () {
     const silent = join(folder, 'silent.wav');
     writeFileSync(silent, toneWav(5, 0.25, [1, 4]));
     const warned = await printed(0, 'qc', silent);
-    assert.match(warned, /^content 1 silence in stream 0: 1\.\d\d to 4\.\d\d s$/m);
+    assert.match(warned, / 1 silence in stream 0\.$[^]*^silence +0 +1\.\d\d s +4\.\d\d s +3\.\d\d s$/m);
     assert.match(warned, /^warn$/m);
     assert.match(await printed(1, 'qc', silent, '--longest-silence', '1s'), /^block silence of 3\.\d\d s from 1\.\d/m);
     await printed(1, 'qc', silent, '--fail-on', 'warn');
@@ -160,7 +160,7 @@ describe('probeyard', function () {
     const sha256 = createHash('sha256').update(readFileSync(tone)).digest('hex');
     const right = file('right.txt', `${sha256}  tone.wav\n`);
     const whole = await printed(0, 'qc', tone, '--integrity', '--manifest', right);
-    assert.match(whole, new RegExp(`^the file: SHA-256 ${sha256}, 192044 bytes, as given$`, 'm'));
+    assert.match(whole, new RegExp(` The file: SHA-256 ${sha256}, 192044 bytes, as given\\.$`, 'm'));
     const wrong = file('wrong.txt', `${'0'.repeat(64)}  data/tone.wav\n`);
     assert.match(await printed(1, 'qc', tone, '--manifest', wrong), /^block file: its hash is not the one that/m);
     assert.match(await fails(2, 'qc', film, '--manifest', right), /--manifest: .*right\.txt has no hash of /);
@@ -175,11 +175,8 @@ describe('probeyard', function () {
     const why = ['--reason', 'Meant to be silent', '--until', '30d'];
     const id = (await printed(0, 'waiver', 'create', probed!, ...fingerprint, ...why)).trim();
     const text = await printed(0, ...qc);
-    assert.match(text, /^content 1 silence in stream 0/m, 'the report stays as it is');
-    assert.match(
-      text,
-      /^waived silence in stream 0, 1\.\d\d to 4\.\d\d s; waived until \S+ by .*: Meant to be silent$/m,
-    );
+    assert.match(text, / 1 silence in stream 0\.$/m, 'the report stays as it is');
+    assert.match(text, /^silence +0 +1\.\d\d s +4\.\d\d s +waived until \S+ by .*: Meant to be silent$/m);
     assert.match(text, /^pass \(1 finding is waived\)$/m);
     assert.match(
       await printed(0, 'waiver'),
@@ -432,7 +429,7 @@ describe('probeyard', function () {
   it('result and probe: the report as one HTML file; result: as a link that works without a token', async () => {
     const page = await printed(0, 'probe', film, '-o', 'html');
     assert.match(page, /^<!doctype html>.*<h1><bdi>tiny\.mp4<\/bdi><\/h1>/s);
-    const [, id] = /<code>([0-9a-f-]{36})<\/code>/.exec(page)!;
+    const [, id] = /<code><bdi>([0-9a-f-]{36})<\/bdi><\/code>/.exec(page)!;
     assert.equal(await printed(0, 'result', id!, '-o', 'html'), page);
     const { stdout, stderr } = await here.probeyard(['result', id!, '--link', '90m']);
     assert.match(stderr, /^whoever has this address can read the report until \S+; it is shown this once\n$/);
