@@ -10,6 +10,7 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { boundedText } from '../../base/bounded_text.ts';
+import { jsonIn } from '../../base/json_in.ts';
 import { backoff, pause } from '../../base/retry.ts';
 import type { NamedCredential, StoreKind, WorkloadIdentity } from '../../base/source_settings.ts';
 import { textIn } from '../../base/xml.ts';
@@ -104,12 +105,8 @@ function refusal({ status, text }: TokenAnswer): IdentityError {
 
 function read(answer: TokenAnswer): Record<string, unknown> {
   if (answer.status !== 200) throw refusal(answer);
-  try {
-    const value: unknown = JSON.parse(answer.text);
-    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
-  } catch {
-    /* Said below. */
-  }
+  const value = jsonIn(answer.text);
+  if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   throw new IdentityError('the token service answers with something else than JSON');
 }
 

@@ -1,5 +1,6 @@
 /** One call to the API server: deadline, connection errors, refusals. client.ts adds the types. */
 import type { Dispatcher } from 'undici';
+import { jsonIn } from '../../base/json_in.ts';
 import type { Access, SharedKubeConfig } from './connection.ts';
 import { errorOfStatus, isKubeError, KubeError, type Status } from './errors.ts';
 import type { KubeObject } from './kinds.ts';
@@ -139,13 +140,9 @@ async function once(
 }
 
 function refusal(status: number, retryAfter: string | string[] | undefined, text: string, what: string): KubeError {
-  let body: Status | undefined;
-  try {
-    const parsed = JSON.parse(text) as Status;
-    if (parsed.kind === 'Status' || parsed.status === 'Failure') body = parsed;
-  } catch {
-    // A proxy or an overloaded server may answer in plain text.
-  }
+  // A proxy or an overloaded server may answer in plain text.
+  const answer = jsonIn(text) as Status | null | undefined;
+  const body = answer?.kind === 'Status' || answer?.status === 'Failure' ? answer : undefined;
   const seconds = typeof retryAfter === 'string' && /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined;
   return errorOfStatus(status, body ?? { message: text.slice(0, 200) || `HTTP ${status}` }, what, seconds);
 }

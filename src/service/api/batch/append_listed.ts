@@ -1,5 +1,6 @@
 /** What a listing found becomes items of its batch. */
 import { isObject } from '../../../base/is_object.ts';
+import { jsonIn } from '../../../base/json_in.ts';
 import type { EndedItem } from '../../../platform/store/batch_items.ts';
 import type { Batch, BatchListing, NewItem } from '../../../platform/store/batches.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
@@ -25,16 +26,8 @@ const listedBy = (deps: Deps, { requestId: id, submittedAt }: EndedItem, account
     const { listing } = unpacked.result;
     if (!listing || listing.output.to - listing.output.from > MOST_BYTES) return null;
     const [text] = await outputTexts(unpacked, packed, [listing.output]);
-    return listedIn(parsed(text!));
+    return listedIn(jsonIn(text!));
   });
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
 
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 

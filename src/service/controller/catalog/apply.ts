@@ -8,6 +8,7 @@
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import type { Config } from '../../../base/config.ts';
+import { jsonIn } from '../../../base/json_in.ts';
 import { conditionOf, setConditions, stamp, type Change } from '../../../platform/kube/conditions.ts';
 import {
   CONFIG_MAPS,
@@ -104,13 +105,8 @@ export function overridden(wanted: unknown, has: unknown, path = 'spec'): string
 }
 
 /** Undefined: nothing is known of it. */
-function lastApplied({ metadata }: KubeObject): unknown {
-  try {
-    return JSON.parse(metadata.annotations?.[CONTENT]?.replace(/^[^@]*@/, '') ?? '');
-  } catch {
-    return undefined;
-  }
-}
+const lastApplied = ({ metadata }: KubeObject): unknown =>
+  jsonIn(metadata.annotations?.[CONTENT]?.replace(/^[^@]*@/, '') ?? '');
 
 /**
  * The path of a field as the API server names it, `.spec.reuse.maxJobs` or `.spec.serves.kinds[="c2pa"]`. Of a list

@@ -7,6 +7,7 @@
  * controller's own identity.
  */
 import { isObject } from '../../../base/is_object.ts';
+import { jsonIn } from '../../../base/json_in.ts';
 import { MAX_QUEUE_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
 import type { NamespaceBinding } from '../../../base/config.ts';
 import { byNewest, nearestVersion, versionFor } from '../../../base/version_order.ts';
@@ -128,12 +129,8 @@ function chunkSources({ keys, s3Hosts }: IntakeSettings, job: ProbeJob): Sources
 }
 
 function textsIn(list: string): string[] {
-  try {
-    const texts: unknown = JSON.parse(list);
-    if (Array.isArray(texts) && texts.every((text) => typeof text === 'string')) return texts;
-  } catch {
-    // As below.
-  }
+  const texts = jsonIn(list);
+  if (Array.isArray(texts) && texts.every((text) => typeof text === 'string')) return texts;
   throw notValid();
 }
 
