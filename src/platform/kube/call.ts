@@ -41,8 +41,12 @@ export async function callText(config: SharedKubeConfig, call: Call): Promise<st
   for (let attempt = 1; ; attempt++) {
     let sent: Access['headers'] | undefined;
     try {
-      return await once(config, call, until - performance.now(), (headers) => (sent = headers));
-    } catch (error) {
+      const access = config.access();
+      // Another call's reload replaces them.
+      sent = access.headers;
+      return await once(config, access, call, until - performance.now());
+    } catch (caught) {
+      const error = isKubeError(caught) ? caught : unreachable(caught, whatOf(call));
       const pause = attempt > 3 ? undefined : retryPause(error, call, attempt);
       if (pause === undefined || performance.now() + pause >= until) throw error;
       if (isKubeError(error, 'unauthorized') && !config.reload(sent)) throw error;
@@ -83,12 +87,8 @@ function headersOf({ body, contentType, accept }: Call, common: Access['headers'
   };
 }
 
-async function once(
-  config: SharedKubeConfig,
-  call: Call,
-  leftMs: number,
-  onSend: (headers: Access['headers']) => void,
-): Promise<string> {
+async function once(config: SharedKubeConfig, access: Access, call: Call, leftMs: number): Promise<string> {
+  const { calls: dispatcher } = access;
   const sentAt = performance.now();
   const abort = new AbortController();
   let timedOut = false;
@@ -100,13 +100,9 @@ async function once(
     Math.max(leftMs, 1),
   );
   const onAbort = () => abort.abort();
-  let dispatcher: Dispatcher | undefined;
   try {
     if (call.signal?.aborted === true) throw aborted(call);
     call.signal?.addEventListener('abort', onAbort);
-    const access = config.access();
-    dispatcher = access.calls;
-    onSend(access.headers);
     const response = await dispatcher.request({
       origin: access.origin,
       path: targetOf(access.prefix, call.path, {
@@ -126,7 +122,7 @@ async function once(
     if (isKubeError(error)) throw error;
     if (timedOut) {
       // No call was answered since this one was sent: the connection died silently.
-      if (dispatcher !== undefined && (lastAnswer.get(dispatcher) ?? 0) < sentAt) config.replace(dispatcher);
+      if ((lastAnswer.get(dispatcher) ?? 0) < sentAt) config.replace(dispatcher);
       throw new KubeError('timeout', `${whatOf(call)}: no answer within ${Math.round(performance.now() - sentAt)} ms`, {
         cause: error,
       });
