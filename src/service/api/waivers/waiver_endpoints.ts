@@ -17,11 +17,13 @@ import {
   closed,
   component,
   flag,
+  NEWEST,
   nonEmpty,
   optionalChoice,
   optionalText,
   optionalWhole,
   orNull,
+  pageOfNewest,
   PLAIN,
   time,
   UUID,
@@ -231,7 +233,7 @@ export const listWaivers = endpoint('GET /v1/waivers', {
   query: closed({
     ended: flag(false, 'Also those that were revoked, or whose time is over.'),
     limit: Type.Integer({ minimum: 1, default: 100, [LOWERED_TO]: 1000, description: 'Rows; at most 1,000.' }),
-    before: orNull(Type.String({ pattern: UUID, default: null, description: '`next` of the page before.' })),
+    before: NEWEST.before,
   }),
   answer: {
     description: 'A page of waivers.',
@@ -239,8 +241,8 @@ export const listWaivers = endpoint('GET /v1/waivers', {
   },
   async work({ store }, ctx, { ended, limit, before }) {
     const found = await store.listWaivers(tokenOf(ctx).rootUserId, { ended, before, limit: limit + 1 });
-    const page = found.slice(0, limit);
-    return { waivers: page.map(shownWaiver), next: found.length > limit ? page.at(-1)!.id : null };
+    const { rows, next } = pageOfNewest(found, limit);
+    return { waivers: rows.map(shownWaiver), next };
   },
 });
 
