@@ -19,12 +19,12 @@ export interface Finding {
   noun: string;
   stream: number | undefined;
   /** None: it has no time. */
-  event?: QcEvent;
-  more?: string;
+  event?: QcEvent | undefined;
+  more?: string | undefined;
   /** The file must not go on. */
-  blocks?: true;
+  blocks?: true | undefined;
   /** Of one that can be waived. */
-  check?: QcWaived['check'];
+  check?: QcWaived['check'] | undefined;
 }
 
 const blockingFirst = (a: Pick<Finding, 'blocks'>, b: Pick<Finding, 'blocks'>): number =>
@@ -35,20 +35,12 @@ export const findingsOf = (report: QcReport): Finding[] => [
   ...remarksIn(report)
     .toSorted(blockingFirst)
     .map((remark): Finding => {
-      const { noun, stream, text, range, blocks } = remark;
-      const check = waivableOf(remark)?.check;
+      const { noun, stream, text: more, range, blocks } = remark;
       const event = range && { ...range, to_end: false };
-      return {
-        noun,
-        stream,
-        more: text,
-        ...(blocks ? { blocks } : {}),
-        ...(check ? { check } : {}),
-        ...(event ? { event } : {}),
-      };
+      return { noun, stream, more, blocks, check: waivableOf(remark)?.check, event };
     }),
   ...passagesIn(report).flatMap(({ check, noun, stream, list, more }): Finding[] => [
-    ...list.map(({ detail, ...event }) => ({ check, noun, stream, event, ...(detail ? { more: detail } : {}) })),
+    ...list.map(({ detail, ...event }) => ({ check, noun, stream, event, more: detail })),
     ...(more === 0 ? [] : [{ noun, stream, more: `${several(more, 'further finding')} not listed` }]),
   ]),
 ];
