@@ -5,7 +5,15 @@
 import { SIGNS, signOf, type Tone } from '../../../base/signs.ts';
 import { visible } from '../../../base/visible.ts';
 import { escapeXml } from '../../../base/xml.ts';
-import { type Cell, type Part, type Section, type Span, spansIn, type Table } from '../../../media/answer/section.ts';
+import {
+  type Cell,
+  type Part,
+  type Section,
+  type Span,
+  spansIn,
+  type Table,
+  valueWords,
+} from '../../../media/answer/section.ts';
 
 /** Made by `html` alone. A value that was read as JSON is never an instance. */
 class Markup {
@@ -33,7 +41,7 @@ const LONGEST = 300;
 /** Text of media: in its own direction, and cut as it is shown. Other values are shown as JSON. Null: there is none. */
 export function stranger(value: unknown, most = LONGEST): Markup | null {
   if (value === undefined || value === null || value === '') return null;
-  const whole = typeof value === 'string' ? value : JSON.stringify(value);
+  const whole = valueWords(value);
   // Named, a character takes up to ten.
   const named = visible(whole.slice(0, most));
   const isCut = whole.length > most || named.length > most;
