@@ -1,9 +1,9 @@
 /** Sign-up, verification, password reset and sign-in links. Each is one statement, so each is atomic. */
 import { createHash } from 'node:crypto';
-import { empty, type Sql } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import type { Database } from './connection.ts';
 import type { NewMail } from './mails.ts';
-import { query, raw, sql } from './query.ts';
+import { empty, query, raw, sql } from './query.ts';
 import type { TokenRecord } from './records.ts';
 import { BY_ISSUER } from './users.ts';
 
