@@ -120,8 +120,8 @@ try {
   await closing('close_request, eight tokens', (worker) => 100 + worker, crowdBase);
   await closing('close_request, one token, slots by connection', () => 200, crowdBase);
   const functions = readMigrations().find((migration) => migration.name.includes('requests'))?.sql ?? '';
-  const close = functions
-    .slice(functions.indexOf('create function close_request'))
+  const close = /create function close_request.*?^end \$\$;/ms
+    .exec(functions)![0]
     .replace('create function', 'create or replace function')
     .replace('pg_backend_pid() % 8', '0');
   await database.rows({ name: 'one_slot', text: close, values: [] });

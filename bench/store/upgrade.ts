@@ -1,19 +1,20 @@
 /**
- * `make bench-upgrade`: the migrations after those of the version before (LAST), on full tables, while requests are
- * opened, ended and read, usage is folded, and a backup reads for a while. `--rows`: of figures by minute, the table
- * that grows with tokens and time; a tenth as many requests with results. The unit test runs the short form.
+ * `make bench-upgrade`: the migrations after those of the version before (LAST), and one of each form that they may
+ * have, on full tables, while requests are opened, ended and read, usage is folded, and a backup reads for a while.
+ * `--rows`: of figures by minute, the table that grows with tokens and time; a tenth as many requests with results. The
+ * unit test runs the short form.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { migrate, readMigrations } from '../../src/platform/store/migrate.ts';
+import { migrate, type Migration, readMigrations } from '../../src/platform/store/migrate.ts';
 import { openStore } from '../../src/platform/store/store.ts';
 import { startPostgres } from '../../test/servers.ts';
 import { aCloseInput, anOpenInput } from '../../test/store/fixture.ts';
 import { summary, type Summary } from '../statistics.ts';
 
 /** The last migration of the version before. */
-const LAST = 13;
+const LAST = 7;
 const USERS = 100;
 const READER_MS = 3_000;
 
@@ -37,6 +38,15 @@ const FILL = (rows: number) => [
 /** As the version before reads usage: ours waits for the columns of its schema. */
 const FIGURES = `select at, sum(requests), sum(file_success), sum(processing_ms), sum(io_bytes) from rollup_minute
   where user_id = 7 and at >= now() - interval '1 day' group by at order by at`;
+
+/** As CONTRIBUTING.md asks for. */
+const FORMS = [
+  'alter table envelopes add column extra text',
+  'alter table rollup_minute add constraint rollup_minute_counts check (requests >= 0) not valid',
+  '-- no transaction\nalter table rollup_minute validate constraint rollup_minute_counts;\n',
+  '-- no transaction\ndrop index concurrently if exists rollup_hour_time;\n' +
+    'create index concurrently rollup_hour_time on rollup_hour (at);\n',
+].map((sql, at): Migration => ({ version: 9001 + at, name: `form ${at + 1}`, sha256: '', sql }));
 
 export interface Upgrade {
   calls: Summary;
@@ -84,7 +94,7 @@ export async function upgradeUnderLoad(rows: number, say: (line: string) => void
     const reader = pause(READER_MS).then(() => client.query('commit'));
     const migrations: Upgrade['migrations'] = [];
     let waits = 0;
-    const migrating = migrate({ url }, readMigrations(), (fields, message) => {
+    const migrating = migrate({ url }, [...readMigrations(), ...FORMS], (fields, message) => {
       say(`${message} ${JSON.stringify(fields)}`);
       const { migration, seconds } = fields as { migration: string; seconds: number };
       if (message.endsWith('complete')) migrations.push({ name: migration, seconds });

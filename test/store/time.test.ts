@@ -104,19 +104,17 @@ describe('store: time and partitions in Postgres', function () {
 
   it('this month, the last and the next two have partitions, of results two weeks of days', async () => {
     const parts = (table: string) =>
-      fixture.sql<{ days: number }>(
-        `select extract(day from ends - greatest(starts, '2020-01-01'))::integer days from time_parts('${table}')
-          where starts > '-infinity'`,
+      fixture.sql<{ days: number }>(`select extract(day from ends - starts)::integer days from time_parts('${table}')`);
+    for (const table of ['requests', 'rollup_minute', 'batch_items'])
+      assert.deepEqual(
+        (await parts(table)).map(({ days }) => days >= 28),
+        [true, true, true, true],
+        table,
       );
-    assert.deepEqual(
-      (await parts('requests')).map(({ days }) => days >= 28),
-      [true, true, true, true],
-    );
     assert.deepEqual(
       (await parts('envelopes')).map(({ days }) => days),
       Array.from({ length: 16 }, () => 1),
     );
-    assert.ok((await parts('rollup_minute')).length >= 1, 'after that of what was there before');
     assert.equal(await fixture.store.ensurePartitions(), 0);
   });
 

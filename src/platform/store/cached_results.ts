@@ -1,4 +1,4 @@
-/** Results that answer later requests, too (0020_cached_results.sql). */
+/** Results that answer later requests, too (0003_requests.sql). */
 import { randomUUID } from 'node:crypto';
 import { MOST_CACHE_AGE_S } from '../../base/limits.ts';
 import { column, type RecordOf } from './columns.ts';

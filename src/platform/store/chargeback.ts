@@ -1,6 +1,6 @@
 /**
  * What accounts used in a month, with their labels. Figures of finished months stay when a user is erased: those of a
- * sub-user with the account, those of an account with its labels alone (migrations/0018_labels.sql).
+ * sub-user with the account, those of an account with its labels alone (migrations/0007_removal.sql).
  */
 import type { Sql } from 'sql-template-tag';
 import type { Database } from './connection.ts';

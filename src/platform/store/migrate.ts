@@ -1,5 +1,5 @@
 /**
- * Migrates the schema to this version: runs the files of migrations/ in order, each once. The first ones, 0001 to 0005,
+ * Migrates the schema to this version: runs the files of migrations/ in order, each once. The first ones, 0001 to 0007,
  * are the schema by subject. Two versions run side by side during an upgrade, so a later file only adds (expand). What
  * the old version still reads or calls is removed in a later release (contract). A function whose arguments change gets
  * a new overload beside the old one. A released file is never edited: its checksum is stored and compared.

@@ -1,4 +1,4 @@
--- Accounts: users, their API tokens and sessions, and what limits their calls.
+-- Accounts: users, their API tokens and sessions, what limits their calls, and the audit log.
 
 create table settings (
   key text primary key,
@@ -15,6 +15,9 @@ create table users (
   last_name text not null default '',
   role text not null default 'user' check (role in ('root', 'admin', 'user', 'sub')),
   status text not null default 'pending' check (status in ('anonymous', 'pending', 'active', 'suspended')),
+  -- Suspended because no group of theirs gives access any more, or because they have not signed in for long: the next
+  -- sign-in that is let in makes them active again. What an administrator decides about the status ends that.
+  lapsed boolean not null default false,
   parent_id bigint references users,
   -- All users above, the topmost first. Visible data and suspension are decided by it alone.
   parent_ids bigint[] not null default '{}',
@@ -30,6 +33,10 @@ create table users (
   queue_timeout_ms integer check (queue_timeout_ms > 0),
   file_bytes bigint check (file_bytes > 0),
   monthly_quota jsonb,
+  -- The age of a cached result that may answer requests which say nothing of it. 0: none; null: as the account above.
+  cache_max_age_s integer check (cache_max_age_s between 0 and 2592000),
+  -- Such as a cost centre. Of root users only.
+  labels jsonb not null default '{}' check (jsonb_typeof(labels) = 'object'),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
 );
@@ -47,6 +54,14 @@ begin
   return new;
 end $$;
 create trigger users_place before insert or update of parent_id on users for each row execute function place_user();
+
+create function forget_lapse() returns trigger language plpgsql as $$
+begin
+  new.lapsed := false;
+  return new;
+end $$;
+create trigger users_forget_lapse before update of status on users for each row
+  when (old.lapsed and new.lapsed) execute function forget_lapse();
 
 create table tokens (
   id bigint generated always as identity primary key,
@@ -70,6 +85,8 @@ create table tokens (
   queue_timeout_ms integer check (queue_timeout_ms > 0),
   file_bytes bigint check (file_bytes > 0),
   monthly_quota jsonb,
+  -- The age of a cached result that may answer requests which say nothing of it. 0: none; null: as its user.
+  cache_max_age_s integer check (cache_max_age_s between 0 and 2592000),
   allow jsonb not null default '[]' check (jsonb_typeof(allow) = 'array'),
   expires_at timestamptz,
   revoked_at timestamptz,
@@ -244,6 +261,18 @@ begin
     where (u.id = p_root or u.root_id = p_root) and l.expires_at > now());
 end $$;
 
+-- Who a user is at an issuer of single sign-on. An e-mail address identifies nobody: it may be given to another person.
+create table identities (
+  issuer text not null check (length(issuer) <= 2048),
+  subject text not null check (length(subject) <= 255),
+  user_id bigint not null references users on delete cascade,
+  created_at timestamptz not null default now(),
+  -- The last sign-in.
+  seen_at timestamptz not null default now(),
+  primary key (issuer, subject)
+);
+create index identities_user on identities (user_id);
+
 -- Keys that sign JWTs.
 create table signing_keys (
   kid text primary key,
@@ -255,11 +284,12 @@ create table signing_keys (
   verifies_until timestamptz not null
 );
 
--- Codes of mailed links, each valid once and for a short time.
+-- Codes of mailed links, each valid once and for a short time. A sign-in link is a code, too: its id is a part of the
+-- hash of what the link carries.
 create table account_codes (
   id uuid primary key,
   user_id bigint not null references users on delete cascade,
-  purpose text not null check (purpose in ('verify', 'reset')),
+  purpose text not null check (purpose in ('verify', 'reset', 'sign-in')),
   -- A verification sets the password and names that were given with it, so an earlier sign-up with the same address
   -- gains nothing.
   password_hash text,
@@ -340,4 +370,51 @@ begin
   if found then return 0; end if;
   select a.tat into t from attempts a where a.scope = p_scope and a.key = p_key;
   return greatest(1, ceil(extract(epoch from t + step - (clock_timestamp() + step * p_burst)) * 1000));
+end $$;
+
+-- The audit log: who changed what, who saw a secret, and who was denied. An entry names users, tokens and sessions by
+-- their numbers alone, so what is erased has no name here. Nothing refers to them: entries outlive what they are about.
+create table audit (
+  -- The id of the call, which orders entries by time.
+  id uuid primary key,
+  at timestamptz not null default now(),
+  -- Null: no user.
+  actor_id bigint,
+  -- The root user of the actor.
+  account_id bigint,
+  -- The credential. Both null: a password, a code, an issuer, or no user.
+  token_id bigint,
+  session_id uuid,
+  address text not null default '',
+  action text not null,
+  -- A kind and an id: user/7, policy/delivery.
+  subject text,
+  outcome text not null check (outcome in ('done', 'denied')),
+  -- Why it was denied.
+  code text,
+  changes jsonb not null default '[]' check (jsonb_typeof(changes) = 'array')
+);
+create index audit_at on audit (at);
+create index audit_account on audit (account_id, id);
+create index audit_actor on audit (actor_id, id);
+create index audit_subject on audit (subject, id);
+
+-- Roles of API and controllers have no right to either. Where all sign in as the owner, this is what refuses it.
+create function keep_audit() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'DELETE' and current_setting('probeyard.forgets_audit', true) = 'yes' then return old; end if;
+  raise exception 'entries of the audit log are neither changed nor deleted';
+end $$;
+create trigger audit_kept before update or delete on audit for each row execute function keep_audit();
+
+-- Deletes entries from before this time, at most so many. Returns their number.
+create function forget_audit(p_before timestamptz, p_most integer default 10000) returns integer language plpgsql as $$
+declare
+  gone integer;
+begin
+  perform set_config('probeyard.forgets_audit', 'yes', true);
+  delete from audit where id in (select id from audit where at < p_before order by at limit p_most);
+  get diagnostics gone = row_count;
+  perform set_config('probeyard.forgets_audit', '', true);
+  return gone;
 end $$;

@@ -3,7 +3,7 @@
 -- close_request (0003_requests.sql) counts into usage_minute alone: one row, spread over slots. fold_usage moves rows
 -- that no longer change into the three rollups, in one transaction: every figure is the sum of what was folded and what
 -- was not yet. So it equals a recount of the requests at any moment, whenever folding runs, and also where it never
--- does. Rollups are kept for good.
+-- does. Figures by hour and day are kept for good.
 
 -- Queue times in buckets a quarter of an octave wide (a factor of 1.19): bucket 1 is 0 ms, the last one everything from
 -- 78 s on. The middle of a bucket is at most 9 % away from any time in it.
@@ -32,6 +32,8 @@ create table usage_minute (
   queue_max_ms integer not null,
   -- Queue times, counted in the buckets of queue_bucket(): a p95 over any range comes from their sums.
   queue_histogram integer[] not null,
+  -- Seconds of media that content checks decoded. Null is zero.
+  decoded_seconds bigint,
   primary key (token_id, minute, kind, scheme, slot)
 ) with (fillfactor = 50);
 create index usage_minute_user on usage_minute (user_id, minute);
@@ -47,8 +49,9 @@ create table rollup_day (
   msv_success integer, msv_with_errors integer, msv_error integer,
   c2pa_success integer, c2pa_with_errors integer, c2pa_error integer,
   compare_success integer, compare_with_errors integer, compare_error integer,
-  -- Requests of a kind without columns of its own, {"<kind>_<end>": count}: a new kind needs no migration. With this
-  -- column the keys of the other two rollups have 32, the most that an index may have.
+  -- Requests of a kind without columns of its own, {"<kind>_<end>": count}: a new kind needs no migration. And what was
+  -- decoded, as `decoded_seconds`: with this column the keys of the other two rollups have 32, the most that an index
+  -- may have.
   other_kinds jsonb,
   hls integer, dash integer, http integer, https integer, s3 integer, ftp integer, rtmp integer, rtsp integer,
   srt integer,
@@ -70,7 +73,9 @@ create table rollup_hour (like rollup_day including all excluding indexes,
     hls, dash, http, https, s3, ftp, rtmp, rtsp, srt, timed_out, processing_ms, io_bytes, queue_ms, queue_max_ms,
     queue_histogram, other_kinds)
 ) with (fillfactor = 90);
-create table rollup_minute (like rollup_hour including all) with (fillfactor = 90);
+-- Figures by minute are deleted by age, so they are divided by month.
+create table rollup_minute (like rollup_hour including all) partition by range (at);
+create table rollup_minute_default partition of rollup_minute default;
 
 create function add_histogram(a bigint[], b bigint[]) returns bigint[] language sql immutable parallel safe as $$
   select coalesce(array_agg((bucket << 32) | n order by bucket), '{}') from (
@@ -166,6 +171,24 @@ begin
   end loop;
 end $$;
 
+-- Adds what was decoded to the rows that add_usage has made or changed.
+create function add_decoded(rows usage_minute[]) returns void language plpgsql as $$
+declare
+  grain text;
+begin
+  foreach grain in array array['minute', 'hour', 'day'] loop
+    execute format($q$
+      with sums as (
+        select o.user_id, date_trunc(%1$L, u.minute, 'UTC') at, o.token_id, sum(u.decoded_seconds)::bigint n
+        from unnest($1) u cross join lateral (values (u.user_id, u.token_id), (0, 0)) o (user_id, token_id)
+        where u.decoded_seconds > 0 group by 1, 2, 3)
+      update rollup_%1$s r
+        set other_kinds = add_counts(r.other_kinds, jsonb_build_object('decoded_seconds', s.n), 1)
+        from sums s where r.user_id = s.user_id and r.at = s.at and r.token_id = s.token_id
+    $q$, grain) using rows;
+  end loop;
+end $$;
+
 -- Returns the number of rows that were moved. One call at a time: a second one finds nothing to do. Rows that a closer
 -- holds are left for the next time.
 create function fold_usage(p_rest interval default '2 minutes', p_most integer default 2000)
@@ -181,6 +204,7 @@ begin
   select array_agg(usage_minute) into rows from taken;
   if rows is null then return 0; end if;
   perform add_usage(rows);
+  if exists (select from unnest(rows) u where u.decoded_seconds > 0) then perform add_decoded(rows); end if;
   return cardinality(rows);
 end $$;
 
@@ -204,25 +228,52 @@ begin
       and r.submitted_at >= p_month and r.submitted_at < p_month + interval '1 month');
 end $$;
 
+-- Whose usage counts against a quota.
+create function quota_users(p_quota jsonb, p_user bigint, p_root bigint) returns bigint[] language sql stable as $$
+  select case
+    when p_quota->>'scope' = 'account' then (select array_agg(id) from users where id = p_root or root_id = p_root)
+    when p_quota ? 'user' then (select array_agg(id) from users
+      where id = (p_quota->>'user')::bigint or parent_ids @> array[(p_quota->>'user')::bigint])
+    else array[p_user]
+  end
+$$;
+
+-- What requests that ended have decoded in a month (UTC).
+create function month_decoded(p_users bigint[], p_token bigint, p_month timestamptz) returns bigint
+language sql stable as $$
+  select coalesce(sum(u.n), 0)::bigint from (
+    select (r.other_kinds->>'decoded_seconds')::bigint n from rollup_day r
+      where r.user_id = any(p_users) and (p_token is null or r.token_id = p_token)
+        and r.at >= p_month and r.at < p_month + interval '1 month'
+    union all
+    select m.decoded_seconds from usage_minute m
+      where m.user_id = any(p_users) and (p_token is null or m.token_id = p_token)
+        and m.minute >= p_month and m.minute < p_month + interval '1 month') u
+$$;
+
+-- The least that any of these quotas leaves to decode; null: none limits it.
+create function decoded_left(p_quotas jsonb, p_token bigint, p_user bigint, p_root bigint, p_month timestamptz)
+returns bigint language sql stable as $$
+  select min(greatest(0, (q->'limits'->>'decoded-seconds')::numeric - month_decoded(
+      quota_users(q, p_user, p_root), case when q->>'scope' = 'token' then p_token end, p_month)))::bigint
+    from jsonb_array_elements(p_quotas) q where q->'limits' ? 'decoded-seconds'
+$$;
+
 -- The first of these quotas that is used up, including this request (its row is there already); null: none.
--- p_quotas: [{scope: token | user | account, user, limits: {request-count, processing-time, data-processed}}]. `user`:
--- the quota of a user between the root user and the token's, which counts that user and all below.
-create function quota_exceeded(p_quotas jsonb, p_token bigint, p_user bigint, p_root bigint, p_month timestamptz,
+-- p_quotas: [{scope: token | user | account, user, limits: {request-count, processing-time, data-processed,
+-- decoded-seconds}}]. `user`: the quota of a user between the root user and the token's, which counts that user and all
+-- below.
+create function quota_exceeded(
+  p_quotas jsonb, p_token bigint, p_user bigint, p_root bigint, p_month timestamptz,
   out exceeded text, out nearest bigint)
 language plpgsql stable as $$
 declare
   quota jsonb;
   used record;
-  users bigint[];
 begin
   for quota in select * from jsonb_array_elements(p_quotas) loop
-    users := case
-      when quota->>'scope' = 'account' then (select array_agg(id) from users where id = p_root or root_id = p_root)
-      when quota ? 'user' then (select array_agg(id) from users
-        where id = (quota->>'user')::bigint or parent_ids @> array[(quota->>'user')::bigint])
-      else array[p_user]
-    end;
-    select * into used from month_usage(users, case when quota->>'scope' = 'token' then p_token end, p_month);
+    select * into used from month_usage(
+      quota_users(quota, p_user, p_root), case when quota->>'scope' = 'token' then p_token end, p_month);
     exceeded := case
       when used.requests > (quota->'limits'->>'request-count')::numeric then 'request-count'
       when used.processing_ms >= (quota->'limits'->>'processing-time')::numeric then 'processing-time'
@@ -231,4 +282,5 @@ begin
     if exceeded is not null then return; end if;
     nearest := least(nearest, (quota->'limits'->>'request-count')::numeric - used.requests);
   end loop;
+  if decoded_left(p_quotas, p_token, p_user, p_root, p_month) = 0 then exceeded := 'decoded-seconds'; end if;
 end $$;

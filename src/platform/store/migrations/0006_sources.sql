@@ -67,12 +67,6 @@ create table source_objects (
 create index source_objects_leaving on source_objects (leaves_at) where leaves_at < 'infinity';
 create index source_objects_due on source_objects (source_id, due_at) where due_at is not null;
 
-alter table batches add column source_id uuid;
-create index batches_source on batches (source_id, id desc) where source_id is not null;
--- What a source has in hand. Its listing is there until it is accounted for.
-create index batches_source_open on batches (source_id)
-  where source_id is not null and (state <> 'ended' or listing is not null);
-
 -- A listing that has ended, with its item. False: there is none. Roles that may not delete batches may call it.
 create function drop_source_listing(p_source uuid, p_batch uuid) returns boolean language plpgsql as $$
 declare
@@ -85,11 +79,15 @@ begin
   return true;
 end $$;
 
-do $$
-declare
-  path text := (select string_agg(quote_ident(s), ', ') from unnest(current_schemas(false)) s) || ', pg_temp';
-begin
-  alter function drop_source_listing(uuid, uuid) security definer;
-  execute format('alter function drop_source_listing(uuid, uuid) set search_path = %s', path);
-  revoke all on function drop_source_listing(uuid, uuid) from public;
-end $$;
+-- The batch of each ProbeBatch, and the source of each ProbeSource. Its id is written before it is created, so an
+-- object has one, however often its creation begins. The row goes when the object is gone and its batch or source ends.
+create table followed_objects (
+  uid text primary key,
+  kind text not null check (kind in ('ProbeBatch', 'ProbeSource')),
+  namespace text not null,
+  name text not null,
+  made_id uuid not null,
+  -- Of the request that its source was made or changed by. Null: the source may not be there yet.
+  request_sha256 bytea
+);
+create index followed_objects_made on followed_objects (made_id);

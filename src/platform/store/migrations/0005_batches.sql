@@ -39,6 +39,8 @@ create table batches (
   -- Of a batch over a bucket: its item 0 is the listing, and its other items are what has been found. What is wanted,
   -- where the listing goes on, and how much was found (BatchListing in batches.ts). Null: its items were sent.
   listing jsonb,
+  -- Of a batch that a source made (0006_sources.sql).
+  source_id uuid,
   idempotency_key text,
   body_sha256 bytea,
   -- As that of a request.
@@ -50,6 +52,10 @@ create table batches (
 );
 create index batches_user on batches (user_id, id desc);
 create index batches_live on batches (id) where state <> 'ended';
+create index batches_source on batches (source_id, id desc) where source_id is not null;
+-- What a source has in hand. Its listing is there until it is accounted for.
+create index batches_source_open on batches (source_id)
+  where source_id is not null and (state <> 'ended' or listing is not null);
 
 -- By month of their batch: load.ts knows parts by month and day alone, and thousands of small batches would be
 -- thousands of tables.
@@ -337,137 +343,3 @@ begin
   update batches b set skipped = b.skipped + gone where b.id = p_batch;
   return gone;
 end $$;
-
--- Batches and their items are complete from then on.
-insert into settings (key, value) values ('batch_items.since', to_jsonb('-infinity'::text));
-
--- Returns the number of deleted rows; 0: nothing is left. Figures of everybody lose the user's (the longest queue time
--- stays an upper bound). Those of days in finished months go to user -1 and the share of the erasure: they keep what
--- has been accounted for.
-create or replace function erase_step(p_user bigint, p_most integer default 1000)
-returns integer language plpgsql as $$
-declare
-  counters constant text[] := array['file_success', 'file_with_errors', 'file_error',
-    'msv_success', 'msv_with_errors', 'msv_error', 'c2pa_success', 'c2pa_with_errors', 'c2pa_error',
-    'compare_success', 'compare_with_errors', 'compare_error',
-    'hls', 'dash', 'http', 'https', 's3', 'ftp', 'rtmp', 'rtsp', 'srt',
-    'timed_out', 'processing_ms', 'io_bytes', 'queue_ms'];
-  names constant text := array_to_string(counters, ', ');
-  ids uuid[];
-  times timestamptz[];
-  grain text;
-  gone integer;
-  sums text;
-  kept text;
-  share bigint := coalesce((select share_id from erasures where user_id = p_user), 0);
-begin
-  if not pg_try_advisory_xact_lock(hashtext('probeyard.erase')) then return 0; end if;
-  -- First what would open more requests. Batches before items, as all who lock both.
-  update batches set state = 'ended', ended_at = now(), sealed_key = null
-    where user_id = p_user and state <> 'ended';
-  delete from batch_items i using (
-      select o.batch_id, o.created_at, o.n from batches b
-        join batch_items o on o.batch_id = b.id and o.created_at = b.created_at
-        where b.user_id = p_user limit p_most) x
-    where i.batch_id = x.batch_id and i.created_at = x.created_at and i.n = x.n;
-  get diagnostics gone = row_count;
-  if gone > 0 then return gone; end if;
-  delete from batches where user_id = p_user;
-  get diagnostics gone = row_count;
-  if gone > 0 then return gone; end if;
-  select array_agg(r.id), array_agg(r.submitted_at) into ids, times
-    from (select r.id, r.submitted_at from requests r where r.user_id = p_user limit p_most) r;
-  if ids is not null then
-    delete from envelopes e using unnest(ids, times) x (id, submitted_at)
-      where e.id = x.id and e.submitted_at = x.submitted_at;
-    delete from requests r using unnest(ids, times) x (id, submitted_at)
-      where r.id = x.id and r.submitted_at = x.submitted_at;
-    return cardinality(ids);
-  end if;
-  -- Nothing may fold what is being taken away.
-  perform pg_advisory_xact_lock(hashtext('probeyard.fold'));
-  delete from usage_minute where user_id = p_user;
-  get diagnostics gone = row_count;
-  if gone > 0 then return gone; end if;
-  select string_agg(format('%1$I = nullif(coalesce(r.%1$I, 0) - coalesce(o.%1$I, 0), 0)', c), ', ') into sums
-    from unnest(counters) c;
-  select format($q$, kept as (
-      insert into rollup_day as r (user_id, at, token_id, requests, %1$s, queue_max_ms, queue_histogram, other_kinds)
-        select -1, o.at, $3, o.requests, %1$s, o.queue_max_ms, o.queue_histogram, o.other_kinds from o
-          where o.at < date_trunc('month', now(), 'UTC')
-      on conflict (user_id, at, token_id) do update set requests = r.requests + excluded.requests, %2$s,
-        queue_max_ms = greatest(r.queue_max_ms, excluded.queue_max_ms),
-        queue_histogram = add_histogram(r.queue_histogram, excluded.queue_histogram),
-        other_kinds = add_counts(r.other_kinds, excluded.other_kinds, 1))$q$, names,
-      string_agg(format('%1$I = nullif(coalesce(r.%1$I, 0) + coalesce(excluded.%1$I, 0), 0)', c), ', '))
-    into kept from unnest(counters) c;
-  foreach grain in array array['minute', 'hour', 'day'] loop
-    -- One of the user's rows per moment and turn: an UPDATE changes a row of everybody's once.
-    execute format($q$
-      with o as (delete from rollup_%1$s where (user_id, at, token_id) in (
-          select distinct on (at) user_id, at, token_id from (
-            select user_id, at, token_id from rollup_%1$s where user_id = $1 order by at limit $2) s order by at)
-        returning *)%3$s
-      update rollup_%1$s r set requests = r.requests - o.requests, %2$s,
-          queue_histogram = subtract_histogram(r.queue_histogram, o.queue_histogram),
-          other_kinds = add_counts(r.other_kinds, o.other_kinds, -1)
-        from o where r.user_id = 0 and r.at = o.at and r.token_id = 0
-    $q$, grain, sums, case grain when 'day' then kept else '' end) using p_user, p_most, share;
-    get diagnostics gone = row_count;
-    if gone > 0 then return gone; end if;
-  end loop;
-  -- A batch may leave a million of them.
-  delete from webhook_outbox where id = any(array(
-    select id from webhook_outbox where user_id = p_user limit p_most));
-  get diagnostics gone = row_count;
-  if gone > 0 then return gone; end if;
-  delete from idempotency where token_id = any((select token_ids from erasures where user_id = p_user)::bigint[]);
-  delete from rate_limits where (scope = 'user' and id = p_user)
-    or (scope = 'token' and id = any((select token_ids from erasures where user_id = p_user)::bigint[]));
-  delete from erasures where user_id = p_user and asked_at < now() - interval '1 day';
-  return 0;
-end $$;
-
--- As in 0005_removal.sql, and the item that the request was opened for.
-create or replace function erase_request(p_id uuid, p_submitted_at timestamptz, p_users bigint[])
-returns text language plpgsql as $$
-declare
-  r record;
-begin
-  select q.submitted_at, q.token_id, q.state, q.erased_at into r from requests q
-    where q.id = p_id and (p_submitted_at is null or q.submitted_at = p_submitted_at)
-      and (p_users is null or q.user_id = any(p_users))
-    for update;
-  if not found or r.erased_at is not null then return 'none'; end if;
-  -- Nor while its item runs: the driver, which sees the end in a moment, may need the address, and sends the result.
-  if r.state = 'open' or exists (select from batch_items i where i.request_id = p_id and i.state = 'running') then
-    return 'open';
-  end if;
-  delete from envelopes e where e.id = p_id and e.submitted_at = r.submitted_at;
-  delete from webhook_outbox w where w.request_id = p_id;
-  delete from webhook_outbox w using batch_items i
-    where i.request_id = p_id and w.request_id = i.batch_id and w.progress = -1 - i.n;
-  delete from idempotency i where i.token_id = r.token_id and i.request_id = p_id;
-  update requests q set display = '', error = null, request = '{}', webhook_url = null, erased_at = now()
-    where q.id = p_id and q.submitted_at = r.submitted_at;
-  -- One that waits for another try needs its address.
-  update batch_items i set display = '', ref = null, sealed = null
-    where i.request_id = p_id and i.state not in ('waiting', 'running');
-  return 'erased';
-end $$;
-
--- As at the end of 0005_removal.sql: controllers may read neither the keys nor the addresses of batches.
-do $$
-declare
-  path text := (select string_agg(quote_ident(s), ', ') from unnest(current_schemas(false)) s) || ', pg_temp';
-  f text;
-begin
-  foreach f in array array['erase_step(bigint, integer)', 'erase_request(uuid, timestamptz, bigint[])',
-    'return_items(uuid[], timestamptz, integer)', 'open_of_chunk(uuid[], timestamptz)'] loop
-    execute format('alter function %s security definer', f);
-    execute format('alter function %s set search_path = %s', f, path);
-    execute format('revoke all on function %s from public', f);
-  end loop;
-end $$;
-
-select ensure_partitions();
