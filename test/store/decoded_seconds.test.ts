@@ -61,7 +61,7 @@ describe('store: decoded seconds', function () {
     // The same call, after its answer was lost.
     const [row] = await fixture.sql<{ closer: string }>('select closer from requests where id = $1', [input.id]);
     await fixture.sql(
-      `select close_decoded($1, $2, 'success', 200, 'Completed', null, 1, null, '[]', null, null, null, 1, 1, null, $3,
+      `select close_request($1, $2, 'success', 200, 'Completed', null, 1, null, '[]', null, null, null, 1, 1, null, $3,
         null, null, null, 5)`,
       [input.id, input.submittedAt, row!.closer],
     );

@@ -220,7 +220,7 @@ export function closeRequest(database: Database, input: CloseInput): Promise<Clo
   const beside = (report?.usageMs ?? 0) + (timeline?.usageMs ?? 0) + usedMs;
   return database.one<CloseResult>(
     calling(
-      decodedSeconds > 0 ? 'close_decoded' : identity === undefined ? 'close_request' : 'close_identified',
+      'close_request',
       {
         id: input.id,
         submitted_at: input.submittedAt,
@@ -240,8 +240,8 @@ export function closeRequest(database: Database, input: CloseInput): Promise<Clo
         closer: randomUUID(),
         inflated_bytes: input.inflatedBytes === undefined ? null : integer(input.inflatedBytes),
         policy_outcome: input.policy ?? null,
-        ...(identity === undefined && decodedSeconds === 0 ? {} : { identity: identity ?? null }),
-        ...(decodedSeconds > 0 ? { decoded_seconds: integer(decodedSeconds) } : {}),
+        identity: identity ?? null,
+        decoded_seconds: decodedSeconds > 0 ? integer(decodedSeconds) : null,
       },
       CLOSED,
     ),

@@ -211,14 +211,15 @@ begin
   end if;
 end $$;
 
--- Writes the one end of a request, with its envelope, its usage and its webhook. A second end changes nothing, and
--- returns what the first one recorded. Without a verdict the outcome of the policy that the request names is unknown:
--- it is never taken for a pass.
+-- Writes the one end of a request, with its envelope, its usage and its webhook, and as a cached result if the identity
+-- of its file is known. A second end changes nothing, and returns what the first one recorded. Without a verdict the
+-- outcome of the policy that the request names is unknown: it is never taken for a pass.
 create function close_request(
   p_id uuid, p_submitted_at timestamptz, p_state text, p_status integer, p_reason text, p_error text,
   p_attempt integer, p_started_at timestamptz, p_tools jsonb, p_ffprobe_state text, p_mediainfo_state text,
   p_report_state text, p_usage_ms integer, p_io_bytes bigint, p_body bytea, p_closer uuid,
-  p_inflated_bytes integer, p_policy_outcome text,
+  p_inflated_bytes integer, p_policy_outcome text, p_identity text default null,
+  p_decoded_seconds integer default null,
   out closed boolean, out waiter text, out queue_time_ms integer)
 language plpgsql as $$
 declare
@@ -233,12 +234,12 @@ begin
       started_at = p_started_at, ended_at = ended, queue_time_ms = queued, tools = p_tools,
       ffprobe_state = p_ffprobe_state, mediainfo_state = p_mediainfo_state, report_state = p_report_state,
       usage_ms = p_usage_ms, io_bytes = p_io_bytes, has_body = p_body is not null, closer = p_closer,
-      inflated_bytes = p_inflated_bytes,
+      inflated_bytes = p_inflated_bytes, decoded_seconds = p_decoded_seconds,
       policy_name = q.request->'policy'->>'name', policy_revision = (q.request->'policy'->>'revision')::integer,
       policy_outcome = case when jsonb_typeof(q.request->'policy') = 'object'
         then coalesce(p_policy_outcome, 'unknown') end
     where q.id = p_id and q.submitted_at = p_submitted_at and q.state = 'open'
-    returning q.waiter, q.token_id, q.user_id, q.kind, q.scheme, q.webhook_url into r;
+    returning q.waiter, q.token_id, q.user_id, q.kind, q.scheme, q.webhook_url, q.request->>'cacheKey' cache_key into r;
   closed := found;
   if not closed then
     select q.waiter, coalesce(q.queue_time_ms, 0), coalesce(q.closer = p_closer, false)
@@ -257,54 +258,30 @@ begin
     insert into webhook_outbox (request_id, submitted_at, token_id, user_id, url)
       values (p_id, p_submitted_at, r.token_id, r.user_id, r.webhook_url) on conflict do nothing;
   end if;
+  if p_identity is not null and r.cache_key is not null and p_state = 'success' and p_body is not null then
+    insert into cached_results as c (key, identity, request_id, submitted_at, read_at)
+      values (decode(r.cache_key, 'hex'), p_identity, p_id, p_submitted_at, coalesce(p_started_at, p_submitted_at))
+      on conflict (key) do update set identity = excluded.identity, request_id = excluded.request_id,
+        submitted_at = excluded.submitted_at, read_at = excluded.read_at
+        where c.read_at <= excluded.read_at;
+  end if;
   -- Last, because this row is the one that other closers may wait for.
   histogram := array_fill(0, array[67]);
   histogram[bucket] := 1;
   insert into usage_minute as u (token_id, minute, kind, scheme, slot, user_id, requests, success, with_errors, errors,
-      timed_out, processing_ms, io_bytes, queue_ms, queue_max_ms, queue_histogram)
+      timed_out, processing_ms, io_bytes, queue_ms, queue_max_ms, queue_histogram, decoded_seconds)
     values (r.token_id, date_trunc('minute', p_submitted_at), r.kind, r.scheme, pg_backend_pid() % 8, r.user_id, 1,
       (p_state = 'success')::integer, (p_state = 'with-errors')::integer, (p_state = 'error')::integer,
-      (p_reason = 'QueueTimeout')::integer, p_usage_ms, p_io_bytes, queued, queued, histogram)
+      (p_reason = 'QueueTimeout')::integer, p_usage_ms, p_io_bytes, queued, queued, histogram,
+      p_decoded_seconds)
     on conflict (token_id, minute, kind, scheme, slot) do update set
       requests = u.requests + 1, success = u.success + excluded.success,
       with_errors = u.with_errors + excluded.with_errors, errors = u.errors + excluded.errors,
       timed_out = u.timed_out + excluded.timed_out, processing_ms = u.processing_ms + excluded.processing_ms,
       io_bytes = u.io_bytes + excluded.io_bytes, queue_ms = u.queue_ms + excluded.queue_ms,
       queue_max_ms = greatest(u.queue_max_ms, excluded.queue_max_ms),
-      queue_histogram[bucket] = u.queue_histogram[bucket] + 1;
-end $$;
-
--- Ends a request as close_identified does, or as close_request without an identity, and counts what was decoded.
-create function close_decoded(
-  p_id uuid, p_submitted_at timestamptz, p_state text, p_status integer, p_reason text, p_error text,
-  p_attempt integer, p_started_at timestamptz, p_tools jsonb, p_ffprobe_state text, p_mediainfo_state text,
-  p_report_state text, p_usage_ms integer, p_io_bytes bigint, p_body bytea, p_closer uuid,
-  p_inflated_bytes integer, p_policy_outcome text, p_identity text, p_decoded_seconds integer,
-  out closed boolean, out waiter text, out queue_time_ms integer)
-language plpgsql as $$
-declare
-  r record;
-begin
-  if p_identity is null then
-    select c.closed, c.waiter, c.queue_time_ms into closed, waiter, queue_time_ms
-      from close_request(p_id, p_submitted_at, p_state, p_status, p_reason, p_error, p_attempt, p_started_at, p_tools,
-        p_ffprobe_state, p_mediainfo_state, p_report_state, p_usage_ms, p_io_bytes, p_body, p_closer, p_inflated_bytes,
-        p_policy_outcome) c;
-  else
-    select c.closed, c.waiter, c.queue_time_ms into closed, waiter, queue_time_ms
-      from close_identified(p_id, p_submitted_at, p_state, p_status, p_reason, p_error, p_attempt, p_started_at,
-        p_tools, p_ffprobe_state, p_mediainfo_state, p_report_state, p_usage_ms, p_io_bytes, p_body, p_closer,
-        p_inflated_bytes, p_policy_outcome, p_identity) c;
-  end if;
-  -- A call that is sent again after its answer was lost has counted the first time.
-  update requests q set decoded_seconds = p_decoded_seconds
-    where q.id = p_id and q.submitted_at = p_submitted_at and q.closer = p_closer and q.decoded_seconds is null
-    returning q.token_id, q.kind, q.scheme into r;
-  if not found then return; end if;
-  -- In the row that close_request has just counted into, and that this transaction holds.
-  update usage_minute u set decoded_seconds = coalesce(u.decoded_seconds, 0) + p_decoded_seconds
-    where u.token_id = r.token_id and u.minute = date_trunc('minute', p_submitted_at) and u.kind = r.kind
-      and u.scheme = r.scheme and u.slot = pg_backend_pid() % 8;
+      queue_histogram[bucket] = u.queue_histogram[bucket] + 1,
+      decoded_seconds = nullif(coalesce(u.decoded_seconds, 0) + coalesce(excluded.decoded_seconds, 0), 0);
 end $$;
 
 -- Results that answer later requests, too. A request that was answered so has no job and no envelope of its own: its
@@ -322,29 +299,6 @@ create table cached_results (
   read_at timestamptz not null
 );
 create index cached_results_read on cached_results (read_at);
-
--- Ends a request as close_request does, with the identity of the file that was read.
-create function close_identified(
-  p_id uuid, p_submitted_at timestamptz, p_state text, p_status integer, p_reason text, p_error text,
-  p_attempt integer, p_started_at timestamptz, p_tools jsonb, p_ffprobe_state text, p_mediainfo_state text,
-  p_report_state text, p_usage_ms integer, p_io_bytes bigint, p_body bytea, p_closer uuid,
-  p_inflated_bytes integer, p_policy_outcome text, p_identity text,
-  out closed boolean, out waiter text, out queue_time_ms integer)
-language plpgsql as $$
-begin
-  select c.closed, c.waiter, c.queue_time_ms into closed, waiter, queue_time_ms
-    from close_request(p_id, p_submitted_at, p_state, p_status, p_reason, p_error, p_attempt, p_started_at, p_tools,
-      p_ffprobe_state, p_mediainfo_state, p_report_state, p_usage_ms, p_io_bytes, p_body, p_closer, p_inflated_bytes,
-      p_policy_outcome) c;
-  if not closed or p_state <> 'success' or p_body is null then return; end if;
-  insert into cached_results as r (key, identity, request_id, submitted_at, read_at)
-    select decode(q.request->>'cacheKey', 'hex'), p_identity, p_id, p_submitted_at,
-        coalesce(p_started_at, p_submitted_at)
-      from requests q where q.id = p_id and q.submitted_at = p_submitted_at and q.request ? 'cacheKey'
-    on conflict (key) do update set identity = excluded.identity, request_id = excluded.request_id,
-      submitted_at = excluded.submitted_at, read_at = excluded.read_at
-      where r.read_at <= excluded.read_at;
-end $$;
 
 -- The result of a key for this account, if it still exists.
 create function cached_result(p_key bytea, p_root_id bigint, p_max_age_s integer,
