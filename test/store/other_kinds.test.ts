@@ -55,6 +55,24 @@ describe('store: figures of a kind without columns', function () {
         );
   }
 
+  it('take about as long to fold as those of a kind with columns', async () => {
+    const timeOf = async (kind: string, token: number): Promise<number> => {
+      await fixture.sql(
+        `insert into usage_minute
+          select $2::bigint + g, date_trunc('minute', now()) - interval '1 hour', $1, 'https', 0, 1, 1, 1, 0, 0, 0, 1,
+            1, 1, 1, array[1] || array_fill(0, array[66]) from generate_series(1, 4000) g`,
+        [kind, token],
+      );
+      const begun = performance.now();
+      await fixture.sql(`select fold_usage('0', 4000)`);
+      const took = performance.now() - begun;
+      for (const grain of GRAINS) await fixture.sql(`delete from rollup_${grain}`);
+      return took;
+    };
+    const [file, other] = [await timeOf('file', 10_000), await timeOf('another', 20_000)];
+    assert.ok(other < 3 * file, `${other} ms, not ${file} ms`);
+  });
+
   it('are counted by kind and end, when folded, folded again and erased', async () => {
     let made = 0;
     const recordAll = async () => {

@@ -129,6 +129,8 @@ begin
             values ('success', t.success), ('with_errors', t.with_errors), ('error', t.errors)) e (name, n)
           where t.kind not in ('file', 'msv', 'c2pa', 'compare') and e.n > 0 group by 1, 2, 3, 4) s
         group by 1, 2, 3),
+      -- By itself: of its join with sums Postgres expects one row, and looked for others in a loop (0.4 s, not 0.1).
+      more as materialized (select * from hist left join others using (user_id, at, token_id)),
       sums as (
         select user_id, at, token_id, sum(requests)::integer requests,
           nullif(sum(success) filter (where kind = 'file'), 0)::integer file_success,
@@ -159,8 +161,8 @@ begin
           max(queue_max_ms) queue_max_ms
         from taken group by 1, 2, 3)
       insert into %2$I as r (user_id, at, token_id, requests, %3$s, queue_max_ms, queue_histogram, other_kinds)
-        select s.user_id, s.at, s.token_id, s.requests, %4$s, s.queue_max_ms, h.queue_histogram, o.other_kinds
-          from sums s join hist h using (user_id, at, token_id) left join others o using (user_id, at, token_id)
+        select s.user_id, s.at, s.token_id, s.requests, %4$s, s.queue_max_ms, m.queue_histogram, m.other_kinds
+          from sums s join more m using (user_id, at, token_id)
       on conflict (user_id, at, token_id) do update set requests = r.requests + excluded.requests, %5$s,
         queue_max_ms = greatest(r.queue_max_ms, excluded.queue_max_ms),
         queue_histogram = add_histogram(r.queue_histogram, excluded.queue_histogram),
