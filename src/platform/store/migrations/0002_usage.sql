@@ -114,7 +114,7 @@ begin
       with taken as (
         select o.user_id, date_trunc(%1$L, u.minute, 'UTC') at, o.token_id, u.kind, u.scheme,
           u.requests, u.success, u.with_errors, u.errors, u.timed_out,
-          u.processing_ms, u.io_bytes, u.queue_ms, u.queue_max_ms, u.queue_histogram
+          u.processing_ms, u.io_bytes, u.queue_ms, u.queue_max_ms, u.queue_histogram, u.decoded_seconds
         from unnest($1) u
           cross join lateral (values (u.user_id, u.token_id), (0, 0)) o (user_id, token_id)),
       hist as (
@@ -127,7 +127,10 @@ begin
           select t.user_id, t.at, t.token_id, t.kind || '_' || e.name name, sum(e.n) n
           from taken t cross join lateral (
             values ('success', t.success), ('with_errors', t.with_errors), ('error', t.errors)) e (name, n)
-          where t.kind not in ('file', 'msv', 'c2pa', 'compare') and e.n > 0 group by 1, 2, 3, 4) s
+          where t.kind not in ('file', 'msv', 'c2pa', 'compare') and e.n > 0 group by 1, 2, 3, 4
+          union all
+          select user_id, at, token_id, 'decoded_seconds', sum(decoded_seconds)
+          from taken where decoded_seconds > 0 group by 1, 2, 3) s
         group by 1, 2, 3),
       -- By itself: of its join with sums Postgres expects one row, and looked for others in a loop (0.4 s, not 0.1).
       more as materialized (select * from hist left join others using (user_id, at, token_id)),
@@ -173,24 +176,6 @@ begin
   end loop;
 end $$;
 
--- Adds what was decoded to the rows that add_usage has made or changed.
-create function add_decoded(rows usage_minute[]) returns void language plpgsql as $$
-declare
-  grain text;
-begin
-  foreach grain in array array['minute', 'hour', 'day'] loop
-    execute format($q$
-      with sums as (
-        select o.user_id, date_trunc(%1$L, u.minute, 'UTC') at, o.token_id, sum(u.decoded_seconds)::bigint n
-        from unnest($1) u cross join lateral (values (u.user_id, u.token_id), (0, 0)) o (user_id, token_id)
-        where u.decoded_seconds > 0 group by 1, 2, 3)
-      update rollup_%1$s r
-        set other_kinds = add_counts(r.other_kinds, jsonb_build_object('decoded_seconds', s.n), 1)
-        from sums s where r.user_id = s.user_id and r.at = s.at and r.token_id = s.token_id
-    $q$, grain) using rows;
-  end loop;
-end $$;
-
 -- Returns the number of rows that were moved. One call at a time: a second one finds nothing to do. Rows that a closer
 -- holds are left for the next time.
 create function fold_usage(p_rest interval default '2 minutes', p_most integer default 2000)
@@ -206,7 +191,6 @@ begin
   select array_agg(usage_minute) into rows from taken;
   if rows is null then return 0; end if;
   perform add_usage(rows);
-  if exists (select from unnest(rows) u where u.decoded_seconds > 0) then perform add_decoded(rows); end if;
   return cardinality(rows);
 end $$;
 
