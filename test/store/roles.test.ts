@@ -144,7 +144,6 @@ describe('store: database roles', function () {
         'drop_envelopes',
         'drop_months',
         'drop_partition',
-        'drop_requests',
         'drop_source_listing',
         'ensure_partitions',
         'erase_request',

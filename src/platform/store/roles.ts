@@ -102,10 +102,8 @@ export const RIGHTS: Record<Part, Rights> = {
     sequences: [],
     functions: [
       'ensure_partitions(integer)',
-      'drop_envelopes(timestamptz, interval)',
+      'drop_envelopes(timestamptz)',
       'drop_months(text, timestamptz)',
-      // Of the version before.
-      'drop_requests(timestamptz)',
       'erase_step(bigint, integer)',
       'forget_audit(timestamptz, integer)',
       'return_items(uuid[], timestamptz, integer)',

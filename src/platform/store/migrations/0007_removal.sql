@@ -19,11 +19,6 @@ returns setof record language sql stable as $$
   where i.inhparent = p_parent and b.bound <> 'DEFAULT'
 $$;
 
-create function month_partitions(p_parent regclass, out part regclass, out ends timestamptz)
-returns setof record language sql stable as $$
-  select p.part, p.ends from time_parts(p_parent) p
-$$;
-
 -- Makes the parts of the last, this and the next months, or days: `ahead` months, and `ahead` weeks of days. Rows of
 -- the default part move to the new one. Attaching takes a lock on the parent that lets reads and writes go on; only the
 -- (nearly empty) default part is locked for a moment. While a long transaction reads it, a part is made later.
@@ -45,7 +40,6 @@ begin
       ('rollup_minute', 'at', 'month', '_YYYYMM', ahead, ' with (fillfactor = 90)'),
       ('batch_items', 'created_at', 'month', '_YYYYMM', ahead, ''))
         d (parent, by_time, unit, suffix, steps, options)
-      join pg_class c on c.oid = to_regclass(d.parent) and c.relkind = 'p'
   loop
     -- The last one too: a request of 23:59:59 may be written after midnight.
     for step in -1..divided.steps loop
@@ -82,9 +76,8 @@ exception when lock_not_available then
 end $$;
 
 -- Drops one day of results that ended before p_before, or a part of what is as old in the default part. True: there is
--- more to do. One at a time, because the lock of the whole table is held until the end. p_step has no meaning any more.
-create function drop_envelopes(p_before timestamptz, p_step interval default '10 minutes')
-returns boolean language plpgsql as $$
+-- more to do. One at a time, because the lock of the whole table is held until the end.
+create function drop_envelopes(p_before timestamptz) returns boolean language plpgsql as $$
 declare
   old record;
   gone integer;
@@ -126,11 +119,6 @@ begin
   if p_table = 'batch_items' then delete from batches where created_at < greatest(since, p_before); end if;
   return dropped;
 end $$;
-
--- Called by the version before.
-create function drop_requests(p_before timestamptz) returns integer language sql as $$
-  select drop_months('requests', p_before)
-$$;
 
 -- Users whose data is to be erased. The row stays for a day after: a request that was under way when its user was
 -- erased leaves nothing either.
@@ -344,7 +332,7 @@ declare
   f text;
 begin
   foreach f in array array['ensure_partitions(integer)', 'drop_partition(regclass)',
-    'drop_envelopes(timestamptz, interval)', 'drop_months(text, timestamptz)', 'drop_requests(timestamptz)',
+    'drop_envelopes(timestamptz)', 'drop_months(text, timestamptz)',
     'erase_user(bigint)', 'erase_step(bigint, integer)', 'erase_request(uuid, timestamptz, bigint[])',
     'forget_audit(timestamptz, integer)', 'return_items(uuid[], timestamptz, integer)',
     'open_of_chunk(uuid[], timestamptz)', 'drop_source_listing(uuid, uuid)'] loop
