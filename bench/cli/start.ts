@@ -5,10 +5,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { endAll } from '../../test/at_end.ts';
 import { packCli } from '../../test/cli/packed.ts';
 import { startInstallation } from '../../test/cli/rig.ts';
-import { stopServers } from '../../test/controller/cluster_parts.ts';
-import { stopApiServers } from '../../test/kube/apiserver.ts';
 import { summary } from '../statistics.ts';
 
 const runs = Number(process.argv[2] ?? 40);
@@ -52,5 +51,4 @@ for (const [name, all] of taken) {
   );
 }
 await here.stop();
-await stopServers();
-await stopApiServers();
+await endAll();
