@@ -113,6 +113,13 @@ describe('comparisons on the command line', () => {
     assert.equal(text([]), 'no field differs\n');
   });
 
+  it('says what is not listed and not compared as the report page does', () => {
+    const { summary, ...rest } = answer([field('a')], { canonical: 0, raw: 2, known: 0 });
+    const left = [{ tool: 'mediainfo', run: 'b', why: 'it failed' }] as const;
+    const text = comparisonText(PLAIN as never, { ...rest, summary: { ...summary, not_compared: [...left] } });
+    assert.match(text, /\n2 further fields that change are not listed\.\nmediainfo b is not compared: it failed\n$/);
+  });
+
   it('prints the reason where nothing could be compared, and not that no field differs', () => {
     const { runs, ...rest } = answer([]);
     const failed = { success: false, error: 'the host answered 404', code: 'http-404' };

@@ -1,4 +1,5 @@
 /** `compare` and `diff`: what versions of a tool say of one source, and what one says of two. */
+import { notCompared } from '../../media/answer/comparison.ts';
 import { valueWords } from '../../media/answer/section.ts';
 import type { Body } from '../../api_calls.ts';
 import type { ChangedField, ComparisonAnswer } from '../../api_types.ts';
@@ -6,6 +7,7 @@ import type { Given, Invocation, Run } from '../command.ts';
 import { EXIT, type ExitCode, reasonText, usage } from '../exits.ts';
 import { submit } from '../follow_request.ts';
 import { writeAnswer, writeValue } from '../output/write_answer.ts';
+import { partsText } from '../output/section_text.ts';
 import { paint, several, tableText } from '../output/text_table.ts';
 import { checkedSource } from '../given_source.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
@@ -110,8 +112,6 @@ export function comparisonText(terminal: Terminal, answer: ComparisonAnswer): st
   const parts = failed.map(
     (one) => `${paint(terminal, 'red', 'failed')} ${one.tool} ${oneLine(one.version)}: ${oneLine(reasonText(one))}\n`,
   );
-  for (const { tool, run: which, why } of summary.not_compared)
-    parts.push(`${paint(terminal, 'yellow', 'not compared')} ${tool} ${oneLine(which)}: ${oneLine(why)}\n`);
   const news = fields.filter((field) => field.known === undefined);
   const known = fields.filter((field) => field.known !== undefined);
   if (!answer.success) parts.push(`${paint(terminal, 'yellow', 'unknown')} ${oneLine(reasonText(answer))}\n`);
@@ -126,7 +126,7 @@ export function comparisonText(terminal: Terminal, answer: ComparisonAnswer): st
       `${news.length > 0 ? '' : 'nothing but '}${several(known.length, 'known change')} of a release:\n`,
       fieldTable(terminal, names, known),
     );
-  if (summary.told < summary.fields) parts.push(`${summary.fields - summary.told} more fields are not listed\n`);
+  parts.push(partsText(terminal, notCompared(answer)));
   return parts.join('');
 }
 
