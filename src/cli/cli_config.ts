@@ -2,7 +2,7 @@
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { isObject } from '../base/is_object.ts';
+import { membersOf } from '../base/is_object.ts';
 import { jsonIn } from '../base/json_in.ts';
 import { usage } from './exits.ts';
 
@@ -34,7 +34,7 @@ export async function readConfig(env: NodeJS.ProcessEnv): Promise<Config> {
 function configOf(text: string, path: string): Config {
   const value = jsonIn(text);
   if (value === undefined) throw usage(`${path}: is not valid JSON`, 'run probeyard login again');
-  const { url, token } = isObject(value) ? value : {};
+  const { url, token } = membersOf(value);
   return {
     ...(typeof url === 'string' ? { url } : {}),
     ...(typeof token === 'string' ? { token } : {}),

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { boundedText } from '../../base/bounded_text.ts';
-import { isObject } from '../../base/is_object.ts';
+import { membersOf } from '../../base/is_object.ts';
 import { jsonIn } from '../../base/json_in.ts';
 import { requestFor } from '../api/exchange_http.ts';
 import { type Access, accessOf, addressBelow } from '../cli_config.ts';
@@ -93,8 +93,6 @@ const NOT_SENT = -32_000;
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 /** The parameter that a call is about, by which proxies may route it. */
 const NAME_PARAMS = ['name', 'uri', 'taskId'] as const;
-
-const membersOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
 
 const isId = (value: unknown): value is Id => typeof value === 'string' || typeof value === 'number';
 

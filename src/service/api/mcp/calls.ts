@@ -13,13 +13,14 @@ import {
 import { duplexPair, type Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { boundedText } from '../../../base/bounded_text.ts';
+import { membersOf } from '../../../base/is_object.ts';
 import { makeTurns, type Turns } from '../../../base/turns.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { remoteIp, tokenOf, type Context } from '../http/request_context.ts';
 import { untilClosed } from '../probe/stored_result.ts';
-import { membersOf, valueOf, type SaidText, type Shape } from './result_summary.ts';
+import { valueOf, type SaidText, type Shape } from './result_summary.ts';
 
 /** An endpoint refused the call, or the request ended with an error. */
 export class Refused extends Error {

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import Type from 'typebox';
-import { isObject } from '../../../base/is_object.ts';
+import { isObject, membersOf } from '../../../base/is_object.ts';
 import { errorResponse, type Operation } from '../openapi/operation.ts';
 import { BATCH_TOOLS, REQUEST_TOOLS, type Tool } from './tools.ts';
 import { searchTool } from './search.ts';
@@ -26,7 +26,7 @@ import type { Logger } from '../../../base/log.ts';
 import { isUuid, timeOf } from '../../../platform/store/uuid.ts';
 import { ABOUT } from '../openapi/openapi_document.ts';
 import { DEFAULT_BYTES, FENCED, textOf } from './answer_text.ts';
-import { membersOf, valueOf } from './result_summary.ts';
+import { valueOf } from './result_summary.ts';
 
 // The protocol over the tools: one server object for each HTTP request, without state between requests. Long work as
 // tasks, the extension io.modelcontextprotocol/tasks of revision 2026-07-28: a task is a request on record, and its id

@@ -1,5 +1,6 @@
 /** Results of requests, reduced to what a reader needs first. */
-import { isObject } from '../../../base/is_object.ts';
+import { membersOf } from '../../../base/is_object.ts';
+import { jsonIn } from '../../../base/json_in.ts';
 import type { QcReport } from '../../../media/qc/schema.ts';
 import { verdictOf, type Longest } from '../../../media/qc/verdict.ts';
 import { qc } from '../../../media/tools/qc.ts';
@@ -11,14 +12,9 @@ type Members = Record<string, unknown>;
 
 /** Bare output of a tool in another format is its text. */
 export function valueOf({ text }: { text: string }): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
+  const value = jsonIn(text);
+  return value === undefined ? text : value;
 }
-
-export const membersOf = (value: unknown): Members => (isObject(value) ? value : {});
 
 const requestIdOf = (value: unknown): string | undefined => {
   const { request_id: id } = membersOf(membersOf(value)['metadata']);

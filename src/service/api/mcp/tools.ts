@@ -1,5 +1,6 @@
 /** The tools, but for search: those that read a source, read what is on record, cancel, and run batches. */
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
+import { membersOf } from '../../../base/is_object.ts';
 import { MAX_TIMEOUT_MS } from '../../../base/limits.ts';
 import { LONGEST_S } from '../../../media/qc/limits.ts';
 import { LONGEST, optionsFor, type Limited } from '../../../media/qc/verdict.ts';
@@ -8,7 +9,7 @@ import { ApiError, invalid } from '../errors.ts';
 import { choice, closed, UUID } from '../http/request_fields.ts';
 import { FENCED, type Said, DEFAULT_BYTES, LEAST_BYTES, LONGEST_BYTES } from './answer_text.ts';
 import type { Answer, Running, Calls } from './calls.ts';
-import { membersOf, type Shape, valueOf } from './result_summary.ts';
+import { type Shape, valueOf } from './result_summary.ts';
 import { makeReader } from '../http/input/read_fields.ts';
 
 // What a tool is: the list, the check of its arguments and its work read the same declaration.
