@@ -124,6 +124,23 @@ describe('launcher: a new process between two tenants', function () {
     assert.equal(await launcher.killAll(), true);
   });
 
+  it('that is ordered by an agent that is gone at once serves the next one', async () => {
+    const own = await startLauncher();
+    const socket = connect(own.socket);
+    await once(socket, 'connect');
+    process.kill(own.pid, 'SIGSTOP');
+    // The answer to the first cannot be sent.
+    socket.end(Buffer.from([0, 0, 0, 1, TYPE.killAll, 0, 0, 0, 1, TYPE.renew]));
+    socket.destroySoon();
+    await once(socket, 'close');
+    process.kill(own.pid, 'SIGCONT');
+    const next = new Launcher(own.socket, { cleanMs: 3_000 });
+    await next.whenConnected(5_000);
+    assert.equal(await next.killAll(), true);
+    next.close();
+    await own.stop();
+  });
+
   it('an order with a payload ends the connection', async () => {
     const own = await startLauncher();
     const socket = connect(own.socket);

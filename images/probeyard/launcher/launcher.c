@@ -509,7 +509,8 @@ static int renew(void) {
   /* The answer is small and precedes the end of the connection, or the agent takes the end for a refusal. */
   struct pollfd writable = {.fd = agent, .events = POLLOUT};
   for (flush_events(); event_from < event_to; flush_events())
-    if (poll(&writable, 1, CLEAN_WITHIN_MS) <= 0) return 0;
+    /* An agent that is gone is never written to again. */
+    if (poll(&writable, 1, CLEAN_WITHIN_MS) <= 0 || (writable.revents & (POLLERR | POLLHUP))) return 0;
   execv(arguments[0], arguments);
   die(arguments[0]);
   return 0;
