@@ -267,6 +267,17 @@ describe('leader: a chunk of a batch', function () {
     assert.deepEqual(await reasonsOf(chunk.ids), ['Completed', 'Cancelled', 'Completed']);
   });
 
+  it('whose last item is cancelled between two items ends', async () => {
+    await start();
+    hold();
+    const chunk = await submit(2);
+    await isAt(chunk, 1);
+    await betweenItems(chunk, async () => assert.deepEqual(await cancel(chunk.ids[1]!), { ended: true }));
+    await isOver(chunk, 'Completed');
+    assert.deepEqual(await reasonsOf(chunk.ids), ['Completed', 'Cancelled']);
+    await isFree();
+  });
+
   it('whose batch has filled a quota with it is read to its end', async () => {
     await start();
     hold();

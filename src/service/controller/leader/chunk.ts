@@ -72,7 +72,9 @@ async function mayGoOn(state: TermState, job: Job): Promise<boolean> {
   if (place > chunk.sources.length) return false;
   if (!chunk.asked || now() - chunk.asked.at >= ASK_MS)
     chunk.asked = { at: now(), answer: isWanted(state, job, place) };
-  return (await chunk.asked.answer) && !givesWay(state, job);
+  if (!(await chunk.asked.answer)) return false;
+  // The next item may have been cancelled meanwhile, and the one after it.
+  return nextPlace(job, chunk) <= chunk.sources.length && !givesWay(state, job);
 }
 
 /** False: it gives way meanwhile. */
