@@ -6,7 +6,7 @@ import { type Callout, serveCallout } from '../../src/platform/bus/callout.ts';
 import { consumeResults, type Collecting } from '../../src/platform/bus/collect.ts';
 import type { Bus } from '../../src/platform/bus/connect.ts';
 import { asBusError } from '../../src/platform/bus/errors.ts';
-import { SUBJECT } from '../../src/platform/bus/messages.ts';
+import { CHUNK_BYTES, SUBJECT } from '../../src/platform/bus/messages.ts';
 import { packResult } from '../result/text_body.ts';
 import { managerOf, publishResult } from '../../src/platform/bus/results.ts';
 import { overfull, watchShares } from '../../src/platform/bus/shares.ts';
@@ -61,7 +61,7 @@ describe('bus: a runner that floods', function () {
   it('a full stream of chunks refuses new ones and keeps confirmed ones', async () => {
     await ensureStreams(await managerOf(controller), { chunksBytes: 4 * MIB });
     await neighbour.js.publish(SUBJECT.chunk(other, 'j', 1, 0), 'mine');
-    const payload = new Uint8Array(LARGE);
+    const payload = new Uint8Array(CHUNK_BYTES);
     const refusals: string[] = [];
     for (let index = 0; index < 12; index++)
       await runner.js
@@ -73,6 +73,12 @@ describe('bus: a runner that floods', function () {
       JSON.stringify(refusals),
     );
     assert.equal((await stateOf('PY_CHUNKS')).subjects?.[SUBJECT.chunk(other, 'j', 1, 0)], 1);
+  });
+
+  it('a chunk that is larger than any of a result is refused: the share of a runner is counted in messages', async () => {
+    await ensureStreams(await managerOf(controller));
+    const sent = runner.js.publish(SUBJECT.chunk(uid, 'j', 1, 0), new Uint8Array(LARGE));
+    await assert.rejects(sent, /message size exceeds maximum allowed/);
   });
 
   it('a chunk sent again replaces the first', async () => {

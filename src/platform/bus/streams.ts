@@ -11,7 +11,7 @@ import {
   type StreamConfig,
 } from 'nats';
 import { asBusError, isMissing } from './errors.ts';
-import { STREAM, SUBJECT } from './messages.ts';
+import { CHUNK_BYTES, STREAM, SUBJECT } from './messages.ts';
 
 export interface StreamOptions {
   /** Copies of each stream. Undefined: as many as the servers allow, at most three. */
@@ -44,6 +44,11 @@ const MOST_RESULTS_OF_ONE = 4;
  * Over all runners: each message costs the server memory in addition to its bytes, and a chunked body has at least two.
  */
 const MOST_CHUNKS = 4_096;
+/**
+ * With its headers. The share of a runner is counted in messages (shares.ts), so larger ones would fill the stream
+ * before it is seen.
+ */
+const LARGEST_CHUNK = CHUNK_BYTES + 4_096;
 
 /**
  * A full stream rejects new messages (`discard: new`): acknowledged ones are kept, and the runner sends a rejected one
@@ -74,6 +79,7 @@ function streams({ resultsBytes = 256 * MIB, chunksBytes = 512 * MIB }: StreamOp
       allow_direct: true,
       max_msgs: MOST_CHUNKS,
       max_msgs_per_subject: 1,
+      max_msg_size: LARGEST_CHUNK,
     },
   ];
 }
