@@ -185,6 +185,21 @@ describe('management: API tokens', function () {
     assert.equal((await m.call('DELETE', `auth/api-token/${byKubectl!.id}`, { token: m.root.token })).status, 409);
   });
 
+  it("a narrowed token narrows a sub-user's, and grants neither it nor the sub-user what it lacks itself", async () => {
+    const sub = await m.person('ann-sub', { parent: ann });
+    const { token: narrow } = await make({ permissions: ['read:profile', 'write:user'] });
+    const change = (path: string, body: object, token = narrow) => m.call('PUT', path, { token, body });
+    const own = `auth/api-token/${sub.tokenId}`;
+    assert.equal((await change(own, { permissions: ['read:media', 'read:profile'] })).status, 200);
+    for (const permissions of [['read:media', 'write:media'], null])
+      assert.equal((await change(own, { permissions })).status, 403);
+    assert.equal((await change(own, { permissions: ['read:media'] })).status, 200);
+    const user = `user/${sub.id}`;
+    assert.equal((await change(user, { restrictions: ['read:media', 'write:media'] })).status, 200);
+    assert.equal((await change(user, { restrictions: ['read:media'] })).status, 403);
+    assert.equal((await change(user, { restrictions: ['write:media'] }, ann.token)).status, 200);
+  });
+
   it('limits: an administrator sets some, null resets one, and a token narrows them', async () => {
     const set = (body: object) => m.call('PUT', `user/${ann.id}/limits`, { token: m.root.token, body });
     const defaults = {

@@ -297,14 +297,16 @@ async function changeOne(deps: Deps, ctx: Context) {
   const asked = checkedBy(ChangeBody, ctx);
   if ((asked.rotate || asked['rotate-webhook-secret']) && !own)
     throw new ApiError('not-yours', { text: 'only the owner can rotate a token' });
-  if (own) {
-    checkGiven(caller, asked.permissions);
+  if (asked.permissions !== undefined) {
     // Null means all permissions of the user, which a narrowed credential cannot grant.
-    if (asked.permissions === null)
-      checkGiven(
-        caller,
-        owner.permissions.filter((name) => !owner.restrictions.includes(name)),
-      );
+    const all = owner.permissions.filter((name) => !owner.restrictions.includes(name));
+    const wanted = asked.permissions ?? all;
+    // What another's token has already is not granted: it may be narrowed.
+    const held = own ? [] : (token.permissions ?? all);
+    checkGiven(
+      caller,
+      wanted.filter((name) => !held.includes(name)),
+    );
   }
   const expiresAt = expiryOf(caller, asked.ttl, store.clock.now());
   const fresh = asked.rotate ? newTokenText(accounts.settings.boxKeys()) : undefined;

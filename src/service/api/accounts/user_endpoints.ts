@@ -138,6 +138,16 @@ function checkGrant(caller: Caller, permissions: readonly string[]): void {
   if (beyond !== undefined) throw new ApiError('beyond-caller', { text: `permissions: you cannot grant ${beyond}` });
 }
 
+/** To lift a restriction is to grant. */
+function checkLifted(caller: Caller, target: UserRecord, restrictions: readonly string[]): void {
+  const lifted = target.restrictions.filter((name) => !restrictions.includes(name));
+  const beyond = lifted.find((name) => !caller.permissions.includes(name));
+  if (beyond !== undefined)
+    throw new ApiError('beyond-caller', {
+      text: `restrictions: you cannot lift that of ${beyond}, which the calling credential lacks`,
+    });
+}
+
 /** A mail with a code for a new user, to set a password with. Null: there are no mails, or no passwords. */
 async function invitation({ accounts, store }: Deps, caller: Caller) {
   if (accounts.settings.mail === null || !accounts.settings.passwords) return null;
@@ -237,6 +247,7 @@ function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Chang
     };
   }
   checkGrant(caller, permissions ?? []);
+  if (restrictions) checkLifted(caller, target, restrictions);
   return { ...names, permissions, restrictions };
 }
 
