@@ -108,7 +108,10 @@ export class PoolsState {
     if (!this.started || this.deps.signal.aborted || this.byName.get(state.pool.metadata.name) !== state) return;
     state.timer ??= setTimeout(() => {
       state.timer = undefined;
-      void this.#carryOut(state);
+      // Each pool is planned once a second anyway.
+      this.#carryOut(state).catch((error: unknown) => {
+        this.deps.log.warn({ err: error, pool: state.pool.metadata.name }, 'cannot carry out the plan of a pool');
+      });
     }, PLAN_DEBOUNCE_MS);
   }
 }
