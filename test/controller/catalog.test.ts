@@ -160,6 +160,44 @@ describe('catalog', function () {
     );
   });
 
+  it('a removed pool that the API server does not let go ends no leader, and goes later', async () => {
+    cluster = await startCluster({ pools: {} });
+    const first = await withCatalog({ old: { minReady: 0 } });
+    await applied(first.log);
+    await first.stop();
+    const name = `${cluster.namespace}-keeps-pools`;
+    const admission = '/apis/admissionregistration.k8s.io/v1';
+    const policy = `${admission}/validatingadmissionpolicies`;
+    const binding = `${admission}/validatingadmissionpolicybindings`;
+    const rule = {
+      apiGroups: ['probeyard.dev'],
+      apiVersions: ['*'],
+      operations: ['DELETE'],
+      resources: ['probepools'],
+    };
+    const expression = `oldObject.metadata.namespace != '${cluster.namespace}'`;
+    const make = (path: string, spec: object) =>
+      cluster.kube.request({ method: 'POST', path, body: { metadata: { name }, spec }, what: 'make a policy' });
+    await make(policy, { matchConstraints: { resourceRules: [rule] }, validations: [{ expression }] });
+    await make(binding, { policyName: name, validationActions: ['Deny'] });
+    try {
+      const path = `/apis/probeyard.dev/v1alpha1/namespaces/${cluster.namespace}/probepools/old`;
+      const tried = () =>
+        cluster.kube.request({ method: 'DELETE', path, query: { dryRun: 'All' }, what: 'try' }).then(
+          () => false,
+          () => true,
+        );
+      await until('the policy is in force', tried, 20_000);
+      const second = await withCatalog({}, { epoch: 2 });
+      const says = () => second.log.filter(({ msg }) => msg === 'cannot carry out the plan of a pool').length > 1;
+      await until('it tries again', says, 20_000);
+    } finally {
+      await cluster.kube.request({ method: 'DELETE', path: `${binding}/${name}`, what: 'end a binding' });
+      await cluster.kube.request({ method: 'DELETE', path: `${policy}/${name}`, what: 'end a policy' });
+    }
+    await until('it is gone', async () => (await cluster.kube.listAll(PROBE_POOLS)).items.length === 0, 20_000);
+  });
+
   it('a leader of an older version applies what the release has now, and removes nothing of it', async () => {
     cluster = await startCluster({ pools: {} });
     const added = { ...TOOLS[0]!, version: '7.1', latest: false };
