@@ -11,12 +11,15 @@ import { migrate, type Migration, readMigrations } from '../../src/platform/stor
 import { openStore } from '../../src/platform/store/store.ts';
 import { startPostgres } from '../../test/servers.ts';
 import { aCloseInput, anOpenInput } from '../../test/store/fixture.ts';
+import { until } from '../../test/until.ts';
 import { summary, type Summary } from '../statistics.ts';
 
 /** The last migration of the version before. */
 const LAST = 7;
 const USERS = 100;
 const READER_MS = 3_000;
+/** That meet a migration which waits for the backup. */
+const LEAST_CALLS = 320;
 
 const FILL = (rows: number) => [
   `insert into rollup_minute (user_id, at, token_id, requests, file_success, https, processing_ms, io_bytes, queue_ms,
@@ -91,7 +94,12 @@ export async function upgradeUnderLoad(rows: number, say: (line: string) => void
     const failed = Promise.all([requests(), requests(), figures(), folds()]);
     // A backup reads every table in one transaction, and holds up the migration, but nobody behind it.
     await client.query('begin; select from envelopes limit 1; select from rollup_minute limit 1');
-    const reader = pause(READER_MS).then(() => client.query('commit'));
+    const backup = async () => {
+      await pause(READER_MS);
+      await until('enough calls', () => times.length > LEAST_CALLS, 60_000);
+      await client.query('commit');
+    };
+    const reader = backup();
     const migrations: Upgrade['migrations'] = [];
     let waits = 0;
     const migrating = migrate({ url }, [...readMigrations(), ...FORMS], (fields, message) => {
