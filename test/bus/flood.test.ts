@@ -75,7 +75,7 @@ describe('bus: a runner that floods', function () {
     assert.equal((await stateOf('PY_CHUNKS')).subjects?.[SUBJECT.chunk(other, 'j', 1, 0)], 1);
   });
 
-  it('a chunk that is larger than any of a result is refused: the share of a runner is counted in messages', async () => {
+  it('a chunk larger than any of a result is refused: a share is counted in messages', async () => {
     await ensureStreams(await managerOf(controller));
     const sent = runner.js.publish(SUBJECT.chunk(uid, 'j', 1, 0), new Uint8Array(LARGE));
     await assert.rejects(sent, /message size exceeds maximum allowed/);
