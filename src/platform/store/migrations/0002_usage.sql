@@ -96,14 +96,19 @@ create function add_counts(a jsonb, b jsonb, sign integer) returns jsonb languag
     group by key having sum(n) <> 0) s
 $$;
 
--- Adds rows of usage_minute, or requests in the same form, to the three rollups.
-create function add_usage(rows usage_minute[]) returns void language plpgsql as $$
-declare
-  counters constant text[] := array['file_success', 'file_with_errors', 'file_error',
+-- The columns of a rollup that are sums.
+create function rollup_counters() returns text[] language sql immutable parallel safe as $$
+  select array['file_success', 'file_with_errors', 'file_error',
     'msv_success', 'msv_with_errors', 'msv_error', 'c2pa_success', 'c2pa_with_errors', 'c2pa_error',
     'compare_success', 'compare_with_errors', 'compare_error',
     'hls', 'dash', 'http', 'https', 's3', 'ftp', 'rtmp', 'rtsp', 'srt',
-    'timed_out', 'processing_ms', 'io_bytes', 'queue_ms'];
+    'timed_out', 'processing_ms', 'io_bytes', 'queue_ms']
+$$;
+
+-- Adds rows of usage_minute, or requests in the same form, to the three rollups.
+create function add_usage(rows usage_minute[]) returns void language plpgsql as $$
+declare
+  counters constant text[] := rollup_counters();
   grain text;
   names text := array_to_string(counters, ', ');
   added text := (select string_agg(

@@ -212,11 +212,7 @@ end $$;
 -- has been accounted for.
 create function erase_step(p_user bigint, p_most integer default 1000) returns integer language plpgsql as $$
 declare
-  counters constant text[] := array['file_success', 'file_with_errors', 'file_error',
-    'msv_success', 'msv_with_errors', 'msv_error', 'c2pa_success', 'c2pa_with_errors', 'c2pa_error',
-    'compare_success', 'compare_with_errors', 'compare_error',
-    'hls', 'dash', 'http', 'https', 's3', 'ftp', 'rtmp', 'rtsp', 'srt',
-    'timed_out', 'processing_ms', 'io_bytes', 'queue_ms'];
+  counters constant text[] := rollup_counters();
   names constant text := array_to_string(counters, ', ');
   ids uuid[];
   times timestamptz[];
