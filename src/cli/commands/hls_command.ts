@@ -1,12 +1,10 @@
-import { hlsLead, unlisted } from '../../media/answer/hls.ts';
 import type { Finding, Judged } from '../../media/ci_formats/judged.ts';
 import type { HlsMessage, HlsReport, MsvEnvelope } from '../../api_types.ts';
 import type { Run } from '../command.ts';
 import { addressBelow } from '../cli_config.ts';
 import { EXIT, reasonText, usage, type ExitCode, type Reason } from '../exits.ts';
 import { givenSources, subjectOf, type GivenSource } from '../given_source.ts';
-import { partsText } from '../output/section_text.ts';
-import { coloured, tableText } from '../output/text_table.ts';
+import { coloured, paint, several, tableText } from '../output/text_table.ts';
 import { reportsOf } from '../output/for_ci.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { times, withFields } from './request_options.ts';
@@ -78,15 +76,18 @@ function whyOf({ message, remedy, count }: HlsMessage): string {
   return remedy === undefined ? wrong : `${wrong}${/[.?!]$/.test(wrong) ? '' : '.'} ${remedy}`;
 }
 
-function reportText(terminal: Terminal, report: HlsReport): string {
-  const { messages } = report;
-  const lead = partsText(terminal, [hlsLead(report)]);
-  if (messages.length === 0) return lead;
+function reportText(terminal: Terminal, { messages, summary, version }: HlsReport): string {
+  const { must_fix: must, should_fix: should, info, playlists, segments, untold, live } = summary;
+  const counts = `${must} must-fix, ${should} should-fix, ${info} info`;
+  const read = `${several(playlists, 'playlist')}, ${several(segments, 'segment')}${live ? ', live' : ''}`;
+  const head = `${paint(terminal, must > 0 ? 'red' : 'green', counts)} in ${read} (rules ${oneLine(version)})\n`;
+  if (messages.length === 0) return head;
   const rows = messages.map((message) => [coloured(message.level), message.code, placeOf(message)]);
   const [titles, ...places] = tableText(terminal, ['LEVEL', 'CODE', 'WHERE'], rows).trimEnd().split('\n');
   // On a line of its own: the last column of a table is cut to the width of the terminal.
   const list = messages.map((message, index) => `${places[index]}\n  ${oneLine(whyOf(message))}\n`);
-  return `${lead}${titles}\n${list.join('')}${partsText(terminal, [unlisted(report)])}`;
+  const rest = untold > 0 ? `${untold} more findings are not listed\n` : '';
+  return `${head}${titles}\n${list.join('')}${rest}`;
 }
 
 const run: Run = async (invocation) => {
