@@ -49,6 +49,7 @@ describe('head of a response', () => {
     ['another protocol', ['ICY 200 OK']],
     ['another version', ['HTTP/2 200 OK']],
     ['a status of two digits', ['HTTP/1.1 99 x']],
+    ['a status below 100', ['HTTP/1.1 050 x']],
     ['no status', ['HTTP/1.1 OK']],
     ['a line without a colon', ['HTTP/1.1 200 OK', 'abc']],
     ['a line without a name', ['HTTP/1.1 200 OK', ': abc']],

@@ -79,6 +79,7 @@ describe('rtsp: wire format', () => {
     for (const bad of [
       '<html>',
       'HTTP/1.1 200 OK\r\n\r\n',
+      'RTSP/1.0 050 No\r\n\r\n',
       `RTSP/1.0 200 OK\r\nx: ${'y'.repeat(70_000)}`,
       'RTSP/1.0 200 OK\r\nContent-Length: 99999999\r\n\r\n',
     ])
@@ -246,6 +247,13 @@ describe('rtsp: relay', function () {
     assert.equal((await ask(job, 'ANNOUNCE'))?.start, 'RTSP/1.0 405 Method Not Allowed');
     assert.equal((await ask(job, 'DESCRIBE', [], 'rtsp://127.0.0.1:1/other'))?.start, 'RTSP/1.0 404 Not Found');
     assert.equal(origin.requests.length, 0);
+  });
+
+  it('relays no status that the tool cannot read', async () => {
+    const origin = await server((request) => respond(request, '050 OK'));
+    const job = await open(`rtsp://127.0.0.1:${origin.port}/cam`);
+    assert.equal(await ask(job, 'DESCRIBE'), undefined);
+    assert.equal(job.stats().failure?.reason, 'protocol');
   });
 
   it('ignores a server that answers with UDP', async () => {

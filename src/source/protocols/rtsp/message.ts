@@ -66,7 +66,7 @@ export class RtspReader {
     }
     this.#searched = 0;
     const [start = '', ...lines] = bytes.toString('latin1', 0, end).split(/\r?\n/);
-    if (!/^(?:RTSP\/1\.\d \d{3}|[A-Z_]{1,32} \S+ RTSP\/1\.\d)/.test(start)) throw new RangeError('no RTSP');
+    if (!/^(?:RTSP\/1\.\d [1-9]\d{2}|[A-Z_]{1,32} \S+ RTSP\/1\.\d)/.test(start)) throw new RangeError('no RTSP');
     const headers: RtspMessage['headers'] = [];
     for (const line of lines) {
       const colon = line.indexOf(':');
