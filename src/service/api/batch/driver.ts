@@ -5,8 +5,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { requestFields } from '../../../base/log.ts';
-import { Rest } from '../../../base/rest.ts';
 import { pause } from '../../../base/retry.ts';
+import { Rounds } from '../../../base/rounds.ts';
 import { Tally } from '../../../base/tally.ts';
 import type { Claimed, EndedItem, RunningItem, Settled } from '../../../platform/store/batch_items.ts';
 import type { Driven } from '../../../platform/store/batches.ts';
@@ -167,26 +167,36 @@ export class BatchDriver {
   /** Jobs that are being cancelled, or were: the ends of their requests come. */
   readonly #cancelled = new Set<string>();
   readonly #inHand = new Set<Promise<void>>();
-  readonly #stopping = new AbortController();
-  readonly #rest = new Rest(this.#stopping.signal);
+  readonly #rounds: Rounds;
+  #isReady = false;
   #epoch: number | null = null;
   #takenAt = -Infinity;
   #tidiedAt = -Infinity;
-  readonly #running: Promise<void>;
   readonly #listener: { stop(): Promise<void> };
 
   /** `ready`: the tool versions are known. */
   constructor(deps: Deps, ready: Promise<unknown>) {
     this.#deps = deps;
     deps.metrics.watchDriver(() => this.leads);
-    this.#running = this.#start(ready);
-    this.#listener = deps.store.listenBatches(() => this.#rest.end());
+    ready.then(
+      () => {
+        this.#isReady = true;
+        this.#rounds.again();
+      },
+      () => {},
+    );
+    this.#rounds = new Rounds({
+      round: () => this.#round(),
+      failed: (error) => deps.log.warn({ err: error }, 'cannot drive batches'),
+      restMs: AFTER_FAILURE_MS,
+      gapMs: GAP_MS,
+    });
+    this.#listener = deps.store.listenBatches(() => this.#rounds.again());
   }
 
   /** To be awaited before the hand-over is stopped: what has been opened gets its job. */
   async stop(): Promise<void> {
-    this.#stopping.abort(new Error('this replica is shutting down'));
-    await this.#running;
+    await this.#rounds.stop();
     await Promise.allSettled([...this.#inHand, this.#leave(), this.#listener.stop()]);
   }
 
@@ -195,28 +205,9 @@ export class BatchDriver {
     return this.#epoch !== null;
   }
 
-  async #start(ready: Promise<unknown>): Promise<void> {
-    const { signal } = this.#stopping;
-    const stopped = new Promise<false>((resolve) => signal.addEventListener('abort', () => resolve(false)));
-    const isReady = await Promise.race([ready.then(() => true), stopped]).catch(() => false);
-    if (isReady) await this.#run();
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      this.#rest.begin();
-      const ms = await this.#round().catch((error: unknown) => {
-        this.#deps.log.warn({ err: error }, 'cannot drive batches');
-        return AFTER_FAILURE_MS;
-      });
-      await pause(GAP_MS, signal);
-      await this.#rest.take(ms);
-    }
-  }
-
   /** Returns the time to wait before the next round. */
   async #round(): Promise<number> {
+    if (!this.#isReady) return IDLE_MS;
     const { store, drain } = this.#deps;
     if (drain.started) {
       await this.#leave();
@@ -331,7 +322,7 @@ export class BatchDriver {
         .catch(async (error: unknown) => {
           const named = { err: error, batch: batch.id };
           this.#deps.log.warn(named, 'cannot take what was listed into its batch, will retry');
-          await pause(AFTER_FAILURE_MS, this.#stopping.signal);
+          await pause(AFTER_FAILURE_MS, this.#rounds.signal);
         })
         .finally(() => this.#taking.delete(account)),
     );
@@ -398,7 +389,7 @@ export class BatchDriver {
   #keep(work: Promise<void>): void {
     const kept: Promise<void> = work.finally(() => {
       this.#inHand.delete(kept);
-      this.#rest.end();
+      this.#rounds.again();
     });
     this.#inHand.add(kept);
   }
@@ -410,7 +401,7 @@ export class BatchDriver {
     const expired = await store.expireBatches();
     for (const id of expired) log.info({ batch: id }, 'the deadline of a batch is over');
     for (const { id, reason } of await store.endBatches()) log.info({ batch: id, reason }, 'a batch ended');
-    if (expired.length > 0) this.#rest.end();
+    if (expired.length > 0) this.#rounds.again();
   }
 
   // Items.
@@ -487,7 +478,7 @@ export class BatchDriver {
     if (Math.max(...sizes) > 1 && jobs.length > 0 && jobs.every(([first]) => !first?.plain)) this.#chunks.halve(id);
     if (jobs.length > 0) return;
     // From the first host again, or with those after the last one.
-    if (from !== null || after !== null) this.#rest.end();
+    if (from !== null || after !== null) this.#rounds.again();
     else this.#turns.pauseBatch(id, performance.now() + DRY_MS);
   }
 
@@ -550,8 +541,8 @@ export class BatchDriver {
 
   /** Its end is settled at once. A lost notice is covered by the look of each round. */
   #await(requestId: string, over: AbortSignal): void {
-    this.#deps.waiting.wait(requestId, AbortSignal.any([this.#stopping.signal, over])).then(
-      () => this.#rest.end(),
+    this.#deps.waiting.wait(requestId, AbortSignal.any([this.#rounds.signal, over])).then(
+      () => this.#rounds.again(),
       () => {},
     );
   }

@@ -3,8 +3,7 @@
  * Each round compares objects and record, so a round that was cut short, or made by two replicas, is made good by the
  * next. What a status says is never believed: the record says what an object has.
  */
-import { pause } from '../../../base/retry.ts';
-import { Rest } from '../../../base/rest.ts';
+import { Rounds } from '../../../base/rounds.ts';
 import { isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
 import { keyOf, type KubeObject, type ResourceType } from '../../../platform/kube/kinds.ts';
 import { startReflector, type Reflector } from '../../../platform/kube/reflector.ts';
@@ -87,9 +86,12 @@ export abstract class FollowedObjects<T extends Followed> {
   protected readonly served: ServedNamespaces;
   readonly #kube: KubeClient;
   readonly #driver: Pick<BatchDriver, 'leads'>;
-  readonly #stopping = new AbortController();
-  readonly #rest = new Rest(this.#stopping.signal);
-  readonly #running: Promise<void>;
+  readonly #rounds = new Rounds({
+    round: () => this.#turn(),
+    failed: (error) => this.#warn(error, 'cannot follow objects'),
+    restMs: ROUND_MS,
+    gapMs: GAP_MS,
+  });
   #watched: Reflector<T> | undefined;
   #lookedAt = -Infinity;
   #writes = 0;
@@ -107,8 +109,6 @@ export abstract class FollowedObjects<T extends Followed> {
     this.served = new ServedNamespaces(deps.settings);
     this.#kube = kube;
     this.#driver = driver;
-    // Not before the kind's own constructor.
-    this.#running = Promise.resolve().then(() => this.#run());
   }
 
   protected abstract round(objects: T[]): Promise<void>;
@@ -121,24 +121,13 @@ export abstract class FollowedObjects<T extends Followed> {
   protected resting?(): Promise<void>;
 
   async stop(): Promise<void> {
-    this.#stopping.abort(new Error('this replica is shutting down'));
-    await this.#running;
+    await this.#rounds.stop();
     await Promise.allSettled([...this.#making.values(), this.#unwatch()]);
   }
 
   /** The next round begins as soon as it can. */
   protected again(): void {
-    this.#rest.end();
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      this.#rest.begin();
-      await this.#turn().catch((error: unknown) => this.#warn(error, 'cannot follow objects'));
-      await pause(GAP_MS, signal);
-      await this.#rest.take(ROUND_MS);
-    }
+    this.#rounds.again();
   }
 
   async #turn(): Promise<void> {
@@ -153,14 +142,14 @@ export abstract class FollowedObjects<T extends Followed> {
   }
 
   #watch(): Reflector<T> {
-    const changed = (): void => this.#rest.end();
+    const changed = (): void => this.#rounds.again();
     const gone = (object: T): void => {
       this.forget(object);
       this.#writtenAt.delete(uidOf(object));
       this.#refused.delete(uidOf(object));
       this.gone?.(object);
       this.#lookedAt = -Infinity;
-      this.#rest.end();
+      this.#rounds.again();
     };
     this.#lookedAt = -Infinity;
     const reflector = startReflector({
@@ -221,7 +210,7 @@ export abstract class FollowedObjects<T extends Followed> {
         this.#making.delete(namespace);
         // It may have gone meanwhile.
         this.#lookedAt = -Infinity;
-        this.#rest.end();
+        this.#rounds.again();
       });
     this.#making.set(namespace, work);
     return null;
@@ -244,7 +233,7 @@ export abstract class FollowedObjects<T extends Followed> {
     if (!whole || uidOf(whole) !== uid || isGoing(whole)) return null;
     const { allowed } = await store.takeRate('token', token.id, token.limits.requestsPerMinute);
     if (!allowed) return RATE_LIMITED;
-    const gone = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(MAKE_MS)]);
+    const gone = AbortSignal.any([this.#rounds.signal, AbortSignal.timeout(MAKE_MS)]);
     const id = () => store.idOfObject({ kind, uid, namespace, name }, store.newRequest().id);
     return this.make(whole, { token, by: { method: 'POST', state: { token } }, gone, id }).catch(waitOf);
   }

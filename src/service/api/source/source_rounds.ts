@@ -3,8 +3,7 @@
  * the batches does. Each step is one transaction that checks what it begins from, so a step that was cut short, or made
  * by two replicas, is made good by the next round.
  */
-import { Rest } from '../../../base/rest.ts';
-import { pause } from '../../../base/retry.ts';
+import { Rounds } from '../../../base/rounds.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { DrivenSource, OpenBatch, SourceState } from '../../../platform/store/sources.ts';
 import { MOST_ITEMS } from '../batch/batch_fields.ts';
@@ -30,38 +29,27 @@ const LIVE: readonly SourceState[] = ['running', 'paused', 'stopped'];
 export class SourceRounds {
   readonly #deps: Deps;
   readonly #driver: Pick<BatchDriver, 'leads'>;
-  readonly #stopping = new AbortController();
-  readonly #rest = new Rest(this.#stopping.signal);
+  readonly #rounds = new Rounds({
+    round: () => this.#round(),
+    failed: (error) => this.#deps.log.warn({ err: error }, 'cannot follow sources'),
+    restMs: ROUND_MS,
+    gapMs: GAP_MS,
+  });
   /** By account: one at a time. */
   readonly #working = new Map<number, Promise<void>>();
   /** When the last turn of an account began, of the last hour. */
   readonly #turns = new Map<number | null, number>();
   /** Sources that are not looked at before this time. */
   readonly #pausedUntil = new Map<string, number>();
-  readonly #running: Promise<void>;
 
   constructor(deps: Deps, driver: Pick<BatchDriver, 'leads'>) {
     this.#deps = deps;
     this.#driver = driver;
-    this.#running = this.#run();
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort(new Error('this replica is shutting down'));
-    await this.#running;
+    await this.#rounds.stop();
     await Promise.allSettled(this.#working.values());
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      this.#rest.begin();
-      await this.#round().catch((error: unknown) => {
-        this.#deps.log.warn({ err: error }, 'cannot follow sources');
-      });
-      await pause(GAP_MS, signal);
-      await this.#rest.take(ROUND_MS);
-    }
   }
 
   async #round(): Promise<void> {
@@ -93,7 +81,7 @@ export class SourceRounds {
       .then((done) => {
         if (!done) this.#pausedUntil.set(source.id, performance.now() + AFTER_FAILURE_MS);
         this.#working.delete(account);
-        this.#rest.end();
+        this.#rounds.again();
       });
     this.#working.set(account, work);
     this.#turns.set(source.rootUserId, performance.now());
@@ -120,7 +108,7 @@ export class SourceRounds {
     const { store, log } = this.#deps;
     const source = await store.readSource(id);
     if (!source) return true;
-    const gone = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(CREATE_MS)]);
+    const gone = AbortSignal.any([this.#rounds.signal, AbortSignal.timeout(CREATE_MS)]);
     const of = { source, token, gone };
     try {
       if (lists) return (await createListing(this.#deps, of)) === 'created';
@@ -156,7 +144,7 @@ export class SourceRounds {
   /** Whether all are forgotten. Another replica begins anew. */
   async #forget(source: string, unseenSince: Date | null): Promise<boolean> {
     let after: Buffer | null = Buffer.alloc(0);
-    while (after !== null && this.#driver.leads && !this.#stopping.signal.aborted)
+    while (after !== null && this.#driver.leads && !this.#rounds.signal.aborted)
       after = await this.#deps.store.forgetObjects(source, { unseenSince, after });
     return after === null;
   }
