@@ -1,6 +1,7 @@
 /** Accounts as the API uses them. */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../base/log.ts';
+import { Rounds } from '../../base/rounds.ts';
 import { byNobody } from '../../platform/store/audit.ts';
 import type { Store } from '../../platform/store/store.ts';
 import { ATTEMPT_LIMITS, makeAttempts, TooManyAttempts } from './attempts.ts';
@@ -112,15 +113,13 @@ export function makeAccounts({ store, log, settings }: { store: Store; log: Logg
         await calls.addAuditEntry(byNobody(store.newRequest().id, 'lapseAbsent', userId, changes));
     });
   }
-  let keeping: Promise<unknown> = Promise.resolve();
-  const keepHouse = (): void => {
-    keeping = Promise.all([giveWebhookSecrets(), store.forgetAccountRemains(), lapseAbsent()]).catch((error: unknown) =>
-      log.warn({ err: error }, 'account housekeeping failed, will retry'),
-    );
-  };
-  keepHouse();
-  const timer = setInterval(keepHouse, HOUSEKEEPING_MS);
-  timer.unref();
+  const housekeeping = new Rounds({
+    async round() {
+      await Promise.all([giveWebhookSecrets(), store.forgetAccountRemains(), lapseAbsent()]);
+    },
+    failed: (error) => log.warn({ err: error }, 'account housekeeping failed, will retry'),
+    restMs: HOUSEKEEPING_MS,
+  });
 
   return {
     settings,
@@ -152,8 +151,7 @@ export function makeAccounts({ store, log, settings }: { store: Store; log: Logg
       webhookKey(await box.open(kept, 'webhook', tokenId)),
     makeWebhookSecret,
     async stop(): Promise<void> {
-      clearInterval(timer);
-      await Promise.allSettled([keeping, mailer?.stop()]);
+      await Promise.allSettled([housekeeping.stop(), mailer?.stop()]);
     },
   };
 }

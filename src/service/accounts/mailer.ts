@@ -4,8 +4,8 @@
  */
 import { createTransport, type Transporter } from 'nodemailer';
 import type { Logger } from '../../base/log.ts';
-import { Rest } from '../../base/rest.ts';
 import { pauseAfter } from '../../base/retry.ts';
+import { Rounds } from '../../base/rounds.ts';
 import type { Store } from '../../platform/store/store.ts';
 import type { DueMail } from '../../platform/store/mails.ts';
 import type { Box } from './box.ts';
@@ -45,8 +45,6 @@ interface MailerParts {
 
 export function startMailer({ store, box, settings, log }: MailerParts) {
   const transport = transportOf(settings);
-  const stopping = new AbortController();
-  const rest = new Rest(stopping.signal);
 
   async function send(mail: DueMail): Promise<void> {
     // Requested for an address without an account: it costs the same, and is sent to nobody.
@@ -70,30 +68,23 @@ export function startMailer({ store, box, settings, log }: MailerParts) {
     await store.mailDone(mail.id);
   }
 
-  /** Whether there may be more. */
-  async function sendSome(): Promise<boolean> {
+  /** Returns the time until the next: there may be more. */
+  async function sendSome(): Promise<number> {
     const mails = await store.claimMails(LEASE_MS, 10);
     await Promise.all(mails.map(send));
-    return mails.length > 0;
+    return mails.length > 0 ? 0 : EVERY_MS;
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      rest.begin();
-      const isMore = await sendSome().catch((error: unknown) => {
-        log.warn({ err: error }, 'cannot read the mail outbox');
-        return false;
-      });
-      if (!isMore) await rest.take(EVERY_MS);
-    }
-  }
-  const running = run();
+  const rounds = new Rounds({
+    round: sendSome,
+    failed: (error) => log.warn({ err: error }, 'cannot read the mail outbox'),
+    restMs: EVERY_MS,
+  });
 
   return {
-    wake: () => rest.end(),
+    wake: () => rounds.again(),
     async stop(): Promise<void> {
-      stopping.abort();
-      await running;
+      await rounds.stop();
       transport.close();
     },
   };

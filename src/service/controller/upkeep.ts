@@ -4,6 +4,7 @@
  * others find nothing to do.
  */
 import type { Logger } from '../../base/log.ts';
+import { Rounds } from '../../base/rounds.ts';
 import type { Store } from '../../platform/store/store.ts';
 
 const TURN_MS = 60_000;
@@ -16,19 +17,17 @@ interface UpkeepParts {
   keep: { keepEnvelopeDays: number; keepRequestMonths: number; keepMinuteDays: number; keepAuditDays: number };
 }
 
-export function startUpkeep({ store, log, keep }: UpkeepParts) {
+export function startUpkeep({ store, log, keep }: UpkeepParts): Rounds {
   const retention = {
     envelopeDays: keep.keepEnvelopeDays,
     requestMonths: keep.keepRequestMonths,
     minuteDays: keep.keepMinuteDays,
   };
-  let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
   let turns = 0;
 
   // A failed step is retried at its next turn and does not block the others.
   const attempt = async (what: string, work: () => Promise<unknown>): Promise<void> => {
-    if (stopped) return;
+    if (rounds.signal.aborted) return;
     try {
       await work();
     } catch (error) {
@@ -56,20 +55,7 @@ export function startUpkeep({ store, log, keep }: UpkeepParts) {
     if (turns++ % TURNS_PER_HOUR === 0) await hourly();
   };
 
-  let running = turn();
-  const next = (): void => {
-    if (stopped) return;
-    timer = setTimeout(() => {
-      running = turn().then(next);
-    }, TURN_MS);
-  };
-  running = running.then(next);
-
-  return {
-    async stop(): Promise<void> {
-      stopped = true;
-      clearTimeout(timer);
-      await running;
-    },
-  };
+  // No turn fails as a whole.
+  const rounds = new Rounds({ round: turn, failed: () => {}, restMs: TURN_MS });
+  return rounds;
 }

@@ -11,7 +11,7 @@ import { openResult } from '../result/unpack.ts';
 import { hasEnvelope } from '../result/answer.ts';
 import { keptTrace, readKeptRequest } from '../result/kept_request.ts';
 import { type Logger, requestFields } from '../../base/log.ts';
-import { Rest } from '../../base/rest.ts';
+import { Rounds } from '../../base/rounds.ts';
 import { Tally } from '../../base/tally.ts';
 import { trustedContext, type ConnectOptions } from '../../source/http/connect.ts';
 import { egressRoute, type Egress } from '../../source/http/egress.ts';
@@ -111,9 +111,11 @@ class Outbox {
   /** Deliveries under way, by account. */
   readonly #busy = new Tally<number>();
   readonly #inHand = new Set<Promise<void>>();
-  readonly #stopping = new AbortController();
-  readonly #rest = new Rest(this.#stopping.signal);
-  readonly #running: Promise<void>;
+  readonly #rounds = new Rounds({
+    round: () => this.#round(),
+    failed: (error) => this.#deps.log.warn({ err: error }, 'cannot read the webhook outbox'),
+    restMs: AFTER_FAILURE_MS,
+  });
   readonly #listener: { stop(): Promise<void> };
 
   constructor(deps: DeliveryDeps) {
@@ -126,8 +128,7 @@ class Outbox {
       egress: egress === undefined ? undefined : egressRoute(egress),
       timeoutMs,
     };
-    this.#running = this.#run();
-    this.#listener = deps.store.listenWebhooks(() => this.#rest.end());
+    this.#listener = deps.store.listenWebhooks(() => this.#rounds.again());
   }
 
   inHand(): number {
@@ -135,20 +136,8 @@ class Outbox {
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#running;
+    await this.#rounds.stop();
     await Promise.allSettled([...this.#inHand, this.#listener.stop()]);
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
-      this.#rest.begin();
-      const pause = await this.#round().catch((error: unknown) => {
-        this.#deps.log.warn({ err: error }, 'cannot read the webhook outbox');
-        return AFTER_FAILURE_MS;
-      });
-      if (pause > 0) await this.#rest.take(pause);
-    }
   }
 
   /** Takes what is due; returns the time to wait before the next round. */
@@ -182,7 +171,7 @@ class Outbox {
       .finally(() => {
         this.#inHand.delete(work);
         this.#busy.add(account, -1);
-        this.#rest.end();
+        this.#rounds.again();
       });
     this.#inHand.add(work);
   }
@@ -296,7 +285,7 @@ class Outbox {
     const { store, memory } = this.#deps;
     if (record.state === 'open') return null;
     const { id, submittedAt, inflatedBytes } = record;
-    const { signal } = this.#stopping;
+    const { signal } = this.#rounds;
     const stored = hasEnvelope(record)
       ? await openResult({ store, memory }, { id, submittedAt, inflatedBytes }, webhook.account, signal)
       : null;
