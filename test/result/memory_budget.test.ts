@@ -93,6 +93,25 @@ describe('memory budget', () => {
     for (const one of [...waiting, ...others]) one.catch(() => {});
   });
 
+  it('a place that a scope holds is given back at its end, also by an error and after a release', async () => {
+    const { budget } = make();
+    const held = async (work: (place: Place) => void): Promise<void> => {
+      using place = await budget.reserve({ ...LARGE, account: 1 });
+      assert.equal(budget.used(), STREAMED_BYTES);
+      work(place);
+    };
+    await held(() => {});
+    assert.equal(budget.used(), 0);
+    await held((place) => place.release());
+    assert.equal(budget.used(), 0);
+    await assert.rejects(
+      held(() => {
+        throw new Error('cannot be read');
+      }),
+    );
+    assert.equal(budget.used(), 0);
+  });
+
   it('removes a waiter that has disconnected', async () => {
     const { budget } = make();
     const places: Place[] = [];

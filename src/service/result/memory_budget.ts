@@ -47,8 +47,8 @@ export interface Want {
   signal?: AbortSignal | undefined;
 }
 
-/** `release` is idempotent. */
-export interface Place {
+/** `release` is idempotent; the end of a scope that holds it by `using` calls it. */
+export interface Place extends Disposable {
   readonly bytes: number;
   /** Shared by the account. */
   readonly pace: Pace;
@@ -159,16 +159,13 @@ export class MemoryBudget {
   #take(one: Waiter): Place {
     this.#count(one, one.bytes);
     let held = true;
-    return {
-      bytes: one.bytes,
-      pace: this.#paceOf(one.account),
-      release: () => {
-        if (!held) return;
-        held = false;
-        this.#count(one, -one.bytes);
-        // In order, but a waiter that does not fit does not block later ones.
-        for (const waiter of this.#waiters) if (this.#fits(waiter)) waiter.grant();
-      },
+    const release = (): void => {
+      if (!held) return;
+      held = false;
+      this.#count(one, -one.bytes);
+      // In order, but a waiter that does not fit does not block later ones.
+      for (const waiter of this.#waiters) if (this.#fits(waiter)) waiter.grant();
     };
+    return { bytes: one.bytes, pace: this.#paceOf(one.account), release, [Symbol.dispose]: release };
   }
 }

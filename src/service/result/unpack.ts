@@ -56,14 +56,13 @@ export async function withResult<T>(
 ): Promise<T | null> {
   const opened = await openResult(deps, { id, submittedAt, inflatedBytes: null }, account);
   if (!opened) return null;
+  using _held = opened.place;
   try {
     return await read(opened.packed);
   } catch (error) {
     // `not-ready`: it was deleted before all of it was read.
     if (error instanceof UnreadableResult || isStoreError(error, 'not-ready')) return null;
     throw error;
-  } finally {
-    opened.place.release();
   }
 }
 

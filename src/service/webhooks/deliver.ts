@@ -89,13 +89,12 @@ const decrypted = async <T>(what: string, opening: () => T | Promise<T>): Promis
   }
 };
 
-/** The body to send, and a function that releases its memory. */
-interface WebhookMessage {
+/** The body to send. Its memory is held until the end of its scope. */
+interface WebhookMessage extends Disposable {
   body: Buffer;
   /** Undefined: the body is sent as it is. */
   event: CloudEvent | undefined;
   trace: string | undefined;
-  release(): void;
 }
 
 const namesOf = ({ id, requestId }: DueWebhook) => ({ webhook: id, ...requestFields({ id: requestId }) });
@@ -229,13 +228,8 @@ class Outbox {
     if (!kept) return null;
     const secret = await decrypted('the signing secret', () => openSecret(kept, webhook.tokenId));
     const url = await decrypted('the address', () => openUrl(webhook.url, webhook.requestId));
-    const message = await this.#messageOf(webhook);
-    if (!message) return null;
-    try {
-      return await this.#send(webhook, url, secret, message);
-    } finally {
-      message.release();
-    }
+    using message = await this.#messageOf(webhook);
+    return message && (await this.#send(webhook, url, secret, message));
   }
 
   async #send(webhook: DueWebhook, url: string, secret: Buffer, { body: plain, event, trace: parent }: WebhookMessage) {
@@ -269,7 +263,7 @@ class Outbox {
     const { format } = of;
     if ('body' in of) {
       const { body, event } = of;
-      return { body, event: format === 'plain' ? undefined : event, trace: undefined, release: () => {} };
+      return { body, event: format === 'plain' ? undefined : event, trace: undefined, [Symbol.dispose]() {} };
     }
     const { requestId, ...item } = of.item;
     const record = await store.readRequest(requestId);
@@ -301,7 +295,7 @@ class Outbox {
         body,
         event: isPlain ? undefined : { of: 'request', subject, time: timeOf(record) },
         trace: keptTrace(record.request),
-        release,
+        [Symbol.dispose]: release,
       };
     } catch (error) {
       release();

@@ -158,16 +158,13 @@ type ToolText = Omit<TextRun, 'label'>;
 async function textsOf(deps: Deps, ctx: Context, id: string, reading: Reading): Promise<ToolText[] | NotCompared> {
   const stored = await storedResult(deps, ctx, id, reading);
   if ('absent' in stored) return ABSENT[stored.absent];
-  const { result, texts, place } = stored;
-  try {
-    return result.tools.flatMap(({ name, version, success, format, output }) => {
-      const tool = REPORT_TOOLS.find((one) => one === name);
-      if (!tool || !success || format !== 'json' || !output) return [];
-      return [{ tool, version, output: texts.get(output.from) ?? null }];
-    });
-  } finally {
-    place.release();
-  }
+  const { result, texts } = stored;
+  using _held = stored.place;
+  return result.tools.flatMap(({ name, version, success, format, output }) => {
+    const tool = REPORT_TOOLS.find((one) => one === name);
+    if (!tool || !success || format !== 'json' || !output) return [];
+    return [{ tool, version, output: texts.get(output.from) ?? null }];
+  });
 }
 
 /** Of the tools that gave JSON in both results. */

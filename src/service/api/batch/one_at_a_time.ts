@@ -16,12 +16,8 @@ export function makeOneAtATime(what: string, retryAfterS: number) {
       });
     busy.add(account);
     try {
-      const place = await memory.reserve(want).catch(noRoom('too much is being read; try again later'));
-      try {
-        return await work();
-      } finally {
-        place.release();
-      }
+      using _held = await memory.reserve(want).catch(noRoom('too much is being read; try again later'));
+      return await work();
     } finally {
       busy.delete(account);
     }

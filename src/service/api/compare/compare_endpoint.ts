@@ -124,17 +124,15 @@ async function compareOnRecord(deps: Deps, ctx: Context, ids: readonly [string, 
   await takeRequestRate(deps, ctx);
   const signal = untilClosed(ctx);
   const read: StoredResult[] = [];
-  try {
-    for (const id of ids) {
-      const stored = await storedResult(deps, ctx, id, { only: FILES, signal });
-      if ('absent' in stored) throw refusal(id, stored);
-      read.push(stored);
-    }
-    ctx.type = JSON_TYPE;
-    ctx.body = await answerOf(deps, ctx, ids, read);
-  } finally {
-    for (const { place } of read) place.release();
+  using places = new DisposableStack();
+  for (const id of ids) {
+    const stored = await storedResult(deps, ctx, id, { only: FILES, signal });
+    if ('absent' in stored) throw refusal(id, stored);
+    places.use(stored.place);
+    read.push(stored);
   }
+  ctx.type = JSON_TYPE;
+  ctx.body = await answerOf(deps, ctx, ids, read);
 }
 
 async function answerOf(

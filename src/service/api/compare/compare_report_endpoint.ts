@@ -205,17 +205,14 @@ export const compareReport = endpoint('POST /v1/compare/report', {
       if (!hasTime(DEADLINE_MS)) return LATE;
       const stored = await storedResult(deps, ctx, id, { only: COMPARISONS, signal });
       if ('absent' in stored) return stored.why;
-      try {
-        if (stored.result.tools.some(({ side }) => side !== undefined)) return 'compares two sources, not versions';
-        if (!stored.result.comparison) return 'its runs were not compared';
-        const begun = performance.now();
-        made.add(id, comparisonOf(stored.result));
-        await stored.place.pace(performance.now() - begun);
-        await judgeFlips(deps, ctx, asked, stored, () => hasTime(JUDGING_MS));
-        return undefined;
-      } finally {
-        stored.place.release();
-      }
+      using place = stored.place;
+      if (stored.result.tools.some(({ side }) => side !== undefined)) return 'compares two sources, not versions';
+      if (!stored.result.comparison) return 'its runs were not compared';
+      const begun = performance.now();
+      made.add(id, comparisonOf(stored.result));
+      await place.pace(performance.now() - begun);
+      await judgeFlips(deps, ctx, asked, stored, () => hasTime(JUDGING_MS));
+      return undefined;
     };
     for (const id of ids) {
       signal.throwIfAborted();

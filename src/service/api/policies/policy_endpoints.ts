@@ -227,17 +227,14 @@ async function verdictOn(
   account: number,
 ): Promise<PolicyResult> {
   if ('absent' in stored) return unknownVerdict(named, `the request ${stored.why}`);
-  const { record, place } = stored;
-  try {
-    const [verdict] = await work.run(
-      'judge',
-      { ...judged(stored), documents: [document], options: readKeptRequest(record).options },
-      { account, what: 'policy' },
-    );
-    return await waived({ store }, record, { ...named, ...verdict! });
-  } finally {
-    place.release();
-  }
+  const { record } = stored;
+  using _held = stored.place;
+  const [verdict] = await work.run(
+    'judge',
+    { ...judged(stored), documents: [document], options: readKeptRequest(record).options },
+    { account, what: 'policy' },
+  );
+  return await waived({ store }, record, { ...named, ...verdict! });
 }
 
 /** As it counts now. */
