@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { inTurn, stepOf } from '../../../src/service/api/source/source_steps.ts';
+import { inTurn, stepOf } from '../../../src/service/api/source/source_rounds.ts';
 
 const batch = (state: string, lists = false) => ({ id: 'b', state, reason: null, lists });
 const FACTS = { state: 'running', rootUserId: 1, listDue: false, bundleDue: false, open: [] };
