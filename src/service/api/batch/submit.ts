@@ -2,24 +2,27 @@
  * Begins items: each becomes an ordinary request, opened together with its item or not at all. Several of them may
  * share a ProbeJob: a chunk.
  */
+import { MOST_CACHE_AGE_S } from '../../../base/limits.ts';
 import type { Claimed, ItemToOpen } from '../../../platform/store/batch_items.ts';
-import type { Driven } from '../../../platform/store/batches.ts';
+import type { Driven, EarlierRequest } from '../../../platform/store/batches.ts';
 import type { Opened, Rate, TokenRecord } from '../../../platform/store/records.ts';
 import { isSealError, sealSource } from '../../../platform/seal/seal.ts';
 import { chunkFrom, requestOfChunk } from '../../../platform/store/uuid.ts';
 import { holdsCredentials, type TagAsked } from '../../../source/source.ts';
+import { readHead, withResult } from '../../result/unpack.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, overQuota } from '../errors.ts';
 import type { Asker } from '../http/request_context.ts';
+import { cacheAsked } from '../probe/cache_key.ts';
 import { fileRequest } from '../probe/file_request.ts';
 import { openInput, openRequest, probeJob } from '../probe/open_request.ts';
 import { MOST_SECRET_BYTES, type ProbeRequest, readSources, sourceRules } from '../probe/probe_request.ts';
 import { fromCache } from '../probe/run_request.ts';
+import { noRoom } from '../probe/stored_result.ts';
 import { fieldsOf, type KeptTemplate } from './batch_request.ts';
 import { isListing, listingRequest } from './bucket.ts';
 import { unsealItem } from './item_seal.ts';
 import type { StopReason } from './states.ts';
-import { isUnchanged } from './unchanged.ts';
 
 interface Of {
   epoch: number;
@@ -108,6 +111,26 @@ function tagging(request: ProbeRequest, { batch, item }: ToSubmit, address: stri
   if (!tagObjects || isListing(batch, item.n)) return request;
   const secret = { address, credential: fields.credential ?? undefined, tag: { request: id } satisfies TagAsked };
   return { ...request, secrets: [JSON.stringify(secret)] };
+}
+
+/**
+ * Whether the source of an item is the file that an earlier result is of. Its host is asked, and nothing runs. False
+ * where it is not known.
+ */
+async function isUnchanged(
+  deps: Deps,
+  { earlier, token }: { earlier: EarlierRequest | null; token: TokenRecord },
+  request: ProbeRequest,
+): Promise<boolean> {
+  const secret = deps.cache.secret();
+  if (earlier === null || secret === undefined) return false;
+  const asked = cacheAsked(request, MOST_CACHE_AGE_S, { token, catalog: deps.catalog(), secret });
+  if (!asked) return false;
+  // Without an identity, its host gave the file no strong validator.
+  const head = await withResult(deps, earlier, token.rootUserId, readHead).catch(
+    noRoom('too many results are being read; try again later'),
+  );
+  return head?.identity !== undefined && deps.cache.isStill(asked, head.identity);
 }
 
 /** All of them or none. With the epoch of the driver, so that a deposed one opens nothing. */
