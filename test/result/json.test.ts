@@ -123,6 +123,16 @@ describe('isJson', () => {
     assert.equal(isScanned('['.repeat(1_000_000)), false);
   });
 
+  it('bounds the depth of a short text as of a long one', () => {
+    const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    for (const [text, expected] of [
+      [nested(10_000), true],
+      [nested(10_001), false],
+      [nested(100_000), false],
+    ] as const)
+      assert.deepEqual([isJson(text), isScanned(text)], [expected, expected]);
+  });
+
   it('bounds the length of a number, wherever it is and the slices are cut', () => {
     const longest = '1'.repeat(256 * 1024);
     for (const [number, expected] of [

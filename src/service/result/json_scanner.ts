@@ -20,12 +20,12 @@ const LIST = 91;
 /** Distance from { to } and from [ to ]. */
 const CLOSING = 2;
 
-/** Below this size JSON.parse is faster, and its garbage is small. */
-const SMALL = 256 * 1024;
-/** Of a number, which is held while slices cut it. A text that JSON.parse checks has none that is longer. */
-const LONGEST_ATOM = SMALL;
+/** Of a number, which is held while slices cut it. */
+const LONGEST_ATOM = 256 * 1024;
 
 const MAX_DEPTH = 10_000;
+/** Below this size JSON.parse is faster, its garbage is small, and no text of it is nested more deeply. */
+const SMALL = 2 * MAX_DEPTH;
 /** Length of a member's name as written: each character may be escaped with six. */
 const LONGEST_NAME = 128;
 /** White space after the value: usually a line end. */
