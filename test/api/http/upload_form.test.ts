@@ -14,4 +14,10 @@ describe('multipart forms', () => {
           message: 'a part has no name',
         });
     });
+
+  it('a text may have the character that stands for what is not valid', async () => {
+    const form = Buffer.from('--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\u00e4\ufffd\r\n--b--\r\n');
+    const { pairs } = await parseForm([form], 'multipart/form-data; boundary=b');
+    assert.deepEqual(pairs, [['a', '\u00e4\ufffd']]);
+  });
 });

@@ -136,6 +136,7 @@ describe('an uploaded file', function () {
       '--b--\r\n',
     ].join('');
   const B = { 'Content-Type': 'multipart/form-data; boundary=b' };
+  const notUtf8 = (text: string): Buffer => Buffer.from(text.replace('\r\nv', '\r\n\xe4'), 'latin1');
   const one = (name: string, value: string): string =>
     `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n--b--\r\n`;
 
@@ -156,6 +157,8 @@ describe('an uploaded file', function () {
     ['with 1,000 parts', () => parts(1_000), B, /^body: has more than 256 fields$/],
     ['with a long field', () => one('url', 'x'.repeat(1_100_000)), B, /^body: must be at most 1 MB, the file apart$/],
     ['with long headers', () => one('url"\r\nX: '.concat('x'.repeat(20_000)), ''), B, /^body: |^url: is required/],
+    ['with a text that is not UTF-8', () => notUtf8(parts(1)), B, /^body: is not valid UTF-8$/],
+    ['as a text that is not UTF-8', () => notUtf8(parts(1, false)), B, /^body: is not valid UTF-8$/],
     ['cut short', () => parts(0).slice(0, -12), B, /^body: is not valid multipart/],
     ['without a boundary', () => parts(1), { 'Content-Type': 'multipart/form-data' }, /^body: is not valid multipart/],
     [
@@ -165,7 +168,7 @@ describe('an uploaded file', function () {
       /^body: is not valid multipart\/form-data$/,
     ],
     ['with a field twice', () => parts(1).replace('--b--\r\n', '') + parts(1), B, /^f0: |^file: |^body: /],
-  ] as [string, () => FormData | string, Fields, RegExp][])
+  ] as [string, () => FormData | string | Buffer, Fields, RegExp][])
     it(`${what} is 400, and leaves nothing behind`, async () => {
       const response = await send(body(), headers);
       const text = await response.clone().text();

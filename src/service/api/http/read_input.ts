@@ -12,7 +12,7 @@ import { ApiError, invalid, overQuota, unreadable } from '../errors.ts';
 import type { Side } from './endpoint_access.ts';
 import { withoutDeadline } from './http_server.ts';
 import { JSON_BOUNDS, JsonRefused, parseJson, type JsonBounds } from './input/bounded_json.ts';
-import { makeReader, or, parsePairs, shown, type Pair } from './input/read_fields.ts';
+import { makeReader, or, parsePairs, shown, utf8, type Pair } from './input/read_fields.ts';
 import { isReading } from './middleware.ts';
 import { takeRequestRate } from './rate.ts';
 import { type Context, type Handler, type Input, payerOf, tokenOf } from './request_context.ts';
@@ -122,14 +122,6 @@ function makeReceiver(types: readonly string[], bounds: Bounds): (ctx: Context) 
   };
 }
 
-function utf8(bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw unreadable('is not valid UTF-8');
-  }
-}
-
 function json(text: string, bounds: JsonBounds): unknown {
   try {
     return parseJson(text, { ...bounds, used: 0 });
@@ -143,8 +135,6 @@ async function multipart(bytes: Buffer, contentType: string): Promise<Pair[]> {
   const { pairs } = await parseForm([bytes], contentType).catch((error: unknown) => {
     throw error instanceof ApiError ? error : notMultipart(error);
   });
-  // The parser replaces what is not valid. Last, because a file may be anything, and is refused as what it is.
-  utf8(bytes);
   return pairs;
 }
 

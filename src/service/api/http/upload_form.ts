@@ -14,16 +14,12 @@ import {
   type SpoolPlace,
 } from '../../../source/upload/spool.ts';
 import { ApiError, invalid, unreadable } from '../errors.ts';
-import { MAX_PAIRS, shown, type Pair } from './input/read_fields.ts';
+import { MAX_PAIRS, shown, utf8, type Pair } from './input/read_fields.ts';
 
 const FILE = 'file';
 /** Of all that is not the file. */
 const MAX_BYTES = 1024 * 1024;
 const LIMITS = {
-  fieldNameSize: 512,
-  fieldSize: MAX_BYTES,
-  fields: MAX_PAIRS,
-  files: 1,
   parts: MAX_PAIRS + 1,
   headerPairs: 16,
   headerSize: 8 * 1024,
@@ -103,14 +99,24 @@ interface Parsing {
   charge?(bytes: number): Promise<void> | undefined;
 }
 
+const tooLong = (): ApiError => unreadable('must be at most 1 MB, the file apart');
+
+async function textOf(part: BusboyFileStream): Promise<string> {
+  const pieces = (await part.toArray()) as Buffer[];
+  if (part.bytesRead > MAX_BYTES) throw tooLong();
+  return utf8(Buffer.concat(pieces));
+}
+
 /** What the parser does not understand is an error of its own. */
 export async function parseForm(
   pieces: AsyncIterable<Buffer> | Iterable<Buffer>,
   contentType: string,
   { receive, charge }: Parsing = {},
 ) {
-  const parser = new Busboy({ headers: { 'content-type': contentType }, limits: LIMITS });
-  const pairs: Pair[] = [];
+  // It gives the bytes of what it takes for a file. In a text it replaces what is not valid.
+  const isPartAFile = (): boolean => true;
+  const parser = new Busboy({ headers: { 'content-type': contentType }, limits: LIMITS, isPartAFile });
+  const texts: Promise<Pair>[] = [];
   let stream: BusboyFileStream | undefined;
   let receiving: Promise<Upload> | undefined;
   let failure: Error | undefined;
@@ -120,24 +126,25 @@ export async function parseForm(
     tell(failure);
   };
   parser.on('error', fail);
-  const failUnnamed = (): void => fail(new Error('a part has no name'));
-  parser.on('field', (name: string | undefined, value, nameCut, valueCut) => {
-    if (name === undefined) failUnnamed();
-    else if (nameCut || valueCut) fail(unreadable('must be at most 1 MB, the file apart'));
-    else pairs.push([name, value]);
-  });
-  parser.on('file', (name: string | undefined, file, given) => {
-    file.on('error', fail);
-    if (name === undefined) return failUnnamed();
+  const failFull = (): void => fail(unreadable(`has more than ${MAX_PAIRS} fields`));
+  parser.on('partsLimit', failFull);
+  const takeText = (name: string, part: BusboyFileStream): void => {
+    if (texts.length === MAX_PAIRS) return failFull();
+    const text = textOf(part).then((value): Pair => [name, value]);
+    text.catch(fail);
+    texts.push(text);
+  };
+  parser.on('file', (name: string | undefined, part, given: string | undefined, _encoding, type) => {
+    part.on('error', fail);
+    if (name === undefined) return fail(new Error('a part has no name'));
+    if (given === undefined && type !== 'application/octet-stream') return takeText(name, part);
     const accepted = receive ? `${FILE} may be one` : 'text fields are accepted';
     if (!receive || name !== FILE) return fail(invalid(shown(name), `is a file; only ${accepted}`));
-    stream = file;
-    receiving = receive(file as AsyncIterable<Buffer>).then((spooled) => ({ ...spooled, name: String(given ?? '') }));
+    if (stream) return fail(invalid(FILE, 'is given more than once'));
+    stream = part;
+    receiving = receive(part as AsyncIterable<Buffer>).then((spooled) => ({ ...spooled, name: given ?? '' }));
     receiving.catch(fail);
   });
-  for (const event of ['partsLimit', 'fieldsLimit'] as const)
-    parser.on(event, () => fail(unreadable(`has more than ${MAX_PAIRS} fields`)));
-  parser.on('filesLimit', () => fail(invalid(FILE, 'is given more than once')));
 
   /** Waits for the parser, or for what failed meanwhile: it then reads nothing more. */
   const until = (event: 'drain' | 'finish'): Promise<void> =>
@@ -151,8 +158,7 @@ export async function parseForm(
     let bytes = 0;
     for await (const piece of pieces) {
       bytes += piece.length;
-      if (bytes - (stream?.bytesRead ?? 0) > MAX_BYTES + piece.length)
-        throw unreadable('must be at most 1 MB, the file apart');
+      if (bytes - (stream?.bytesRead ?? 0) > MAX_BYTES + piece.length) throw tooLong();
       for (let at = 0; at < piece.length; at += PARSED_PIECE) {
         if (!parser.write(piece.subarray(at, at + PARSED_PIECE))) await until('drain');
         if (failure) throw failure;
@@ -167,6 +173,7 @@ export async function parseForm(
   try {
     await feed();
     const upload = await receiving;
+    const pairs = await Promise.all(texts);
     if (failure) throw failure;
     return { pairs, ...(upload ? { upload } : {}) };
   } catch (error) {

@@ -14,6 +14,14 @@ export type Pair = [name: string, value: string];
 export const MAX_PAIRS = 256;
 const MAX_NAME = 256;
 
+export function utf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw unreadable('is not valid UTF-8');
+  }
+}
+
 function decode(text: string, where: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
