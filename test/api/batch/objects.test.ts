@@ -7,6 +7,7 @@ import type { ProbeBatch, ProbeBatchSpec } from '../../../src/platform/kube/prob
 import { BatchObjects } from '../../../src/service/api/batch/batch_objects.ts';
 import { uuidv7 } from '../../../src/platform/store/uuid.ts';
 import { startOrigin, type Origin } from '../../source/origin.ts';
+import { refuse } from '../../kube/refusal.ts';
 import { until } from '../../until.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
 import { batchesOf, ONLY, requestsOf } from './fixture.ts';
@@ -278,6 +279,29 @@ describe('ProbeBatches', function () {
       return !items.some(({ metadata }) => metadata.name === name);
     });
     assert.equal((await batches.read(status!.id!)).reason, 'Completed');
+  });
+
+  it('whose deletion the API server refuses: it is tried again later, and the one beside it goes', async () => {
+    const refused = await create({ items: addresses('kept.example', 1) }, { ttlSecondsAfterFinished: 0 });
+    const { status } = await untilState(refused, 'Running');
+    const allow = await refuse(api.kube, 'delete', PROBE_BATCHES, { namespace: api.namespace, name: refused });
+    try {
+      await endAll(status!.id!, 'kept.example');
+      await untilState(refused, 'Completed');
+      const beside = await create({ items: addresses('beside.example', 1) }, { ttlSecondsAfterFinished: 0 });
+      await endAll((await untilState(beside, 'Running')).status!.id!, 'beside.example');
+      await until('the other one is deleted', () =>
+        read(beside).then(
+          () => false,
+          () => true,
+        ),
+      );
+      const said = api.log.filter((line) => line.includes('cannot delete an object'));
+      assert.equal(said.length, 1, said.join('\n'));
+      assert.ok(said[0]!.includes(refused));
+    } finally {
+      await allow();
+    }
   });
 
   it('with the label of a queue, where Kueue is not enabled: it stays suspended', async () => {

@@ -1,9 +1,10 @@
 /** ProbeSources: each object has one source, which does what the object asks for. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { isKubeError, PROBE_SOURCES } from '../../../src/platform/kube/client.ts';
+import { PROBE_SOURCES } from '../../../src/platform/kube/client.ts';
 import { conditionOf } from '../../../src/platform/kube/conditions.ts';
 import { ProbeSources } from '../../../src/service/api/source/probe_sources.ts';
+import { refuse } from '../../kube/refusal.ts';
 import { until } from '../../until.ts';
 import { pageOf, type Bucket } from './fixture.ts';
 import { useProbeSources } from './probe_source_rig.ts';
@@ -75,36 +76,8 @@ describe('ProbeSources', function () {
   it('whose status the API server refuses: others have theirs', async () => {
     const { api } = rig;
     const refused = await create(requestOf('no-status'), { suspend: true });
-    const policy = `refuse-${randomUUID()}`;
-    const admission = (path: string, body?: object) =>
-      api.kube.request({
-        method: body ? 'POST' : 'DELETE',
-        path: `/apis/admissionregistration.k8s.io/v1/${path}${body ? '' : `/${policy}`}`,
-        ...(body ? { body } : {}),
-      });
-    const [apiGroups, apiVersions, resources] = [['probeyard.dev'], ['v1alpha1'], ['probesources/status']];
-    await admission('validatingadmissionpolicies', {
-      metadata: { name: policy },
-      spec: {
-        matchConstraints: { resourceRules: [{ apiGroups, apiVersions, resources, operations: ['UPDATE'] }] },
-        validations: [
-          { expression: `object.metadata.namespace != '${api.namespace}' || object.metadata.name != '${refused}'` },
-        ],
-      },
-    });
-    await admission('validatingadmissionpolicybindings', {
-      metadata: { name: policy },
-      spec: { policyName: policy, validationActions: ['Deny'] },
-    });
+    const allow = await refuse(api.kube, 'status', PROBE_SOURCES, { namespace: api.namespace, name: refused });
     try {
-      const dry = { namespace: api.namespace, dryRun: true };
-      const isInForce = async () => {
-        const failure = await api.kube
-          .mergePatchStatus(PROBE_SOURCES, refused, { objects: 7 }, dry)
-          .catch((error: unknown) => error);
-        return isKubeError(failure, 'invalid');
-      };
-      await until('the policy is in force', isInForce, 30_000);
       await patch(refused, { suspend: false });
       const isRefused = () =>
         api.log.some((line) => line.includes('cannot write the status') && line.includes(refused));
@@ -112,8 +85,7 @@ describe('ProbeSources', function () {
       await untilReady(await create(requestOf('beside-it'), { suspend: true }), 'Suspended');
       assert.equal((await rows(refused)).length, 1, 'it has its source all the same');
     } finally {
-      await admission('validatingadmissionpolicybindings');
-      await admission('validatingadmissionpolicies');
+      await allow();
     }
   });
 

@@ -27,7 +27,7 @@ const STATUS_MS = 5_000;
 const LOST_MS = 60_000;
 const LOST_AT_ONCE = 100;
 const WRITES_OF_A_ROUND = 200;
-/** A status that the API server refuses is not written again before. */
+/** What the API server refuses of an object is not tried again before. */
 const REFUSED_MS = 60_000;
 /** Of one round: where it refuses all, the log does not need each. */
 const LOGGED_REFUSALS = 10;
@@ -101,7 +101,7 @@ export abstract class FollowedObjects<T extends Followed> {
   /** By uid: what became of its generation, and until when it is not tried again. */
   readonly #outcomes = new Map<string, { standing: Wait; until: number; generation: number | undefined }>();
   readonly #writtenAt = new Map<string, number>();
-  /** By uid: until when its status is not written. */
+  /** By uid: until when nothing of it is written. */
   readonly #refused = new Map<string, number>();
 
   constructor(deps: Deps, kube: KubeClient, driver: Pick<BatchDriver, 'leads'>) {
@@ -238,44 +238,47 @@ export abstract class FollowedObjects<T extends Followed> {
     return this.make(whole, { token, by: { method: 'POST', state: { token } }, gone, id }).catch(waitOf);
   }
 
-  // Statuses.
+  // What is written of objects.
 
   protected async write(object: T, status: { state: string }): Promise<void> {
     if (isSame(object.status, status)) return;
     const uid = uidOf(object);
     const isDue = performance.now() - (this.#writtenAt.get(uid) ?? -Infinity) >= STATUS_MS;
-    const isRefused = performance.now() < (this.#refused.get(uid) ?? 0);
-    if (isRefused || (!isDue && object.status?.state === status.state) || this.#writes >= WRITES_OF_A_ROUND) return;
-    this.#writes += 1;
-    this.#writtenAt.set(uid, performance.now());
+    if (!isDue && object.status?.state === status.state) return;
     const { name, resourceVersion } = object.metadata;
-    await this.#kube
-      .mergePatchStatus(this.type, name, status, { namespace: namespaceOf(object), resourceVersion })
-      .catch((error: unknown) => {
-        // It has changed, which the watch shows, or is gone.
-        this.#writtenAt.delete(uid);
-        if (isKubeError(error, 'conflict') || isKubeError(error, 'not-found')) return;
-        if (isKubeError(error, 'invalid', 'forbidden', 'bad-request', 'too-large')) {
-          // Of this object alone.
-          this.#refused.set(uid, performance.now() + REFUSED_MS);
-          if (++this.#refusals > LOGGED_REFUSALS) return;
-        } else {
-          // A server that is away takes no other of this round.
-          this.#writes = WRITES_OF_A_ROUND;
-        }
-        this.#warn(error, 'cannot write the status of an object', object);
-      });
+    const at = { namespace: namespaceOf(object), resourceVersion };
+    await this.#try(object, 'cannot write the status of an object', async () => {
+      await this.#kube.mergePatchStatus(this.type, name, status, at);
+      this.#writtenAt.set(uid, performance.now());
+    });
   }
 
   protected async delete(object: T): Promise<void> {
-    if (this.#writes >= WRITES_OF_A_ROUND) return;
-    this.#writes += 1;
     const { name, uid } = object.metadata;
-    const options = { namespace: namespaceOf(object), uid };
-    await this.#kube.delete(this.type, name, options).catch((error: unknown) => {
-      // There is a new one of its name.
-      if (!isKubeError(error, 'not-found') && !isKubeError(error, 'conflict')) throw error;
-    });
+    const at = { namespace: namespaceOf(object), uid };
+    await this.#try(object, 'cannot delete an object', () => this.#kube.delete(this.type, name, at));
+  }
+
+  async #try(object: T, failed: string, call: () => Promise<unknown>): Promise<void> {
+    const uid = uidOf(object);
+    if (performance.now() < (this.#refused.get(uid) ?? 0) || this.#writes >= WRITES_OF_A_ROUND) return;
+    this.#writes += 1;
+    try {
+      await call();
+      this.#refused.delete(uid);
+    } catch (error) {
+      // It has changed, which the watch shows, is gone, or there is a new one of its name.
+      if (isKubeError(error, 'conflict', 'not-found')) return;
+      if (isKubeError(error, 'invalid', 'forbidden', 'bad-request', 'too-large')) {
+        // Of this object alone.
+        this.#refused.set(uid, performance.now() + REFUSED_MS);
+        if (++this.#refusals > LOGGED_REFUSALS) return;
+      } else {
+        // A server that is away takes no other of this round.
+        this.#writes = WRITES_OF_A_ROUND;
+      }
+      this.#warn(error, failed, object);
+    }
   }
 
   // Objects that are gone, also those that went while no replica ran.
