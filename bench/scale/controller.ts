@@ -56,6 +56,6 @@ process.once('message', (given: Given) => {
       } satisfies Cost);
       delay.reset();
     });
-    process.send?.('leading');
+    process.send?.(store.clock.now() - term.since);
   })();
 });

@@ -76,8 +76,9 @@ export const givenOf = ({ servers: { api, nats, stored, keys }, namespace, runne
   env: { PY_MAX_QUEUED: '1000000' },
 });
 
-/** Resolves when it leads. */
-export async function lead(child: ChildProcess, cluster: Cluster): Promise<void> {
+/** Resolves when it leads, with the ms of that of its term: before it, the process fills its caches. */
+export async function lead(child: ChildProcess, cluster: Cluster): Promise<number> {
   child.send(givenOf(cluster));
-  await once(child, 'message');
+  const [ms] = (await once(child, 'message')) as [number];
+  return ms;
 }

@@ -18,11 +18,11 @@ try {
   const takeOver = async (tree: string): Promise<void> => {
     const child = startProcess(compiled, resolve(tree, 'bench/scale/controller.ts'));
     const started = performance.now();
-    await lead(child, cluster);
+    const ofTermMs = await lead(child, cluster);
     const ms = performance.now() - started;
     const { cpuMs, rssMb, waiting, lateMs } = await costOf(child);
     console.log(
-      `${tree}: leading after ${(ms / 1000).toFixed(2)} s, CPU ${(cpuMs / 1000).toFixed(2)} s, ` +
+      `${tree}: leading after ${(ms / 1000).toFixed(2)} s, of them ${(ofTermMs / 1000).toFixed(2)} s of its term, CPU ${(cpuMs / 1000).toFixed(2)} s, ` +
         `${Math.round(rssMb)} MB, ${waiting} wait, event loop late by ${Math.round(lateMs.most)} ms at most`,
     );
     const ended = once(child, 'exit');
