@@ -92,6 +92,20 @@ describe('memory of pages', () => {
   });
 });
 
+describe('pages of a file', () => {
+  it('are evicted by their last use, those of its beginning last', () => {
+    const cache = new PageCache(1 << 20, new PageMemory());
+    for (let i = 0; i < 100; i++) cache.add(`${i}`, PAGE_SIZE, i < 4).loaded();
+    const kept = Array.from({ length: 100 }, (_, i) => i).filter((i) => cache.has(`${i}`));
+    assert.deepEqual(kept, [0, 1, 2, 3, ...Array.from({ length: 12 }, (_, i) => 88 + i)]);
+    for (let i = 0; i < 20; i++) cache.add(`first ${i}`, PAGE_SIZE, true).loaded();
+    assert.deepEqual(
+      [cache.has('0'), cache.has('99'), cache.has('first 3'), cache.has('first 4')],
+      [false, false, false, true],
+    );
+  });
+});
+
 describe('source proxy: memory of pages', function () {
   this.timeout(60_000);
   const cleanup = new Cleanup();
@@ -123,6 +137,22 @@ describe('source proxy: memory of pages', function () {
     const fast = await ask(job.address('fast'), { deadlineMs: 30_000 });
     assert.ok(fast.body.equals(body));
     assert.ok((await read(slow)).equals(body));
+  });
+
+  it('the beginning of a file that the cache cannot hold is read once, also by who reads it after the end', async () => {
+    const large = pattern(40 << 20);
+    const origin = cleanup.add(await startOrigin((asked, response) => sendFile(large, asked, response)));
+    const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }] }));
+    const job = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/a`), limits: { maxBytes: 1e10 } }));
+    const whole = await ask(job.address('whole'), { deadlineMs: 30_000 });
+    assert.ok(whole.body.equals(large));
+    const before = job.stats().ioUsage;
+    const { body: first } = await ask(job.address('later'), {
+      deadlineMs: 30_000,
+      range: `bytes=0-${(8 << 20) - 1}`,
+    });
+    assert.ok(first.equals(large.subarray(0, 8 << 20)));
+    assert.equal(job.stats().ioUsage, before);
   });
 
   for (const ranges of [true, false])

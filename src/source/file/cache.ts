@@ -1,6 +1,6 @@
 /**
  * Pages of origin data, shared by a job's tools. Bounded: the least recently used page is evicted, and fetched again if
- * needed.
+ * needed. Those of a file's beginning are evicted last.
  */
 import type { Piece } from './page_reader.ts';
 import { PAGE_SIZE, type PageMemory } from './page_memory.ts';
@@ -12,6 +12,8 @@ export const NOTHING = Buffer.alloc(0);
 export class Page {
   /** Empty once the memory is another page's. */
   bytes: Buffer;
+  /** Evicted only if all others are. */
+  readonly isLast: boolean;
   filled = 0;
   #loading = true;
   #lent = 0;
@@ -21,7 +23,8 @@ export class Page {
   /** Whoever waits is woken once for all that arrives in a turn: a TLS record has 16 KB, and each piece is a write. */
   #soon: NodeJS.Immediate | undefined;
 
-  constructor(length: number, memory: PageMemory) {
+  constructor(length: number, memory: PageMemory, isLast: boolean) {
+    this.isLast = isLast;
     const whole = memory.take();
     this.#memory = { whole, of: memory };
     this.bytes = whole.subarray(0, length);
@@ -145,10 +148,11 @@ export class PageCache {
     return parts.length === 1 ? parts[0] : Buffer.concat(parts);
   }
 
-  add(key: string, length: number): Page {
-    const page = new Page(length, this.#memory);
+  add(key: string, length: number, isLast = false): Page {
+    const page = new Page(length, this.#memory, isLast);
     this.#pages.set(key, page);
-    this.#evict();
+    this.#evict((one) => !one.isLast);
+    this.#evict(() => true);
     return page;
   }
 
@@ -162,10 +166,10 @@ export class PageCache {
     for (const key of this.#pages.keys()) this.remove(key);
   }
 
-  #evict(): void {
+  #evict(may: (page: Page) => boolean): void {
     if (this.#pages.size <= this.#most) return;
     for (const [key, page] of this.#pages) {
-      if (page.loading) continue;
+      if (page.loading || !may(page)) continue;
       this.remove(key);
       if (this.#pages.size <= this.#most) return;
     }

@@ -49,6 +49,8 @@ export const NOBODY = new Meter({ request() {}, bytes() {} });
 
 /** Half a megabyte: for most files the first response contains what a probe needs. */
 const HEAD_PAGES = 8;
+/** A quarter of the cache: the report looks at a file's first pictures and captions when the tools have read all of it. */
+const READ_AGAIN_PAGES = 128;
 const LARGE = 2 << 20;
 const MOST_TRIES = 4;
 let files = 0;
@@ -283,11 +285,11 @@ export class OriginFile {
   }
 
   #fetch(run: Run, meter: Meter, { demanded, opened }: { demanded: boolean; opened?: Opened }): void {
-    const { cache } = this.#context;
+    const { cache, isPart } = this.#context;
     const size = this.#head!.size!;
     const pages: Page[] = [];
     for (let i = run.first; i < run.first + run.count; i++)
-      pages.push(cache.add(this.#id + i, Math.min(PAGE_SIZE, size - i * PAGE_SIZE)));
+      pages.push(cache.add(this.#id + i, Math.min(PAGE_SIZE, size - i * PAGE_SIZE), !isPart && i < READ_AGAIN_PAGES));
     this.#running++;
     for (const page of pages) this.#loading.add(page);
     void this.#load(run, pages, this.#for(meter), opened)
