@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { headers } from 'nats';
-import { type Callout, serveCallout } from '../../src/platform/bus/callout.ts';
+import { type Callout, MOST_CONNECTIONS, serveCallout } from '../../src/platform/bus/callout.ts';
 import { consumeResults, type Collecting } from '../../src/platform/bus/collect.ts';
-import type { Bus } from '../../src/platform/bus/connect.ts';
+import type { Bus, BusStatus } from '../../src/platform/bus/connect.ts';
 import { asBusError } from '../../src/platform/bus/errors.ts';
 import { CHUNK_BYTES, SUBJECT } from '../../src/platform/bus/messages.ts';
 import { packResult } from '../result/text_body.ts';
@@ -25,15 +25,18 @@ describe('bus: a runner that floods', function () {
   let callout: Callout;
   let runner: Bus;
   let neighbour: Bus;
+  let connecting: string[];
   const [uid, other] = [randomUUID(), randomUUID()];
 
   beforeEach(async () => {
     fixture = await startBus();
     controller = await fixture.controller();
+    connecting = [];
     callout = serveCallout(controller, {
       issuerSeed: fixture.issuerSeed,
       account: 'PROBEYARD',
       authorise: async (token) => ({ uid: token, pod: 'p' }),
+      onFlood: (who) => connecting.push(who),
     });
     await controller.flush();
     runner = await fixture.runner(uid, uid);
@@ -176,6 +179,38 @@ describe('bus: a runner that floods', function () {
     await until('the server refuses', () =>
       fixture.errors.some(({ message }) => /subscriptions|PROTOCOL|MAXIMUM/i.test(message)),
     );
+  });
+
+  it('a runner has few connections: with a further one its oldest is closed', async () => {
+    const many = randomUUID();
+    const statuses = Array.from({ length: MOST_CONNECTIONS + 2 }, (): BusStatus[] => []);
+    const opened: Bus[] = [];
+    for (const seen of statuses)
+      opened.push(await fixture.runner(many, many, { toRenew: true, onStatus: (status) => seen.push(status) }));
+    const [first, second, ...others] = statuses;
+    await until('the two oldest are closed', () => first?.includes('closed') && second?.includes('closed'));
+    await Promise.all(opened.slice(2).map((bus) => bus.flush()));
+    assert.deepEqual(
+      others,
+      others.map(() => ['connected']),
+    );
+    assert.equal(await callout.kick(many), MOST_CONNECTIONS);
+    await until('all are closed', () => others.every((seen) => seen.includes('closed')));
+  });
+
+  it('a runner that connects again and again is refused and reported once, while others connect', async () => {
+    const again = randomUUID();
+    const outcomes: string[] = [];
+    for (let count = 0; count < 400 && (connecting.length === 0 || outcomes.at(-1) !== 'refused'); count++)
+      outcomes.push(
+        await fixture.runner(again, again, { toRenew: true }).then(
+          (bus) => bus.connection.close().then(() => 'in'),
+          () => 'refused',
+        ),
+      );
+    assert.deepEqual([connecting, outcomes.at(-1)], [[again], 'refused']);
+    const last = randomUUID();
+    await (await fixture.runner(last, last, { toRenew: true })).flush();
   });
 
   it("a confirmation to a subject of JetStream's API has no effect", async () => {

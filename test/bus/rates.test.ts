@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { BEATS, makeRates, RESULTS } from '../../src/platform/bus/rates.ts';
+import { BEATS, CONNECTIONS, makeRates, RESULTS } from '../../src/platform/bus/rates.ts';
 
 describe('bus: rate limits of a runner', () => {
   const rate = { perSecond: 10, burst: 3, mostRefused: 2 };
@@ -51,6 +51,11 @@ describe('bus: rate limits of a runner', () => {
   it('never refuses the results of chunks, one after the other', () => {
     const times = Array.from({ length: 2_000 }, (_, at) => at * 25);
     assert.ok(verdicts(makeRates(RESULTS), 'busy', times).every((verdict) => verdict === 'taken'));
+  });
+
+  it('never refuses a runner whose connections are lost as soon as it has them', () => {
+    const times = Array.from({ length: 2_000 }, (_, at) => at * 600);
+    assert.ok(verdicts(makeRates(CONNECTIONS), 'lost', times).every((verdict) => verdict === 'taken'));
   });
 
   it('forgets deleted pods', () => {

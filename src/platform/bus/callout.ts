@@ -9,6 +9,7 @@ import { asBusError } from './errors.ts';
 import { type Claims, signerOf, verifiedClaims } from './nats_jwt.ts';
 import { AUTH_CALLOUT, CALLOUT_QUEUE, KICK, runnerPermissions } from './permissions.ts';
 import type { PodName } from './podtoken.ts';
+import { CONNECTIONS, rateLimit } from './rates.ts';
 import { lifeStated, makeRunnerId } from './runner_id.ts';
 
 /** `uid`: id of the runner. */
@@ -25,6 +26,8 @@ export interface CalloutSettings {
   /** Maximum duration of a connection. The server then closes it, and the runner reconnects with a fresh token. */
   lifeSeconds?: number;
   onDecision?: (decision: Decision) => void;
+  /** Called once when a pod connects again faster than any genuine one. It is refused meanwhile. */
+  onFlood?: (podUid: string) => void;
 }
 
 export type Callout = ReturnType<typeof serveCallout>;
@@ -32,6 +35,8 @@ export type Callout = ReturnType<typeof serveCallout>;
 const HOUR = 3_600;
 /** How long a runner may take to answer an order. */
 const RESPONSE_NS = 30_000_000_000;
+/** Of a pod that stay open. A runner has one; a lost one may be remembered beside it. */
+export const MOST_CONNECTIONS = 4;
 /** The runner is not told the reason; it is in the log. */
 const REFUSED = 'not authorised';
 
@@ -53,15 +58,21 @@ interface Admitted {
 }
 
 export function serveCallout(bus: Bus, settings: CalloutSettings) {
-  const { account, lifeSeconds = HOUR, onDecision = () => {} } = settings;
+  const { account, lifeSeconds = HOUR, onDecision = () => {}, onFlood = () => {} } = settings;
   const issuer = signerOf(settings.issuerSeed.trim());
   // With operators and JWTs an account is named by its public key, and the issuer may be one of its signing keys.
   const onBehalf = isAccountKey(account) && account !== issuer.publicKey ? { issuer_account: account } : {};
   const admitted = rememberAdmitted(lifeSeconds * 1000);
+  const mayConnect = rateLimit(CONNECTIONS, onFlood);
+  // One that has ended meanwhile cannot be kicked; that error is ignored.
+  const close = (connections: readonly Admitted[]) =>
+    Promise.allSettled(
+      connections.map(({ serverId, connection }) => bus.request(KICK(serverId), { cid: connection }, 2_000)),
+    );
 
   const decide = async (request: AuthorizationRequest): Promise<{ jwt: string } | { error: string }> => {
     try {
-      const { uid, pod, life } = await runnerOf(request, settings);
+      const { uid, pod, life } = await runnerOf(request, settings, mayConnect);
       const id = makeRunnerId({ podUid: uid, life });
       const { publish, subscribe } = runnerPermissions(id);
       const user = issuer.sign({
@@ -81,7 +92,7 @@ export function serveCallout(bus: Bus, settings: CalloutSettings) {
           payload: -1,
         },
       });
-      admitted.add(uid, { life, serverId: request.server_id.id, connection: request.client_info.id ?? 0 });
+      void close(admitted.add(uid, { life, serverId: request.server_id.id, connection: request.client_info.id ?? 0 }));
       onDecision({ ok: true, uid: id, pod });
       return { jwt: user };
     } catch (error) {
@@ -120,10 +131,7 @@ export function serveCallout(bus: Bus, settings: CalloutSettings) {
      */
     async kick(podUid: string, before = Number.POSITIVE_INFINITY): Promise<number> {
       const connections = admitted.take(podUid, before);
-      // A connection that has ended meanwhile cannot be kicked; that error is ignored.
-      await Promise.allSettled(
-        connections.map(({ serverId, connection }) => bus.request(KICK(serverId), { cid: connection }, 2_000)),
-      );
+      await close(connections);
       return connections.length;
     },
     /** Number of pods whose connections are remembered. */
@@ -136,9 +144,11 @@ export function serveCallout(bus: Bus, settings: CalloutSettings) {
 async function runnerOf(
   { connect_opts: { auth_token: token, name } }: AuthorizationRequest,
   { authorise, isInLife = (_pod, life) => life === 0 }: CalloutSettings,
+  mayConnect: (podUid: string) => boolean,
 ): Promise<PodName & { life: number }> {
   if (!token) throw Object.assign(new Error('the connection has no token'), { code: 'no-token' });
   const { uid, pod } = await authorise(token);
+  if (!mayConnect(uid)) throw Object.assign(new Error(`${pod} connects too often`), { code: 'flood' });
   const life = lifeStated(name);
   if (life === undefined || !(await isInLife({ uid, pod }, life)))
     throw Object.assign(new Error(`${pod} is in another life than ${life ?? 'the stated one'}`), { code: 'life' });
@@ -153,14 +163,17 @@ function rememberAdmitted(lifeMs: number) {
   const admitted = new Map<string, Admitted[]>();
   let forgetAt = 0;
   return {
-    add(uid: string, one: Omit<Admitted, 'until'>): void {
+    /** Returns the oldest of a pod that has too many. */
+    add(uid: string, one: Omit<Admitted, 'until'>): Admitted[] {
       const now = performance.now();
       if (now >= forgetAt) {
         for (const [other, entries] of admitted) if (entries.every(({ until }) => until <= now)) admitted.delete(other);
         forgetAt = now + lifeMs;
       }
       const live = (admitted.get(uid) ?? []).filter((entry) => entry.until > now);
-      admitted.set(uid, [...live, { ...one, until: now + lifeMs }]);
+      live.push({ ...one, until: now + lifeMs });
+      admitted.set(uid, live.slice(-MOST_CONNECTIONS));
+      return live.slice(0, -MOST_CONNECTIONS);
     },
     /** Those of a pod, of its lives before this one. They are forgotten. */
     take(uid: string, before: number): Admitted[] {

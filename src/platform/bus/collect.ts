@@ -11,7 +11,7 @@ import type { Bus, Received } from './connect.ts';
 import { asBusError, BusError } from './errors.ts';
 import { type Attempt, type Offered, type Result, STREAM, SUBJECT } from './messages.ts';
 import { INBOX } from './permissions.ts';
-import { makeRates, RESULTS } from './rates.ts';
+import { rateLimit, RESULTS } from './rates.ts';
 import { managerOf } from './results.ts';
 import { ACK_WAIT_MS, ensureStreams, raiseReplicas, type StreamOptions } from './streams.ts';
 
@@ -38,13 +38,8 @@ const PAUSES = { first: 100, longest: 2_000 };
 
 /** Checked before parsing. Only the pod itself can publish under its subjects. */
 function floodsOf({ onFlood = () => {} }: CollectSettings): (subject: string) => boolean {
-  const rates = makeRates(RESULTS);
-  return (subject) => {
-    const uid = subject.slice(subject.lastIndexOf('.') + 1);
-    const verdict = rates.take(uid, performance.now());
-    if (verdict === 'flood') onFlood(uid);
-    return verdict !== 'taken';
-  };
+  const isTaken = rateLimit(RESULTS, onFlood);
+  return (subject) => !isTaken(subject.slice(subject.lastIndexOf('.') + 1));
 }
 
 /**

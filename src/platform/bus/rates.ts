@@ -43,6 +43,16 @@ export function makeRates(rate: Rate) {
   };
 }
 
+/** Whether a message of this pod is taken now. `onFlood` is called once while it sends too many. */
+export function rateLimit(rate: Rate, onFlood: (uid: string) => void): (uid: string) => boolean {
+  const rates = makeRates(rate);
+  return (uid) => {
+    const verdict = rates.take(uid, performance.now());
+    if (verdict === 'flood') onFlood(uid);
+    return verdict === 'taken';
+  };
+}
+
 /**
  * One per phase of a job plus one every two seconds: 25 a second with the shortest jobs. The burst covers a leader that
  * was delayed.
@@ -50,3 +60,5 @@ export function makeRates(rate: Rate) {
 export const BEATS: Rate = { perSecond: 50, burst: 200, mostRefused: 500 };
 /** One per job, and again after 7 s: up to 30 a second from a chunk of small files. */
 export const RESULTS: Rate = { perSecond: 50, burst: 100, mostRefused: 200 };
+/** A runner pauses for 0.6 s at least before it connects again. The burst covers a server that it cannot stay with. */
+export const CONNECTIONS: Rate = { perSecond: 2, burst: 60, mostRefused: 120 };

@@ -7,15 +7,18 @@ import { type Logger, runnerFields } from '../../base/log.ts';
 import { isRunnerPod } from './catalog/prove.ts';
 import { lifeOfPod } from './pools/pod.ts';
 import type { ControllerDeps } from './clients.ts';
+import type { EndFlooding } from './floods.ts';
 
 interface AdmitRunnersDeps extends Omit<ControllerDeps, 'store'> {
   pods: Reflector<Pod>;
   issuerSeed: string;
+  endFlooding: EndFlooding;
 }
 
 export type AdmittingRunners = ReturnType<typeof admitRunners>;
 
-export function admitRunners({ bus, kube, config, log, metrics, pods, issuerSeed }: AdmitRunnersDeps) {
+export function admitRunners(deps: AdmitRunnersDeps) {
+  const { bus, kube, config, log, metrics, pods, issuerSeed, endFlooding } = deps;
   const fresh = (pod: string): Promise<Pod | undefined> =>
     kube.get(PODS, pod, { namespace: config.runnerNamespace }).catch((error: unknown) => {
       if (isKubeError(error, 'not-found')) return undefined;
@@ -43,6 +46,7 @@ export function admitRunners({ bus, kube, config, log, metrics, pods, issuerSeed
       isOurPod,
     }),
     isInLife,
+    onFlood: (uid) => void endFlooding(uid, 'connections'),
     onDecision: (decision) => {
       metrics.callout(decision.ok ? 'accepted' : 'refused');
       if (decision.ok) log.info(runnerFields(decision), 'runner connected to NATS');

@@ -1,6 +1,6 @@
 /**
- * Ends pods that send more messages than any runner does: such an agent is presumed compromised. Every replica closes
- * the pod's connection once the pod is deleted.
+ * Ends pods that send more messages, or connect more often, than any runner does: such an agent is presumed
+ * compromised. Every replica closes the pod's connection once the pod is deleted.
  */
 import { isKubeError, type KubeClient, PODS, type Pod } from '../../platform/kube/client.ts';
 import { podOf as podUidOf } from '../../platform/bus/runner_id.ts';
@@ -18,7 +18,7 @@ export interface FloodDeps {
 }
 
 /** `id`: of the runner, from the subject on which it sends. */
-export type EndFlooding = (id: string, what: 'heartbeats' | 'results' | 'chunks') => Promise<void>;
+export type EndFlooding = (id: string, what: 'heartbeats' | 'results' | 'chunks' | 'connections') => Promise<void>;
 
 export function floods({ kube, log, metrics, namespace, podOf, kick }: FloodDeps): EndFlooding {
   const ending = new Set<string>();

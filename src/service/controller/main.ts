@@ -72,13 +72,13 @@ export async function run(): Promise<void> {
     podRenewed: (pod) => cutOff(callout, log, pod, 'former'),
   });
   const { jobs, pods } = caches;
-  const callout = admitRunners({ ...deps, pods, issuerSeed });
   const endFlooding = floods({
     ...deps,
     namespace: config.runnerNamespace,
     podOf: (uid) => pods.by('uid', uid)[0],
     kick: (uid) => callout.kick(uid),
   });
+  const callout = admitRunners({ ...deps, pods, issuerSeed, endFlooding });
   await Promise.all([jobs.synced, pods.synced]);
 
   const collecting: CollectDeps = {

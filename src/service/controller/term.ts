@@ -12,7 +12,7 @@ import {
   type Heartbeat,
   type ItemToCancel,
 } from '../../platform/bus/messages.ts';
-import { BEATS, makeRates } from '../../platform/bus/rates.ts';
+import { BEATS, rateLimit } from '../../platform/bus/rates.ts';
 import type { Pod } from '../../platform/kube/client.ts';
 import { eventRecorder, type EventRecorder } from '../../platform/kube/events.ts';
 import type { Election } from '../../platform/kube/lease.ts';
@@ -214,7 +214,7 @@ export class RunningTerm {
 function listen(parts: RunningTerm): Stoppable[] {
   const { deps, leader, late, term, recent, stillLeading } = parts;
   const { bus, log, store, jobs } = deps;
-  const rates = makeRates(BEATS);
+  const isTaken = rateLimit(BEATS, (uid) => void deps.endFlooding(uid, 'heartbeats'));
   const beats = bus.serve<Heartbeat, unknown>(
     SUBJECT.heartbeats,
     ({ subject, message }) => {
@@ -224,14 +224,7 @@ function listen(parts: RunningTerm): Stoppable[] {
       log.warn({ subject, ...named }, 'dropped a heartbeat with the identity of another pod');
       return undefined;
     },
-    {
-      admit: (subject) => {
-        const uid = uidOf(subject);
-        const verdict = rates.take(uid, performance.now());
-        if (verdict === 'flood') void deps.endFlooding(uid, 'heartbeats');
-        return verdict === 'taken';
-      },
-    },
+    { admit: (subject) => isTaken(uidOf(subject)) },
   );
   const announcements = bus.serve<ProbeJob, CreateAnswer>(SUBJECT.create, ({ message }) => {
     late.told(message.metadata.name);
