@@ -10,7 +10,7 @@ import { clusterOfEach } from './cluster_parts.ts';
 
 describe('jobs of inactive tokens', function () {
   this.timeout(60_000);
-  const { led, current } = clusterOfEach({ go: () => 'hold' });
+  const { led, start, current } = clusterOfEach({ go: () => 'hold' });
 
   /** A new account with a token of one slot: one job runs, another waits. */
   async function oneRunsOneWaits() {
@@ -70,6 +70,40 @@ describe('jobs of inactive tokens', function () {
       assert.equal((await ended(running.id))[0]?.state, 'success');
     });
   }
+
+  it('token revoked while it is read for the first time: its job ends', async () => {
+    const { controller, ended, newAccount, newToken, servers, sql, submit } = await start({
+      pools: { short: { minReady: 1 } },
+    });
+    const { store } = servers.stored;
+    const token = await newToken(1, await newAccount());
+    const opened = Promise.withResolvers<void>();
+    let reads = 0;
+    const heard: unknown[] = [];
+    await controller({
+      store: {
+        ...store,
+        // The answer of the first read comes late.
+        async tokenLimits(ids) {
+          const found = await store.tokenLimits(ids);
+          if (ids.includes(token) && reads++ === 0) await opened.promise;
+          return found;
+        },
+        listenTokens: (onChange) =>
+          store.listenTokens((change) => {
+            onChange(change);
+            if ('token' in change) heard.push(change.token);
+          }),
+      },
+    });
+    const { id } = await submit({ token });
+    await until('its token is read', () => reads === 1);
+    await sql('update tokens set revoked_at = now() where id = $1', [token]);
+    await until('the leader has heard of it', () => heard.includes(token));
+    opened.resolve();
+    const [refused] = await ended(id);
+    assert.deepEqual([refused?.reason, refused?.error], ['TokenInactive', 'the token was revoked']);
+  });
 
   it('account above suspended: a queued job ends', async () => {
     const { ended, newToken, sql } = await led({ minReady: 2 });

@@ -114,7 +114,7 @@ export class Leader extends TermState {
    */
   async tokensChanged(which: number[] | 'all'): Promise<void> {
     const { tokens, ledger } = this;
-    const known = tokens.among(which);
+    const known = tokens.changed(which);
     // Tokens without jobs are just dropped from the cache and read again with their next job.
     const ids = known.filter((id) => !this.isIdle(id));
     for (const id of known) if (this.isIdle(id)) tokens.forget(id);

@@ -13,6 +13,8 @@ export type TokenRecords = ReturnType<typeof tokenRecords>;
 /** `fresh`: whether change notifications arrive. */
 export function tokenRecords(store: TokenStore, fresh: () => boolean) {
   const records = new Map<number, { record: TokenRecord | undefined; at: number }>();
+  /** The ids of each read under way that have not changed since it began. */
+  const reads = new Set<Set<number>>();
   /** By the namespace of a tenant; empty: the release's. */
   const ofHand = new Map<string, { record: Promise<TokenRecord | null>; at: number }>();
 
@@ -20,10 +22,18 @@ export function tokenRecords(store: TokenStore, fresh: () => boolean) {
 
   async function load(ids: number[]): Promise<void> {
     const askedAt = performance.now();
-    const read = await store.tokenLimits(ids);
-    // Concurrent reads may finish out of order: the one that started later wins.
-    for (const id of ids)
-      if ((records.get(id)?.at ?? 0) <= askedAt) records.set(id, { record: read.get(id), at: askedAt });
+    const unchanged = new Set(ids);
+    reads.add(unchanged);
+    try {
+      const read = await store.tokenLimits(ids);
+      // Concurrent reads may finish out of order: the one that started later wins.
+      for (const id of unchanged)
+        if ((records.get(id)?.at ?? 0) <= askedAt) records.set(id, { record: read.get(id), at: askedAt });
+    } finally {
+      reads.delete(unchanged);
+    }
+    const changed = ids.filter((id) => !unchanged.has(id));
+    if (changed.length > 0) await load(changed);
   }
 
   async function of(id: number): Promise<TokenRecord | undefined> {
@@ -57,9 +67,11 @@ export function tokenRecords(store: TokenStore, fresh: () => boolean) {
     of,
     byHand,
     known,
-    /** The named tokens that are cached. */
-    among: (which: number[] | 'all'): number[] =>
-      which === 'all' ? [...records.keys()] : which.filter((id) => records.has(id)),
+    /** Returns those that are cached. Those that are being read are read again. */
+    changed(which: number[] | 'all'): number[] {
+      for (const unchanged of reads) for (const id of which === 'all' ? [...unchanged] : which) unchanged.delete(id);
+      return which === 'all' ? [...records.keys()] : which.filter((id) => records.has(id));
+    },
     forget: (id: number): boolean => records.delete(id),
   };
 }
