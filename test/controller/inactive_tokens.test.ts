@@ -105,6 +105,27 @@ describe('jobs of inactive tokens', function () {
     assert.deepEqual([refused?.reason, refused?.error], ['TokenInactive', 'the token was revoked']);
   });
 
+  it('token revoked while the record cannot be read: its queued job ends once it can', async () => {
+    const { controller, ended, ready, servers, sql } = await start({ pools: { short: { minReady: 2 } } });
+    const { store } = servers.stored;
+    let failures = 0;
+    let revoked = 0;
+    await controller({
+      store: {
+        ...store,
+        async tokenLimits(ids) {
+          if (ids.includes(revoked) && failures++ === 0) throw new Error('no answer');
+          return store.tokenLimits(ids);
+        },
+      },
+    });
+    await ready(2);
+    const { token, waiting } = await oneRunsOneWaits();
+    revoked = token;
+    await sql('update tokens set revoked_at = now() where id = $1', [token]);
+    assert.equal((await ended(waiting.id))[0]?.reason, 'TokenInactive');
+  });
+
   it('account above suspended: a queued job ends', async () => {
     const { ended, newToken, sql } = await led({ minReady: 2 });
     const { user, waiting } = await oneRunsOneWaits();

@@ -7,6 +7,7 @@
  * of this term can land in the next.
  */
 import { getOrMake } from '../../../base/get_or_make.ts';
+import { retry } from '../../../base/retry.ts';
 import { makeTurns } from '../../../base/turns.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import type { Waiting } from '../pools/plan.ts';
@@ -83,6 +84,8 @@ const EFFECTS: Effects<TermState> = {
   },
 };
 
+const PAUSES = { first: 100, longest: 2_000 };
+
 export class Leader extends TermState {
   #unfollow = (): void => {};
 
@@ -113,13 +116,17 @@ export class Leader extends TermState {
    * spec.
    */
   async tokensChanged(which: number[] | 'all'): Promise<void> {
-    const { tokens, ledger } = this;
+    const { tokens, ledger, deps } = this;
     const known = tokens.changed(which);
     // Tokens without jobs are just dropped from the cache and read again with their next job.
     const ids = known.filter((id) => !this.isIdle(id));
     for (const id of known) if (this.isIdle(id)) tokens.forget(id);
     if (ids.length === 0) return;
-    await tokens.load(ids);
+    await retry(() => tokens.load(ids), {
+      ...PAUSES,
+      signal: deps.term.signal,
+      onRetry: (error) => deps.log.warn({ err: error }, 'cannot load token limits, will retry'),
+    });
     for (const id of ids) {
       const record = tokens.known(id);
       if (record && !this.isIdle(id)) ledger.setLimits(id, slotsOf(record));
