@@ -1,7 +1,8 @@
 /** Runners with a compromised agent: their claims about other pods, tenants and jobs change nothing. */
 import assert from 'node:assert/strict';
 import { SUBJECT, type Heartbeat, type Lease, RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
-import { PODS } from '../../src/platform/kube/client.ts';
+import { PODS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { ANNOTATION } from '../../src/service/controller/pools/pod.ts';
 import { heartbeatOf } from '../../src/service/runner/orders.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';
@@ -45,6 +46,7 @@ describe('a compromised runner', function () {
   });
   const say = (as: SimulatedRunner, beat: unknown, withinMs = 10_000): Promise<Lease | undefined> =>
     cluster.servers.bus.request<Lease>(SUBJECT.heartbeat(as.uid), beat, withinMs).catch(() => undefined);
+  const tenants = async () => (await cluster.pods()).map(({ metadata }) => metadata.annotations?.[ANNOTATION.tenant]);
   /** The lies come first, on one connection: when a true heartbeat is answered, they were read. */
   const unanswered = async (as: SimulatedRunner, lies: readonly unknown[], truth: Heartbeat): Promise<void> => {
     const answers = Promise.all(lies.map((lie) => say(as, lie, 1_000)));
@@ -116,11 +118,13 @@ describe('a compromised runner', function () {
     assert.deepEqual(liar.orders.slice(seen), []);
   });
 
-  for (const [what, claimed] of [
-    ['of another tenant', true],
-    ['untouched', false],
+  for (const [what, claimed, cleaned] of [
+    ["of another tenant to a new leader, which knows the pod's tenant", true, false],
+    ["untouched to a new leader, which knows the pod's tenant", false, false],
+    ['of another tenant to a new leader after its job was deleted', true, true],
+    ['untouched to a new leader after its job was deleted', false, true],
   ] as const)
-    it(`cannot report itself as ${what} to a new leader, which knows the pod's tenant`, async () => {
+    it(`cannot report itself as ${what}`, async () => {
       const first = await start();
       const { submit, runners, ended, newToken } = cluster;
       const [mine, other] = [await newToken(2), await newToken(2)];
@@ -133,6 +137,12 @@ describe('a compromised runner', function () {
           liar.state.publishing.length === 0 &&
           cluster.reason(runners.began[0]!.job) === 'Completed',
       );
+      if (cleaned) {
+        await until('its pod has the tenant', async () => (await tenants()).includes(liar.state.tenant));
+        // As the clean-up of finished jobs does.
+        await cluster.kube.delete(PROBE_JOBS, runners.began[0]!.job, { namespace: cluster.namespace });
+        await until('the job is gone', () => cluster.job(runners.began[0]!.job) === undefined);
+      }
       await first.stop();
       liar.state = {
         ...liar.state,

@@ -1,6 +1,7 @@
 /** A runner whose place another tenant wants goes on in its pod, as another runner. */
 import assert from 'node:assert/strict';
 import { podOf } from '../../src/platform/bus/runner_id.ts';
+import type { KubeClient } from '../../src/platform/kube/client.ts';
 import { ANNOTATION } from '../../src/service/controller/pools/pod.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
@@ -125,6 +126,34 @@ describe('renewal of runners', function () {
     assert.equal(await runOne(b), `${uid}_1`);
     assert.equal(await runOne(a), `${uid}_2`);
     assert.deepEqual(await lives(), ['2']);
+  });
+
+  it('the tenant of a life is never noted for the next one', async () => {
+    const { kube, newAccount, pods } = await start();
+    const tenant = async () => (await pods())[0]?.metadata.annotations?.[ANNOTATION.tenant];
+    const opened = Promise.withResolvers<void>();
+    let late: Promise<unknown> | undefined;
+    const writes: KubeClient = {
+      ...kube,
+      mergePatch(type, name, patch, options) {
+        const send = () => kube.mergePatch(type, name, patch, options);
+        const { annotations = {} } = (patch.metadata ?? {}) as { annotations?: object };
+        if (late || String(Object.keys(annotations)) !== ANNOTATION.tenant) return send();
+        const sent = opened.promise.then(send);
+        late = sent;
+        return sent;
+      },
+    };
+    await cluster.controller({ writes });
+    const [a, b] = [await newAccount(), await newAccount()];
+    const uid = await runOne(a);
+    await until('the first tenant is about to be noted', () => late !== undefined);
+    assert.equal(await runOne(b), `${uid}_1`);
+    opened.resolve();
+    await assert.rejects(late!, { code: 'conflict' });
+    await until('the second one is noted', async () => (await tenant()) === `a:${b}`);
+    assert.equal(await runOne(a), `${uid}_2`);
+    await until('then the first', async () => (await tenant()) === `a:${a}`);
   });
 
   it('an agent that claims another life is not heard', async () => {

@@ -217,6 +217,19 @@ describe('the life of a pod as the API server has it', () => {
         metadata: { uid: 'p', annotations: { [ANNOTATION.life]: '4', [ANNOTATION.tenant]: tenant ?? null } },
       }));
 
+  it('of a tenant that was noted is of that tenant, whatever its agent reports', () => {
+    const runners = new Runners();
+    runners.pod(facts('p'), 0);
+    runners.pod(facts('p', { tenant: 'a:1', version: '2' }), 1);
+    assert.deepEqual([runners.get('p')?.tenant, runners.get('p')?.noted], [undefined, 'a:1'], 'it binds nobody now');
+    const next = new Runners();
+    next.pod(facts('p', { tenant: 'a:1' }), 0);
+    for (const claim of [{}, { tenant: 'a:2' }, { tenant: 'x:1' }]) {
+      next.heartbeat(beat('p', claim), 1);
+      assert.deepEqual([choose(next, 'a:2'), choose(next, 'a:1')], [undefined, 'p']);
+    }
+  });
+
   for (const [text, tenant] of [
     ['a:1', 'a:1'],
     ['t:23', 't:23'],

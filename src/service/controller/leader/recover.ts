@@ -1,6 +1,6 @@
 /**
  * The start of a term: the unfinished jobs, their recorded ends, and the owners of runners, derived from the jobs they
- * ran: a new leader knows them independently of their agents.
+ * ran and what their pods say: a new leader knows them independently of their agents.
  */
 import { SUBJECT } from '../../../platform/bus/messages.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient, type Page } from '../../../platform/kube/client.ts';

@@ -13,6 +13,7 @@ import { type ProbePoolSpec, requestsOf } from '../../../platform/kube/probe_poo
 import type { ProbeToolSpec } from '../../../platform/kube/probe_tool.ts';
 import { lifeIn, MAX_LIFE } from '../../../platform/bus/runner_id.ts';
 import type { WatchedPod } from './runners.ts';
+import { isLasting } from './share.ts';
 
 export const ANNOTATION = {
   tools: `${GROUP}/tools`,
@@ -401,9 +402,9 @@ const runnerSettings = (settings: Settings, { pool, generation, spec }: RunnerPo
 });
 
 /**
- * Only the leader writes the annotations, which are the only record of a pod's life and of the tenant that has it from
- * its start. These are a life that no agent has and a tenant without jobs, if somebody else wrote them: the pod is then
- * replaced.
+ * Only the leader writes the annotations, which are the only record of a pod's life, and of its tenant once the jobs
+ * are deleted. These are a life that no agent has and a tenant without jobs, if somebody else wrote them: the pod is
+ * then replaced.
  */
 const NO_LIFE = MAX_LIFE + 1;
 const NO_TENANT = 'x:';
@@ -412,7 +413,7 @@ export const lifeOfPod = ({ metadata }: Pod): number => lifeIn(metadata.annotati
 
 function tenantOfPod({ metadata }: Pod): string | undefined {
   const tenant = metadata.annotations?.[ANNOTATION.tenant];
-  return tenant === undefined || /^(?:any|[at]:\d+)$/.test(tenant) ? tenant : NO_TENANT;
+  return tenant === undefined || tenant === 'any' || isLasting(tenant) ? tenant : NO_TENANT;
 }
 
 /** `at`: the time of now. */
@@ -429,6 +430,11 @@ export const watchedPod = (pod: Pod, at: number): WatchedPod => ({
   ended: isOver(pod),
   userNamespace: pod.spec?.hostUsers === false,
   node: pod.spec?.nodeName,
+});
+
+/** A merge patch, of a life that has begun. */
+export const tenantPatch = (uid: string, tenant: string) => ({
+  metadata: { uid, annotations: { [ANNOTATION.tenant]: tenant } },
 });
 
 /** A merge patch; null removes. The uid keeps it from another pod of the same name. */

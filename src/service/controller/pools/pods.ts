@@ -18,8 +18,9 @@ import {
 } from './plan.ts';
 import { HOLD_BACK_MS, now, type PoolState, type PoolsState } from './state.ts';
 import { isReturning, type Runner } from './runners.ts';
+import { isLasting } from './share.ts';
 import { lackedWalls, isWithoutUserNamespaces, requiredWalls } from './isolation.ts';
-import { podSuffix, runnerPod, watchedPod, lifeOfPod, lifePatch, type OwnerReference } from './pod.ts';
+import { podSuffix, runnerPod, watchedPod, lifeOfPod, lifePatch, tenantPatch, type OwnerReference } from './pod.ts';
 import { OwnerMissing } from './runner_namespace.ts';
 import { sendRenew } from './send_order.ts';
 import { printable } from '../../../base/printable.ts';
@@ -294,6 +295,37 @@ async function writeLife(
       resourceVersion = found.metadata.resourceVersion;
     }
   }
+}
+
+/** Per second. The others follow in the next one. */
+const NOTED_AT_ONCE = 20;
+
+interface Bound extends Runner {
+  tenant: string;
+}
+const isUnnoted = (runner: Runner): runner is Bound => {
+  const { tenant, noted, deleting, renewing } = runner;
+  return tenant !== undefined && tenant !== noted && isLasting(tenant) && !deleting && !renewing;
+};
+
+/**
+ * Writes to pods which tenants have them. A job says so, too, but is deleted before its runner: the next leader would
+ * have to believe the agent.
+ */
+export async function noteTenants(pools: PoolsState): Promise<void> {
+  const { kube, config, log, runners, stillLeading } = pools.deps;
+  if (!stillLeading()) return;
+  const note = async ({ uid, podUid, pod, tenant, version: resourceVersion }: Bound): Promise<void> => {
+    try {
+      // Of this version, because another life may have begun.
+      const options = { namespace: config.runnerNamespace, deadlineMs: WRITE_MS, resourceVersion };
+      await kube.mergePatch(PODS, pod, tenantPatch(podUid, tenant), options);
+    } catch (error) {
+      if (isKubeError(error, 'not-found', 'conflict', 'invalid')) return;
+      log.debug({ err: error, ...runnerFields({ pod, uid }) }, 'cannot note the tenant of a runner, will retry');
+    }
+  };
+  await Promise.all([...runners.all()].filter(isUnnoted).slice(0, NOTED_AT_ONCE).map(note));
 }
 
 /** Age at which a pod that requests a user namespace and has not started is checked, and the interval of checks. */

@@ -24,6 +24,7 @@ import {
   endStranded,
   holdBack,
   lookAtStuck,
+  noteTenants,
   noUserNamespace,
   replaceWorn,
 } from './pods.ts';
@@ -385,8 +386,8 @@ function whyNoRunner(pools: PoolsState, state: PoolState, tools: string): string
   return `${base}${leftOut}${state.problem ? `; ${state.problem.message}` : ''}`;
 }
 
-// Once a second: the counts and conditions of each pool, as shown by `kubectl get probepool`, and the labels of
-// runners in long jobs.
+// Once a second: the counts and conditions of each pool, as shown by `kubectl get probepool`, the labels of runners in
+// long jobs, and the tenants of runners.
 
 async function showAll(pools: PoolsState): Promise<void> {
   if (pools.deps.stillLeading()) {
@@ -394,6 +395,7 @@ async function showAll(pools: PoolsState): Promise<void> {
     for (const { name, message } of pools.stuck.find(pools.tools.values(), now())) pools.deps.toolStuck(name, message);
   }
   void markLongJobs(pools);
+  void noteTenants(pools);
   for (const state of pools.byName.values()) {
     pools.plan(state);
     await lookAtStuck(pools, state).catch((error: unknown) =>

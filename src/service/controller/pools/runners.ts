@@ -27,6 +27,8 @@ export interface Runner {
   phase: RunnerPhase | 'starting';
   /** Bound for its life; undefined while untouched. */
   tenant: string | undefined;
+  /** Its tenant as its pod says, which the next leader believes. */
+  noted: string | undefined;
   /**
    * Account of its latest job. The tenant decides who shares the pod, the account whose share of the pool it counts
    * against.
@@ -75,7 +77,7 @@ export interface LostTask extends Attempt {
 
 type OfPod = 'podUid' | 'life' | 'version' | 'pod' | 'pool' | 'generation' | 'deleting' | 'userNamespace' | 'node';
 
-/** What the watch shows of a pod. Its tenant is that of this life from its start; undefined if it begins untouched. */
+/** What the watch shows of a pod. Its tenant is that of this life; undefined if a leader noted none. */
 export interface WatchedPod extends Pick<Runner, OfPod | 'tenant'> {
   /** How long ago it was created. */
   ageMs: number;
@@ -214,6 +216,7 @@ export class Runners {
       return former;
     }
     known.version = facts.version;
+    known.noted = facts.tenant;
     if (facts.node !== undefined) known.scheduledAt ??= now;
     known.node ??= facts.node;
     if (facts.deleting && !known.deleting) {
@@ -432,6 +435,7 @@ export function newRunner(facts: WatchedPod, now: number, former?: FormerLife): 
   return {
     ...pod,
     uid: makeRunnerId(pod),
+    noted: pod.tenant,
     phase: 'starting',
     account: pod.tenant === undefined ? undefined : (former?.account ?? accountIn(pod.tenant)),
     task: undefined,

@@ -35,6 +35,9 @@ export const accountIn = (tenant: string | undefined): number | undefined => {
 /** Whether pods of this tenant run a single job. */
 export const isForOneJob = (tenant: string | undefined): boolean => tenant !== undefined && /^[xj]:/.test(tenant);
 
+/** Whether pods of this tenant run further jobs, of a single token or account. */
+export const isLasting = (tenant: string): boolean => /^[at]:\d+$/.test(tenant);
+
 /** Whether a job of this tenant had a source with credentials, or its token is not known any more. */
 export const hadCredentials = (tenant: string): boolean => tenant.startsWith('x:');
 
