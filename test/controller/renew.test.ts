@@ -1,7 +1,7 @@
 /** A runner whose place another tenant wants goes on in its pod, as another runner. */
 import assert from 'node:assert/strict';
 import { podOf } from '../../src/platform/bus/runner_id.ts';
-import type { KubeClient } from '../../src/platform/kube/client.ts';
+import { type KubeClient, PODS } from '../../src/platform/kube/client.ts';
 import { ANNOTATION } from '../../src/service/controller/pools/pod.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
@@ -126,6 +126,39 @@ describe('renewal of runners', function () {
     assert.equal(await runOne(b), `${uid}_1`);
     assert.equal(await runOne(a), `${uid}_2`);
     assert.deepEqual(await lives(), ['2']);
+  });
+
+  it('a pod that is deleted before its renewal is answered has no next life', async () => {
+    const { kube, newAccount, runnerNamespace: namespace, runners } = await start();
+    const opened = Promise.withResolvers<void>();
+    let renewed = false;
+    const writes: KubeClient = {
+      ...kube,
+      async mergePatch(type, name, patch, options) {
+        const answer = await kube.mergePatch(type, name, patch, options);
+        if (answer.metadata.annotations?.[ANNOTATION.life] === undefined) return answer;
+        renewed = true;
+        await opened.promise;
+        return answer;
+      },
+    };
+    const { sees, term } = await cluster.controller({ writes });
+    const uid = await runOne();
+    runners.behaviour.go = () => 'hold';
+    const token = await cluster.newToken(5, await newAccount());
+    const { id } = await cluster.submit({ token });
+    await until('its place is renewed', () => renewed);
+    const [pod] = await cluster.pods();
+    await kube.delete(PODS, pod!.metadata.name, { namespace, gracePeriodSeconds: 0 });
+    await until('the watch has shown that it is gone', () => !sees(pod!.metadata.name));
+    opened.resolve();
+    const elsewhere = await until('the job runs in another pod', () => {
+      const runner = runners.of(id);
+      return runner && podOf(runner.uid) !== uid ? runner : undefined;
+    });
+    await elsewhere.finish();
+    await cluster.ended(id);
+    assert.equal(term.runners.ofPod(uid), undefined);
   });
 
   it('the tenant of a life is never noted for the next one', async () => {

@@ -256,7 +256,7 @@ async function renewRunner(pools: PoolsState, state: PoolState, { runner, why, k
   try {
     const pod = await writeLife(pools, runner, keepsTenant ? runner.tenant : undefined);
     // The term is over, or the pod. Its agent waits for a life that nobody grants, until its pod is ended as silent.
-    if (pod === undefined) return;
+    if (pod === undefined || !runners.ofPod(runner.podUid)) return;
     const { lost } = runners.pod(watchedPod(pod, pools.deps.now()), now());
     if (lost) pools.deps.podGone(lost);
     metrics.renewed(pool, 'renewed');
