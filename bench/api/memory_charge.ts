@@ -8,6 +8,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { endAll } from '../../test/at_end.ts';
 import { body, good } from '../../test/result/result_samples.ts';
 import { packText } from '../../test/result/text_body.ts';
 import { ADMIN, aCloseInput, anOpenInput, startStore } from '../../test/store/fixture.ts';
@@ -147,4 +148,5 @@ try {
   }
 } finally {
   await fixture.close();
+  await endAll();
 }

@@ -7,8 +7,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Leader } from '../../src/service/controller/leader/leader.ts';
 import { Ledger } from '../../src/service/controller/leader/ledger.ts';
 import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
-import { startCluster, stopServers, type Submitted } from '../../test/controller/cluster_parts.ts';
-import { stopApiServers } from '../../test/kube/apiserver.ts';
+import { endAll } from '../../test/at_end.ts';
+import { startCluster, type Submitted } from '../../test/controller/cluster_parts.ts';
 import { until } from '../../test/until.ts';
 import { summary } from '../statistics.ts';
 
@@ -71,6 +71,5 @@ try {
   }
 } finally {
   await cluster.stop();
-  await stopServers();
-  await stopApiServers();
+  await endAll();
 }

@@ -5,8 +5,8 @@
  * server and runners share the machine with it. Run: npm exec -- node bench/scale/queue.ts [jobs...]
  */
 import { rm } from 'node:fs/promises';
-import { startCluster, stopServers } from '../../test/controller/cluster_parts.ts';
-import { stopApiServers } from '../../test/kube/apiserver.ts';
+import { endAll } from '../../test/at_end.ts';
+import { startCluster } from '../../test/controller/cluster_parts.ts';
 import { fill } from './jobs.ts';
 import { costOf, cpuByCommand, filledCompileCache, lead, startProcess } from './process.ts';
 
@@ -84,6 +84,5 @@ try {
   for (const size of sizes) await drain(size, compiled);
 } finally {
   await rm(compiled, { recursive: true });
-  await stopServers();
-  await stopApiServers();
+  await endAll();
 }

@@ -8,8 +8,8 @@ import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { isFinished } from '../../src/platform/kube/conditions.ts';
-import { startCluster, stopServers } from '../../test/controller/cluster_parts.ts';
-import { stopApiServers } from '../../test/kube/apiserver.ts';
+import { endAll } from '../../test/at_end.ts';
+import { startCluster } from '../../test/controller/cluster_parts.ts';
 import { childrenOf } from '../../test/processes.ts';
 import { nameOfProcess, residentMb } from '../cluster/cpu.ts';
 import { fill } from './jobs.ts';
@@ -90,7 +90,6 @@ try {
   child.kill('SIGKILL');
   await cluster.stop();
   await rm(compiled, { recursive: true });
-  await stopServers();
-  await stopApiServers();
+  await endAll();
   await removeGroup(group);
 }

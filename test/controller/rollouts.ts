@@ -8,9 +8,9 @@ import { stringify } from 'yaml';
 import { CONFIG_MAPS, LEASES, type KubeClient, type Lease } from '../../src/platform/kube/client.ts';
 import { recordOf } from '../../src/platform/kube/lease_record.ts';
 import { startReflector } from '../../src/platform/kube/reflector.ts';
-import { stopApiServers } from '../kube/apiserver.ts';
+import { endAll } from '../at_end.ts';
 import { until } from '../until.ts';
-import { POOL, TOOLS, startCluster, stopServers, type Cluster } from './cluster_parts.ts';
+import { POOL, TOOLS, startCluster, type Cluster } from './cluster_parts.ts';
 import type { Candidate } from './controller_part.ts';
 
 const REPLICAS = 2;
@@ -195,7 +195,6 @@ if (import.meta.main) {
     ),
   );
   await cluster.stop();
-  await stopServers();
-  await stopApiServers();
+  await endAll();
   process.exitCode = outcome.taken.length + outcome.workAfter.length > 0 ? 1 : 0;
 }

@@ -3,7 +3,7 @@
  * SEED; SIDE=gateway or management: one side only). Rounds continue with the next seed until there are enough. Writes
  * its summaries into docs/reports/fuzzing.md.
  */
-import { stopApiServers } from '../../kube/apiserver.ts';
+import { endAll } from '../../at_end.ts';
 import { writeSummary } from '../summary.ts';
 import { startFuzzRig } from './rig.ts';
 import { runSchemathesis, schemathesis, VERSION, type Fuzzed } from './schemathesis.ts';
@@ -105,5 +105,5 @@ try {
     if (!side.rounds.every(({ fuzzed }) => fuzzed.ok)) process.exitCode = 1;
   }
 } finally {
-  await stopApiServers();
+  await endAll();
 }
