@@ -23,26 +23,27 @@ export interface NewReportLink extends ReportLink {
   madeBy: Maker;
 }
 
-/**
- * False: the account has as many as it may, or the credential has ended meanwhile. That is locked, so that it does not
- * end while the link is written.
- */
-export const makeReportLink = (
+/** Locks the rows of the maker's credentials, so that none of them ends while the link is written. */
+export async function makeReportLink(
   database: Database,
   { id, sha256, requestId, userId, createdAt, expiresAt, madeBy: { tokenId, sessionId } }: NewReportLink,
   most: number,
-): Promise<boolean> =>
-  database.hasRow(query('make_report_link')`
+): Promise<'made' | 'too-many' | 'maker-ended'> {
+  const { made, live } = await database.one<{ made: boolean; live: boolean }>(query('make_report_link')`
     with by_token as (select from tokens where id = ${tokenId} and revoked_at is null for share),
-    by_session as (select from sessions where id = ${sessionId} and ended_at is null for share)
-    insert into report_links (id, sha256, request_id, user_id, token_id, session_id, created_at, expires_at)
-      select ${id}, ${sha256}, ${requestId}, ${userId}, ${tokenId}, ${sessionId}, ${createdAt}, ${expiresAt}
-        from users u where u.id = ${userId}
-          and (${tokenId}::bigint is null or exists (select from by_token))
-          and (${sessionId}::uuid is null or exists (select from by_session))
-          and (not report_links_full(coalesce(u.root_id, u.id), ${most})
-            or exists (select from report_links where id = ${id}))
-      on conflict (id) do update set id = excluded.id returning id`);
+    by_session as (select from sessions where id = ${sessionId} and ended_at is null for share),
+    live as (select coalesce(root_id, id) root_id from users where id = ${userId}
+      and (${tokenId}::bigint is null or exists (select from by_token))
+      and (${sessionId}::uuid is null or exists (select from by_session))),
+    made as (
+      insert into report_links (id, sha256, request_id, user_id, token_id, session_id, created_at, expires_at)
+        select ${id}, ${sha256}, ${requestId}, ${userId}, ${tokenId}, ${sessionId}, ${createdAt}, ${expiresAt}
+          from live where not report_links_full(root_id, ${most}) or exists (select from report_links where id = ${id})
+        on conflict (id) do update set id = excluded.id returning id)
+    select exists (select from made) made, exists (select from live) live`);
+  if (made) return 'made';
+  return live ? 'too-many' : 'maker-ended';
+}
 
 /** Null: there is no such link (any more). `maker`: as they are now. */
 export async function readReportLink(database: Database, sha256: Buffer) {

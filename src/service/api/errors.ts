@@ -158,5 +158,7 @@ export function orNotFound<T>(found: T | null | undefined): T {
   if (found === null || found === undefined) throw notFound();
   return found;
 }
+/** After it was checked: what it makes must not outlive it. */
+export const credentialEnded = (): ApiError => new ApiError('bad-credential', { text: 'the credential has ended' });
 export const expired = (): ApiError => new ApiError('not-found', { text: 'the result has expired' });
 export const inside = (detail: string, cause?: unknown): ApiError => new ApiError('internal', { detail, cause });

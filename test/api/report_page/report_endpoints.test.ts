@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { body, good } from '../../result/result_samples.ts';
 import { FILM_TIMELINE, REPORT, VERDICT } from '../../console/sample_answers.ts';
 import { storeAnswer } from '../../console/stored_answer.ts';
+import { until } from '../../until.ts';
 import { startManagement, type Management, type Person } from '../accounts/fixture.ts';
 
 describe('reports to hand on', function () {
@@ -199,6 +200,22 @@ describe('reports to hand on', function () {
     const { path } = await link(id, jwt);
     assert.equal((await m.call('DELETE', 'auth/sign-out', { token: jwt })).status, 200);
     assert.equal(await read(path), 200);
+  });
+
+  it('link: of a credential that ends while it is made, it is refused as that of one that has ended', async () => {
+    const { json: maker } = await m.call('POST', 'auth/api-token', { token: ann.token, body: {} });
+    const isWaiting = async () => {
+      const waits = `wait_event_type = 'Lock' and datname = current_database() and query like '%into report_links%'`;
+      return (await m.stored.sql(`select from pg_stat_activity where ${waits}`)).length === 1;
+    };
+    const { making } = await m.replicas[0].deps.store.together('end_maker', async (calls) => {
+      assert.ok(await calls.revokeToken(maker['id'] as number));
+      const answer = link(id, maker['token'] as string);
+      await until('the link waits for the end of its maker', isWaiting);
+      return { making: answer };
+    });
+    const { status, json } = await making;
+    assert.deepEqual([status, json['error']], [401, 'the credential has ended']);
   });
 
   it('link: listed for its maker and those above, without its secret', async () => {

@@ -13,7 +13,7 @@ import type { StoreCalls } from '../../../platform/store/store.ts';
 import type { UserRecord } from '../../../platform/store/users.ts';
 import { callerOf, type Context, remoteIp, uuidOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, inside, invalid, notFound } from '../errors.ts';
+import { ApiError, credentialEnded, inside, invalid, notFound } from '../errors.ts';
 import { note, secrets, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { GivenPassword, RetUrl, safeRetUrl, ShownUser, shownUser, Uuid } from './account_fields.ts';
@@ -248,7 +248,7 @@ export const jwt = endpoint('POST auth/jwt', {
     const opened = await openSession(deps, ctx, { userId: caller.userId, life, within: caller });
     if (opened === 'too-deep')
       throw new ApiError('jwt-chain', { text: `a chain of JWTs that make JWTs has at most ${MOST_DEPTH} links` });
-    if (opened === 'parent-ended') throw new ApiError('bad-credential', { text: 'the credential has ended' });
+    if (opened === 'parent-ended') throw credentialEnded();
     const shown = await jwtToken(deps, opened);
     note(ctx, {
       subject: `session/${opened.id}`,

@@ -8,7 +8,7 @@ import type { StoreCalls } from '../../../platform/store/store.ts';
 import { isToken, TOKEN_PATTERN, tokenSha256 } from '../../../platform/store/token_text.ts';
 import { callerOf, type Context, paramOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, inside, invalid, notFound, orNotFound } from '../errors.ts';
+import { ApiError, credentialEnded, inside, invalid, notFound, orNotFound } from '../errors.ts';
 import { changesOf, note, secrets, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
@@ -222,8 +222,6 @@ export const listTokens = endpoint('GET auth/api-token', {
   },
 });
 
-const ended = () => new ApiError('bad-credential', { text: 'the credential has ended' });
-
 export const makeToken = endpoint('POST auth/api-token', {
   id: 'makeApiToken',
   summary: 'Create an API token',
@@ -259,7 +257,7 @@ export const makeToken = endpoint('POST auth/api-token', {
           ...(caller.signedIn ? {} : { madeBy: caller }),
         },
       );
-      if (one === 'maker-ended') throw ended();
+      if (one === 'maker-ended') throw credentialEnded();
       if (one === 'too-many')
         throw new ApiError('too-many-tokens', { text: `the user has reached the limit of ${MOST_TOKENS} API tokens` });
       if (one === 'account-full') throw accountFull('tokens', accounts.settings);
@@ -270,7 +268,7 @@ export const makeToken = endpoint('POST auth/api-token', {
     });
     const shown = token && (await shownToken(deps, token, { owner: true, fresh: made.token }));
     // It has already ended, together with the credential that created it.
-    if (!shown) throw ended();
+    if (!shown) throw credentialEnded();
     return shown;
   },
 });

@@ -13,7 +13,7 @@ import { unpackResult } from '../../result/unpack.ts';
 import type { Packed } from '../../result/inflate.ts';
 import { verdictOf } from '../../result/verdict.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, notFound } from '../errors.ts';
+import { ApiError, credentialEnded, notFound } from '../errors.ts';
 import { changesOf, note, secrets, withEntry } from '../http/audit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { visibleUsers } from '../http/endpoint_access.ts';
@@ -203,8 +203,9 @@ export const makeReportLink = endpoint('POST media/log/:id/link', {
     const madeBy = signedIn ? { tokenId: null, sessionId: null } : { tokenId, sessionId };
     const link = { id, requestId: row.id, userId, createdAt: new Date(now), expiresAt };
     await withEntry(deps, ctx, async (calls) => {
-      if (!(await calls.makeReportLink({ ...link, madeBy, sha256: tokenSha256(secret) }, MOST_LINKS)))
-        throw new ApiError('too-many-links');
+      const outcome = await calls.makeReportLink({ ...link, madeBy, sha256: tokenSha256(secret) }, MOST_LINKS);
+      if (outcome === 'maker-ended') throw credentialEnded();
+      if (outcome === 'too-many') throw new ApiError('too-many-links');
       const made = { request: row.id, expires: expiresAt.toISOString() };
       note(ctx, { subject: `link/${id}`, changes: [...changesOf(null, made), ...secrets('shown', 'url')] });
     });
