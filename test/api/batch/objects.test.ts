@@ -15,6 +15,8 @@ import { batchesOf, ONLY, requestsOf } from './fixture.ts';
 /** Bound to an account that is made afterwards. */
 const TENANT = `team-${randomUUID().slice(0, 8)}`;
 const ACCOUNT = 777_001;
+/** Each of an account of its own, which reads one list at a time. */
+const SLOW = [777_002, 777_003, 777_004, 777_005].map((account) => ({ name: `${TENANT}-${account}`, account }));
 
 describe('ProbeBatches', function () {
   this.timeout(120_000);
@@ -28,7 +30,7 @@ describe('ProbeBatches', function () {
   before(async () => {
     origin = await startOrigin((_request, response) => void held.push(response));
     api = await startApi({
-      tenantNamespaces: [{ name: TENANT, account: ACCOUNT }],
+      tenantNamespaces: [{ name: TENANT, account: ACCOUNT }, ...SLOW],
       allowSources: [{ cidr: '127.0.0.1/32', port: origin.port }],
     });
     batches = batchesOf(api);
@@ -41,8 +43,11 @@ describe('ProbeBatches', function () {
   });
   // What is left would take the room of the account.
   afterEach(async () => {
-    const { items } = await api.kube.list(PROBE_BATCHES, { namespace: api.namespace });
-    for (const { metadata } of items) await api.kube.delete(PROBE_BATCHES, metadata.name, { namespace: api.namespace });
+    for (const namespace of [api.namespace, TENANT, ...SLOW.map(({ name }) => name)]) {
+      const { items } = await api.kube.list(PROBE_BATCHES, { namespace });
+      for (const { metadata } of items) await api.kube.delete(PROBE_BATCHES, metadata.name, { namespace });
+    }
+    for (const list of held.splice(0)) list.destroy();
     await until(
       'their batches have ended',
       async () => {
@@ -92,6 +97,16 @@ describe('ProbeBatches', function () {
       `select b.id, b.state, b.reason from batches b join followed_objects o on o.made_id = b.id where o.name = $1`,
       [name],
     );
+  /** With a token. */
+  async function makeAccount(account: number): Promise<void> {
+    const { id: token } = await api.newToken();
+    await api.stored.sql(
+      `insert into users (id, email, status, role, permissions, requests_per_minute) overriding system value
+        values ($1, $2, 'active', 'user', array['read:media', 'write:media'], 1000000)`,
+      [account, `${account}@batch.test`],
+    );
+    await api.stored.sql('update tokens set user_id = $2 where id = $1', [token, account]);
+  }
   const succeeded = ({ status }: ProbeBatch) => conditionOf(status, 'Succeeded');
   const endAll = (id: string, host: string) => batches.run(id, host, (job) => batches.success(job.metadata.name));
 
@@ -317,13 +332,7 @@ describe('ProbeBatches', function () {
     await api.kube.create(NAMESPACES, { metadata: { name: TENANT } });
     const name = await create({ items: addresses('tenant.example', 1) }, { createdBy: 'alice' }, TENANT);
     await until('it waits for a token', async () => succeeded(await read(name, TENANT))?.reason === 'TokenInactive');
-    const { id: token } = await api.newToken();
-    await api.stored.sql(
-      `insert into users (id, email, status, role, permissions, requests_per_minute) overriding system value
-        values ($1, 'tenant@batch.test', 'active', 'user', array['read:media', 'write:media'], 1000000)`,
-      [ACCOUNT],
-    );
-    await api.stored.sql('update tokens set user_id = $2 where id = $1', [token, ACCOUNT]);
+    await makeAccount(ACCOUNT);
     const { status } = await untilState(name, 'Running', TENANT);
     assert.equal((await api.stored.store.readBatch(status!.id!))?.userId, ACCOUNT);
     const settings = { ...api.wired.deps.settings, tenantNamespaces: [{ name: TENANT, account: api.userId }] };
@@ -331,7 +340,19 @@ describe('ProbeBatches', function () {
     await until('it is cancelled', async () => (await rows(name))[0]?.reason === 'Cancelled');
     await rebound.stop();
     assert.equal((await rows(name)).length, 1);
-    await api.kube.delete(PROBE_BATCHES, name, { namespace: TENANT });
+  });
+
+  it('beside namespaces whose lists take long: it says that it waits, and has the next turn', async () => {
+    for (const { name, account } of SLOW) {
+      await api.kube.create(NAMESPACES, { metadata: { name } });
+      await makeAccount(account);
+      for (let list = 0; list < 6; list++) await create({ items_url: `${origin.url}/slow.txt` }, {}, name);
+    }
+    await until('a list of each is read', () => held.length === SLOW.length, 30_000);
+    const name = await create({ items: addresses('turn.example', 1) });
+    await until('it says so', async () => succeeded(await read(name))?.reason === 'AwaitingTurn');
+    held[0]!.writeHead(503).end();
+    await untilState(name, 'Running');
   });
 
   it('managedBy of another controller: it is left alone', async () => {

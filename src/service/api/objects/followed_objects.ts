@@ -97,7 +97,11 @@ export abstract class FollowedObjects<T extends Followed> {
   #writes = 0;
   #refusals = 0;
   /** By the namespace: one at a time. */
-  readonly #making = new Map<string, Promise<void>>();
+  readonly #making = new Map<string, { uid: string; work: Promise<void> }>();
+  /** By the namespace: what is started after the round, if its turn has come. */
+  readonly #next = new Map<string, () => void>();
+  /** By the namespace: when its last turn began. */
+  readonly #turns = new Map<string, number>();
   /** By uid: what became of its generation, and until when it is not tried again. */
   readonly #outcomes = new Map<string, { standing: Wait; until: number; generation: number | undefined }>();
   readonly #writtenAt = new Map<string, number>();
@@ -122,7 +126,8 @@ export abstract class FollowedObjects<T extends Followed> {
 
   async stop(): Promise<void> {
     await this.#rounds.stop();
-    await Promise.allSettled([...this.#making.values(), this.#unwatch()]);
+    const making = [...this.#making.values()].map(({ work }) => work);
+    await Promise.allSettled([...making, this.#unwatch()]);
   }
 
   /** The next round begins as soon as it can. */
@@ -138,7 +143,9 @@ export abstract class FollowedObjects<T extends Followed> {
     await this.#dropLost(objects);
     this.#writes = 0;
     this.#refusals = 0;
+    this.#next.clear();
     await this.round(objects);
+    this.#startNext();
   }
 
   #watch(): Reflector<T> {
@@ -171,6 +178,7 @@ export abstract class FollowedObjects<T extends Followed> {
     this.#watched = undefined;
     // What goes while another replica follows them is not seen here.
     this.#outcomes.clear();
+    this.#turns.clear();
     this.#writtenAt.clear();
     this.#refused.clear();
     await Promise.all([watched?.stop(), this.resting?.()]);
@@ -188,13 +196,31 @@ export abstract class FollowedObjects<T extends Followed> {
     return account === undefined ? store.defaultToken() : store.tokenOfAccount(account, token);
   }
 
-  /** Why it is not tried again now; else it is made, in a while, unless something is foreseen. */
+  /** Why it is not made yet. Null: it is being made, or will be after this round, unless something is foreseen. */
   protected attempt(object: T, foreseen?: Foreseen): Wait | null {
     const [uid, namespace] = [uidOf(object), namespaceOf(object)];
+    const found = this.#outcomes.get(uid);
+    const known = found?.generation === object.metadata.generation ? found : undefined;
+    if (known && performance.now() < known.until) return known.standing;
+    const making = this.#making.get(namespace);
+    if (making?.uid === uid) return null;
+    if (!making && !this.#next.has(namespace)) {
+      this.#next.set(namespace, () => this.#start(object, foreseen));
+      if (this.#making.size + this.#next.size <= MOST_MAKING) return null;
+    }
+    return known?.standing ?? AWAITING_TURN;
+  }
+
+  /** Namespaces whose last turn is longest ago go first: some whose lists take long hold no other up. */
+  #startNext(): void {
+    const lastTurn = (namespace: string): number => this.#turns.get(namespace) ?? 0;
+    const inTurn = [...this.#next].toSorted(([a], [b]) => lastTurn(a) - lastTurn(b));
+    for (const [, start] of inTurn.slice(0, MOST_MAKING - this.#making.size)) start();
+  }
+
+  #start(object: T, foreseen?: Foreseen): void {
+    const [uid, namespace] = [uidOf(object), namespaceOf(object)];
     const { generation } = object.metadata;
-    const known = this.#outcomes.get(uid);
-    if (known?.generation === generation && performance.now() < known!.until) return known!.standing;
-    if (this.#making.has(namespace) || this.#making.size >= MOST_MAKING) return null;
     const after = (standing: Wait): void => {
       this.#outcomes.set(uid, { standing, until: performance.now() + standing.againMs, generation });
     };
@@ -212,8 +238,8 @@ export abstract class FollowedObjects<T extends Followed> {
         this.#lookedAt = -Infinity;
         this.#rounds.again();
       });
-    this.#making.set(namespace, work);
-    return null;
+    this.#making.set(namespace, { uid, work });
+    this.#turns.set(namespace, performance.now());
   }
 
   /** What became of its tries. */
@@ -313,6 +339,10 @@ const NO_TOKEN = waiting(
   'TokenInactive',
   'the account has no API token that is active and may probe: the default token, or one of the account that the ' +
     'namespace is bound to',
+);
+const AWAITING_TURN = waiting(
+  'AwaitingTurn',
+  `others have their turn before it: one of a namespace at a time, and ${MOST_MAKING} of all`,
 );
 const RATE_LIMITED = waiting('RateLimited', 'the requests a minute of the token are used up');
 
