@@ -16,8 +16,8 @@ interface Kubeconfig {
   users: { user: { token?: string; 'client-certificate-data'?: string; 'client-key-data'?: string } }[];
 }
 
-/** Of the first cluster and user in a file: a token, or a certificate as data. */
-export async function ofKubeconfig(file: string): Promise<Credentials> {
+/** Of the first cluster and user in a file: a token, or a certificate as data. `as`: whom that user impersonates. */
+export async function ofKubeconfig(file: string, as?: string): Promise<Credentials> {
   const { clusters, users } = parse(await readFile(file, 'utf8')) as Kubeconfig;
   const [{ cluster }, { user }] = [clusters[0]!, users[0]!];
   const bytesOf = (data: string | undefined) => (data === undefined ? undefined : Buffer.from(data, 'base64'));
@@ -28,7 +28,10 @@ export async function ofKubeconfig(file: string): Promise<Credentials> {
     key: bytesOf(user['client-key-data']),
     ...(servername === undefined ? {} : { servername }),
   };
-  const headers: Record<string, string> = user.token === undefined ? {} : { authorization: `Bearer ${user.token}` };
+  const headers: Record<string, string> = {
+    ...(user.token === undefined ? {} : { authorization: `Bearer ${user.token}` }),
+    ...(as === undefined ? {} : { 'impersonate-user': as }),
+  };
   return { server: cluster.server, read: () => ({ tls, headers }) };
 }
 
@@ -36,8 +39,9 @@ interface Options {
   kubeconfig: string;
   namespace?: string;
   http2?: boolean;
+  as?: string;
 }
 
-export async function kubeClient({ kubeconfig, namespace = 'default', ...options }: Options): Promise<KubeClient> {
-  return makeClient({ ...options, namespace, credentials: await ofKubeconfig(kubeconfig) });
+export async function kubeClient({ kubeconfig, namespace = 'default', as, ...options }: Options): Promise<KubeClient> {
+  return makeClient({ ...options, namespace, credentials: await ofKubeconfig(kubeconfig, as) });
 }

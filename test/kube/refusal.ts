@@ -1,7 +1,9 @@
-/** Writes of one object that an API server refuses, as it does where a right was taken away. */
+/** What an API server refuses, as it does where a right was taken away: writes of one object, and gets. */
 import { randomUUID } from 'node:crypto';
 import { isKubeError, type KubeClient, type ResourceType } from '../../src/platform/kube/client.ts';
 import { until } from '../until.ts';
+import type { TestApiServer } from './apiserver.ts';
+import { kubeClient } from './kubeconfig.ts';
 
 const REFUSED = {
   delete: { operation: 'DELETE', method: 'DELETE', subresource: '' },
@@ -52,4 +54,36 @@ export async function refuse(
     await admission('validatingadmissionpolicies');
     await until('the policy is not in force', async () => !(await isInForce()), 30_000);
   };
+}
+
+const RBAC = 'rbac.authorization.k8s.io';
+
+/** A client that may list and watch all objects of a kind, and get those of this name alone. */
+export async function clientThatGets(
+  { client: admin, kubeconfig }: Pick<TestApiServer, 'client' | 'kubeconfig'>,
+  { group, version, plural }: ResourceType,
+  name: string,
+): Promise<KubeClient> {
+  const user = `reader-${randomUUID()}`;
+  const create = (kind: string, more: object) =>
+    admin.request({
+      method: 'POST',
+      path: `/apis/${RBAC}/v1/${kind}`,
+      body: { metadata: { name: user }, ...more },
+    });
+  const of = { apiGroups: [group], resources: [plural] };
+  await create('clusterroles', {
+    rules: [
+      { ...of, verbs: ['list', 'watch'] },
+      { ...of, verbs: ['get'], resourceNames: [name] },
+    ],
+  });
+  await create('clusterrolebindings', {
+    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: user },
+    subjects: [{ apiGroup: RBAC, kind: 'User', name: user }],
+  });
+  const client = await kubeClient({ kubeconfig, as: user });
+  const path = `/apis/${group}/${version}/${plural}`;
+  await until('it may list them', () => client.request({ method: 'GET', path }));
+  return client;
 }

@@ -7,7 +7,9 @@ import type { ProbeBatch, ProbeBatchSpec } from '../../../src/platform/kube/prob
 import { BatchObjects } from '../../../src/service/api/batch/batch_objects.ts';
 import { uuidv7 } from '../../../src/platform/store/uuid.ts';
 import { startOrigin, type Origin } from '../../source/origin.ts';
-import { refuse } from '../../kube/refusal.ts';
+import { testApiServer } from '../../kube/apiserver.ts';
+import { clientThatGets, refuse } from '../../kube/refusal.ts';
+import { startStore } from '../../store/fixture.ts';
 import { until } from '../../until.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
 import { batchesOf, ONLY, requestsOf } from './fixture.ts';
@@ -316,6 +318,31 @@ describe('ProbeBatches', function () {
       assert.ok(said[0]!.includes(refused));
     } finally {
       await allow();
+    }
+  });
+
+  it('gone unseen, which the API server lets nobody look for: its row stays, and that of the next goes', async () => {
+    const other = await startStore();
+    const client = await clientThatGets(await testApiServer({ own: true }), PROBE_BATCHES, 'next');
+    const { store } = other;
+    for (const [name, hours] of [
+      ['refused', 3],
+      ['next', 2],
+    ] as const) {
+      const object = { kind: 'ProbeBatch' as const, uid: randomUUID(), namespace: api.namespace, name };
+      await store.idOfObject(object, uuidv7(store.clock.now() - hours * 3_600_000));
+    }
+    const objects = new BatchObjects({ ...api.wired.deps, store }, client, { leads: true });
+    try {
+      const left = () => store.objectsBeside('ProbeBatch', { uids: [], limit: 10 });
+      await until('one is left', async () => (await left()).length === 1);
+      assert.equal((await left())[0]!.name, 'refused');
+      const said = api.log.filter((line) => line.includes('cannot look for a lost object'));
+      assert.deepEqual([said.length, said[0]?.includes('/refused"')], [1, true]);
+    } finally {
+      await objects.stop();
+      await client.close();
+      await other.close();
     }
   });
 

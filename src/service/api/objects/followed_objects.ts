@@ -26,7 +26,7 @@ const STATUS_MS = 5_000;
 /** Between two looks for objects that are gone; one that is seen to go is looked for at once. */
 const LOST_MS = 60_000;
 const LOST_AT_ONCE = 100;
-const WRITES_OF_A_ROUND = 200;
+const CALLS_OF_A_ROUND = 200;
 /** What the API server refuses of an object is not tried again before. */
 const REFUSED_MS = 60_000;
 /** Of one round: where it refuses all, the log does not need each. */
@@ -94,7 +94,7 @@ export abstract class FollowedObjects<T extends Followed> {
   });
   #watched: Reflector<T> | undefined;
   #lookedAt = -Infinity;
-  #writes = 0;
+  #calls = 0;
   #refusals = 0;
   /** By the namespace: one at a time. */
   readonly #making = new Map<string, { uid: string; work: Promise<void> }>();
@@ -105,7 +105,7 @@ export abstract class FollowedObjects<T extends Followed> {
   /** By uid: what became of its generation, and until when it is not tried again. */
   readonly #outcomes = new Map<string, { standing: Wait; until: number; generation: number | undefined }>();
   readonly #writtenAt = new Map<string, number>();
-  /** By uid: until when nothing of it is written. */
+  /** By uid: until when it is left alone. */
   readonly #refused = new Map<string, number>();
 
   constructor(deps: Deps, kube: KubeClient, driver: Pick<BatchDriver, 'leads'>) {
@@ -140,10 +140,10 @@ export abstract class FollowedObjects<T extends Followed> {
     this.#watched ??= this.#watch();
     if (!this.#watched.hasSynced()) return;
     const objects = this.#watched.list().filter((one) => this.served.serves(one));
-    await this.#dropLost(objects);
-    this.#writes = 0;
+    this.#calls = 0;
     this.#refusals = 0;
     this.#next.clear();
+    await this.#dropLost(objects);
     await this.round(objects);
     this.#startNext();
   }
@@ -264,7 +264,7 @@ export abstract class FollowedObjects<T extends Followed> {
     return this.make(whole, { token, by: { method: 'POST', state: { token } }, gone, id }).catch(waitOf);
   }
 
-  // What is written of objects.
+  // Calls for one object.
 
   protected async write(object: T, status: { state: string }): Promise<void> {
     if (isSame(object.status, status)) return;
@@ -285,13 +285,19 @@ export abstract class FollowedObjects<T extends Followed> {
     await this.#try(object, 'cannot delete an object', () => this.#kube.delete(this.type, name, at));
   }
 
-  async #try(object: T, failed: string, call: () => Promise<unknown>): Promise<void> {
+  #isRefused(uid: string): boolean {
+    return performance.now() < (this.#refused.get(uid) ?? 0);
+  }
+
+  /** Undefined: there is no answer. */
+  async #try<Answer>(object: KubeObject, failed: string, call: () => Promise<Answer>): Promise<Answer | undefined> {
     const uid = uidOf(object);
-    if (performance.now() < (this.#refused.get(uid) ?? 0) || this.#writes >= WRITES_OF_A_ROUND) return;
-    this.#writes += 1;
+    if (this.#isRefused(uid) || this.#calls >= CALLS_OF_A_ROUND) return;
+    this.#calls += 1;
     try {
-      await call();
+      const answer = await call();
       this.#refused.delete(uid);
+      return answer;
     } catch (error) {
       // It has changed, which the watch shows, is gone, or there is a new one of its name.
       if (isKubeError(error, 'conflict', 'not-found')) return;
@@ -301,7 +307,7 @@ export abstract class FollowedObjects<T extends Followed> {
         if (++this.#refusals > LOGGED_REFUSALS) return;
       } else {
         // A server that is away takes no other of this round.
-        this.#writes = WRITES_OF_A_ROUND;
+        this.#calls = CALLS_OF_A_ROUND;
       }
       this.#warn(error, failed, object);
     }
@@ -312,7 +318,8 @@ export abstract class FollowedObjects<T extends Followed> {
   async #dropLost(objects: readonly T[]): Promise<void> {
     if (performance.now() - this.#lookedAt < LOST_MS) return;
     this.#lookedAt = performance.now();
-    const others = { uids: objects.map(uidOf), limit: LOST_AT_ONCE };
+    const refused = [...this.#refused.keys()].filter((uid) => this.#isRefused(uid));
+    const others = { uids: [...objects.map(uidOf), ...refused], limit: LOST_AT_ONCE };
     const lost = await this.deps.store.objectsBeside(this.kind, others);
     for (const one of lost) await this.#drop(one);
     if (lost.length === LOST_AT_ONCE) this.#lookedAt = -Infinity;
@@ -320,10 +327,13 @@ export abstract class FollowedObjects<T extends Followed> {
 
   async #drop({ uid, namespace, name, id }: LostObject): Promise<void> {
     const { store } = this.deps;
+    const object = { metadata: { uid, namespace, name } };
     // Another replica may have seen a newer object.
-    const served = this.served.serves({ metadata: { name, namespace } });
-    const there = served ? await this.#kube.get(this.type, name, { namespace }).catch(ifThere) : undefined;
-    if (there?.metadata.uid === uid) return;
+    const isGone = async (): Promise<boolean> => {
+      const there = await this.#kube.get(this.type, name, { namespace }).catch(ifThere);
+      return there?.metadata.uid !== uid;
+    };
+    if (this.served.serves(object) && !(await this.#try(object, 'cannot look for a lost object', isGone))) return;
     const isEnded = await this.end(id, `${namespace}/${name}`);
     // Of a creation that is under way there is nothing yet. A later try has the id of the first.
     const isUncreated = !this.#making.has(namespace) && this.#isOld(id);
