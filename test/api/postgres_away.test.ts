@@ -1,6 +1,9 @@
 /** Postgres stops responding (SIGSTOP) or is killed while the API serves: what each caller gets, and when. */
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SUBJECT, type Ended } from '../../src/platform/bus/messages.ts';
+import { packText } from '../result/text_body.ts';
 import { until } from '../until.ts';
 import { startReceiver, type Receiver } from '../webhooks/receiver.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';
@@ -22,6 +25,13 @@ describe('API: Postgres is away', function () {
       ),
       startReceiver(),
     ]);
+    const policy = { rules: [{ name: 'wrapper', field: 'container.format', is: 'mp4' }] };
+    const saved = await fetch(`${api.url}/v1/policy/web`, {
+      method: 'PUT',
+      headers: { Authorization: `Bearer ${api.token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(policy),
+    });
+    assert.equal(saved.status, 200);
   });
   after(async () => {
     api.stored.server.resume();
@@ -102,23 +112,37 @@ describe('API: Postgres is away', function () {
     assert.ok(ms >= 2_000, `answered after ${ms} ms`);
   });
 
-  it('a result whose body cannot be read is held until the server, killed meanwhile, is back', async () => {
-    const answering = api.get('url=https://unread.test/a&only=ffprobe');
-    const { name } = (await api.job('unread.test')).metadata;
-    await api.end(name, { result, asked, tell: false });
-    await api.stored.server.kill();
-    let early: Response | undefined;
-    void answering.then((response) => (early = response));
-    const ended: Ended = { id: name, status: 200, reason: 'Completed', queueTimeMs: 7, hasBody: true };
-    api.bus.publish(SUBJECT.ended(api.wired.deps.settings.replica), ended);
-    await until('the caller is no longer waiting for the end', () => api.wired.deps.waiting.size() === 0);
-    // Longer than the retries of a single query.
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS + 1_500));
-    assert.equal(early, undefined);
-    await api.stored.server.restart();
-    const response = await answering;
-    assert.deepEqual([response.status, ((await response.json()) as { success: boolean }).success], [200, true]);
-  });
+  const judged = { ...result, policy: { name: 'web', revision: 1, outcome: 'pass' as const, rules: [] } };
+  for (const [what, more] of [
+    ['body', {}],
+    ['waivers', { body: packText(judged).packed.toString('base64') }],
+  ] as const)
+    it(`a result whose ${what} cannot be read is held until the server, killed meanwhile, is back`, async () => {
+      const held: ServerResponse[] = [];
+      const note = (message: unknown): void => {
+        const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
+        if (request.url!.includes(`${what}.test`)) held.push(response);
+      };
+      subscribe('http.server.request.start', note);
+      const answering = api.get(`url=https://${what}.test/a&only=ffprobe&policy=web`);
+      const { name } = (await api.job(`${what}.test`)).metadata;
+      unsubscribe('http.server.request.start', note);
+      const listeners = held[0]!.listenerCount('close');
+      await api.end(name, { result: judged, close: { policy: 'pass' }, asked, tell: false });
+      await api.stored.server.kill();
+      let early: Response | undefined;
+      void answering.then((response) => (early = response));
+      const ended: Ended = { id: name, status: 200, reason: 'Completed', queueTimeMs: 7, hasBody: true, ...more };
+      api.bus.publish(SUBJECT.ended(api.wired.deps.settings.replica), ended);
+      await until('the caller is no longer waiting for the end', () => api.wired.deps.waiting.size() === 0);
+      // Longer than the retries of a single query.
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS + 1_500));
+      assert.equal(early, undefined);
+      assert.equal(held[0]!.listenerCount('close'), listeners, 'no try leaves one');
+      await api.stored.server.restart();
+      const response = await answering;
+      assert.deepEqual([response.status, ((await response.json()) as { success: boolean }).success], [200, true]);
+    });
 
   it('a webhook waits, and is delivered once', async () => {
     const response = await api.post({

@@ -41,6 +41,8 @@ export interface State {
   checked?: unknown;
   /** The file that came with the call; `kept`: its request needs it after the response, and removes it. */
   upload?: Upload & { kept: boolean };
+  /** Aborted when the caller disconnects (`untilClosed`). */
+  gone?: AbortSignal;
   /** Set for a probe request that is traced. */
   trace?: RequestTrace;
   audit?: AuditNote;

@@ -144,13 +144,14 @@ export const judged = ({ result: { tools, report }, texts, record: { display } }
   display,
 });
 
-/** Aborted when the caller disconnects. */
-export function untilClosed(ctx: Context): AbortSignal {
+/** Aborted when the caller disconnects. A response has one, whatever is tried for it how often. */
+export function untilClosed({ state, res }: Context): AbortSignal {
+  if (state.gone) return state.gone;
   const gone = new AbortController();
   const closed = (): void => gone.abort(new ApiError('hung-up'));
-  ctx.res.once('close', closed);
-  if (ctx.res.closed) closed();
-  return gone.signal;
+  res.once('close', closed);
+  if (res.closed) closed();
+  return (state.gone = gone.signal);
 }
 
 // Sends a response made from a stored result: its place in the memory budget, its way to the socket, and the error if
@@ -197,36 +198,29 @@ export function sendPieces(ctx: Context, body: string | readonly Piece[], packed
   ctx.length = lengthOf(pieces);
 }
 
-async function withWaived(
-  deps: Pick<Deps, 'store'>,
-  of: Of,
-  { packed, value: unpacked }: Opened<Unpacked>,
-  { policy: asked, shown }: Pick<ResponseForm, 'policy' | 'shown'>,
-): Promise<{ unpacked: Unpacked; waived: QcWaived[] }> {
-  const { tools, policy } = unpacked.result;
-  const checks = shown.includes('qc') ? tools.find(({ name, format }) => name === 'qc' && format === 'json') : null;
-  const name = policy === undefined ? null : (asked?.name ?? null);
-  if (!checks?.output && name === null) return { unpacked, waived: [] };
-  const waivers = await waiversOf(deps, of, name);
-  const result = policy ? { ...unpacked.result, policy: withWaivers(policy, waivers.rules) } : unpacked.result;
-  const output = waivers.checks.length > 0 ? checks?.output : null;
-  const isRead = output && output.to - output.from <= MOST_REPORT_BYTES;
-  const [report] = isRead ? await outputTexts(unpacked, packed, [output]) : [];
-  return {
-    unpacked: { ...unpacked, result },
-    waived: report === undefined ? [] : waivedChecks(report, waivers),
+/** A result with what is waived now: of the verdict in its place, of the content checks beside their report. */
+export const waivedNow =
+  (
+    deps: Pick<Deps, 'store'>,
+    of: Of,
+    { policy: asked, shown }: Pick<ResponseForm, 'policy' | 'shown'>,
+  ): Read<{ unpacked: Unpacked; waived: QcWaived[] }> =>
+  async (packed) => {
+    const unpacked = await unpackResult(packed);
+    const { tools, policy } = unpacked.result;
+    const checks = shown.includes('qc') ? tools.find(({ name, format }) => name === 'qc' && format === 'json') : null;
+    const name = policy === undefined ? null : (asked?.name ?? null);
+    if (!checks?.output && name === null) return { unpacked, waived: [] };
+    const waivers = await waiversOf(deps, of, name);
+    const result = policy ? { ...unpacked.result, policy: withWaivers(policy, waivers.rules) } : unpacked.result;
+    const output = waivers.checks.length > 0 ? checks?.output : null;
+    const isRead = output && output.to - output.from <= MOST_REPORT_BYTES;
+    const [report] = isRead ? await outputTexts(unpacked, packed, [output]) : [];
+    return {
+      unpacked: { ...unpacked, result },
+      waived: report === undefined ? [] : waivedChecks(report, waivers),
+    };
   };
-}
-
-/**
- * What is waived now: of the verdict in its place, of the content checks beside their report. A call that fails is
- * tried again, and must not hold a place each time.
- */
-export const waivedNow: typeof withWaived = (deps, of, opened, form) =>
-  withWaived(deps, of, opened, form).catch((error: unknown) => {
-    opened.place.release();
-    throw error;
-  });
 
 const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 10, 503: 5 };
 
@@ -257,11 +251,11 @@ export async function answer(
     deps,
     ctx,
     { id, submittedAt: request.submittedAt, inflatedBytes, inline },
-    unpackResult,
+    waivedNow(deps, request, form),
   );
   if (!opened) throw expired();
-  const { packed } = opened;
-  const { unpacked, waived } = await waivedNow(deps, request, opened, form);
+  const { packed, value } = opened;
+  const { unpacked, waived } = value;
   const verdict = verdictOf(unpacked.result, form.policy);
   if (verdict) ctx.set('X-Policy-Outcome', verdict.outcome);
   const made = answerOf(unpacked, { requestId: id, queueTimeMs, error, cache, waived }, form);

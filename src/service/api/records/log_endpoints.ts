@@ -22,7 +22,6 @@ import { isStoreError } from '../../../platform/store/errors.ts';
 import { comparisonOf, JSON_TYPE, runOf } from '../../result/answer.ts';
 import { addressesIn, readKeptRequest, type KeptRequest } from '../../result/kept_request.ts';
 import { joined, quoted, type Piece } from '../../result/pieces.ts';
-import { unpackResult } from '../../result/unpack.ts';
 import { callerOf, uuidOf } from '../http/request_context.ts';
 import { ApiError, invalid, notFound } from '../errors.ts';
 import { withEntry } from '../http/audit.ts';
@@ -339,10 +338,11 @@ export const logDetail = endpoint('GET media/log/:id', {
     const row = await deps.store.readLog(uuidOf(ctx), (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
     if (!row) throw notFound();
     // The log is kept longer than the results.
-    const stored = row.hasBody ? await resultFor(deps, ctx, row, unpackResult) : null;
     const { options: asked, response } = readKeptRequest(row);
-    const now = stored && (await waivedNow(deps, row, stored, { ...response, shown: FILE_TOOLS }));
-    const { result, outputs } = now?.unpacked ?? { result: null, outputs: null };
+    const read = waivedNow(deps, row, { ...response, shown: FILE_TOOLS });
+    const stored = row.hasBody ? await resultFor(deps, ctx, row, read) : null;
+    const { unpacked, waived = [] } = stored?.value ?? {};
+    const { result, outputs } = unpacked ?? { result: null, outputs: null };
     const compared = row.kind === 'compare' ? result : null;
     const members = {
       ...rowOf(row),
@@ -352,7 +352,7 @@ export const logDetail = endpoint('GET media/log/:id', {
       ...failuresOf(compared ? null : result),
       ...responsesOf(compared ? null : result, asked),
       'policy-response': result?.policy ? JSON.stringify(result.policy) : null,
-      'qc-waived': now && now.waived.length > 0 ? JSON.stringify(now.waived) : null,
+      'qc-waived': waived.length > 0 ? JSON.stringify(waived) : null,
       'run-responses': compared && runResponsesOf(compared),
       'comparison-response':
         compared && JSON.stringify({ runs: compared.tools.map((tool) => runOf(tool)), ...comparisonOf(compared) }),
