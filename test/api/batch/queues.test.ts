@@ -1,13 +1,17 @@
-/** Workloads that an API server refuses. What Kueue does with those that it accepts: kueue.test.ts. */
+/** Workloads and statuses that an API server refuses. What Kueue does with those that it accepts: kueue.test.ts. */
 import assert from 'node:assert/strict';
 import pino from 'pino';
-import { CRDS, type KubeObject, type ResourceType } from '../../../src/platform/kube/client.ts';
+import { CRDS, PROBE_BATCHES, type KubeObject, type ResourceType } from '../../../src/platform/kube/client.ts';
+import { isTrue, stamp, withTimes } from '../../../src/platform/kube/conditions.ts';
 import type { ProbeBatch } from '../../../src/platform/kube/probe_batch.ts';
 import type { ProbePool, ProbePoolSpec } from '../../../src/platform/kube/probe_pool.ts';
 import { KUEUE_LABEL, WORKLOAD_PRIORITY_CLASSES, WORKLOADS } from '../../../src/platform/kube/workload.ts';
 import { Queues, runnerOf } from '../../../src/service/api/batch/kueue.ts';
 import { testApiServer, type TestApiServer } from '../../kube/apiserver.ts';
+import { refuse } from '../../kube/refusal.ts';
 import { until } from '../../until.ts';
+import { startApi, type ApiFixture } from '../fixture.ts';
+import { batchesOf, ONLY } from './fixture.ts';
 
 type Kind = Pick<ResourceType, 'plural' | 'kind' | 'group' | 'version'>;
 
@@ -26,6 +30,7 @@ const crd = ({ plural, kind, group, version }: Kind, scope: string, fields: obje
           name: version,
           served: true,
           storage: true,
+          subresources: { status: {} },
           schema: { openAPIV3Schema: { type: 'object', ...fields, 'x-kubernetes-preserve-unknown-fields': true } },
         },
       ],
@@ -35,6 +40,14 @@ const crd = ({ plural, kind, group, version }: Kind, scope: string, fields: obje
 const QUEUE_NAME = { type: 'string', maxLength: 5 };
 const SPEC = { type: 'object', properties: { queueName: QUEUE_NAME }, 'x-kubernetes-preserve-unknown-fields': true };
 
+async function makeKinds({ client }: TestApiServer): Promise<void> {
+  const kinds = [
+    crd(WORKLOADS, 'Namespaced', { properties: { spec: SPEC } }),
+    crd(WORKLOAD_PRIORITY_CLASSES, 'Cluster', {}),
+  ];
+  for (const kind of kinds) await client.apply(CRDS, kind, { fieldManager: 'test', force: true });
+}
+
 describe('Workloads that are refused', function () {
   this.timeout(60_000);
   let server: TestApiServer;
@@ -43,11 +56,7 @@ describe('Workloads that are refused', function () {
   before(async () => {
     server = await testApiServer({ alone: true });
     namespace = await server.namespace();
-    const kinds = [
-      crd(WORKLOADS, 'Namespaced', { properties: { spec: SPEC } }),
-      crd(WORKLOAD_PRIORITY_CLASSES, 'Cluster', {}),
-    ];
-    for (const kind of kinds) await server.client.apply(CRDS, kind, { fieldManager: 'test', force: true });
+    await makeKinds(server);
     queues = new Queues(
       server.client,
       { kueue: true, namespace, watched: namespace },
@@ -93,6 +102,59 @@ describe('Workloads that are refused', function () {
     await follow(objectOf('long', { queue: 'media' }));
     await follow({ ...urgent, metadata: { ...urgent.metadata, labels: { ...urgent.metadata.labels, a: 'b' } } });
     assert.equal(await made(), 2);
+  });
+});
+
+describe('ProbeBatches in a queue whose status is refused', function () {
+  this.timeout(120_000);
+  let server: TestApiServer;
+  let api: ApiFixture;
+  let batches: ReturnType<typeof batchesOf>;
+  before(async () => {
+    server = await testApiServer({ alone: true });
+    await makeKinds(server);
+    api = await startApi({ kueue: true }, { apiServer: server });
+    batches = batchesOf(api);
+    await api.stored.sql('update tokens set is_default = false');
+    await api.stored.sql('update tokens set is_default = true where id = $1', [api.tokenId]);
+  });
+  after(async () => {
+    await api.stop();
+    await server.stop();
+  });
+
+  const workloadOf = async (name: string) => {
+    const { items } = await api.kube.list(WORKLOADS, { namespace: api.namespace });
+    return items.find(({ metadata }) => metadata.name.startsWith(`probebatch-${name}-`));
+  };
+  const read = (name: string) => api.kube.get(PROBE_BATCHES, name, { namespace: api.namespace });
+
+  /** Kueue admits it, and it ends. */
+  async function ended(name: string, labels: Record<string, string> = {}): Promise<void> {
+    const { namespace } = api;
+    await api.kube.create(PROBE_BATCHES, {
+      metadata: { name, namespace, labels: { [KUEUE_LABEL.queue]: 'media', ...labels } },
+      spec: { request: { probe: ONLY, items: [{ url: `https://${name}.example/a.mp4` }] } },
+    });
+    const { metadata } = await until('it has a Workload', () => workloadOf(name), 60_000);
+    const admitted = { type: 'Admitted', status: 'True', reason: 'Admitted', message: '' } as const;
+    const conditions = withTimes(undefined, [admitted], stamp(Date.now()));
+    await api.kube.mergePatchStatus(WORKLOADS, metadata.name, { conditions }, { namespace });
+    await until('it runs', async () => (await read(name)).status?.state === 'Running');
+    await refuse(api.kube, 'status', PROBE_BATCHES, { namespace, name });
+    const { id } = (await read(name)).status!;
+    await batches.run(id!, `${name}.example`, (job) => batches.success(job.metadata.name));
+    await until('it cannot say so', () =>
+      api.log.some((line) => line.includes('cannot write the status') && line.includes(`/${name}"`)),
+    );
+  }
+
+  it('give their quota back when they have ended, but for those that MultiKueue sent', async () => {
+    await ended('sent', { [KUEUE_LABEL.origin]: 'multikueue' });
+    await ended('own');
+    await until('Kueue is told', async () => isTrue((await workloadOf('own'))?.status, 'Finished'));
+    assert.equal((await read('own')).status?.state, 'Running');
+    assert.equal(isTrue((await workloadOf('sent'))?.status, 'Finished'), false);
   });
 });
 

@@ -90,13 +90,20 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
     return this.#queues.follow(object, {
       isSuspended: suspend || isGoing(object),
       running: batch?.counts.running ?? 0,
-      // Not before its object says so: MultiKueue then copies the status, and deletes the object.
-      over: isFinished(object.status) && (batch?.state ?? 'ended') === 'ended' ? overAs(object) : null,
+      over: this.#over(object, batch),
       count: async () => {
         const token = await this.tokenFor(object);
         return token ? limitsOf({ concurrency, rate: null }, token).concurrency : 1;
       },
     });
+  }
+
+  /** How it ended, once its object says so: MultiKueue then copies the status, and deletes the object that it sent. */
+  #over(object: ProbeBatch, batch: Batch | undefined): Standing | null {
+    if (isFinished(object.status)) return (batch?.state ?? 'ended') === 'ended' ? overAs(object) : null;
+    // Others keep no quota of their queue while the API server refuses their status.
+    const isTold = batch?.state === 'ended' && !isSent(object) && this.isRefused(uidOf(object));
+    return isTold ? standingOf(batch) : null;
   }
 
   async #follow(object: ProbeBatch, found: BatchOfObject | undefined): Promise<void> {
@@ -163,16 +170,17 @@ export class BatchObjects extends FollowedObjects<ProbeBatch> {
   }
 
   #isOverdue(object: ProbeBatch): boolean {
-    const { spec, status, metadata } = object;
+    const { spec, status } = object;
     const { ttlSecondsAfterFinished: ttl } = spec;
-    const isAnothers = !isOurs(object) && !isSentAway(object);
-    // MultiKueue would take it for lost, and begin it anew: it deletes those that it sent here.
-    const isSent = metadata.labels?.[KUEUE_LABEL.origin] !== undefined;
-    if (isGoing(object) || ttl === undefined || isAnothers || isSent || !isFinished(object.status)) return false;
+    // MultiKueue would take one that it sent for lost, and begin it anew: it deletes those itself.
+    const isAnothers = isSent(object) || (!isOurs(object) && !isSentAway(object));
+    if (isGoing(object) || ttl === undefined || isAnothers || !isFinished(object.status)) return false;
     return this.deps.store.clock.now() >= Date.parse(status?.completedAt ?? '') + ttl * 1_000;
   }
 }
 
+/** Here by MultiKueue of another cluster, which copies its status. */
+const isSent = ({ metadata }: ProbeBatch): boolean => metadata.labels?.[KUEUE_LABEL.origin] !== undefined;
 /** Its batch and its status are made in another cluster. */
 const isSentAway = (object: ProbeBatch): boolean => managerOf(object) === MULTIKUEUE;
 

@@ -285,14 +285,15 @@ export abstract class FollowedObjects<T extends Followed> {
     await this.#try(object, 'cannot delete an object', () => this.#kube.delete(this.type, name, at));
   }
 
-  #isRefused(uid: string): boolean {
+  /** The API server refused a call for it a while ago. */
+  protected isRefused(uid: string): boolean {
     return performance.now() < (this.#refused.get(uid) ?? 0);
   }
 
   /** Undefined: there is no answer. */
   async #try<Answer>(object: KubeObject, failed: string, call: () => Promise<Answer>): Promise<Answer | undefined> {
     const uid = uidOf(object);
-    if (this.#isRefused(uid) || this.#calls >= CALLS_OF_A_ROUND) return;
+    if (this.isRefused(uid) || this.#calls >= CALLS_OF_A_ROUND) return;
     this.#calls += 1;
     try {
       const answer = await call();
@@ -318,7 +319,7 @@ export abstract class FollowedObjects<T extends Followed> {
   async #dropLost(objects: readonly T[]): Promise<void> {
     if (performance.now() - this.#lookedAt < LOST_MS) return;
     this.#lookedAt = performance.now();
-    const refused = [...this.#refused.keys()].filter((uid) => this.#isRefused(uid));
+    const refused = [...this.#refused.keys()].filter((uid) => this.isRefused(uid));
     const others = { uids: [...objects.map(uidOf), ...refused], limit: LOST_AT_ONCE };
     const lost = await this.deps.store.objectsBeside(this.kind, others);
     for (const one of lost) await this.#drop(one);
