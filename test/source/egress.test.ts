@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { createServer, request as httpRequest } from 'node:http';
+import { createServer, request as httpRequest, type RequestListener } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { connect, type AddressInfo } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { egressRoute } from '../../src/source/http/egress.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { Job } from '../../src/source/job.ts';
@@ -17,10 +19,11 @@ const file: Handler = (request, response) => sendFile(body, request, response);
 async function startEgress(
   password?: string,
   unreachable: readonly string[] = [],
+  tls?: { cert: string; key: string },
 ): Promise<{ port: number; seen: string[]; close(): void }> {
   const wanted = password === undefined ? undefined : `Basic ${Buffer.from(`user:${password}`).toString('base64')}`;
   const seen: string[] = [];
-  const server = createServer((request, response) => {
+  const forward: RequestListener = (request, response) => {
     seen.push(`${request.method} ${request.url}`);
     if (wanted !== undefined && request.headers['proxy-authorization'] !== wanted) {
       response.writeHead(407).end();
@@ -34,7 +37,8 @@ async function startEgress(
     })
       .on('error', () => response.destroy())
       .end();
-  });
+  };
+  const server = tls === undefined ? createServer(forward) : createSecureServer(tls, forward);
   server.on('connect', (request, socket) => {
     seen.push(`CONNECT ${request.url}`);
     socket.on('error', () => {});
@@ -142,6 +146,29 @@ describe('source proxy: egress proxy', function () {
       egress.seen.join(),
     );
     assert.ok(origin.connections < origin.requests.length);
+  });
+
+  it('is spoken to by TLS if its address says so, and by TLS through it to a host', async () => {
+    const tls = await makeCertificate({ ip: ['127.0.0.1'], dns: ['origin.example'] });
+    const authorities = getCACertificates('default');
+    cleanup.add({ close: () => setDefaultCACertificates(authorities) });
+    setDefaultCACertificates([...authorities, tls.cert]);
+    const egress = await startEgress('p', [], tls);
+    for (const scheme of ['http', 'https'])
+      for (const resolve of ['here', 'proxy'] as const) {
+        const origin = cleanup.add(await startOrigin(file, scheme === 'https' ? tls : undefined));
+        const options = {
+          ca: tls.cert,
+          egress: { url: `https://user:p@127.0.0.1:${egress.port}`, resolve },
+          ...leadsTo(PUBLIC),
+        };
+        const job = await open(`${scheme}://origin.example:${origin.port}/a.mp4`, options);
+        assert.ok((await ask(job.address('a'))).body.equals(body), `${scheme}, resolved: ${resolve}`);
+        if (scheme === 'http') continue;
+        const other = await open(`https://other.example:${origin.port}/a.mp4`, options);
+        assert.equal((await ask(other.address('a'))).status, 502);
+        assert.equal(other.stats().failure?.reason, 'certificate');
+      }
   });
 
   it('if it resolves names: gets plain http requests', async () => {

@@ -61,8 +61,9 @@ export async function openSocket(
     socket.on('error', () => {});
     if (!secure) return socket;
     const begun = performance.now();
-    const protectedOne =
-      socket instanceof TLSSocket ? socket : connectTls({ ...tlsOptions(host, options), socket, host });
+    // Of a tunnel, the TLS of its socket is that with the proxy.
+    const isOfHost = tcpMs !== undefined && socket instanceof TLSSocket;
+    const protectedOne = isOfHost ? socket : connectTls({ ...tlsOptions(host, options), socket, host });
     await protection(protectedOne, socket, host, signal);
     if (tcpMs !== undefined) options.onConnected?.(tcpMs, performance.now() - begun);
     return protectedOne;
