@@ -5,6 +5,7 @@ import { targetOf } from '../../src/source/address/target.ts';
 import { fillBody } from '../../src/source/http/answer.ts';
 import { trustedContext } from '../../src/source/http/connect.ts';
 import { StaleConnection } from '../../src/source/http/connection.ts';
+import { egressRoute } from '../../src/source/http/egress.ts';
 import { Pool, type PoolOptions } from '../../src/source/http/pool.ts';
 import { until } from '../until.ts';
 import { makeCertificate } from './certificate.ts';
@@ -269,6 +270,21 @@ describe('connections to origins', function () {
     await until('bytes that wait to be read', () => answer.readableLength >= 65_536);
     await new Promise((resolve) => setTimeout(resolve, 100));
     assert.ok(answer.readableLength <= 131_072, `${answer.readableLength} bytes are held`);
+  });
+
+  it('to a proxy are for one request, and stay open while nobody reads on', async () => {
+    const closed = Promise.withResolvers<void>();
+    const { url } = await scripted((socket) => {
+      socket.once('close', () => closed.resolve());
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n`);
+      socket.write(body);
+    });
+    const guard = makeGuard({ lookup: () => Promise.reject(new Error('ENOTFOUND')) });
+    const pool = open({ guard, egress: egressRoute({ url, resolve: 'proxy' }) });
+    const answer = await answerOf(pool, 'http://origin.example/a');
+    await until('bytes that wait to be read', () => answer.readableLength >= 65_536);
+    assert.ok((await streamed(answer)).equals(body));
+    await closed.promise;
   });
 
   it('are more than usual while nobody reads from the others', async () => {

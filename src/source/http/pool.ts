@@ -118,7 +118,7 @@ export class Pool {
   async #throughProxy(egress: EgressRoute, target: Target, signal: AbortSignal): Promise<Connection> {
     await checkForEgress(this.#options.guard, target.host, target.port);
     const socket = await dialEgress(egress, AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeoutMs)]));
-    const connection = new Connection((changed) => changed.close());
+    const connection = new Connection((changed) => changed.isPaused || changed.close());
     connection.attach(socket, true);
     return connection;
   }
