@@ -61,6 +61,11 @@ describe('redactor', () => {
     ].join(' ');
     assert.equal(basic(text), 'REDACTED REDACTED "REDACTED" REDACTED REDACTED REDACTED');
   });
+  it('redacts what stands behind a second question mark', () => {
+    const signed = redactor(parseSource('https://example.com/a?id=1?token=0123456789abcdef&sig=fedcba9876543210'));
+    for (const text of ['id=1?token=0123456789abcdef', 'token=0123456789abcdef', 'sig=fedcba9876543210'])
+      assert.equal(signed(text), text.replace(/=.*/, '=REDACTED'));
+  });
   it('removes credentials from any address', () => {
     assert.equal(
       redact('{"u":"https://a:b@h/x","v":"https:\\/\\/a:b@h\\/x"}'),

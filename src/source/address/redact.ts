@@ -5,6 +5,7 @@ import { HIDDEN, hideQuery } from '../../base/hide_query.ts';
 import { parseSource } from './parse.ts';
 import { decodeLoosely } from './s3.ts';
 import type { Source } from '../source.ts';
+import { cutAt } from './text.ts';
 
 /** Scheme, host and last path segment; only the first segment if the path contains a stream key. */
 export function displaySource(source: Source): string {
@@ -45,8 +46,9 @@ function secretsOf(source: Source): string[] {
   add(source.s3?.bearer, 6);
   for (const value of secretsInHeaders(source.headers ?? [])) add(value, 6);
   if (source.upload) for (const value of [source.upload.key, readTokenOf(source.upload.key)]) add(value, 6);
-  const query = source.url.split('?')[1];
-  for (const pair of query?.split('&') ?? []) {
+  const [, query = ''] = cutAt(source.url, '?');
+  // A further question mark is part of a value, or some hosts take it for another `&`.
+  for (const pair of [...query.split('&'), ...query.split(/[&?]/)]) {
     const value = pair.slice(pair.indexOf('=') + 1);
     add(value, 12);
     add(decodeLoosely(value), 12);
