@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
+import { createCipheriv } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openOrigin } from '../../src/media/hls/origin.ts';
 import { LIMITS } from '../../src/media/hls/limits.ts';
 import { parsePlaylist } from '../../src/media/hls/parse.ts';
-import { fetchSegment, type Reading } from '../../src/media/hls/segment.ts';
+import { fetchSegment, type FetchedSegment, type Reading } from '../../src/media/hls/segment.ts';
 import type { HlsReport } from '../../src/media/hls/schema.ts';
 import { textReport } from '../../src/media/hls/report.ts';
 import { Host } from './serve.ts';
@@ -409,29 +410,65 @@ describe('HLS: inline addresses', () => {
   });
 });
 
+describe('a segment whose number is its vector', () => {
+  for (const [tags, number] of [
+    [['#EXT-X-MEDIA-SEQUENCE:7'], 7n],
+    [['#EXT-X-MEDIA-SEQUENCE:9000000000000000'], 9_000_000_000_000_000n],
+    [['#EXT-X-MEDIA-SEQUENCE:7', '#EXT-X-SKIP:SKIPPED-SEGMENTS=3'], 10n],
+    [['#EXT-X-MEDIA-SEQUENCE:7', '#EXT-X-SKIP:SKIPPED-SEGMENTS=0.5'], 7n],
+    [['#EXT-X-MEDIA-SEQUENCE:7', '#EXT-X-SKIP:SKIPPED-SEGMENTS=-9'], 7n],
+    [[`#EXT-X-MEDIA-SEQUENCE:${2n ** 64n + 4096n}`], 4096n],
+    [[`#EXT-X-MEDIA-SEQUENCE:${'9'.repeat(308)}`, `#EXT-X-SKIP:SKIPPED-SEGMENTS=${'9'.repeat(308)}`], 0n],
+    [[`#EXT-X-MEDIA-SEQUENCE:${'9'.repeat(400)}`, '#EXT-X-SKIP:SKIPPED-SEGMENTS=1e400'], 1n],
+    [['#EXT-X-MEDIA-SEQUENCE:-1', '#EXT-X-SKIP:SKIPPED-SEGMENTS=NaN'], 0n],
+  ] as const) {
+    it(`is decrypted, however large or wrong that is: ${tags.join(' ').slice(0, 80)}`, async () => {
+      const media = Buffer.alloc(188, 0x47);
+      const key = Buffer.alloc(16, 7);
+      const vector = Buffer.alloc(16);
+      vector.writeBigUInt64BE(number, 8);
+      const cipher = createCipheriv('aes-128-cbc', key, vector);
+      const bytes = Buffer.concat([cipher.update(media), cipher.final()]);
+      const segment = ['#EXT-X-KEY:METHOD=AES-128,URI="key"', '#EXTINF:2,', 'a.ts', ''];
+      const { rules, fetched } = await fetchOne([...tags, ...segment], (url) => ({
+        status: 200,
+        bytes: url.endsWith('key') ? key : bytes,
+      }));
+      assert.deepEqual(rules, []);
+      assert.ok(fetched?.media?.equals(media));
+    });
+  }
+});
+
 describe('a key that is answered 416', () => {
   it('is noted as key-unreadable', async () => {
-    const lines = ['#EXTM3U', '#EXT-X-KEY:METHOD=AES-128,URI="key"', '#EXTINF:2,', 'a.ts', '#EXT-X-ENDLIST', ''];
-    const at = { url: 'https://media.example.com/a.m3u8', base: 'https://media.example.com/' };
-    const [segment] = parsePlaylist(lines.join('\n'), at, () => {}).segments;
-    const rules: string[] = [];
-    const origin = {
-      fetch: (url: string) =>
-        Promise.resolve(
-          url.endsWith('key')
-            ? { status: 416, bytes: Buffer.alloc(0), error: 'status 416' }
-            : { status: 200, bytes: Buffer.alloc(188) },
-        ),
-    };
-    await fetchSegment(segment!, {
-      origin: origin as unknown as Reading['origin'],
-      base: at.base,
-      limits: LIMITS,
-      note: (rule) => rules.push(rule),
-      signal: new AbortController().signal,
-      keys: new Map(),
-      inits: new Map(),
-    });
+    const lines = ['#EXT-X-KEY:METHOD=AES-128,URI="key"', '#EXTINF:2,', 'a.ts', '#EXT-X-ENDLIST', ''];
+    const { rules } = await fetchOne(lines, (url) =>
+      url.endsWith('key')
+        ? { status: 416, bytes: Buffer.alloc(0), error: 'status 416' }
+        : { status: 200, bytes: Buffer.alloc(188) },
+    );
     assert.deepEqual(rules, ['key-unreadable']);
   });
 });
+
+/** The first segment of a playlist, from an origin that answers so. */
+async function fetchOne(
+  lines: readonly string[],
+  answer: (url: string) => { status: number; bytes: Buffer; error?: string },
+): Promise<{ rules: string[]; fetched: FetchedSegment | undefined }> {
+  const at = { url: 'https://media.example.com/a.m3u8', base: 'https://media.example.com/' };
+  const [segment] = parsePlaylist(['#EXTM3U', ...lines].join('\n'), at, () => {}).segments;
+  const rules: string[] = [];
+  const origin = { fetch: (url: string) => Promise.resolve(answer(url)) };
+  const fetched = await fetchSegment(segment!, {
+    origin: origin as unknown as Reading['origin'],
+    base: at.base,
+    limits: LIMITS,
+    note: (rule) => rules.push(rule),
+    signal: new AbortController().signal,
+    keys: new Map(),
+    inits: new Map(),
+  });
+  return { rules, fetched };
+}

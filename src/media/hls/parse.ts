@@ -323,7 +323,7 @@ const READERS: Readonly<Record<string, (state: Reading, tag: Tag) => void>> = {
     playlist.partTarget = number(tag, 'PART-TARGET');
   },
   'EXT-X-SKIP'({ playlist }, tag) {
-    playlist.skipped = number(tag, 'SKIPPED-SEGMENTS') ?? 0;
+    playlist.skipped = Number(/^\d{1,15}/.exec(text(tag, 'SKIPPED-SEGMENTS') ?? '')?.[0] ?? 0);
   },
   'EXT-X-BYTERANGE'(state, { name, line, value }) {
     const range = byteRange(value);

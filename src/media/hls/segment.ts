@@ -118,7 +118,7 @@ async function decrypt(
   const value = await getOrMake(reading.keys, uri, () => fetchKey(uri, key, reading));
   if (value === undefined) return undefined;
   const iv = Buffer.alloc(16);
-  if (key.iv === undefined) iv.writeBigUInt64BE(BigInt(sequence), 8);
+  if (key.iv === undefined) iv.writeBigUInt64BE(BigInt.asUintN(64, BigInt(sequence)), 8);
   else Buffer.from(key.iv.slice(2).padStart(32, '0').slice(-32), 'hex').copy(iv);
   try {
     const decipher = createDecipheriv('aes-128-cbc', value, iv);
