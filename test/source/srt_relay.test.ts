@@ -74,6 +74,17 @@ describe('srt: limits of a server', function () {
     assert.ok(job.stats().ioUsage >= sent, `${job.stats().ioUsage} of ${sent} bytes`);
   });
 
+  it('an address that cannot be connected to is a host that accepts no connections', async () => {
+    const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '255.255.255.255/32' }] }));
+    const job = cleanup.add(
+      proxy.open({ source: parseSource('srt://255.255.255.255:9000'), limits: { maxBytes: 1e9 }, live: ['ffprobe'] }),
+    );
+    assert.equal((await ask(job.address('ffprobe'))).status, 502);
+    const { code, reason, message } = job.stats().failure ?? {};
+    assert.deepEqual([code, reason], ['origin-unreachable', 'connect']);
+    assert.equal(message, 'the host does not accept connections');
+  });
+
   it('datagrams that are not SRT end at the limit of the request', async () => {
     const job = await open([dataPacket(0), ...Array.from({ length: 30 }, () => junk)], 50_000);
     await ask(job.address('ffprobe'));

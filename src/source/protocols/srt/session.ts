@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { SourceError, unreachable } from '../../error.ts';
+import { noConnection } from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
 import type { Session, Sink } from '../stream/live.ts';
 import { callSrt, type Call, srtParameters, type SrtParameters } from './call.ts';
@@ -34,7 +35,9 @@ export async function openSrt(context: SocketContext, sink: Sink): Promise<Sessi
   });
   try {
     socket.connect(port, address!.address);
-    await once(socket, 'connect', { signal: AbortSignal.timeout(CALL_WITHIN_MS) });
+    await once(socket, 'connect', { signal: AbortSignal.timeout(CALL_WITHIN_MS) }).catch((cause: unknown) => {
+      throw noConnection(cause);
+    });
     context.count.request(true);
     const started = performance.now();
     const clock = (): number => Math.round((performance.now() - started) * 1000);
