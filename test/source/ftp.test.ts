@@ -83,6 +83,28 @@ describe('ftp sources', function () {
     assert.ok(job.stats().connections <= 2);
   });
 
+  it('of a server that names no size are served complete, also several times', async () => {
+    writeFileSync(join(folder, 'small.mp4'), body.subarray(0, 1000));
+    const plain = cleanup.add(await startFtp(folder, 'user', password, { mostPerIp: 2, without: ['SIZE', 'MDTM'] }));
+    for (const [path, length] of [
+      [file, body.length],
+      ['small.mp4', 1000],
+      ['empty.mp4', 0],
+    ] as const) {
+      const job = await open(path, { port: plain.port });
+      for (const tool of ['a', 'b']) {
+        const { status, headers, body: got, cut } = await ask(job.address(tool), { range: 'bytes=0-' });
+        assert.deepEqual([status, headers['content-length'], cut], [200, undefined, false], path);
+        assert.ok(got.equals(body.subarray(0, length)), `${path}: ${got.length} bytes`);
+      }
+      assert.equal(job.stats().failure, undefined);
+      job.close();
+    }
+    const long = await open(file, { port: plain.port, maxBytes: 1_000_000 });
+    assert.equal((await ask(long.address('a'))).cut, true);
+    assert.equal(long.stats().failure?.reason, 'limit');
+  });
+
   it('an empty file is empty, a missing one is 404, a wrong password is 401', async () => {
     const cases: [path: string, login: string | undefined, status: number][] = [
       ['empty.mp4', undefined, 200],

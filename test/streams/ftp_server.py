@@ -1,4 +1,5 @@
-"""A real FTP server: ftp_server.py HOST FOLDER USER PASSWORD [MAX_PER_IP]. Prints its port once it listens."""
+"""A real FTP server: ftp_server.py HOST FOLDER USER PASSWORD MAX_PER_IP [COMMAND...], without these commands.
+MAX_PER_IP 0: no limit. Prints its port once it listens."""
 import sys
 from pyftpdlib.authorizers import DummyAuthorizer
 from pyftpdlib.handlers import FTPHandler
@@ -9,8 +10,9 @@ authorizer = DummyAuthorizer()
 authorizer.add_user(user, password, folder)
 authorizer.add_anonymous(folder)
 FTPHandler.authorizer = authorizer
+for command in sys.argv[6:]:
+    del FTPHandler.proto_cmds[command]
 server = FTPServer((host, 0), FTPHandler)
-if len(sys.argv) > 5:
-    server.max_cons_per_ip = int(sys.argv[5])
+server.max_cons_per_ip = int(sys.argv[5])
 print(server.address[1], flush=True)
 server.serve_forever()

@@ -119,18 +119,11 @@ export async function startFtp(
   folder: string,
   user: string,
   password: string,
-  { mostPerIp, host = '127.0.0.1' }: { mostPerIp?: number; host?: string } = {},
+  { mostPerIp = 0, host = '127.0.0.1', without = [] }: { mostPerIp?: number; host?: string; without?: string[] } = {},
 ): Promise<Peer> {
   const peer = start(
     'python3',
-    [
-      join(import.meta.dirname, 'ftp_server.py'),
-      host,
-      folder,
-      user,
-      password,
-      ...(mostPerIp === undefined ? [] : [String(mostPerIp)]),
-    ],
+    [join(import.meta.dirname, 'ftp_server.py'), host, folder, user, password, String(mostPerIp), ...without],
     { env: { PYTHONPATH: await ftpLibrary(), PYTHONUNBUFFERED: '1' } },
   );
   await until('the FTP server listens', 20, () => /^\d+$/m.test(peer.output()), peer.output);

@@ -10,6 +10,7 @@ import { FtpControl, refusedBy } from './control.ts';
 /** Servers limit connections per address, and refuse the third or fourth. */
 const MOST_CONTROLS = 2;
 const FINAL_REPLY_MS = 5000;
+const WHOLE: Part = { from: 0, to: Infinity };
 
 interface Facts {
   size: number | undefined;
@@ -157,12 +158,12 @@ export function ftpTransport(context: SocketContext): Transport {
         waiting.shift()?.();
       } else void leave(control, data);
     };
-    const partial = from > 0 || (to !== Infinity && size !== undefined);
+    const partial = from > 0 || to !== Infinity;
     const answer = new OriginAnswer(
       partial ? 206 : 200,
       {
         ...(end === Infinity ? {} : { 'content-length': String(end - from) }),
-        ...(partial ? { 'content-range': `bytes ${from}-${end - 1}/${size ?? '*'}` } : {}),
+        ...(partial ? { 'content-range': `bytes ${from}-${end - 1}/${size}` } : {}),
         ...(facts?.modified === undefined ? {} : { 'last-modified': facts.modified }),
       },
       { resume: () => !over && socket.resume(), gone: () => settle('left') },
@@ -206,7 +207,7 @@ export function ftpTransport(context: SocketContext): Transport {
     { once: true },
   );
 
-  return ownTransport(url, async (part = { from: 0, to: Infinity }, count = context.count) => {
+  return ownTransport(url, async (part = WHOLE, count = context.count) => {
     if (facts === undefined) {
       const control = await acquire();
       try {
@@ -215,7 +216,9 @@ export function ftpTransport(context: SocketContext): Transport {
         release(control);
       }
     }
-    return { response: facts.size === 0 ? emptied() : await transfer(part, count), url };
+    if (facts.size === 0) return { response: emptied(), url };
+    // A server that does not tell the size is like a web server without ranges.
+    return { response: await transfer(facts.size === undefined ? WHOLE : part, count), url };
   });
 }
 
