@@ -19,7 +19,7 @@ import { outputRedactor } from './output.ts';
 import { makeParameters } from './playlist/parameters.ts';
 import { fetchParts } from './playlist/parts_ahead.ts';
 import { makePace, type Pace, type PaceOptions } from './file/pace.ts';
-import { playlistKind, type Playlist, type PlaylistKind } from './playlist/playlist.ts';
+import { playlistKind, type PlaylistKind } from './playlist/playlist.ts';
 import type { Pool } from './http/pool.ts';
 import type { Protocol, SocketContext } from './protocols/protocol.ts';
 import { originUrl, placeOf, protocolOf } from './protocols/table.ts';
@@ -91,7 +91,8 @@ export class Job {
   readonly guard: Guard;
   /** Query parameters for the HLS validator. */
   readonly parameters = makeParameters();
-  readonly playlists = new Map<string, { playlist: Promise<Playlist>; at: number }>();
+  /** Rewritten, by tool and path. */
+  readonly playlists = new Map<string, Buffer>();
   readonly #settings: JobSettings;
   readonly #limits: Limits;
   readonly #verify: Readonly<Record<string, boolean>>;

@@ -7,7 +7,7 @@ import { fromPath, rootsOf } from './playlist/mapping.ts';
 import type { Head } from './http/head.ts';
 import type { OriginFile } from './file/origin_file.ts';
 import { PARAMETERS_HEADER, PLACE_HEADER } from './playlist/parameters.ts';
-import { parametersOf, playlistKind, readPlaylist, type Playlist } from './playlist/playlist.ts';
+import { parametersOf, playlistKind, readPlaylist } from './playlist/playlist.ts';
 
 /** A request of a tool. */
 export interface Asked {
@@ -55,7 +55,7 @@ export async function serveUrl(asked: Asked, url: string, path?: string): Promis
       path === undefined || job.readsAsTheyAre(tool)
         ? undefined
         : await playlistOf(asked, path, { requested: url, file, head });
-    if (playlist !== undefined) sendWhole(playlist.body, head, request, response);
+    if (playlist !== undefined) sendWhole(playlist, head, request, response);
     else await send(asked, file, head);
   } catch (error) {
     const failure = job.failed(error, url, tool);
@@ -84,30 +84,39 @@ async function tell({ job, tool, request, response }: Asked, url: string, file: 
 
 /** How long a playlist that may change is shared by the tools. */
 const FRESH_MS = 1000;
+/** Of those of a job that will not change: a tool may ask for one again, or for parts of it. */
+const MOST_KEPT = 256;
+const MOST_KEPT_BYTES = 16 << 20;
 
 async function playlistOf(
   { job, tool }: Asked,
   path: string,
   { requested, file, head }: { requested: string; file: OriginFile; head: Head },
-): Promise<Playlist | undefined> {
+): Promise<Buffer | undefined> {
   const meter = job.meter(tool);
   const kind = await playlistKind(file, head, meter);
   if (kind === undefined) return undefined;
   job.isPlaylist(requested);
   const key = `${tool} ${path}`;
   const known = job.playlists.get(key);
-  if (known !== undefined && (await known.playlist).final) return known.playlist;
+  if (known !== undefined) return known;
   const form = { kind, place: { requested, final: head.url }, roots: rootsOf(path, job.prefix(tool)) };
-  const playlist = readPlaylist(file, head, form, { rewriter: job.rewriter, meter });
-  if (job.playlists.size > 256) job.playlists.clear();
-  job.playlists.set(key, { playlist, at: performance.now() });
-  playlist.then(
-    ({ final }) => {
-      if (!final) setTimeout(() => job.forget(file), FRESH_MS).unref();
-    },
-    () => job.playlists.delete(key),
-  );
-  return playlist;
+  const { body, final } = await readPlaylist(file, head, form, { rewriter: job.rewriter, meter });
+  if (final) keep(job.playlists, key, body);
+  else setTimeout(() => job.forget(file), FRESH_MS).unref();
+  return body;
+}
+
+/** The latest stay as far as there is room. */
+function keep(playlists: Map<string, Buffer>, key: string, body: Buffer): void {
+  playlists.set(key, body);
+  let bytes = 0;
+  for (const { length } of playlists.values()) bytes += length;
+  for (const [oldest, { length }] of playlists) {
+    if (playlists.size <= MOST_KEPT && bytes <= MOST_KEPT_BYTES) return;
+    playlists.delete(oldest);
+    bytes -= length;
+  }
 }
 
 async function send({ job, tool, request, response }: Asked, file: OriginFile, head: Head): Promise<void> {

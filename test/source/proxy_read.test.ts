@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { Job } from '../../src/source/job.ts';
 import { startProxy, type ProxyOptions, type SourceProxy } from '../../src/source/proxy.ts';
@@ -288,6 +289,26 @@ describe('source proxy: reading', function () {
     await ask(ended);
     await ask(ended.replace('/a/', '/b/'));
     assert.equal(origin.requests.length, asked);
+  });
+
+  it('keeps the last of the ended playlists, up to 16 MB', async () => {
+    const long = Buffer.from(`#EXTM3U\n#EXT-X-ENDLIST\n${'#'.repeat(5 << 20)}\n`);
+    const packed = gzipSync(long);
+    const { job } = await open((request, response) =>
+      sendFile(packed, request, response, {
+        'content-type': 'application/vnd.apple.mpegurl',
+        'content-encoding': 'gzip',
+      }),
+    );
+    const last = [2, 3, 4].map((n) => `a ${n}.m3u8`);
+    for (const n of [0, 1, 2, 3, 4, 3]) {
+      const { body: got } = await ask(job.address('a').replace('file.ts', `${n}.m3u8`));
+      assert.ok(got.equals(long), String(n));
+    }
+    assert.deepEqual([...job.playlists.keys()], last);
+    assert.ok([...job.playlists.values()].every((kept) => kept.equals(long)));
+    await ask(job.address('a').replace('file.ts', '0.m3u8'));
+    assert.deepEqual([...job.playlists.keys()], [...last.slice(1), 'a 0.m3u8']);
   });
 
   it('answers HEAD with the result of a GET', async () => {

@@ -41,7 +41,7 @@ function claimedKind({ type, url }: Head): PlaylistKind | undefined {
   return type === 'application/dash+xml' || path.endsWith('.mpd') ? 'dash' : undefined;
 }
 
-export interface Playlist {
+interface Playlist {
   body: Buffer;
   /** it will not change */ final: boolean;
 }
