@@ -128,38 +128,55 @@ describe('ftp sources', function () {
     assert.ok(job.stats().ioUsage < 1_000_000);
   });
 
-  it('a server cannot redirect the data connection to another host', async () => {
-    const elsewhere = cleanup.add(await listen(() => {}));
+  /** A server that replies to each command so, and with 425 to all others; commands are noted. */
+  async function scripted(replies: Record<string, string>): Promise<{ port: number; commands: string[] }> {
     const commands: string[] = [];
-    const liar = cleanup.add(
+    const { port } = cleanup.add(
       await listen((socket) => {
         socket.write('220-several\r\n lines\r\n220 ready\r\n');
         socket.on('data', (bytes) => {
-          for (const line of bytes
-            .toString()
-            .split('\r\n')
-            .filter((text) => text !== '')) {
-            commands.push(line.split(' ')[0]!);
-            const replies: Record<string, string> = {
-              USER: '230 in',
-              TYPE: '200 ok',
-              SIZE: '213 100',
-              MDTM: '500 no',
-              EPSV: '500 no',
-              PASV: `227 (127,0,0,2,${elsewhere.port >> 8},${elsewhere.port & 255})`,
-            };
-            socket.write(`${replies[line.split(' ')[0]!] ?? '425 no'}\r\n`);
+          for (const line of bytes.toString().split('\r\n')) {
+            const command = line.split(' ')[0]!;
+            if (command === '') continue;
+            commands.push(command);
+            socket.write(`${replies[command] ?? '425 no'}\r\n`);
           }
         });
       }),
     );
-    const job = await open('a.mp4', { port: liar.port, login: '' });
+    return { port, commands };
+  }
+  const welcome = { USER: '230 in', TYPE: '200 ok' };
+
+  it('a server cannot redirect the data connection to another host', async () => {
+    const elsewhere = cleanup.add(await listen(() => {}));
+    const { port, commands } = await scripted({
+      ...welcome,
+      SIZE: '213 100',
+      PASV: `227 (127,0,0,2,${elsewhere.port >> 8},${elsewhere.port & 255})`,
+    });
+    const job = await open('a.mp4', { port, login: '' });
     await ask(job.address('a'));
     // The connection went to the host of the commands, not to the named one, and that port belongs to another server.
     assert.ok(commands.includes('PASV'));
     assert.ok(elsewhere.connections <= 1);
     assert.equal(job.stats().failure?.code, 'origin-unreachable');
   });
+
+  for (const [final, status] of [
+    ['226 done', 200],
+    ['426 broken off', 502],
+  ] as const)
+    it(`without a size, the server's last reply says whether that was all: ${final}`, async () => {
+      const data = cleanup.add(await listen((socket) => void socket.end('some of it')));
+      const EPSV = `229 (|||${data.port}|)`;
+      const { port } = await scripted({ ...welcome, EPSV, RETR: `150 here\r\n${final}` });
+      const job = await open('a.mp4', { port, login: '' });
+      const reply = await ask(job.address('a'));
+      const text = status === 200 ? 'some of it' : 'the host closed the connection after 10 B';
+      assert.deepEqual([reply.status, reply.body.toString()], [status, text]);
+      assert.equal(job.stats().failure?.reason, status === 200 ? undefined : 'closed');
+    });
 
   it('a path cannot contain a second command', () => {
     assert.equal(ftpPath('/a/b%20c;type=i'), 'a/b c');

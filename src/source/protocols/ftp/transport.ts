@@ -10,6 +10,8 @@ import { FtpControl, refusedBy } from './control.ts';
 /** Servers limit connections per address, and refuse the third or fourth. */
 const MOST_CONTROLS = 2;
 const FINAL_REPLY_MS = 5000;
+/** The codes of a final reply to a transfer that is complete. */
+const COMPLETE: readonly (number | undefined)[] = [226, 250];
 const WHOLE: Part = { from: 0, to: Infinity };
 
 interface Facts {
@@ -93,11 +95,13 @@ export function ftpTransport(context: SocketContext): Transport {
     }
   };
 
-  /** Aborts a transfer; the server confirms it and then accepts the next command. */
-  const leave = async (control: FtpControl, data: DataConnection): Promise<void> => {
+  /** Ends a transfer; the server confirms it by this code, and then accepts the next command. */
+  const leave = async (control: FtpControl, data: DataConnection): Promise<number | undefined> => {
     close(data);
-    await control.reply(FINAL_REPLY_MS).catch(() => control.close());
+    const final = await control.reply(FINAL_REPLY_MS).catch(() => undefined);
+    if (final === undefined) control.close();
     release(control);
+    return final?.code;
   };
 
   const start = async (at: number): Promise<{ control: FtpControl; data: DataConnection }> => {
@@ -140,8 +144,8 @@ export function ftpTransport(context: SocketContext): Transport {
     const end = Math.min(to, size ?? Infinity);
     let at = from;
     let over = false;
-    const settle = (done: 'parked' | 'ended' | 'left'): void => {
-      if (over) return;
+    const settle = async (done: 'parked' | 'ended' | 'left'): Promise<number | undefined> => {
+      if (over) return undefined;
       over = true;
       socket.pause();
       socket.removeAllListeners('data').removeAllListeners('end').removeAllListeners('close');
@@ -156,7 +160,9 @@ export function ftpTransport(context: SocketContext): Transport {
           }, context.idleMs / 2).unref(),
         };
         waiting.shift()?.();
-      } else void leave(control, data);
+        return undefined;
+      }
+      return leave(control, data);
     };
     const partial = from > 0 || to !== Infinity;
     const answer = new OriginAnswer(
@@ -166,7 +172,7 @@ export function ftpTransport(context: SocketContext): Transport {
         ...(partial ? { 'content-range': `bytes ${from}-${end - 1}/${size}` } : {}),
         ...(facts?.modified === undefined ? {} : { 'last-modified': facts.modified }),
       },
-      { resume: () => !over && socket.resume(), gone: () => settle('left') },
+      { resume: () => !over && socket.resume(), gone: () => void settle('left') },
     );
     socket.on('data', (chunk: Buffer) => {
       try {
@@ -184,15 +190,17 @@ export function ftpTransport(context: SocketContext): Transport {
       }
       socket.pause();
       if (part.length < chunk.length) socket.unshift(chunk.subarray(part.length));
-      settle(at === size ? 'ended' : 'parked');
+      void settle(at === size ? 'ended' : 'parked');
       answer.finish();
     });
-    const closed = (): void => {
-      settle('ended');
-      if (end === Infinity || at === end) answer.finish();
+    const closed = async (): Promise<void> => {
+      const final = settle('ended');
+      // Without the size only the reply tells whether that was all.
+      const isWhole = end === Infinity && COMPLETE.includes(await final) && socket.readableEnded;
+      if (isWhole) answer.finish();
       else answer.destroy();
     };
-    socket.on('end', closed).on('close', closed);
+    socket.on('end', () => void closed()).on('close', () => void closed());
     return answer;
   };
 
