@@ -330,12 +330,12 @@ async function stalled(pids: () => number[] | Promise<number[]>, times: number):
   }
 }
 
-export async function workingIn(c: Cluster, name: string): Promise<number[]> {
-  const pod = await podOf(c, name);
-  return processesOf(pod)
-    .slice(1)
-    .map(({ pid }) => pid);
-}
+/** The processes of a pod but its sandbox. It may be replaced meanwhile, by the other fault. */
+export const workingIn = (c: Cluster, name: string): Promise<number[]> =>
+  eventually(`${name} works`, 150, async () => {
+    const [, ...working] = processesOf(await podOf(c, name));
+    return working.length > 0 && working.map(({ pid }) => pid);
+  });
 
 export const natsStalled = (c: Cluster, times = 3): Promise<void> =>
   stalled(() => workingIn(c, 'probeyard-nats-0'), times);
