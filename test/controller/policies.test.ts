@@ -8,6 +8,7 @@ import { conditionOf } from '../../src/platform/kube/conditions.ts';
 import type { PolicyRequest, ProbeJob, ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
 import { canonicalPolicy } from '../../src/media/policy/canonical.ts';
 import type { PolicyResult, Policy } from '../../src/media/policy/schema.ts';
+import { StoreError } from '../../src/platform/store/errors.ts';
 import { SHARED } from '../../src/platform/store/policies.ts';
 import type { Store } from '../../src/platform/store/store.ts';
 import { until } from '../until.ts';
@@ -213,6 +214,22 @@ describe('policies in the controller', function () {
         ['shared/web-mp4', revision, 'fail'],
       );
       await store.deletePolicy(SHARED, 'web-mp4');
+    });
+
+    it('costs no attempt while Postgres cannot say its document: the job waits with its runner', async () => {
+      const { store } = cluster.servers.stored;
+      const digest = await kept(rule('mp4'));
+      let refusals = 6;
+      const policyDocument: Store['policyDocument'] = async (...which) => {
+        if (log.some(({ msg }) => msg === 'admitted') && refusals-- > 0)
+          throw new StoreError('unreachable', 'policy_document: connect ECONNREFUSED');
+        // Larger than the cache: it is read again for the runner.
+        return `${await store.policyDocument(...which)}${' '.repeat(8 * 1024 * 1024)}`;
+      };
+      const { log } = await cluster.controller({ store: { ...store, policyDocument } });
+      const { status } = await submit({ name: 'web', revision: 3, digest });
+      assert.deepEqual([status?.policy?.outcome, status?.attempts, refusals], ['fail', 1, -1]);
+      assert.equal(orders.length, 1);
     });
 
     for (const [what, policy, message] of [

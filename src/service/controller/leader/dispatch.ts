@@ -2,10 +2,11 @@
 import { qc } from '../../../media/tools/qc.ts';
 import type { Assignment } from '../../../platform/bus/messages.ts';
 import { frequentIf, requestFields, runnerFields } from '../../../base/log.ts';
-import { backoff, pause } from '../../../base/retry.ts';
+import { backoff, pause, retry } from '../../../base/retry.ts';
 import { isKubeError, isPolicyNotReady, outcomeUnknown } from '../../../platform/kube/client.ts';
 import { stamp } from '../../../platform/kube/conditions.ts';
 import type { ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
+import { isStoreError } from '../../../platform/store/errors.ts';
 import { sendGo } from '../pools/send_order.ts';
 import { afterRefusal } from '../retry_policy.ts';
 import { attemptEnded } from './chunk.ts';
@@ -82,6 +83,22 @@ async function decodableFor({ tokens, deps: { store, log } }: TermState, job: Jo
   }
 }
 
+const POLICY_PAUSES = { first: 50, longest: 2_000 };
+
+/** Retries until Postgres answers or the attempt is over: what its runner has not begun is no lost attempt. */
+function policyFor({ deps, documents }: TermState, job: Job): Promise<Assignment['policy']> | undefined {
+  const { policy, attempt } = job;
+  if (!policy) return undefined;
+  const named = requestFields({ id: job.id, job: job.key });
+  const isWanted = (): boolean => stateOf(job) === 'running' && job.attempt === attempt;
+  return retry(() => assignedPolicy(documents, policy), {
+    ...POLICY_PAUSES,
+    signal: deps.term.signal,
+    when: (error) => isStoreError(error, 'unreachable', 'timeout') && isWanted(),
+    onRetry: (error) => deps.log.warn({ err: error, ...named }, 'cannot read a policy, will retry'),
+  });
+}
+
 export async function go(state: TermState, job: Job): Promise<void> {
   const { bus, store, runners, pools } = state.deps;
   const { attempt, runner } = job;
@@ -89,12 +106,13 @@ export async function go(state: TermState, job: Job): Promise<void> {
   const cancelled = job.chunk?.cancelled.get(attempt);
   if (cancelled) return attemptEnded(state, job, await cancelled);
   if (!runner || !runners.get(runner.uid)) return lost(state, job, attempt, POD_GONE);
-  job.goAt = now();
+  // Until it is ordered, a runner that reports to be idle has not lost the job.
+  job.goAt = Infinity;
   const startedAt = beganAt(job) ?? store.clock.now();
   const decodableSeconds = await decodableFor(state, job);
   let policy: Assignment['policy'];
   try {
-    policy = job.policy && (await assignedPolicy(state.documents, job.policy));
+    policy = await policyFor(state, job);
   } catch (error) {
     state.deps.log.warn({ err: error, ...requestFields({ id: job.id, job: job.key }) }, 'cannot read a policy');
     await lost(state, job, attempt, { cause: 'policy', why: 'cannot read its policy' });
@@ -104,6 +122,7 @@ export async function go(state: TermState, job: Job): Promise<void> {
   if (job.chunk?.cancelled.has(attempt)) return;
   const order = orderFor(state, job);
   const remainingMs = Math.max(1, Math.round(startedAt + job.timeoutMs - store.clock.now()));
+  job.goAt = now();
   const said = await sendGo(bus, runner.uid, {
     ...order,
     assignment: {

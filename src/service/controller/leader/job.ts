@@ -76,7 +76,7 @@ export interface Job extends Entry {
   absences: number;
   /** Reserved for it while admitting, and responsible for it while running. */
   runner: { pod: string; uid: string } | undefined;
-  /** Running: monotonic time of the last `go` order. */
+  /** Running: monotonic time of the last `go` order; Infinity before it. */
   goAt: number;
   /** Running: monotonic time of the last write of its progress. */
   progressAt: number;
