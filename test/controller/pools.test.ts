@@ -13,6 +13,7 @@ import { LABEL } from '../../src/platform/kube/resource.ts';
 import { heartbeat } from '../../src/service/controller/leader/losses.ts';
 import { until } from '../until.ts';
 import { clusterOfEach, makeTool, POOL, stateOf, TOOLS } from './cluster_parts.ts';
+import { gateAt } from './obstacles.ts';
 
 const QUOTAS: ResourceType = {
   group: '',
@@ -268,6 +269,23 @@ describe('pools', function () {
     await until('the runner is gone', async () => (await pods()).length === 0, 20_000);
     await setPool('short', { minReady: 1 });
     await until('a runner is ready', async () => (await kube.get(PROBE_POOLS, 'short')).status?.ready === 1);
+  });
+
+  it('while a status of it is being written, no other write of it begins, and idle pods end', async () => {
+    const reuse = { scope: 'account' as const, maxJobs: 9, maxAgeSeconds: 3600, idleSeconds: 1 };
+    const { controller, pods, submit, ended, kube } = await start({ pools: { short: { minReady: 0, reuse } } });
+    const gate = gateAt(kube, (status, name) => name === 'short' && 'conditions' in status, 'before');
+    await controller({ writes: gate.kube });
+    try {
+      await until('its first status is being written', () => gate.arrived.length === 1);
+      await ended((await submit()).id);
+      // Each second it is looked at: nothing else ends an idle runner.
+      await until('the runner is gone', async () => (await pods()).length === 0, 20_000);
+      assert.equal(gate.arrived.length, 1);
+    } finally {
+      gate.open();
+    }
+    await until('the pool is Serving', async () => (await condition('short'))?.reason === 'Serving');
   });
 
   it('scale: replicas are the untouched runners, which is what minReady sets', async () => {

@@ -1,5 +1,6 @@
 /** The leader's pools: the available tools, the pods that serve jobs, and their creation and end by plan. */
 import { runnerFields } from '../../../base/log.ts';
+import { every } from '../../../base/retry.ts';
 import { builtInMsv } from '../../../media/hls/built_in.ts';
 import type { ToolName } from '../../../media/tools/table.ts';
 import type { AssignedTool, Assignment } from '../../../platform/bus/messages.ts';
@@ -49,11 +50,11 @@ interface ForJob extends Omit<Routed, 'kinds'> {
 
 /** Debounces changes of tools: twenty changed tools cause one change of the pods. */
 const TOOLS_SETTLE_MS = 1_000;
-const STATUS_MS = 1_000;
+const ROUND_MS = 1_000;
 
 export class Pools extends PoolsState {
   #settle: NodeJS.Timeout | undefined;
-  #status: NodeJS.Timeout | undefined;
+  #rounds: { stop(): void }[] = [];
   /** Asked for at each intake; kept until a tool changes. */
   #available: { mounted: PoolsState['mounted']; tools: AvailableTool[] } | undefined;
 
@@ -125,12 +126,24 @@ export class Pools extends PoolsState {
   start(): void {
     this.started = true;
     regenerate(this);
-    this.#status = setInterval(() => void showAll(this), STATUS_MS);
+    const rounds = {
+      plan: planAll,
+      show: showAll,
+      'mark long jobs of': markLongJobs,
+      'note the tenants of': noteTenants,
+    };
+    this.#rounds = Object.entries(rounds).map(([what, round]) =>
+      every(
+        ROUND_MS,
+        () => round(this),
+        (error) => this.deps.log.warn({ err: error }, `cannot ${what} pools, will retry`),
+      ),
+    );
   }
 
   stop(): void {
     clearTimeout(this.#settle);
-    clearInterval(this.#status);
+    for (const round of this.#rounds) round.stop();
     for (const state of this.byName.values()) clearTimeout(state.timer);
   }
 
@@ -386,18 +399,19 @@ function whyNoRunner(pools: PoolsState, state: PoolState, tools: string): string
   return `${base}${leftOut}${state.problem ? `; ${state.problem.message}` : ''}`;
 }
 
-// Once a second: the counts and conditions of each pool, as shown by `kubectl get probepool`, the labels of runners in
-// long jobs, and the tenants of runners.
+// Once a second. No round waits for the calls of another: the pools are planned while the API server is slow.
 
-async function showAll(pools: PoolsState): Promise<void> {
+async function planAll(pools: PoolsState): Promise<void> {
   if (pools.deps.stillLeading()) {
     endStranded(pools);
     for (const { name, message } of pools.stuck.find(pools.tools.values(), now())) pools.deps.toolStuck(name, message);
   }
-  void markLongJobs(pools);
-  void noteTenants(pools);
+  for (const state of pools.byName.values()) pools.plan(state);
+}
+
+/** The counts and conditions of each pool, as shown by `kubectl get probepool`. */
+async function showAll(pools: PoolsState): Promise<void> {
   for (const state of pools.byName.values()) {
-    pools.plan(state);
     await lookAtStuck(pools, state).catch((error: unknown) =>
       pools.deps.log.debug({ err: error }, 'cannot read the Events of a runner pod'),
     );
@@ -503,7 +517,7 @@ function wallsOf(state: PoolState, live: readonly Runner[]): Shown[] {
 /** Writes to runner pods whether they may be evicted. */
 async function markLongJobs(pools: PoolsState): Promise<void> {
   const { kube, config, log, runners, stillLeading } = pools.deps;
-  if (!stillLeading() || pools.marking) return;
+  if (!stillLeading()) return;
   const holdMs = ({ pool: name }: Seen): number => {
     const pool = pools.byName.get(name)?.pool;
     return pool !== undefined && holdsNodes(pool.spec) ? drainSeconds(pool.spec) * 1_000 : 0;
@@ -521,7 +535,5 @@ async function markLongJobs(pools: PoolsState): Promise<void> {
       log.debug({ err: error, ...runnerFields(change) }, 'cannot mark the long job of a runner, will retry');
     }
   };
-  pools.marking = true;
   await Promise.all(pools.evictions.due(runners.all(), holdMs, now()).map(mark));
-  pools.marking = false;
 }

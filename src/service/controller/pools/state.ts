@@ -79,8 +79,6 @@ export class PoolsState {
   readonly coverage = new Map<string, Set<string>>();
   readonly stuck: ReturnType<typeof stuckTools>;
   readonly evictions = evictions();
-  /** Whether labels of long jobs are being written. */
-  marking = false;
   mounted: PodTool[] = [];
   started = false;
   readonly #carryOut: (state: PoolState) => Promise<void>;
