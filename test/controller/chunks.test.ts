@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { PODS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { chunkFrom, requestOfChunk, timeOf, uuidv7 } from '../../src/platform/store/uuid.ts';
 import type { Leader } from '../../src/service/controller/leader/leader.ts';
-import { sweep } from '../../src/service/controller/leader/unshown_jobs.ts';
+import { makeSweep } from '../../src/service/controller/leader/unshown_jobs.ts';
 import { SUBJECT } from '../../src/platform/bus/messages.ts';
 import { offerResult } from '../../src/platform/bus/results.ts';
 import { aBatch, someItems } from '../store/batch_fixture.ts';
@@ -672,7 +672,7 @@ describe('leader: a chunk of a batch', function () {
     await stored.store.openRequest(anOpenInput(stored.store, { id: ofNoBatch, submittedAt }));
     const behind: string[] = [];
     const swept = (knows: string, cached: string): Promise<number> =>
-      sweep(
+      makeSweep(
         {
           deps: {
             store: stored.store,
@@ -687,7 +687,7 @@ describe('leader: a chunk of a batch', function () {
           knows: (job: string) => job === knows || !job.startsWith(name.slice(0, -2)),
         } as unknown as Leader,
         { behind: async (job) => void behind.push(job) },
-      );
+      )();
     assert.deepEqual([await swept(name, ''), await swept('', name)], [0, 0]);
     const spec = { kind: 'file' as const, source: { url: 'https://media.example.org/a.mp4' } };
     await cluster.kube.create(PROBE_JOBS, { metadata: { name, namespace: cluster.namespace }, spec });

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { EVENTS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { uuidv7 } from '../../src/platform/store/uuid.ts';
+import { makeSweep } from '../../src/service/controller/leader/unshown_jobs.ts';
+import { anOpenInput } from '../store/fixture.ts';
 import { until } from '../until.ts';
 import { clusterOfEach, type Submitted } from './cluster_parts.ts';
 
@@ -289,29 +291,30 @@ describe('leader', function () {
 
   it('ends an open request whose job was never created, and keeps one whose job exists', async () => {
     const { submit, record, store, admin, log } = await led({});
-    const long = Math.floor(store.clock.now()) - 100_000;
-    const [orphan, fresh] = [uuidv7(long), await submit({ create: false })];
-    await store.openRequest({
-      id: orphan,
-      submittedAt: new Date(long),
-      tokenId: admin.tokenId,
-      userId: admin.userId,
-      kind: 'file',
-      display: 'x',
-      scheme: 'https',
-      request: {},
-      tools: [],
-      queueTimeoutMs: 60_000,
-      timeoutMs: 65_000,
-      waiter: null,
-      webhookUrl: null,
-      idempotency: null,
-      requestsPerMinute: 0,
-    });
+    const submittedAt = new Date(Math.floor(store.clock.now()) - 100_000);
+    const [orphan, fresh] = [uuidv7(submittedAt.getTime()), await submit({ create: false })];
+    await store.openRequest(anOpenInput(store, { id: orphan, submittedAt, ...admin }));
     await until('it is ended', async () => (await record(orphan)).state !== 'open');
     assert.deepEqual([(await record(orphan)).reason, (await record(fresh.id)).state], ['Cancelled', 'open']);
     await until('the log says so', () =>
       log.some(({ msg }) => msg === 'ended or took back open requests without a ProbeJob'),
     );
+  });
+
+  it('ends an open request without a job behind more older ones than one sweep looks at', async () => {
+    const { record, store, sql, admin, term } = await led({});
+    // All in one millisecond, as the requests of a chunk.
+    const submittedAt = new Date(Math.floor(store.clock.now()) - 100_000);
+    const ids = Array.from({ length: 250 }, () => uuidv7(submittedAt.getTime())).toSorted();
+    const orphan = ids.pop()!;
+    const open = (id: string, queueTimeoutMs: number) =>
+      store.openRequest(anOpenInput(store, { id, submittedAt, queueTimeoutMs, ...admin }));
+    await Promise.all([...ids.map((id) => open(id, 3_600_000)), open(orphan, 60_000)]);
+    const [all] = await sql<{ count: number }>("select count(*)::integer as count from requests where state = 'open'");
+    const sweep = makeSweep(term.leader, { behind: async () => {} });
+    for (let seen = 0; seen < all!.count; seen += 200) await sweep();
+    assert.equal((await record(orphan)).reason, 'Cancelled');
+    assert.deepEqual(new Set((await Promise.all(ids.map(record))).map(({ state }) => state)), new Set(['open']));
+    await sql('delete from requests where id = any($1)', [ids]);
   });
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { BEFORE_ALL } from '../../src/platform/store/requests.ts';
 import { openStore, type Store } from '../../src/platform/store/store.ts';
 import { aCloseInput, anOpenInput, sha256, type StoreFixture, startStore } from './fixture.ts';
 
@@ -50,7 +51,7 @@ describe('store: requests', function () {
         cacheAgeS: null,
       });
       assert.ok(
-        (await store.openRows(new Date(store.clock.now() + 1000), 1000)).some(
+        (await store.openRows(BEFORE_ALL, new Date(store.clock.now() + 1000), 1000)).some(
           (row) => row.id === input.id && row.queueTimeoutMs === input.queueTimeoutMs,
         ),
       );

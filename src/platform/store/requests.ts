@@ -312,11 +312,15 @@ export async function* readBodySlices(
   }
 }
 
-/** Requests without an end that were submitted before `before`, oldest first. */
-export const openRows = (database: Database, before: Date, limit: number): Promise<OpenRow[]> =>
+/** Before the first of a list by time and id. */
+export const BEFORE_ALL: Place = { id: '00000000-0000-0000-0000-000000000000', submittedAt: new Date(0) };
+
+/** Requests without an end that were submitted before `before`, oldest first, behind the one at `after`. */
+export const openRows = (database: Database, after: Place, before: Date, limit: number): Promise<OpenRow[]> =>
   database.rows<OpenRow>(query('open_rows')`
     ${OPEN_ROWS}
-      where state = 'open' and submitted_at < ${before} order by submitted_at limit ${limit}`);
+      where state = 'open' and (submitted_at, id) > (${after.submittedAt}, ${after.id}) and submitted_at < ${before}
+      order by submitted_at, id limit ${limit}`);
 
 /** The recorded ends among the requests that a replica waits for. */
 export async function endsFor(database: Database, ids: string[]): Promise<RecordedEnd[]> {

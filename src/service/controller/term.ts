@@ -24,7 +24,7 @@ import type { Caches } from './caches.ts';
 import { keepChart } from './catalog/apply.ts';
 import type { EndFlooding } from './floods.ts';
 import { fenceCheck, raiseFence, type FenceCheck } from './leader/fence.ts';
-import { lateWatch, sweep, type LateWatch } from './leader/unshown_jobs.ts';
+import { lateWatch, makeSweep, type LateWatch } from './leader/unshown_jobs.ts';
 import { cancelItem } from './leader/cancel_item.ts';
 import { announced } from './leader/create.ts';
 import { collected } from './leader/ends.ts';
@@ -245,9 +245,10 @@ const uidOf = (heartbeatSubject: string): string => heartbeatSubject.slice(SUBJE
 /** What is done again and again: checks of running jobs, the sweep of open requests, the check of the fence. */
 function repeat({ deps, leader, late, fence, stillLeading }: RunningTerm): Stoppable[] {
   const { log } = deps;
+  const sweep = makeSweep(leader, late);
   const sweepOnce = async (): Promise<void> => {
     if (!stillLeading()) return;
-    const count = await sweep(leader, late);
+    const count = await sweep();
     if (count > 0) log.warn({ count }, 'ended or took back open requests without a ProbeJob');
   };
   return [

@@ -8,7 +8,7 @@
  */
 import { PROBE_JOBS, isKubeError } from '../../../platform/kube/client.ts';
 import { requestFields } from '../../../base/log.ts';
-import type { OpenRow } from '../../../platform/store/requests.ts';
+import { BEFORE_ALL, type OpenRow } from '../../../platform/store/requests.ts';
 import { chunkOf } from '../../../platform/store/uuid.ts';
 import { endRequest } from './ends.ts';
 import type { Leader } from './leader.ts';
@@ -94,28 +94,26 @@ async function existingOf({ kube, namespace }: LeaderDeps, names: readonly strin
   return found.flat();
 }
 
-export async function sweep(leader: Leader, late: Pick<LateWatch, 'behind'>): Promise<number> {
+/** Each run looks at one page of the open rows, behind that of the run before: the oldest ones may all have a job. */
+export function makeSweep(leader: Leader, late: Pick<LateWatch, 'behind'>): () => Promise<number> {
   const { deps } = leader;
   const { store, jobs, term } = deps;
-  const now = store.clock.now();
-  const rows = await store.openRows(new Date(now - GRACE_MS), BATCH);
-  let ended = 0;
-  for (const row of rows) {
-    if (!leader.live) break;
-    if (!isOverdue(row, now)) continue;
+  let after = BEFORE_ALL;
+
+  /** Whether it was ended or taken back. */
+  const endLost = async (row: OpenRow): Promise<boolean> => {
     const chunk = chunkOf(row.id);
     const names = chunk === undefined ? [row.id] : [row.id, chunk];
-    if (names.some((name) => leader.knows(name) || jobs.countBy('id', name) > 0)) continue;
+    if (names.some((name) => leader.knows(name) || jobs.countBy('id', name) > 0)) return false;
     const [existing] = await existingOf(deps, names);
     if (existing !== undefined) {
       // The leader knows jobs only from the cache, so without a new list this one would never end.
       void late.behind(existing);
-      continue;
+      return false;
     }
-    ended++;
     // Nothing of a chunk without a job runs: its items wait again.
     const { id, submittedAt } = row;
-    if (chunk !== undefined && (await store.returnItems({ ids: [id], submittedAt })) > 0) continue;
+    if (chunk !== undefined && (await store.returnItems({ ids: [id], submittedAt })) > 0) return true;
     await endRequest(
       deps,
       { id, key: id, submittedAt, attempt: 0, status: undefined },
@@ -126,6 +124,18 @@ export async function sweep(leader: Leader, late: Pick<LateWatch, 'behind'>): Pr
       },
       term.signal,
     );
-  }
-  return ended;
+    return true;
+  };
+
+  return async () => {
+    const now = store.clock.now();
+    const rows = await store.openRows(after, new Date(now - GRACE_MS), BATCH);
+    let ended = 0;
+    for (const row of rows) {
+      after = row;
+      if (leader.live && isOverdue(row, now) && (await endLost(row))) ended++;
+    }
+    if (rows.length < BATCH) after = BEFORE_ALL;
+    return ended;
+  };
 }
