@@ -9,6 +9,7 @@ import { offerResult, publishResult } from '../../src/platform/bus/results.ts';
 import { PODS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { until } from '../until.ts';
 import { clusterOfEach, type Cluster } from './cluster_parts.ts';
+import type { Controller } from './controller_part.ts';
 import { gateAt, isAdmission, isEnd, losing } from './obstacles.ts';
 import { success } from './simulated_runners.ts';
 
@@ -469,6 +470,49 @@ describe('lost runners and results', function () {
       runners.began.map(({ job }) => job),
       [next.id],
     );
+  });
+
+  /** The next call of this method fails, as a fault in the code would. */
+  function failOnce<Name extends string>(part: Record<Name, (...values: never[]) => unknown>, name: Name): void {
+    const intact = part[name];
+    part[name] = () => {
+      part[name] = intact;
+      throw new Error(`${name} is broken`);
+    };
+  }
+  const faults = (log: Controller['log']) => log.filter(({ msg }) => msg.startsWith('internal error'));
+
+  it('a fault while a job starts ends that job, and the next one runs', async () => {
+    const { submit, ended, runners, term, log } = await led();
+    failOnce(term.runners, 'accepted');
+    runners.behaviour.go = () => 'hold';
+    const [record] = await ended((await submit()).id);
+    assert.deepEqual([record?.status, record?.reason, record?.error], [500, 'InternalError', 'internal error']);
+    runners.behaviour.go = () => ({ ms: 5 });
+    const [next] = await ended((await submit()).id);
+    assert.equal(next?.state, 'success');
+    assert.equal(faults(log).length, 1);
+  });
+
+  it('a fault while the end of a job is taken leaves the job its end, and the next one runs', async () => {
+    const { submit, ended, runners, term, log, id, runner, reason } = await held();
+    failOnce(term.leader.pace, 'callerSeen');
+    runners.behaviour.go = () => ({ ms: 5 });
+    await runner.finish();
+    await until('the job shows Completed', () => reason(id) === 'Completed');
+    const [record, next] = await ended(id, (await submit()).id);
+    assert.deepEqual([record?.state, next?.state], ['success', 'success']);
+    assert.equal(faults(log).length, 1);
+  });
+
+  it('a fault while the end of a job is written: it is written again, and its slot is free', async () => {
+    const { submit, ended, term, log, newToken, reason } = await led();
+    const token = await newToken(1);
+    failOnce(term.finishedJobs, 'nextBatch');
+    const [first, second] = [await submit({ token }), await submit({ token })];
+    await ended(first.id, second.id);
+    await until('both are Completed', () => [first, second].every(({ id }) => reason(id) === 'Completed'));
+    assert.equal(faults(log).length, 1);
   });
 
   it('a job created under the name of a deleted one is another job', async () => {

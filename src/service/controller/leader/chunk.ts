@@ -46,7 +46,10 @@ export function nextItem(state: TermState, job: Job): void {
 }
 
 /** An end of the attempt that runs is recorded. */
-export async function attemptEnded(state: TermState, job: Job, end: JobEnd): Promise<void> {
+export const attemptEnded = (state: TermState, job: Job, end: JobEnd): Promise<void> =>
+  state.alone(job, () => takeEnd(state, job, end));
+
+async function takeEnd(state: TermState, job: Job, end: JobEnd): Promise<void> {
   const runner = job.runner && state.deps.runners.get(job.runner.uid);
   if (runner && !job.background) state.pace.callerSeen(runner, now());
   if (!job.chunk) return state.move(job, { is: 'recorded', end });

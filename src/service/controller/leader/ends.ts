@@ -153,22 +153,22 @@ export function deleted(state: TermState, object: ProbeJob): void {
   const job = state.jobs.taken(key);
   if (job && job.uid !== (uid ?? job.uid)) {
     if (job.successor?.metadata.uid === uid) job.successor = undefined;
-    if (!isFinished(object.status)) recordCancellation(state, record, { object });
+    const former: JobRecord = { key, state: 'none' };
+    if (!isFinished(object.status)) void state.alone(former, () => recordCancellation(state, former, { object }));
     return;
   }
   const isKnown = job !== undefined || ['suspended', 'intake', 'refused'].includes(record.state);
   if (isKnown || !isFinished(object.status)) void state.move(record, { is: 'gone', object });
 }
 
-export function recordCancellation(
+export async function recordCancellation(
   { deps }: TermState,
   { key }: JobRecord,
   { object }: Pick<EventOf<'gone'>, 'object'>,
-): void {
+): Promise<void> {
   if (!object) return;
-  void endRequest(deps, endableOf(object, key), CANCELLED, deps.term.signal).then(() =>
-    returnItemsOf(deps, object, 'Cancelled'),
-  );
+  await endRequest(deps, endableOf(object, key), CANCELLED, deps.term.signal);
+  await returnItemsOf(deps, object, 'Cancelled');
 }
 
 /** A waiting job gets a condition only after this, so a job that starts promptly costs no extra write. */

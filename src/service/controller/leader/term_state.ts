@@ -10,6 +10,7 @@ import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import type { Reflector } from '../../../platform/kube/reflector.ts';
 import { getOrMake } from '../../../base/get_or_make.ts';
 import { requestFields } from '../../../base/log.ts';
+import { retry } from '../../../base/retry.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import { fullBucket, refill, take as takeOne, type Bucket } from '../../../base/token_bucket.ts';
 import { makeTurns, type Turns } from '../../../base/turns.ts';
@@ -18,12 +19,15 @@ import type { Pools } from '../pools/pools.ts';
 import type { Runners } from '../pools/runners.ts';
 import { ServedNamespaces, type JobKey } from '../../../platform/kube/served_namespaces.ts';
 import { hadCredentials, tenantOf } from '../pools/share.ts';
+import { INTERNAL } from '../../result/texts.ts';
 import type { Recent } from '../snapshot/recent.ts';
 import { IntakeChains } from './intake_chains.ts';
 import { ItemPace } from './item_pace.ts';
 import {
   isResolved,
   transition,
+  TRANSITIONS,
+  type End,
   type Effects,
   type Job,
   type JobEvent,
@@ -123,6 +127,10 @@ const isTaken = (record: JobRecord | undefined): record is Job => isResolved(rec
 /** Logged for an event that a job cannot get in its state. */
 export const IMPOSSIBLE = 'impossible event of a job, ignored';
 
+const FAULT = 'internal error in the work on a job';
+const FAULT_PAUSES = { first: 100, longest: 10_000 };
+const FAILED: End = { status: 500, reason: 'InternalError', error: INTERNAL };
+
 /** Of ends without a result. The connections are also those of the results that are collected. */
 const RECORDED_AT_ONCE = 8;
 const MARKED_AT_ONCE = 4;
@@ -184,7 +192,27 @@ export class TermState {
     if (!next) return;
     const job = 'job' in event && event.job ? event.job : record;
     this.jobs.put(record, next.to, job);
-    await Promise.all(next.effects.map((name) => (this.#effects[name] as AnyEffect)(this, job, event)));
+    const effects = next.effects.map((name) => this.#effects[name] as AnyEffect);
+    await Promise.all(effects.map((effect) => this.alone(job, () => effect(this, job, event))));
+  }
+
+  /**
+   * Does work on a job. An error in it is a fault of ours: it ends this job alone, and what ends the job is done again.
+   * Never rejects.
+   */
+  async alone(record: JobRecord, work: () => void | Promise<void>): Promise<void> {
+    const { log, term } = this.deps;
+    const began = record.state;
+    const when = (): boolean => began === 'ending' && record.state === began;
+    const fault = (error: unknown): void =>
+      log.error({ err: error, ...requestFields({ job: record.key }), state: record.state }, FAULT);
+    try {
+      await retry(async () => work(), { ...FAULT_PAUSES, signal: term.signal, when, onRetry: fault });
+    } catch (error) {
+      fault(error);
+      const mayEnd = isResolved(record) && typeof TRANSITIONS[record.state].ended === 'object';
+      if (mayEnd && this.live) await this.move(record, { is: 'ended', end: FAILED });
+    }
   }
 
   /**
