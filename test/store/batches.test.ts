@@ -200,6 +200,19 @@ describe('store: batches', function () {
       assert.deepEqual([driven.get(cancelling.id)!.state, driven.get(cancelling.id)!.rootUserId], ['cancelling', null]);
     });
 
+    it('which sees batches of each user, however many another one has', async () => {
+      const last = await create(1);
+      await fixture.sql(`insert into batches select (jsonb_populate_record(b, jsonb_build_object('user_id', 999998,
+        'id', '00000000-0000-7000-8000-' || lpad(n::text, 12, '0')))).* from batches b, generate_series(1, 1100) n
+        where b.id = '${last.id}'`);
+      await fixture.sql(`update batches set state = 'cancelling' where user_id = 999998 and id::text like '%1100'`);
+      const driven = new Set((await store.drivenBatches()).map(({ id }) => id));
+      assert.equal(driven.size, 1_000);
+      assert.ok(driven.has(last.id));
+      assert.ok(driven.has('00000000-0000-7000-8000-000000001100'), 'what is cancelled comes first');
+      await fixture.sql('delete from batches where user_id = 999998');
+    });
+
     it('which is told of new batches, and of those that go on or are cancelled', async () => {
       let heard = 0;
       const listener = store.listenBatches(() => heard++);

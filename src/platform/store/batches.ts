@@ -416,10 +416,11 @@ export function takeDriver(
 export const leaveDriver = (database: Database, holder: string): Promise<void> =>
   database.run(query('leave_driver')`update batch_driver set until = clock_timestamp() where holder = ${holder}`);
 
-/** What runs or is being cancelled, the oldest first. */
+/** What runs or is being cancelled. Where these are more than are driven, each user has the oldest of theirs among them. */
 export async function drivenBatches(database: Database): Promise<Driven[]> {
   const rows = await database.rows<RecordOf<typeof DRIVEN>>(query('driven_batches')`
-    ${READ_DRIVEN} where b.state in ('running', 'cancelling') order by b.id ${DRIVEN_AT_MOST}`);
+    ${READ_DRIVEN} where b.state in ('running', 'cancelling')
+      order by row_number() over (partition by b.user_id order by b.state = 'running', b.id), b.id ${DRIVEN_AT_MOST}`);
   return rows.map(shown);
 }
 
