@@ -114,6 +114,16 @@ describe('batch over a bucket', function () {
     );
   });
 
+  it('is stopped if its key is lost while it is listed', async () => {
+    const { id } = await created('s3://lost-key/');
+    const job = await until('its listing runs', async () => (await batches.jobs('lost-key'))[0]);
+    const other = await created('s3://other-key/');
+    const keyOf = 'select sealed_key from batches where id = $2';
+    await api.stored.sql(`update batches set sealed_key = (${keyOf}) where id = $1`, [id, other.id]);
+    await endListing(job.metadata.name, { names: ['a.mp4'] });
+    assert.equal((await batches.untilIn(id, 'stopped')).reason, 'AddressesLost');
+  });
+
   it('leaves out names that no address can have', async () => {
     const { id } = await created('s3://odd');
     await run(id, 'odd', () => ({ names: ['a/../b.mp4', 'a\u0000b', 'ok.mp4', '\ud800', 'x/.', 'l'.repeat(9_000)] }));

@@ -8,6 +8,7 @@ import { requestFields } from '../../../base/log.ts';
 import { pause } from '../../../base/retry.ts';
 import { Rounds } from '../../../base/rounds.ts';
 import { Tally } from '../../../base/tally.ts';
+import { isSealError } from '../../../platform/seal/seal.ts';
 import type { Claimed, EndedItem, RunningItem, Settled } from '../../../platform/store/batch_items.ts';
 import type { Driven } from '../../../platform/store/batches.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
@@ -124,13 +125,14 @@ export function whyStopped(
 
 /** How a listing ended whose objects are not taken into the batch. `stop`: it waits for its batch to go on. */
 const PAGE_ENDS: Record<
-  Exclude<Appended, 'appended' | 'gone'> | 'revoked',
+  Exclude<Appended, 'appended' | 'gone'> | 'revoked' | 'sealed',
   Partial<EndedItem> & { stop?: StopReason }
 > = {
   lost: { state: 'error', status: 500, reason: 'InternalError', code: null },
   endless: { state: 'error', status: 200, reason: 'ToolFailed', code: 'limit' },
   'too-many-items': { stop: 'TooManyItems' },
   revoked: { stop: 'TokenInactive' },
+  sealed: { stop: 'AddressesLost' },
 };
 const UNCHANGED = { state: 'skipped', reason: 'Unchanged', status: null, code: null } as const;
 const REFUSED = { state: 'error', reason: 'InvalidRequest' } as const;
@@ -333,7 +335,13 @@ export class BatchDriver {
     const { store, accounts } = this.#deps;
     const token = (await store.tokenLimits([batch.tokenId])).get(batch.tokenId);
     if (batch.sealedKey === null || !token) return 'revoked';
-    const key = Buffer.from(await accounts.box.open(batch.sealedKey, 'batch', batch.id), 'base64');
+    let key: Buffer;
+    try {
+      key = Buffer.from(await accounts.box.open(batch.sealedKey, 'batch', batch.id), 'base64');
+    } catch (error) {
+      if (isSealError(error)) return 'sealed';
+      throw error;
+    }
     const listed = { ...batch, listing: batch.listing! };
     const appended = await appendListed(this.#deps, end, { batch: listed, token, key });
     if (appended === 'appended') {
