@@ -251,6 +251,30 @@ describe('batch: chunks', function () {
     assert.ok(limits.filter((limit) => limit > 4).length <= 10, limits.join());
   });
 
+  it('where all items of more hosts than a claim looks at wait, none is looked for again at once', async () => {
+    const items = Array.from({ length: 150 }, (_, n) => `https://wait-${n}.test/a.mp4`);
+    const { id } = await batches.create({ items, concurrency: 1, ...FAST });
+    const running = await until('an item runs', async () => (await batches.items(id, 'state=running'))[0]);
+    await api.stored.sql(
+      `update batch_items set not_before = now() + interval '1 hour' where batch_id = $1 and state = 'waiting'`,
+      [id],
+    );
+    const { store } = api.wired.deps;
+    const { claimItems } = store;
+    const last: number[] = [];
+    store.claimItems = async (claim) => {
+      const claimed = await claimItems(claim);
+      if (claim.batch === id && claimed.after === null) last.push(performance.now());
+      return claimed;
+    };
+    await batches.success(running.request_id!);
+    await until('the last host was looked at four times', () => last.length >= 4);
+    store.claimItems = claimItems;
+    // It goes on at once with what followed the item that ran.
+    assert.ok(last[3]! - last[1]! > 3_000, last.join());
+    await batches.act(id, 'cancel');
+  });
+
   it('with a quota for fewer, as many begin as it allows', async () => {
     const host = 'few.test';
     const { token, id: tokenId } = await api.newToken();

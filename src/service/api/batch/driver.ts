@@ -164,6 +164,8 @@ export class BatchDriver {
   readonly #opened = new Set<string>();
   /** Of each batch: the host that the next claim begins after. */
   readonly #after = new Map<string, bigint | null>();
+  /** Batches of which something began since the claim that began with the first host. */
+  readonly #begins = new Set<string>();
   /** Accounts of which a page that was listed is being taken into its batch. */
   readonly #taking = new Set<number>();
   /** Jobs that are being cancelled, or were: the ends of their requests come. */
@@ -427,7 +429,11 @@ export class BatchDriver {
     const contenders = ready.map(({ contender }) => contender);
     this.#turns.keep(contenders, now);
     const known = new Set(driven.map(({ id }) => id));
-    for (const id of this.#after.keys()) if (!known.has(id)) this.#after.delete(id);
+    for (const id of this.#after.keys())
+      if (!known.has(id)) {
+        this.#after.delete(id);
+        this.#begins.delete(id);
+      }
     const atHosts = this.#atHosts(running);
     const opening = new Set([...this.#opening.values()].map(({ job }) => job)).size;
     const room = Math.min(MOST_RUNNING - runsOf(atHosts).of(ALL), MOST_OPENING - opening);
@@ -479,14 +485,15 @@ export class BatchDriver {
       limit: sizes.reduce((sum, size) => sum + size, opening),
     });
     this.#after.set(id, after);
+    if (from === null) this.#begins.delete(id);
     const free = claimed.filter(({ n }) => !this.#opening.has(keyOf({ batch: id, n })));
     const jobs = sharedOut(free, sizes, left);
     for (const chunk of jobs) this.#submit(epoch, { batch, token, contender }, chunk);
     // What else was claimed, and counted for others, was for nothing.
     if (Math.max(...sizes) > 1 && jobs.length > 0 && jobs.every(([first]) => !first?.plain)) this.#chunks.halve(id);
-    if (jobs.length > 0) return;
-    // From the first host again, or with those after the last one.
-    if (from !== null || after !== null) this.#rounds.again();
+    if (jobs.length > 0) this.#begins.add(id);
+    // With the hosts after the last one, or from the first again, unless nothing of any host could begin.
+    else if (after !== null || this.#begins.has(id)) this.#rounds.again();
     else this.#turns.pauseBatch(id, performance.now() + DRY_MS);
   }
 
