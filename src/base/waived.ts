@@ -1,3 +1,4 @@
+/** What a person reads of a waiver, wherever a finding or a rule is shown that it covers. */
 import type { Waived } from './schema_parts.ts';
 
 export const waivedWords = ({ reason, by, until }: Omit<Waived, 'waiver'>): string =>

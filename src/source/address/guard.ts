@@ -1,3 +1,4 @@
+/** Decides which addresses may be connected to, and resolves a name to those that may. */
 import { BlockList, isIP } from 'node:net';
 import { isSourceError, unreachable } from '../error.ts';
 import { refusedAddress } from '../failures.ts';
