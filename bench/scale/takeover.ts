@@ -22,8 +22,9 @@ try {
     const ms = performance.now() - started;
     const { cpuMs, rssMb, waiting, lateMs } = await costOf(child);
     console.log(
-      `${tree}: leading after ${(ms / 1000).toFixed(2)} s, of them ${(ofTermMs / 1000).toFixed(2)} s of its term, CPU ${(cpuMs / 1000).toFixed(2)} s, ` +
-        `${Math.round(rssMb)} MB, ${waiting} wait, event loop late by ${Math.round(lateMs.most)} ms at most`,
+      `${tree}: leading after ${(ms / 1000).toFixed(2)} s, of them ${(ofTermMs / 1000).toFixed(2)} s of its term, ` +
+        `CPU ${(cpuMs / 1000).toFixed(2)} s, ${Math.round(rssMb)} MB, ${waiting} wait, ` +
+        `event loop late by ${Math.round(lateMs.most)} ms at most`,
     );
     const ended = once(child, 'exit');
     // It exits, so that it writes the profile that CONTROLLER_FLAGS may ask for.

@@ -139,7 +139,7 @@ describe('source proxy: memory of pages', function () {
     assert.ok((await read(slow)).equals(body));
   });
 
-  it('the beginning of a file that the cache cannot hold is read once, also by who reads it after the end', async () => {
+  it('the beginning of a file larger than the cache is read once, also by a reader after the end', async () => {
     const large = pattern(40 << 20);
     const origin = cleanup.add(await startOrigin((asked, response) => sendFile(large, asked, response)));
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }] }));

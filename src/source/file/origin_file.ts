@@ -49,7 +49,7 @@ export const NOBODY = new Meter({ request() {}, bytes() {} });
 
 /** Half a megabyte: for most files the first response contains what a probe needs. */
 const HEAD_PAGES = 8;
-/** A quarter of the cache: the report looks at a file's first pictures and captions when the tools have read all of it. */
+/** A quarter of the cache: the report looks at a file's first pictures and captions once the tools have read it all. */
 const READ_AGAIN_PAGES = 128;
 const LARGE = 2 << 20;
 const MOST_TRIES = 4;
