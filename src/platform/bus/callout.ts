@@ -64,11 +64,6 @@ export function serveCallout(bus: Bus, settings: CalloutSettings) {
   const onBehalf = isAccountKey(account) && account !== issuer.publicKey ? { issuer_account: account } : {};
   const admitted = rememberAdmitted(lifeSeconds * 1000);
   const mayConnect = rateLimit(CONNECTIONS, onFlood);
-  // One that has ended meanwhile cannot be kicked; that error is ignored.
-  const close = (connections: readonly Admitted[]) =>
-    Promise.allSettled(
-      connections.map(({ serverId, connection }) => bus.request(KICK(serverId), { cid: connection }, 2_000)),
-    );
 
   const decide = async (request: AuthorizationRequest): Promise<{ jwt: string } | { error: string }> => {
     try {
@@ -92,7 +87,8 @@ export function serveCallout(bus: Bus, settings: CalloutSettings) {
           payload: -1,
         },
       });
-      void close(admitted.add(uid, { life, serverId: request.server_id.id, connection: request.client_info.id ?? 0 }));
+      const connection = { life, serverId: request.server_id.id, connection: request.client_info.id ?? 0 };
+      void close(bus, admitted.add(uid, connection));
       onDecision({ ok: true, uid: id, pod });
       return { jwt: user };
     } catch (error) {
@@ -131,7 +127,7 @@ export function serveCallout(bus: Bus, settings: CalloutSettings) {
      */
     async kick(podUid: string, before = Number.POSITIVE_INFINITY): Promise<number> {
       const connections = admitted.take(podUid, before);
-      await close(connections);
+      await close(bus, connections);
       return connections.length;
     },
     /** Number of pods whose connections are remembered. */
@@ -139,6 +135,12 @@ export function serveCallout(bus: Bus, settings: CalloutSettings) {
     stop: (): void => subscription.unsubscribe(),
   };
 }
+
+/** One that has ended meanwhile cannot be kicked; that error is ignored. */
+const close = (bus: Bus, connections: readonly Admitted[]) =>
+  Promise.allSettled(
+    connections.map(({ serverId, connection }) => bus.request(KICK(serverId), { cid: connection }, 2_000)),
+  );
 
 /** The pod and life of a connection that may be a runner's; throws an error with a `code` otherwise. */
 async function runnerOf(
