@@ -416,7 +416,7 @@ export function takeDriver(
 export const leaveDriver = (database: Database, holder: string): Promise<void> =>
   database.run(query('leave_driver')`update batch_driver set until = clock_timestamp() where holder = ${holder}`);
 
-/** What runs or is being cancelled. Where these are more than are driven, each user has the oldest of theirs among them. */
+/** What runs or is being cancelled: where there are more than can be driven, the oldest of each user. */
 export async function drivenBatches(database: Database): Promise<Driven[]> {
   const rows = await database.rows<RecordOf<typeof DRIVEN>>(query('driven_batches')`
     ${READ_DRIVEN} where b.state in ('running', 'cancelling')

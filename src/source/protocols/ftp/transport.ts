@@ -86,18 +86,9 @@ export function ftpTransport(context: SocketContext): Transport {
     }
   };
 
-  const close = (data: DataConnection): void => {
-    data.socket.destroy();
-    try {
-      charge(data, context.count);
-    } catch {
-      // Over the limit: the next read reports it.
-    }
-  };
-
   /** Ends a transfer; the server confirms it by this code, and then accepts the next command. */
   const leave = async (control: FtpControl, data: DataConnection): Promise<number | undefined> => {
-    close(data);
+    close(data, context.count);
     const final = await control.reply(FINAL_REPLY_MS).catch(() => undefined);
     if (final === undefined) control.close();
     release(control);
@@ -121,7 +112,7 @@ export function ftpTransport(context: SocketContext): Transport {
         if (code !== 150 && code !== 125) throw refusedBy(code);
         return { control, data };
       } catch (error) {
-        if (data !== undefined) close(data);
+        if (data !== undefined) close(data, context.count);
         const stale = control.broken && attempt === 0;
         release(control);
         if (!stale) throw error;
@@ -164,16 +155,11 @@ export function ftpTransport(context: SocketContext): Transport {
       }
       return leave(control, data);
     };
-    const partial = from > 0 || to !== Infinity;
-    const answer = new OriginAnswer(
-      partial ? 206 : 200,
-      {
-        ...(end === Infinity ? {} : { 'content-length': String(end - from) }),
-        ...(partial ? { 'content-range': `bytes ${from}-${end - 1}/${size}` } : {}),
-        ...(facts?.modified === undefined ? {} : { 'last-modified': facts.modified }),
-      },
-      { resume: () => !over && socket.resume(), gone: () => void settle('left') },
-    );
+    const isPart = from > 0 || to !== Infinity;
+    const answer = new OriginAnswer(isPart ? 206 : 200, headersOf(facts, { from, end, isPart }), {
+      resume: () => !over && socket.resume(),
+      gone: () => void settle('left'),
+    });
     socket.on('data', (chunk: Buffer) => {
       try {
         charge(data, count);
@@ -229,6 +215,25 @@ export function ftpTransport(context: SocketContext): Transport {
     return { response: await transfer(facts.size === undefined ? WHOLE : part, count), url };
   });
 }
+
+function close(data: DataConnection, count: SocketContext['count']): void {
+  data.socket.destroy();
+  try {
+    charge(data, count);
+  } catch {
+    // Over the limit: the next read reports it.
+  }
+}
+
+/** As of a web server. `end`: Infinity without a size. */
+const headersOf = (
+  facts: Facts | undefined,
+  { from, end, isPart }: { from: number; end: number; isPart: boolean },
+) => ({
+  ...(end === Infinity ? {} : { 'content-length': String(end - from) }),
+  ...(isPart ? { 'content-range': `bytes ${from}-${end - 1}/${facts?.size}` } : {}),
+  ...(facts?.modified === undefined ? {} : { 'last-modified': facts.modified }),
+});
 
 /** Also for what waits in the socket's buffer, and is perhaps never read from it. */
 function charge(data: DataConnection, count: SocketContext['count']): void {
