@@ -1,10 +1,12 @@
+import { PROVING } from '../../src/platform/kube/conditions.ts';
 import { API_VERSION } from '../../src/platform/kube/resource.ts';
 import type { ProbeTool } from '../../src/platform/kube/probe_tool.ts';
 import type { ToolName } from '../../src/media/tools/table.ts';
 
 export interface ToolWishes {
   latest?: boolean;
-  available?: boolean;
+  /** Null: it is being proven. */
+  available?: boolean | null;
   options?: string[][];
   warning?: string;
   reported?: string;
@@ -24,8 +26,8 @@ export function aTool(
       conditions: [
         {
           type: 'Available',
-          status: available ? 'True' : 'False',
-          reason: 'Proven',
+          status: available === null ? 'Unknown' : available ? 'True' : 'False',
+          reason: available === null ? PROVING : 'Proven',
           message: '',
           lastTransitionTime: '2026-01-01T00:00:00Z',
         },

@@ -48,5 +48,8 @@ export const isAdmitted = (status: ProbeJobStatus | undefined): boolean =>
 
 /** The tool's image was mounted and executed. */
 export const isAvailable = ({ status }: ProbeTool): boolean => isTrue(status, 'Available');
+/** Why it is not: its image is new, or another one, and nothing is wrong with it so far. */
+export const PROVING = 'Proving';
+export const isBeingProven = ({ status }: ProbeTool): boolean => conditionOf(status, 'Available')?.reason === PROVING;
 /** Pools leave the tool out, because runners cannot pull its image. */
 export const isDegraded = ({ status }: ProbeTool): boolean => isTrue(status, 'Degraded');

@@ -44,6 +44,22 @@ describe('catalog', () => {
       }));
   }
 
+  it('a version whose image is being tried may be there in a moment, and another is not taken in its place', () => {
+    const being = {
+      status: 503,
+      headers: { 'Retry-After': '5' },
+      message: /^ffprobe\.version: the image of "6\.1" is being tried/,
+    };
+    const one = aTool('ffprobe', '6.1', { available: null });
+    assert.throws(() => catalogOf([one]).resolve('ffprobe', '6.1'), being);
+    const tried = catalogOf([one, aTool('ffprobe', '6.1.2')]);
+    assert.throws(() => tried.resolve('ffprobe', '6.1'), being);
+    assert.deepEqual([tried.versions('ffprobe'), tried.resolve('ffprobe', '6').version], [['6.1.2'], '6.1.2']);
+    assert.throws(() => catalogOf([aTool('ffprobe', '6.1', { available: false })]).resolve('ffprobe', '6.1'), {
+      status: 400,
+    });
+  });
+
   const some = catalogOf(
     ['6.0', '6.1', '6.1.2', '60.0', '10.0']
       .map((version) => aTool('ffprobe', version))

@@ -8,7 +8,7 @@ import { HLS_VERSION } from '../../../media/hls/built_in.ts';
 import { OptionError, type OptionSpec } from '../../../media/tools/option.ts';
 import type { ToolName } from '../../../media/tools/table.ts';
 import type { Program } from '../../../media/tools/tool.ts';
-import { isAvailable } from '../../../platform/kube/conditions.ts';
+import { isAvailable, isBeingProven } from '../../../platform/kube/conditions.ts';
 import type { ToolRequest } from '../../../platform/kube/probe_job.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
 import { ApiError, invalid } from '../errors.ts';
@@ -34,8 +34,7 @@ export type Catalog = ReturnType<typeof catalogOf>;
 
 const PINNED = /@sha256:[0-9a-f]{64}$/;
 
-/** Available, and not being deleted. */
-const isOffered = (tool: ProbeTool): boolean => tool.metadata.deletionTimestamp === undefined && isAvailable(tool);
+const isKept = ({ metadata }: ProbeTool): boolean => metadata.deletionTimestamp === undefined;
 
 /**
  * A pool may have nodes of several architectures: an option counts as known if all of them know it, and as missing
@@ -51,6 +50,12 @@ function optionsOf(tool: ProbeTool): ReadonlySet<string> | null {
   return new Set([...[...first].filter((option) => rest.every((other) => other.has(option))), ...lacking]);
 }
 
+/** It may be there in a moment: a caller may try again, and a batch goes on. */
+const beingProven = (tool: ToolName, version: string): ApiError =>
+  new ApiError('unavailable', {
+    text: `${tool}.version: the image of "${version}" is being tried in this cluster; send the request again in a minute`,
+  });
+
 export function catalogOf(tools: readonly ProbeTool[]) {
   const byTool = new Map<ToolName, { latest: string | undefined; versions: Map<string, ToolVersion> }>();
   // Built in.
@@ -58,7 +63,9 @@ export function catalogOf(tools: readonly ProbeTool[]) {
     latest: HLS_VERSION,
     versions: new Map([[HLS_VERSION, { version: HLS_VERSION, options: null, exact: HLS_VERSION }]]),
   });
-  for (const tool of tools.filter(isOffered).sort((a, b) => byNewest(a.spec.version, b.spec.version))) {
+  const kept = tools.filter(isKept);
+  const tried = kept.filter(isBeingProven).map(({ spec }) => `${spec.tool} ${spec.version}`);
+  for (const tool of kept.filter(isAvailable).sort((a, b) => byNewest(a.spec.version, b.spec.version))) {
     const entry = byTool.get(tool.spec.tool) ?? { latest: undefined, versions: new Map() };
     byTool.set(tool.spec.tool, entry);
     const { warning, reported, proof } = tool.status ?? {};
@@ -81,6 +88,7 @@ export function catalogOf(tools: readonly ProbeTool[]) {
     /** The exact version for `latest`, `6.1`, or `6` (the newest 6.x); throws an error for the caller. */
     resolve(tool: ToolName, version: string): ToolVersion {
       const known = byTool.get(tool);
+      if (tried.includes(`${tool} ${version}`)) throw beingProven(tool, version);
       if (!known) {
         throw version === 'latest'
           ? new ApiError('tool-unavailable', { text: `${tool}: no version is ready in this cluster` })

@@ -2,7 +2,14 @@
  * Proves each ProbeTool in a pod of its own: the image is mounted and executed before any pool mounts it. A broken
  * image therefore affects only itself.
  */
-import { conditionOf, isDegraded, setConditions, stamp, type Change } from '../../../platform/kube/conditions.ts';
+import {
+  conditionOf,
+  isDegraded,
+  PROVING,
+  setConditions,
+  stamp,
+  type Change,
+} from '../../../platform/kube/conditions.ts';
 import { PODS, PROBE_TOOLS, isKubeError, type Pod } from '../../../platform/kube/client.ts';
 import type { EventRecorder } from '../../../platform/kube/events.ts';
 import type { WorkQueue } from '../../../platform/kube/queue.ts';
@@ -182,7 +189,7 @@ async function startProof(look: Look): Promise<void> {
   if (condition === undefined || tool.status?.observedGeneration !== generation)
     await show(
       look,
-      toolChange('Available', 'Unknown', 'Proving', `mounting and executing it in the pod ${proof}`, generation),
+      toolChange('Available', 'Unknown', PROVING, `mounting and executing it in the pod ${proof}`, generation),
     );
   deps.triedAt.set(name, now);
   lookAgain(look);
