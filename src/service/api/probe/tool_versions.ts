@@ -53,7 +53,7 @@ function optionsOf(tool: ProbeTool): ReadonlySet<string> | null {
 /** It may be there in a moment: a caller may try again, and a batch goes on. */
 const beingProven = (tool: ToolName, version: string): ApiError =>
   new ApiError('unavailable', {
-    text: `${tool}.version: the image of "${version}" is being tried in this cluster; send the request again in a minute`,
+    text: `${tool}.version: the image of "${version}" is being tried in this cluster; try again in a minute`,
   });
 
 export function catalogOf(tools: readonly ProbeTool[]) {
