@@ -304,6 +304,18 @@ describe('agent', function () {
     assert.ok(Number(waited) >= 1_000 && Number(waited) <= 2_000, waited);
   });
 
+  it('takes no output of a tool that succeeds although nothing of its source was read', async () => {
+    const { body } = await rig.run(
+      rig.go([rig.script(`/usr/bin/curl -s -o /dev/null "$address"; ${ok('{}')}`)], {
+        source: 'http://127.0.0.1:1/a.wav',
+      }),
+    );
+    assert.deepEqual(
+      body.tools.map(({ success, failure, error }) => [success, failure, error]),
+      [[false, 'origin-unreachable', 'the host does not accept connections: it refused the connection']],
+    );
+  });
+
   const sources: [
     string,
     (path: string) => { source?: string | Source; status?: number; location?: string },
