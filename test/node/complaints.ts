@@ -1,6 +1,6 @@
 /** After failed tests on the local cluster: what the cluster itself complains of, because it is stopped right after. */
 import { createReadStream, existsSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
+import { readFile, statfs } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { adminKubectl } from './admin_kubectl.ts';
 import { logOf } from './daemon.ts';
@@ -47,6 +47,18 @@ export const unexpected = (items: readonly Described[]): string[] =>
       ),
   );
 
+/** Of TCP, over all connections since the machine started. */
+const COUNTED = ['ListenOverflows', 'ListenDrops', 'TCPSynRetrans', 'TCPTimeouts'];
+
+/** What the kernel counted of connections that were lost: `TcpExt: NAMES`, and below it their values. */
+export function lostConnections(netstat: string): string {
+  const [names = [], values = []] = netstat
+    .split('\n')
+    .filter((line) => line.startsWith('TcpExt: '))
+    .map((line) => line.split(' '));
+  return COUNTED.map((name) => `${name} ${values[names.indexOf(name)] ?? '?'}`).join(', ');
+}
+
 /** The first and the last line that match, and how many there are. */
 export async function logged(log: string, what: string, pattern: RegExp): Promise<string[]> {
   if (!existsSync(log)) return [];
@@ -63,6 +75,7 @@ export async function logged(log: string, what: string, pattern: RegExp): Promis
 export async function complaints(): Promise<string> {
   const { bavail, bsize } = await statfs(NODE.stateDir);
   const lines = [`free on the disk of the node: ${((bavail * bsize) / 1e9).toFixed(1)} GB`];
+  lines.push(`connections of the node: ${lostConnections(await readFile('/proc/net/netstat', 'utf8'))}`);
   const { code, stdout, stderr } = await adminKubectl(10, ['get', 'nodes,probetools', '-A', '-o', 'json']);
   if (code === 0) lines.push(...unexpected((JSON.parse(stdout) as { items: Described[] }).items));
   else lines.push(`kubectl: ${stderr.trim().slice(0, LONGEST)}`);

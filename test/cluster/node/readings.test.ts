@@ -7,7 +7,7 @@ import { parseEnvironment } from '../../node/environment.ts';
 import { conflicts, hasCapability } from '../../node/host.ts';
 import { listedImages, outdated, pinned } from '../../node/images.ts';
 import { comparableRules, removalOf } from '../../node/iptables.ts';
-import { logged, unexpected } from '../../node/complaints.ts';
+import { logged, lostConnections, unexpected } from '../../node/complaints.ts';
 import { isBelow, mountPoints } from '../../node/mounts.ts';
 import { compareVersions } from '../../node/packages.ts';
 import { parseRecord, parseStat } from '../../node/processes.ts';
@@ -52,6 +52,14 @@ describe('what the node reads from a machine', () => {
     ]);
     assert.ok(isBelow('/var/lib/a/b', ['/var/lib/a']));
     assert.ok(!isBelow('/var/lib/ab', ['/var/lib/a']));
+  });
+
+  it('reads the counts of lost connections by their names', () => {
+    const text =
+      'TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPTimeouts TCPSynRetrans\nTcpExt: 0 3 4 5 6\n' +
+      'IpExt: InNoRoutes\nIpExt: 9\n';
+    assert.equal(lostConnections(text), 'ListenOverflows 3, ListenDrops 4, TCPSynRetrans 6, TCPTimeouts 5');
+    assert.match(lostConnections(''), /^ListenOverflows \?/);
   });
 
   it('reads a process with brackets and spaces in its name', () => {
