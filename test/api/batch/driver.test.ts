@@ -127,6 +127,17 @@ describe('batch: a driver that is deposed', function () {
     );
   });
 
+  it('says so once its lease is over, also if it cannot ask', async () => {
+    await until('it drives', drives);
+    await api.stored.sql('alter function take_driver rename to take_driver_away');
+    try {
+      await until('it knows', async () => !(await drives()), 30_000);
+    } finally {
+      await api.stored.sql('alter function take_driver_away rename to take_driver');
+    }
+    await until('it drives again', drives);
+  });
+
   it('again and again: each item has one request and one end', async () => {
     const batches = batchesOf(api);
     const items = Array.from({ length: 30 }, (_, n) => `https://often.test/${n}.mp4`);

@@ -204,9 +204,9 @@ export class BatchDriver {
     await Promise.allSettled([...this.#inHand, this.#leave(), this.#listener.stop()]);
   }
 
-  /** As far as it knows. */
+  /** As far as it knows: not after the lease may be another's, also where nothing can be asked. */
   get leads(): boolean {
-    return this.#epoch !== null;
+    return this.#epoch !== null && performance.now() - this.#takenAt < LEASE_S * 1000;
   }
 
   /** Returns the time to wait before the next round. */
