@@ -367,6 +367,11 @@ export class Job {
     return this.#record.failed(error, url, tool);
   }
 
+  /** Records that a tool is given what an address has, or the beginning of it. */
+  served(url: string, tool: string): void {
+    this.#record.served(url, tool);
+  }
+
   refuse(url: string): void {
     this.#record.refuse(url);
   }

@@ -54,6 +54,8 @@ export interface JobStats {
   failure?: Failure;
   /** The same by tool. */
   failures: Record<string, Failure>;
+  /** Tools that were given anything of the source itself. */
+  served: string[];
   /** Addresses refused by the guard, in displayable form. */
   refused: string[];
 }

@@ -19,7 +19,14 @@ interface RecordOptions {
 
 /** What a job read, which addresses were refused, and what could not be read. */
 export class JobRecord {
-  readonly #stats: Omit<JobStats, 'origin'> = { ioUsage: 0, requests: 0, connections: 0, failures: {}, refused: [] };
+  readonly #stats: Omit<JobStats, 'origin'> = {
+    ioUsage: 0,
+    requests: 0,
+    connections: 0,
+    failures: {},
+    served: [],
+    refused: [],
+  };
   readonly #meters = new Map<string, Meter>();
   readonly #options: RecordOptions;
   /** Of all tools together. */
@@ -71,6 +78,11 @@ export class JobRecord {
       this.#stats.failures[tool] ??= failure;
     }
     return failure;
+  }
+
+  served(url: string, tool: string): void {
+    const { served } = this.#stats;
+    if (url === this.#options.main && !served.includes(tool)) served.push(tool);
   }
 
   refuse(url: string): void {

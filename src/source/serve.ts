@@ -55,8 +55,10 @@ export async function serveUrl(asked: Asked, url: string, path?: string): Promis
       path === undefined || job.readsAsTheyAre(tool)
         ? undefined
         : await playlistOf(asked, path, { requested: url, file, head });
-    if (playlist !== undefined) sendWhole(playlist, head, request, response);
-    else await send(asked, file, head);
+    const served = (): void => job.served(url, tool);
+    if (playlist === undefined) return await send(asked, file, head, served);
+    served();
+    sendWhole(playlist, head, request, response);
   } catch (error) {
     const failure = job.failed(error, url, tool);
     if (response.headersSent) response.destroy();
@@ -119,7 +121,12 @@ function keep(playlists: Map<string, Buffer>, key: string, body: Buffer): void {
   }
 }
 
-async function send({ job, tool, request, response }: Asked, file: OriginFile, head: Head): Promise<void> {
+async function send(
+  { job, tool, request, response }: Asked,
+  file: OriginFile,
+  head: Head,
+  served: () => void,
+): Promise<void> {
   const headers: Record<string, string | number> = { ...head.headers };
   let range: ByteRange | undefined;
   if (head.ranged && head.size !== undefined) {
@@ -143,6 +150,7 @@ async function send({ job, tool, request, response }: Asked, file: OriginFile, h
   try {
     // Reads the first piece before the status is sent, because it may fail.
     let piece = await reader.next();
+    served();
     response.writeHead(range === undefined ? 200 : 206, headers);
     for (; piece !== undefined && !response.destroyed; piece = await reader.next()) {
       if (!response.write(piece.bytes, released(piece))) await drained(response);

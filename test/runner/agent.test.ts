@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { type AssignedTool, type Cancel, SUBJECT } from '../../src/platform/bus/messages.ts';
 import type { FailureCode } from '../../src/platform/bus/result_body.ts';
@@ -304,16 +305,42 @@ describe('agent', function () {
     assert.ok(Number(waited) >= 1_000 && Number(waited) <= 2_000, waited);
   });
 
-  it('takes no output of a tool that succeeds although nothing of its source was read', async () => {
-    const { body } = await rig.run(
-      rig.go([rig.script(`/usr/bin/curl -s -o /dev/null "$address"; ${ok('{}')}`)], {
-        source: 'http://127.0.0.1:1/a.wav',
-      }),
-    );
-    assert.deepEqual(
-      body.tools.map(({ success, failure, error }) => [success, failure, error]),
-      [[false, 'origin-unreachable', 'the host does not accept connections: it refused the connection']],
-    );
+  const unread: [what: string, serve: RequestListener, source: string | undefined, message: string][] = [
+    [
+      'the host does not accept connections',
+      () => {},
+      'http://127.0.0.1:1/a.wav',
+      'the host does not accept connections: it refused the connection',
+    ],
+    ['the host answers 404', (_, response) => response.writeHead(404).end('gone'), undefined, 'the host answered 404'],
+    [
+      'the host closes the connection after the head',
+      (_, response) => {
+        response.writeHead(200, { 'content-length': 100 }).flushHeaders();
+        response.destroy();
+      },
+      undefined,
+      'the host closed the connection after 0 B of 100 B',
+    ],
+  ];
+  for (const [what, serve, source, message] of unread)
+    it(`takes no output of a tool that succeeds although ${what}`, async () => {
+      rig.serve = serve;
+      const tool = rig.script(`/usr/bin/curl -s -o /dev/null "$address"; ${ok('{}')}`);
+      const { body } = await rig.run(rig.go([tool], source === undefined ? {} : { source }));
+      assert.deepEqual(
+        body.tools.map(({ success, error }) => [success, error]),
+        [[false, message]],
+      );
+    });
+
+  it('takes the output of a tool that got on without the end of its source', async () => {
+    rig.serve = (_, response) => {
+      response.writeHead(200, { 'content-length': 1_000_000 });
+      response.write(Buffer.alloc(500_000), () => response.destroy());
+    };
+    const { body } = await rig.run(rig.go([rig.script(`/usr/bin/curl -s -o /dev/null "$address"; ${ok('{}')}`)]));
+    assert.deepEqual([body.tools[0]?.success, body.source?.failure], [true, 'source-cut']);
   });
 
   const sources: [

@@ -29,7 +29,7 @@ export interface SourceFailure {
   /** More exact than `failure`. */
   code: Cause;
   message: string;
-  /** The proxy ended the read, or read nothing: what the tool printed is not a result, even if the tool succeeded. */
+  /** The proxy ended the read, or never gave anything: what the tool printed is no result, even if it succeeded. */
   decisive?: boolean;
 }
 
@@ -255,7 +255,8 @@ function failureOf(opened: Opened, tool?: ToolName): SourceFailure | undefined {
   if (!isJob(opened)) return opened;
   const stats = opened.stats();
   const failure = tool === undefined ? stats.failure : stats.failures[tool];
-  return failure && { ...toldBy(failure), ...(stats.ioUsage === 0 ? { decisive: true } : {}) };
+  const isUnread = tool !== undefined && !stats.served.includes(tool);
+  return failure && { ...toldBy(failure), ...(isUnread ? { decisive: true } : {}) };
 }
 
 /** Only what happened to both is a failure of the request: otherwise each run tells its own. */

@@ -116,11 +116,10 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
       if (socket.destroyed) return;
       if (response.status >= 400 && (method === 'DESCRIBE' || method === 'SETUP' || method === 'PLAY'))
         job.failed(refusedStatus(response.status), job.main, tool);
+      else if (method === 'DESCRIBE') job.served(job.main, tool);
       if (method === 'SETUP' && response.status === 200 && !overTcp(headerOf(response.headers, 'transport')))
         throw unreachable('protocol', 'the host sends the stream over UDP only');
-      if (method === 'PLAY' && response.status === 200) {
-        silence ??= setTimeout(() => failed(offline()), job.offlineMs);
-      }
+      if (method === 'PLAY' && response.status === 200) silence ??= setTimeout(() => failed(offline()), job.offlineMs);
       const body = /sdp|parameters/i.test(headerOf(response.headers, 'content-type') ?? '')
         ? Buffer.from(names.down(response.body.toString('latin1')), 'latin1')
         : response.body;
