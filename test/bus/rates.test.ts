@@ -29,6 +29,16 @@ describe('bus: rate limits of a runner', () => {
     ]);
   });
 
+  it('reports a flood that goes on every ten seconds, because the end of its pod may have failed', () => {
+    const rates = makeRates(rate);
+    const times = Array.from({ length: 2_500 }, (_, at) => at * 10);
+    const floods = verdicts(rates, 'a', times).flatMap((verdict, at) => (verdict === 'flood' ? [times[at]!] : []));
+    assert.deepEqual(
+      floods.map((time) => time - floods[0]!),
+      [0, 10_000, 20_000],
+    );
+  });
+
   it('counts each pod separately', () => {
     const rates = makeRates(rate);
     verdicts(rates, 'a', [0, 0, 0, 0]);

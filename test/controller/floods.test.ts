@@ -6,7 +6,7 @@ import type { KubeClient, Pod } from '../../src/platform/kube/client.ts';
 describe('a runner that floods the bus', () => {
   const pod = { metadata: { name: 'runner-1', uid: 'u', labels: { 'probeyard.dev/pool': 'short' } } } as unknown as Pod;
 
-  function rig(failure?: Error) {
+  function rig({ kickFails, deletesFail = 0 }: { kickFails?: Error; deletesFail?: number } = {}) {
     const deleted: unknown[] = [];
     const kicked: string[] = [];
     const ended: string[][] = [];
@@ -14,6 +14,7 @@ describe('a runner that floods the bus', () => {
     const end = floods({
       kube: {
         delete: (async (_type: unknown, name: string, options: object) => {
+          if (deletesFail-- > 0) throw new Error('the API server is away');
           deleted.push([name, options]);
         }) as unknown as KubeClient['delete'],
       },
@@ -34,7 +35,7 @@ describe('a runner that floods the bus', () => {
       podOf: (uid) => (uid === 'u' ? pod : undefined),
       kick: async (uid) => {
         kicked.push(uid);
-        if (failure) throw failure;
+        if (kickFails) throw kickFails;
       },
     });
     return { end, deleted, kicked, ended, lines };
@@ -55,9 +56,16 @@ describe('a runner that floods the bus', () => {
   });
 
   it('loses its pod even if it cannot be disconnected', async () => {
-    const { end, deleted } = rig(new Error('no answer'));
+    const { end, deleted } = rig({ kickFails: new Error('no answer') });
     await end('u', 'chunks');
     assert.equal(deleted.length, 1);
+  });
+
+  it('loses its pod once the API server deletes it, which is counted once', async () => {
+    const { end, deleted, ended, lines } = rig({ deletesFail: 2 });
+    for (let time = 0; time < 3; time++) await end('u', 'connections');
+    assert.deepEqual([deleted.length, ended], [1, [['short', 'flood']]]);
+    assert.equal(lines.filter((line) => line.includes('cannot end the pod of a flooding runner')).length, 2);
   });
 
   it('is ignored if its pod is unknown', async () => {

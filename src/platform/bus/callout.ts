@@ -26,7 +26,7 @@ export interface CalloutSettings {
   /** Maximum duration of a connection. The server then closes it, and the runner reconnects with a fresh token. */
   lifeSeconds?: number;
   onDecision?: (decision: Decision) => void;
-  /** Called once when a pod connects again faster than any genuine one. It is refused meanwhile. */
+  /** Called while a pod connects again faster than any genuine one, as by `rateLimit`. It is refused meanwhile. */
   onFlood?: (podUid: string) => void;
 }
 

@@ -25,7 +25,7 @@ export interface CollectSettings extends StreamOptions {
   /** Maximum number of results processed concurrently. */
   parallel?: number;
   onError?: (error: BusError) => void;
-  /** Called once when a runner sends results faster than any genuine one. Its results are dropped meanwhile. */
+  /** Called while a runner sends results faster than any genuine one, as by `rateLimit`. They are dropped meanwhile. */
   onFlood?: (podUid: string) => void;
 }
 

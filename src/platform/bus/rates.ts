@@ -6,12 +6,18 @@ export interface Rate extends Pace {
   mostRefused: number;
 }
 
-/** `flood` is returned once, when the number of refusals reaches its maximum; then `refused` again. */
+/** `flood`: the number of refusals has reached its maximum. Returned again while it goes on, but not at once. */
 export type RateVerdict = 'taken' | 'refused' | 'flood';
 
 interface PodBucket extends Bucket {
   refused: number;
+  /** When a flood that goes on is reported again. */
+  againAt: number;
 }
+
+const QUIET = { refused: 0, againAt: Infinity };
+/** The end of its pod may have failed. */
+const AGAIN_MS = 10_000;
 
 /** Deleted pods leave a full bucket, which holds no information and is dropped by a sweep from this size on. */
 const SWEEP_FROM = 1_024;
@@ -33,17 +39,19 @@ export function makeRates(rate: Rate) {
       let bucket = buckets.get(uid);
       if (!bucket) {
         if (buckets.size >= sweepAt) sweep(now);
-        buckets.set(uid, (bucket = { ...fullBucket(rate, now), refused: 0 }));
+        buckets.set(uid, (bucket = { ...fullBucket(rate, now), ...QUIET }));
       }
-      if (refill(bucket, rate, now)) bucket.refused = 0;
+      if (refill(bucket, rate, now)) Object.assign(bucket, QUIET);
       if (take(bucket)) return 'taken';
       bucket.refused += 1;
-      return bucket.refused === rate.mostRefused ? 'flood' : 'refused';
+      if (bucket.refused !== rate.mostRefused && now < bucket.againAt) return 'refused';
+      bucket.againAt = now + AGAIN_MS;
+      return 'flood';
     },
   };
 }
 
-/** Whether a message of this pod is taken now. `onFlood` is called once while it sends too many. */
+/** Whether a message of this pod is taken now. `onFlood` is called while it sends too many, every ten seconds. */
 export function rateLimit(rate: Rate, onFlood: (uid: string) => void): (uid: string) => boolean {
   const rates = makeRates(rate);
   return (uid) => {

@@ -30,13 +30,13 @@ export function floods({ kube, log, metrics, namespace, podOf, kick }: FloodDeps
     try {
       const { name } = pod.metadata;
       log.warn({ ...runnerFields({ pod: name, uid }), what }, 'runner floods NATS, ending its pod');
-      metrics.podEnded(pod.metadata.labels?.[LABEL.pool] ?? '', 'flood');
       await kick(uid).catch((error: unknown) =>
         log.debug({ err: error, ...runnerFields({ pod: name, uid }) }, 'cannot close the NATS connection of a runner'),
       );
       // Without a grace period, which a hostile agent would use. Deleting the pod also keeps it from reconnecting with
       // its token.
       await kube.delete(PODS, name, { namespace, uid, gracePeriodSeconds: 0 });
+      metrics.podEnded(pod.metadata.labels?.[LABEL.pool] ?? '', 'flood');
     } catch (error) {
       if (isKubeError(error, 'not-found', 'conflict')) return;
       const named = runnerFields({ pod: pod.metadata.name, uid });
