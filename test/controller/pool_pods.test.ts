@@ -8,7 +8,7 @@ import { clusterOfEach } from './cluster_parts.ts';
 
 describe('pods of a pool', function () {
   this.timeout(90_000);
-  const { start, current } = clusterOfEach();
+  const { start, led, current } = clusterOfEach();
   const condition = async (type: string) =>
     (await current().kube.get(PROBE_POOLS, 'short')).status?.conditions?.find((one) => one.type === type);
   const ready = (count = 1) => current().ready(count, 20_000);
@@ -58,6 +58,23 @@ describe('pods of a pool', function () {
     await ended(next);
     assert.equal(job(next)?.status?.runner?.uid, used.uid);
     assert.ok((await pods()).some(({ metadata }) => metadata.name === used.pod && !metadata.deletionTimestamp));
+  });
+
+  it('are deleted and counted once, however often their end is asked for or seen', async () => {
+    const { term, calls, pods } = await led({ minReady: 2 });
+    const [asked, over] = (await pods()) as [Pod, Pod];
+    const failed: Pod = { ...over, status: { ...over.status, phase: 'Failed' } };
+    for (let time = 0; time < 3; time++) {
+      term.pools.endPod(asked.metadata.uid!, 'epoch');
+      term.podSeen(failed, false);
+    }
+    const { values } = await term.deps.metrics.registry.getSingleMetric('probeyard_runner_pods_ended_total')!.get();
+    const counted = values.filter(({ value }) => value > 0).map(({ labels, value }) => [labels['why'], value]);
+    assert.deepEqual(counted, [
+      ['epoch', 1],
+      ['ended', 1],
+    ]);
+    assert.equal(calls.filter(({ what }) => what === 'delete Pod').length, 2);
   });
 
   it('an eviction through the API runs the job again on another runner', async () => {

@@ -53,7 +53,8 @@ export async function deletePod(
   gracePeriodSeconds: number | undefined,
 ): Promise<void> {
   const { kube, config, log, metrics, recent, signal } = pools.deps;
-  if (signal.aborted) return;
+  if (signal.aborted || pools.deleted.has(uid)) return;
+  pools.deleted.add(uid);
   metrics.podEnded(pool, why);
   recent.podEnded(pool, pod, why);
   try {

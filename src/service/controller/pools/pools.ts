@@ -238,6 +238,7 @@ export class Pools extends PoolsState {
   podGone(pod: Pod): void {
     this.stuck.gone(pod.metadata.uid ?? '');
     this.evictions.gone(pod.metadata.uid ?? '');
+    this.deleted.delete(pod.metadata.uid ?? '');
     const { lost } = this.deps.runners.gone(pod.metadata.uid ?? '');
     if (lost) this.deps.podGone(lost);
     const state = this.byName.get(pod.metadata.labels?.[LABEL.pool] ?? '');

@@ -79,6 +79,8 @@ export class PoolsState {
   readonly coverage = new Map<string, Set<string>>();
   readonly stuck: ReturnType<typeof stuckTools>;
   readonly evictions = evictions();
+  /** Uids of pods whose deletion was asked for: each is asked for and counted once. */
+  readonly deleted = new Set<string>();
   mounted: PodTool[] = [];
   started = false;
   readonly #carryOut: (state: PoolState) => Promise<void>;
