@@ -33,7 +33,7 @@ export const WORRY: Readonly<Record<string, string>> = {
   probeyard_api_requests_total: 'the share of `5xx` grows; `route` without `/healthz` and `/readyz`',
   probeyard_api_failures_total:
     'it increases at all: `postgres`, `nats` and `kubernetes` are dependencies that were away, `memory` is the ' +
-    'budget, `objects` the room in etcd',
+    'budget, `objects` the room in etcd, `tool` a version whose image is being tried',
   probeyard_api_cut_answers_total: 'it grows with the load: callers time out, or a proxy in front closes connections',
   probeyard_api_memory_refused_total: '`replica` increases: raise `api.memoryBudgetBytes` and the memory limit',
   probeyard_api_connections_refused_total: '`replica` increases: raise `api.maxConnections` or add replicas',

@@ -85,7 +85,7 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
   if (options.defaults) processMetrics(registry);
   const count = countersOf(registry);
   // A counter that begins at 1 has no increase: series that alerts watch begin at 0.
-  for (const reason of ['postgres', 'nats', 'kubernetes', 'memory', 'objects', 'issuer', 'internal'])
+  for (const reason of ['postgres', 'nats', 'kubernetes', 'memory', 'objects', 'issuer', 'tool', 'internal'])
     count.failures.inc({ reason }, 0);
   for (const by of ['account', 'replica']) for (const one of [count.refused, count.overload]) one.inc({ by }, 0);
   for (const by of ['address', 'replica']) count.connections.inc({ by }, 0);

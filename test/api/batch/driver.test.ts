@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { PROBE_TOOLS } from '../../../src/platform/kube/client.ts';
 import type { Driven } from '../../../src/platform/store/batches.ts';
 import type { TokenRecord } from '../../../src/platform/store/records.ts';
 import { SealError } from '../../../src/platform/seal/seal.ts';
@@ -6,9 +7,9 @@ import { progressOf } from '../../../src/service/api/batch/batch_endpoints.ts';
 import { contenderOf, runsOf, whyStopped } from '../../../src/service/api/batch/driver.ts';
 import { refusalOf } from '../../../src/service/api/batch/submit.ts';
 import { ApiError, invalid, overQuota } from '../../../src/service/api/errors.ts';
-import { startApi, type ApiFixture } from '../fixture.ts';
+import { createTool, startApi, type ApiFixture } from '../fixture.ts';
 import { until } from '../../until.ts';
-import { batchesOf } from './fixture.ts';
+import { batchesOf, ONLY } from './fixture.ts';
 
 const counts = { waiting: 5, running: 2, success: 3, 'with-errors': 0, error: 1, skipped: 0 };
 
@@ -152,5 +153,55 @@ describe('batch: a driver that is deposed', function () {
     assert.deepEqual([ended['success'], requests], [30, 30]);
     const logged = await api.stored.sql(`select id from requests where display like '%often.test%'`);
     assert.equal(logged.length, 30);
+  });
+});
+
+describe('batch: a tool version that is being tried again', function () {
+  this.timeout(90_000);
+  let api: ApiFixture;
+  before(async () => {
+    api = await startApi();
+  });
+  after(() => api.stop());
+
+  it('holds up those that name it alone', async () => {
+    const batches = batchesOf(api);
+    const { kube, namespace } = api;
+    const { store } = api.wired.deps;
+    const isKnown = () => api.wired.deps.catalog().versions('ffprobe').includes('6.0');
+    const probe = { ...ONLY, ffprobe: { version: '6.0' } };
+    await createTool(api, 'ffprobe', '6.0');
+    await until('the version is known', isKnown);
+    const { id: held } = await batches.create({
+      probe,
+      items: ['https://a.test/1.ts', 'https://a.test/2.ts'],
+      concurrency: 1,
+    });
+    const first = await until('an item of it runs', async () => (await batches.items(held, 'state=running'))[0]);
+    const condition = {
+      type: 'Available',
+      status: 'Unknown',
+      reason: 'Proving',
+      message: '',
+      lastTransitionTime: new Date().toISOString(),
+    };
+    await kube.mergePatchStatus(PROBE_TOOLS, 'ffprobe-6.0', { conditions: [condition] }, { namespace });
+    await until('the version is not offered', () => !isKnown());
+    const { claimItems } = store;
+    let tries = 0;
+    store.claimItems = (claim) => {
+      if (claim.batch === held) tries += 1;
+      return claimItems(claim);
+    };
+    await batches.success(first.request_id!);
+    await until('it is tried', () => tries > 0);
+    const items = Array.from({ length: 5 }, (_, n) => `https://b.test/${n}.ts`);
+    const { id } = await batches.create({ items, concurrency: 1 });
+    await batches.run(id, 'b.test', ({ metadata }) => batches.success(metadata.name));
+    store.claimItems = claimItems;
+    // Each try is made with the first round after a pause.
+    assert.ok(tries <= 3, String(tries));
+    assert.equal((await batches.read(held)).state, 'running');
+    await batches.act(held, 'cancel');
   });
 });

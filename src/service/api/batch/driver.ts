@@ -548,6 +548,8 @@ export class BatchDriver {
       }
       case 'no-room':
         return this.#turns.pauseAccount(account, performance.now() + submitted.afterMs);
+      case 'not-yet':
+        return this.#turns.pauseBatch(id, performance.now() + submitted.afterMs);
       case 'not-driver':
         return this.#deposed();
       default:

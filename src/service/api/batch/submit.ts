@@ -19,6 +19,7 @@ import { openInput, openRequest, probeJob } from '../probe/open_request.ts';
 import { MOST_SECRET_BYTES, type ProbeRequest, readSources, sourceRules } from '../probe/probe_request.ts';
 import { fromCache } from '../probe/run_request.ts';
 import { noRoom } from '../probe/stored_result.ts';
+import { BEING_PROVEN } from '../probe/tool_versions.ts';
 import { fieldsOf, type KeptTemplate } from './batch_request.ts';
 import { isListing, listingRequest } from './bucket.ts';
 import { unsealItem } from './item_seal.ts';
@@ -42,8 +43,8 @@ export type Submitted =
   | { outcome: 'unchanged' }
   /** Another replica drives; the batch, or the item, has moved on. Nothing was opened. */
   | { outcome: 'not-driver' | 'not-running' | 'not-waiting' }
-  /** The installation has no room: again after this time. */
-  | { outcome: 'no-room'; afterMs: number }
+  /** The installation has no room: again after this time. `not-yet`: for this batch alone. */
+  | { outcome: 'no-room' | 'not-yet'; afterMs: number }
   /** Of this item alone. */
   | { outcome: 'refused'; status: number; code: string | null }
   | { outcome: 'stop'; reason: StopReason };
@@ -71,11 +72,13 @@ export function refusalOf(error: unknown): Submitted | undefined {
   if (error instanceof NotOpened) return { outcome: error.outcome };
   if (isSealError(error)) return { outcome: 'stop', reason: 'AddressesLost' };
   if (!(error instanceof ApiError)) return undefined;
-  const { code, status, field, headers, toolCode = null } = error;
+  const { code, status, field, headers, reason, toolCode = null } = error;
   if (code === 'quota') return { outcome: 'stop', reason: 'QuotaExceeded' };
   if (code === 'tool-unavailable' || field?.endsWith('.version')) return { outcome: 'stop', reason: 'ToolUnavailable' };
-  if (status === 429 || status === 503)
-    return { outcome: 'no-room', afterMs: Number(headers['Retry-After'] ?? 0) * 1_000 || AFTER_MS };
+  if (status === 429 || status === 503) {
+    const afterMs = Number(headers['Retry-After'] ?? 0) * 1_000 || AFTER_MS;
+    return { outcome: reason === BEING_PROVEN ? 'not-yet' : 'no-room', afterMs };
+  }
   if (field === 'policy') return { outcome: 'stop', reason: 'PolicyUnavailable' };
   if (status !== 400) return undefined;
   return OF_ITEM.includes(field)

@@ -50,10 +50,13 @@ function optionsOf(tool: ProbeTool): ReadonlySet<string> | null {
   return new Set([...[...first].filter((option) => rest.every((other) => other.has(option))), ...lacking]);
 }
 
+/** The reason of the error of such a version. */
+export const BEING_PROVEN = 'tool';
 /** It may be there in a moment: a caller may try again, and a batch goes on. */
 const beingProven = (tool: ToolName, version: string): ApiError =>
   new ApiError('unavailable', {
     text: `${tool}.version: the image of "${version}" is being tried in this cluster; try again in a minute`,
+    reason: BEING_PROVEN,
   });
 
 export function catalogOf(tools: readonly ProbeTool[]) {
