@@ -3,6 +3,7 @@ import { PROBE_TOOLS } from '../../../src/platform/kube/client.ts';
 import type { Driven } from '../../../src/platform/store/batches.ts';
 import type { TokenRecord } from '../../../src/platform/store/records.ts';
 import { SealError } from '../../../src/platform/seal/seal.ts';
+import { StoreError } from '../../../src/platform/store/errors.ts';
 import { progressOf } from '../../../src/service/api/batch/batch_endpoints.ts';
 import { contenderOf, runsOf, whyStopped } from '../../../src/service/api/batch/driver.ts';
 import { refusalOf } from '../../../src/service/api/batch/submit.ts';
@@ -156,7 +157,7 @@ describe('batch: a driver that is deposed', function () {
   });
 });
 
-describe('batch: a tool version that is being tried again', function () {
+describe('batch: others are not held up', function () {
   this.timeout(90_000);
   let api: ApiFixture;
   before(async () => {
@@ -164,7 +165,7 @@ describe('batch: a tool version that is being tried again', function () {
   });
   after(() => api.stop());
 
-  it('holds up those that name it alone', async () => {
+  it('by one whose tool version is being tried again', async () => {
     const batches = batchesOf(api);
     const { kube, namespace } = api;
     const { store } = api.wired.deps;
@@ -203,5 +204,31 @@ describe('batch: a tool version that is being tried again', function () {
     assert.ok(tries <= 3, String(tries));
     assert.equal((await batches.read(held)).state, 'running');
     await batches.act(held, 'cancel');
+  });
+
+  it('by one whose items cannot be claimed or skipped in time', async () => {
+    const batches = batchesOf(api);
+    const { store } = api.wired.deps;
+    const { claimItems } = store;
+    const late = new StoreError('timeout', 'late');
+    const { id: slow } = await batches.create({
+      items: ['https://late.test/1.ts', 'https://late.test/2.ts'],
+      concurrency: 1,
+    });
+    await until('an item of it runs', async () => (await batches.items(slow, 'state=running'))[0]);
+    store.claimItems = (claim) => (claim.batch === slow ? Promise.reject(late) : claimItems(claim));
+    const [job] = await batches.jobs('late.test');
+    await batches.success(job!.metadata.name);
+    const { id } = await batches.create({ items: ['https://d.test/1.ts', 'https://d.test/2.ts'], concurrency: 1 });
+    await batches.run(id, 'd.test', ({ metadata }) => batches.success(metadata.name));
+    store.claimItems = claimItems;
+
+    const { skipItems } = store;
+    store.skipItems = (skip) => (skip.batch === slow ? Promise.reject(late) : skipItems(skip));
+    await batches.act(slow, 'cancel');
+    const { id: next } = await batches.create({ items: ['https://e.test/1.ts'] });
+    await batches.run(next, 'e.test', ({ metadata }) => batches.success(metadata.name));
+    store.skipItems = skipItems;
+    await batches.untilIn(slow, 'ended');
   });
 });

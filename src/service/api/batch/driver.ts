@@ -11,6 +11,7 @@ import { Tally } from '../../../base/tally.ts';
 import { isSealError } from '../../../platform/seal/seal.ts';
 import type { Claimed, EndedItem, RunningItem, Settled } from '../../../platform/store/batch_items.ts';
 import type { Driven } from '../../../platform/store/batches.ts';
+import { isStoreError } from '../../../platform/store/errors.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import { chunkOf } from '../../../platform/store/uuid.ts';
 import type { Deps } from '../deps.ts';
@@ -33,7 +34,7 @@ const IDLE_MS = 5_000;
 /** Between two rounds: ends that come together are settled together. */
 const GAP_MS = 100;
 const AFTER_FAILURE_MS = 1_000;
-/** A batch that has nothing to begin: its hosts are at their limits, or its items wait for another try. */
+/** A batch that has nothing to begin: its hosts are at their limits, its items wait for another try, or it fails. */
 const DRY_MS = 2_000;
 
 /** Jobs of all batches. */
@@ -238,6 +239,17 @@ export class BatchDriver {
     this.#chunks.keep({ jobs, batches: new Set(driven.map(({ id }) => id)), since });
   }
 
+  /** What fails for one batch, as a query of it that takes too long, holds up no other. */
+  async #alone(batch: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (isStoreError(error, 'unreachable')) throw error;
+      this.#deps.log.warn({ err: error, batch }, 'cannot drive a batch, will retry');
+      this.#turns.pauseBatch(batch, performance.now() + DRY_MS);
+    }
+  }
+
   // The lease.
 
   async #lead(): Promise<number | null> {
@@ -369,11 +381,13 @@ export class BatchDriver {
     for (const [job, items] of jobs) if (ids.has(items[0]!.batch)) this.#cancelJob(job, items);
     let total = 0;
     for (const batch of ids)
-      for (let step = 0; step < SKIPS_OF_A_ROUND; step++) {
-        const skipped = await store.skipItems({ batch, limit: SKIPPED_AT_ONCE });
-        total += skipped;
-        if (skipped < SKIPPED_AT_ONCE) break;
-      }
+      await this.#alone(batch, async () => {
+        for (let step = 0; step < SKIPS_OF_A_ROUND; step++) {
+          const skipped = await store.skipItems({ batch, limit: SKIPPED_AT_ONCE });
+          total += skipped;
+          if (skipped < SKIPPED_AT_ONCE) break;
+        }
+      });
     return total;
   }
 
@@ -442,7 +456,7 @@ export class BatchDriver {
       const one = ready.find(({ batch }) => batch.id === id)!;
       const sizes = jobs.map((items) => Math.max(1, Math.min(items, Math.floor(left / jobs.length))));
       left -= sizes.reduce((sum, size) => sum + size, 0);
-      await this.#beginOf(epoch, one, sizes, this.#atHosts(running));
+      await this.#alone(id, () => this.#beginOf(epoch, one, sizes, this.#atHosts(running)));
     }
   }
 
