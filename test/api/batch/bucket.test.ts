@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import pg from 'pg';
 import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
 import { openSealed } from '../../../src/platform/seal/seal.ts';
+import { StoreError } from '../../../src/platform/store/errors.ts';
 import type { Listed, Listing } from '../../../src/source/listing/listing.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 import { until } from '../../until.ts';
@@ -234,6 +235,21 @@ describe('batch over a bucket', function () {
     }
     await run(id, 'slow', () => ({}));
     assert.equal((await read(id)).items, 2);
+  });
+
+  it('takes in a page while that of another batch of its account cannot be recorded', async () => {
+    const { store } = api.wired.deps;
+    const { appendPage } = store;
+    const { id: late } = await created('s3://late-page/');
+    const job = await until('it lists', async () => (await batches.jobs('late-page'))[0]);
+    store.appendPage = (page) =>
+      page.batch === late ? Promise.reject(new StoreError('timeout', 'late')) : appendPage(page);
+    await endListing(job.metadata.name, { names: ['a.mp4'] });
+    const { id } = await created('s3://other-page/');
+    await run(id, 'other-page', () => ({ names: ['b.mp4'] }));
+    store.appendPage = appendPage;
+    await run(late, 'late-page', () => ({}));
+    assert.equal((await read(late)).counts['success'], 2);
   });
 
   it('stops, and keeps its place, when its token is revoked while it lists', async () => {

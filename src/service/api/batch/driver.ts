@@ -169,6 +169,8 @@ export class BatchDriver {
   readonly #begins = new Set<string>();
   /** Accounts of which a page that was listed is being taken into its batch. */
   readonly #taking = new Set<number>();
+  /** Batches whose page could not be taken, for a moment: others of their account have their turn. */
+  readonly #untaken = new Set<string>();
   /** Jobs that are being cancelled, or were: the ends of their requests come. */
   readonly #cancelled = new Set<string>();
   readonly #inHand = new Set<Promise<void>>();
@@ -324,7 +326,7 @@ export class BatchDriver {
   /** Beside the rounds, as it goes at the pace of its account, which other accounts do not wait for. */
   #takePage(end: EndedItem, batch: Driven): void {
     const account = batch.rootUserId ?? batch.userId;
-    if (this.#taking.has(account)) return;
+    if (this.#taking.has(account) || this.#untaken.has(batch.id)) return;
     this.#taking.add(account);
     this.#keep(
       this.#append(end, batch)
@@ -335,10 +337,12 @@ export class BatchDriver {
           const next = stop ? NOT_YET : verdictOf(failed, { tries: batch.tries, goesOn: true });
           await this.#record({ settled: [{ ...failed, next }], stops: new Map(stop && [[batch.id, stop]]) });
         })
-        .catch(async (error: unknown) => {
+        .catch((error: unknown) => {
           const named = { err: error, batch: batch.id };
           this.#deps.log.warn(named, 'cannot take what was listed into its batch, will retry');
-          await pause(AFTER_FAILURE_MS, this.#rounds.signal);
+          this.#untaken.add(batch.id);
+          const later = pause(AFTER_FAILURE_MS, this.#rounds.signal);
+          this.#keep(later.then(() => void this.#untaken.delete(batch.id)));
         })
         .finally(() => this.#taking.delete(account)),
     );
