@@ -18,6 +18,7 @@ try {
     issuerSeed: fixture.issuerSeed,
     account: 'PROBEYARD',
     authorise: async (token) => ({ uid: token, pod: 'p' }),
+    isOurPod: () => true,
     onDecision: () => {
       decisions++;
     },

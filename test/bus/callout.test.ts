@@ -18,6 +18,7 @@ const ACCOUNT = 'probeyard-runner';
 const ours = randomUUID();
 const other = randomUUID();
 const stranger = randomUUID();
+const gone = randomUUID();
 
 interface Claims {
   audience?: string;
@@ -40,6 +41,7 @@ describe('bus: authorisation of runners', function () {
   let rogue: () => Promise<string>;
   let keys: JWK[];
   let lifeSeconds = 3_600;
+  let lookUps = 0;
 
   const serve = (bus: Bus) =>
     serveCallout(bus, {
@@ -52,8 +54,11 @@ describe('bus: authorisation of runners', function () {
         issuer: async () => ISSUER,
         namespace: NAMESPACE,
         serviceAccount: ACCOUNT,
-        isOurPod: ({ uid }) => uid !== stranger,
       }),
+      isOurPod: ({ uid }) => {
+        if (uid === gone) lookUps++;
+        return uid !== stranger && uid !== gone;
+      },
     });
 
   before(async () => {
@@ -154,6 +159,18 @@ describe('bus: authorisation of runners', function () {
     });
   }
 
+  it('a token of a pod that is gone causes no more look-ups than a runner may connect', async () => {
+    const token = await sign({ uid: gone });
+    const codes: (string | undefined)[] = [];
+    for (let count = 0; count < 400 && codes.at(-1) !== 'flood'; count++) {
+      assert.equal(await attempt(token), 'refused');
+      const last = decisions.at(-1);
+      codes.push(last?.ok === false ? last.code : undefined);
+    }
+    assert.equal(codes.at(-1), 'flood');
+    assert.equal(lookUps, codes.filter((code) => code === 'pod-unknown').length);
+  });
+
   it('both replicas answer, and one alone is enough', async () => {
     const alone = controllers[1];
     assert.ok(alone);
@@ -197,6 +214,7 @@ describe('bus: authorisation of runners', function () {
       issuerSeed: fixture.issuerSeed,
       account: 'PROBEYARD',
       authorise: async () => ({ uid: ours, pod: 'p' }),
+      isOurPod: () => true,
       onDecision: (decision) => failures.push(decision),
     });
     deliver?.(null, { data: new TextEncoder().encode(forged), respond: (text: string) => answers.push(text) });

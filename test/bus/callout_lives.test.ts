@@ -27,6 +27,7 @@ describe('bus: lives of a runner pod', function () {
         account: 'PROBEYARD',
         // The token is the pod.
         authorise: async (token) => ({ uid: token, pod: `runner-${token.slice(0, 4)}` }),
+        isOurPod: () => true,
         isInLife: async ({ uid }, life) => lives.get(uid) === life,
         onDecision: (decision) => decisions.push(decision),
       }),

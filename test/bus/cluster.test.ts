@@ -30,6 +30,7 @@ describe('bus: three servers', function () {
         issuerSeed: three.issuerSeed,
         account: 'PROBEYARD',
         authorise: async (token) => ({ uid: token, pod: 'p' }),
+        isOurPod: () => true,
       });
     await Promise.all(controllers.map((bus) => bus.flush()));
     runners = await Promise.all(

@@ -36,6 +36,7 @@ describe('bus: a runner that floods', function () {
       issuerSeed: fixture.issuerSeed,
       account: 'PROBEYARD',
       authorise: async (token) => ({ uid: token, pod: 'p' }),
+      isOurPod: () => true,
       onFlood: (who) => connecting.push(who),
     });
     await controller.flush();
@@ -237,6 +238,7 @@ describe('bus: a runner that floods', function () {
       issuerSeed: fixture.issuerSeed,
       account: 'PROBEYARD',
       authorise: async (token) => ({ uid: token, pod: 'p' }),
+      isOurPod: () => true,
       lifeSeconds: 1,
     });
     callout.stop();

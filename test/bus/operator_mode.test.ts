@@ -118,6 +118,7 @@ resolver_preload {
         issuerSeed: seed(issuer),
         account: account.getPublicKey(),
         authorise: async (token) => ({ uid: token, pod: 'p' }),
+        isOurPod: () => true,
       });
       const answering = bus.serve(SUBJECT.heartbeats, () => ({ ok: true }));
       await ensureStreams(await managerOf(bus));

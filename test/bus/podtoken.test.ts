@@ -29,7 +29,6 @@ describe('bus: tokens of pods', () => {
       issuer: async () => ISSUER,
       namespace: 'runners',
       serviceAccount: 'probeyard-runner',
-      isOurPod: () => true,
     });
   const token = ({ kid = 'cluster', ends = true, account = 'probeyard-runner', subject = SUBJECT } = {}) => {
     const jwt = new SignJWT({

@@ -29,6 +29,7 @@ describe('bus: reply subjects that the sender may not publish to', function () {
       issuerSeed: fixture.issuerSeed,
       account: 'PROBEYARD',
       authorise: async (token) => ({ uid: token, pod: 'p' }),
+      isOurPod: () => true,
     });
     await controller.flush();
     await ensureStreams(await managerOf(controller));

@@ -72,6 +72,7 @@ describe('bus: results over JetStream', function () {
       issuerSeed: fixture.issuerSeed,
       account: 'PROBEYARD',
       authorise: async (token) => ({ uid: token, pod: 'p' }),
+      isOurPod: () => true,
     });
     await controller.flush();
     runner = await fixture.runner(uid, uid);

@@ -70,6 +70,7 @@ describe('bus: an account of ours on servers of others', function () {
       issuerSeed: three.issuerSeed,
       account: 'PROBEYARD',
       authorise: async (token) => ({ uid: token, pod: 'p' }),
+      isOurPod: () => true,
     });
     await controller.flush();
     await until(

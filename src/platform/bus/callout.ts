@@ -19,8 +19,10 @@ export interface CalloutSettings {
   /** Seed of the account key that signs the users. */
   issuerSeed: string;
   account: string;
-  /** Throws an error with a `code` if the token does not belong to a pod of ours. */
+  /** The pod that a token belongs to. Throws an error with a `code` if the token is not that of a runner. */
   authorise: (token: string) => Promise<PodName>;
+  /** Whether this is a live runner pod created by this controller. Asked no more often than a pod may connect. */
+  isOurPod: (pod: PodName) => boolean | Promise<boolean>;
   /** Whether the pod is in this life. By default every pod is in its first. */
   isInLife?: (pod: PodName, life: number) => boolean | Promise<boolean>;
   /** Maximum duration of a connection. The server then closes it, and the runner reconnects with a fresh token. */
@@ -145,12 +147,15 @@ const close = (bus: Bus, connections: readonly Admitted[]) =>
 /** The pod and life of a connection that may be a runner's; throws an error with a `code` otherwise. */
 async function runnerOf(
   { connect_opts: { auth_token: token, name } }: AuthorizationRequest,
-  { authorise, isInLife = (_pod, life) => life === 0 }: CalloutSettings,
+  { authorise, isOurPod, isInLife = (_pod, life) => life === 0 }: CalloutSettings,
   mayConnect: (podUid: string) => boolean,
 ): Promise<PodName & { life: number }> {
   if (!token) throw Object.assign(new Error('the connection has no token'), { code: 'no-token' });
   const { uid, pod } = await authorise(token);
+  // First, as a pod that is gone is looked up at the API server each time, while its token is valid.
   if (!mayConnect(uid)) throw Object.assign(new Error(`${pod} connects too often`), { code: 'flood' });
+  if (!(await isOurPod({ uid, pod })))
+    throw Object.assign(new Error(`${pod} is not a live runner pod of this installation`), { code: 'pod-unknown' });
   const life = lifeStated(name);
   if (life === undefined || !(await isInLife({ uid, pod }, life)))
     throw Object.assign(new Error(`${pod} is in another life than ${life ?? 'the stated one'}`), { code: 'life' });

@@ -1,6 +1,6 @@
 /**
- * Verifies the projected token of a runner pod that connects to NATS: signed by this cluster, for NATS, for a pod
- * created by this controller.
+ * Verifies the projected token of a pod that connects to NATS: signed by this cluster, for NATS, for a pod with the
+ * service account of runners.
  */
 import {
   createRemoteJWKSet,
@@ -25,7 +25,6 @@ class PodTokenError extends CodedError<
   | 'token-unbound'
   | 'token-namespace'
   | 'token-account'
-  | 'pod-unknown'
   | 'keys-unavailable'
 > {}
 
@@ -35,8 +34,6 @@ export interface PodTokenSettings {
   issuer: () => Promise<string>;
   namespace: string;
   serviceAccount: string;
-  /** Whether this is a live runner pod created by this controller. */
-  isOurPod: (pod: PodName) => boolean | Promise<boolean>;
 }
 
 export interface PodName {
@@ -84,10 +81,7 @@ export function podTokenVerifier(settings: PodTokenSettings): (token: string) =>
     }).catch((error: unknown) => {
       throw asPodTokenError(error);
     });
-    const runner = boundPod(payload, settings);
-    if (!(await settings.isOurPod(runner)))
-      throw new PodTokenError('pod-unknown', `${runner.pod} is not a live runner pod of this installation`);
-    return runner;
+    return boundPod(payload, settings);
   };
 }
 

@@ -43,8 +43,8 @@ export function admitRunners(deps: AdmitRunnersDeps) {
       issuer: () => kube.issuer(),
       namespace: config.runnerNamespace,
       serviceAccount: config.runnerServiceAccount,
-      isOurPod,
     }),
+    isOurPod,
     isInLife,
     onFlood: (uid) => void endFlooding(uid, 'connections'),
     onDecision: (decision) => {

@@ -26,9 +26,9 @@ export const bus: readonly Guard[] = [
   without(
     'a token of a pod belongs to a living runner of ours',
     CALLOUT,
-    () => import('../../../src/platform/bus/podtoken.ts'),
-    'podTokenVerifier',
-    (original) => (settings) => original({ ...settings, isOurPod: () => Promise.resolve(true) }),
+    () => import('../../../src/platform/bus/callout.ts'),
+    'serveCallout',
+    (original) => (controller, settings) => original(controller, { ...settings, isOurPod: () => true }),
   ),
   without(
     'a JWT of NATS is signed by the key that it names',
