@@ -163,10 +163,11 @@ export class BatchDriver {
   readonly #opening = new Map<string, Opening>();
   /** Of them: to be forgotten once the record is read again, which shows those that were opened. */
   readonly #opened = new Set<string>();
-  /** Of each batch: the host that the next claim begins after. */
-  readonly #after = new Map<string, bigint | null>();
-  /** Batches of which something began since the claim that began with the first host. */
-  readonly #begins = new Set<string>();
+  /**
+   * Of each batch: the host that the next claim begins after, and whether something began since the claim that began
+   * with the first host.
+   */
+  readonly #claims = new Map<string, { after: bigint | null; begun: boolean }>();
   /** Accounts of which a page that was listed is being taken into its batch. */
   readonly #taking = new Set<number>();
   /** Batches whose page could not be taken, for a moment: others of their account have their turn. */
@@ -447,11 +448,7 @@ export class BatchDriver {
     const contenders = ready.map(({ contender }) => contender);
     this.#turns.keep(contenders, now);
     const known = new Set(driven.map(({ id }) => id));
-    for (const id of this.#after.keys())
-      if (!known.has(id)) {
-        this.#after.delete(id);
-        this.#begins.delete(id);
-      }
+    for (const id of this.#claims.keys()) if (!known.has(id)) this.#claims.delete(id);
     const atHosts = this.#atHosts(running);
     const opening = new Set([...this.#opening.values()].map(({ job }) => job)).size;
     const room = Math.min(MOST_RUNNING - runsOf(atHosts).of(ALL), MOST_OPENING - opening);
@@ -494,24 +491,24 @@ export class BatchDriver {
     const { id, perHost } = batch;
     const { account } = contender;
     const { full, left } = hostRoom(atHosts, { id, account, perHost }, PER_HOST.most);
-    const from = this.#after.get(id) ?? null;
+    const last = this.#claims.get(id) ?? { after: null, begun: false };
     const opening = [...this.#opening.values()].filter((one) => one.batch === id).length;
     const { items: claimed, after } = await this.#deps.store.claimItems({
       batch: id,
       full,
-      after: from,
+      after: last.after,
       limit: sizes.reduce((sum, size) => sum + size, opening),
     });
-    this.#after.set(id, after);
-    if (from === null) this.#begins.delete(id);
     const free = claimed.filter(({ n }) => !this.#opening.has(keyOf({ batch: id, n })));
     const jobs = sharedOut(free, sizes, left);
+    const begun = jobs.length > 0 || (last.after !== null && last.begun);
+    this.#claims.set(id, { after, begun });
     for (const chunk of jobs) this.#submit(epoch, { batch, token, contender }, chunk);
     // What else was claimed, and counted for others, was for nothing.
     if (Math.max(...sizes) > 1 && jobs.length > 0 && jobs.every(([first]) => !first?.plain)) this.#chunks.halve(id);
-    if (jobs.length > 0) this.#begins.add(id);
+    if (jobs.length > 0) return;
     // With the hosts after the last one, or from the first again, unless nothing of any host could begin.
-    else if (after !== null || this.#begins.has(id)) this.#rounds.again();
+    if (after !== null || begun) this.#rounds.again();
     else this.#turns.pauseBatch(id, performance.now() + DRY_MS);
   }
 
