@@ -20,7 +20,7 @@ const runner = (job?: string, more: { deleting?: boolean; seenAt?: number | unde
 });
 type Step = [at: number, runner: ReturnType<typeof runner>];
 
-/** Applies every change at once, as the watch would show it. Returns the changes as `time hold`. */
+/** Every change is written at once. Returns the changes as `time hold`. */
 function play(steps: Step[], { held = false, holdMs = DRAIN_MS } = {}): string[] {
   const state = evictions();
   state.seen('u', held);
@@ -28,7 +28,7 @@ function play(steps: Step[], { held = false, holdMs = DRAIN_MS } = {}): string[]
     state
       .due([one], () => holdMs, at)
       .map(({ uid, hold }) => {
-        state.seen(uid, hold);
+        state.written({ uid, hold });
         return `${at} ${hold ? 'hold' : 'release'}`;
       }),
   );
@@ -120,6 +120,17 @@ describe('evictions: which runners hold their nodes', () => {
   ];
   for (const [title, steps, expected, options] of cases)
     it(title, () => assert.deepEqual(play(steps, options), expected));
+
+  it('a write that is answered after its pod has gone leaves nothing', () => {
+    const state = evictions();
+    state.seen('u', false);
+    state.gone('u');
+    state.written({ uid: 'u', hold: true });
+    assert.deepEqual(
+      state.due([runner()], () => DRAIN_MS, 0),
+      [],
+    );
+  });
 
   it('writes a bounded number at once, releases first', () => {
     const state = evictions();

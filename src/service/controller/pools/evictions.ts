@@ -22,13 +22,17 @@ export interface Change {
 }
 
 export function evictions() {
-  const held = new Set<string>();
+  /** Of each pod that the watch shows, by its uid. */
+  const held = new Map<string, boolean>();
   const since = new Map<string, { task: string; at: number }>();
   return {
     /** From the pod watch. */
     seen(uid: string, isHeld: boolean): void {
-      if (isHeld) held.add(uid);
-      else held.delete(uid);
+      held.set(uid, isHeld);
+    },
+    /** From the answer to a write, which may come after the watch has shown that the pod is gone. */
+    written({ uid, hold }: Pick<Change, 'uid' | 'hold'>): void {
+      if (held.has(uid)) held.set(uid, hold);
     },
     gone(uid: string): void {
       held.delete(uid);
@@ -42,6 +46,7 @@ export function evictions() {
       const changes: Change[] = [];
       for (const runner of runners) {
         const { podUid: uid, pod, task, deleting, seenAt } = runner;
+        const wasHeld = held.get(uid) ?? false;
         // A new leader has not heard what it does. A pod that is being deleted was evicted already.
         if (seenAt === undefined || deleting) continue;
         if (!task) since.delete(uid);
@@ -49,12 +54,12 @@ export function evictions() {
           const name = `${task.job}/${task.attempt}`;
           const known = since.get(uid);
           // Held by the leader before: it is the same job.
-          const before = known === undefined && held.has(uid) ? HOLD_AFTER_MS : 0;
+          const before = known === undefined && wasHeld ? HOLD_AFTER_MS : 0;
           if (known?.task !== name) since.set(uid, { task: name, at: at - before });
         }
         const age = at - (since.get(uid)?.at ?? at);
         const hold = age >= HOLD_AFTER_MS && age < holdMs(runner);
-        if (hold !== held.has(uid)) changes.push({ uid, pod, hold });
+        if (hold !== wasHeld) changes.push({ uid, pod, hold });
       }
       // Releases first: a drain may wait for them.
       return changes.sort((a, b) => Number(a.hold) - Number(b.hold)).slice(0, MAX_WRITES);

@@ -529,7 +529,7 @@ async function markLongJobs(pools: PoolsState): Promise<void> {
         namespace: config.runnerNamespace,
         deadlineMs: 5_000,
       });
-      pools.evictions.seen(change.uid, change.hold);
+      pools.evictions.written(change);
     } catch (error) {
       // Gone, or another pod by now.
       if (isKubeError(error, 'not-found', 'conflict', 'invalid')) return;
