@@ -176,13 +176,18 @@ export async function makeTool(
   const isProving = async () =>
     (await kube.get(PROBE_TOOLS, name, { namespace })).status?.conditions?.some(({ reason }) => reason === 'Proving');
   if (proving) await until(`${name} is being proven`, isProving);
+  await showProven(kube, namespace, made.spec);
+}
+
+/** `spec`: as the API server gives it back. */
+export async function showProven(kube: KubeClient, namespace: string, spec: ProbeToolSpec): Promise<void> {
   const conditions = [
     { type: 'Available', status: 'True', reason: 'Proven', message: '', lastTransitionTime: new Date().toISOString() },
   ];
   await kube.mergePatchStatus(
     PROBE_TOOLS,
-    name,
-    { proof: verifyName(made.spec, RUNNER_IMAGE), observedGeneration: 1, conditions },
+    `${spec.tool}-${spec.version}`,
+    { proof: verifyName(spec, RUNNER_IMAGE), observedGeneration: 1, conditions },
     { namespace },
   );
 }

@@ -58,6 +58,23 @@ describe('resolving the tools of a ProbeJob', () => {
       () => versions({ token: { id: 1, user: 1 }, tools: [{ name: 'ffprobe', version: '9' }] }),
       /version "9" is not available/,
     ));
+  describe('of which some are being tried', () => {
+    const tried: AvailableTool = { tool: 'ffprobe', version: '10.1', latest: true, isTried: true, command: ['f10'] };
+    const asked = (version: string, spec: Partial<ProbeJobSpec> = {}) =>
+      job({ tools: [{ name: 'ffprobe', version }], ...spec });
+    const versionOf = (wanted: ProbeJob, of: readonly AvailableTool[]) => resolveTools(wanted, of)[0]!.version;
+
+    it('the exact version is waited for', () =>
+      assert.equal(versionOf(asked('10.1', { token: { id: 1, user: 1 } }), [...available, tried]), '10.1'));
+    it('no other job waits while another version is meant', () => {
+      const of = [tried, { ...available[0]!, latest: false }, { ...available[0]!, version: '10.0', latest: false }];
+      assert.deepEqual([versionOf(asked('latest'), of), versionOf(asked('10'), of)], ['10.0', '10.0']);
+    });
+    it('one made by hand waits if no other version is meant', () =>
+      assert.deepEqual([versionOf(asked('latest'), [tried]), versionOf(asked('10'), [tried])], ['10.1', '10.1']));
+    it('it is not said to be available', () =>
+      assert.throws(() => resolveTools(asked('11'), [...available, tried]), /available: 9.0, 4.3; nearest: 9.0$/));
+  });
   it('the newest version is the latest if none is marked', () =>
     assert.equal(
       resolveTools(

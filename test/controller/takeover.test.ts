@@ -1,11 +1,12 @@
 /** From one term to the next, and writes whose outcome is unknown. */
 import assert from 'node:assert/strict';
-import { PODS, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { PODS, PROBE_JOBS, PROBE_TOOLS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { isBeingProven } from '../../src/platform/kube/conditions.ts';
 import { kubeClient } from '../kube/kubeconfig.ts';
 import { openStore, type Store } from '../../src/platform/store/store.ts';
 import { startRelay } from '../kube/relay.ts';
 import { until } from '../until.ts';
-import { clusterOfEach, type Submitted } from './cluster_parts.ts';
+import { clusterOfEach, showProven, type Submitted, TOOLS } from './cluster_parts.ts';
 import { gateAt, isAdmission } from './obstacles.ts';
 
 describe('takeover by a new leader', function () {
@@ -204,6 +205,19 @@ describe('takeover by a new leader', function () {
     await until('its watch has shown it', () => shown.has(id));
     opened.resolve();
     await second;
+    assert.equal((await ended(id))[0]?.reason, 'Completed');
+  });
+
+  it('a job whose version is being tried waits for it', async () => {
+    const { submit, ended, controller, kube, namespace, leader: first } = await led({});
+    const spec = { ...TOOLS[0]!, version: '8.0', image: 'tools/ffprobe:8.0', latest: false };
+    const made = await kube.create(PROBE_TOOLS, { metadata: { name: 'ffprobe-8.0', namespace }, spec });
+    await until('its proof has begun', async () => isBeingProven(await kube.get(PROBE_TOOLS, 'ffprobe-8.0')));
+    await first.stop();
+    const { id } = await submit({ spec: { tools: [{ name: 'ffprobe', version: '8.0' }] } });
+    const { term } = await controller({ epoch: 2 });
+    await until('the new leader has taken it in', () => term.leader.jobs.get(id)?.state === 'waiting');
+    await showProven(kube, namespace, made.spec);
     assert.equal((await ended(id))[0]?.reason, 'Completed');
   });
 

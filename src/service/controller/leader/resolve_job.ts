@@ -259,7 +259,10 @@ function optionsByHand({ name, options = {} }: ToolRequest): Record<string, stri
   return { ...Object.fromEntries(off.map((spec) => [spec.name, 'false'])), ...options };
 }
 
-/** `latest`, and `6` of jobs made by hand, become exact versions, as in the API, whose jobs name exact ones. */
+/**
+ * `latest`, and `6` of jobs made by hand, become exact versions, as in the API, whose jobs name exact ones. A version
+ * that is being tried is taken where no other is meant: the job then waits for its image.
+ */
 function findTool(
   { name, version: wanted }: ToolRequest,
   available: readonly AvailableTool[],
@@ -268,11 +271,15 @@ function findTool(
   const candidates = available.filter(({ tool }) => tool === name);
   const named = candidates.find(({ version }) => version === wanted);
   if (named) return named;
-  const has = candidates.map(({ version }) => version).sort(byNewest);
-  const latest = candidates.find((one) => one.latest)?.version;
-  const meant = byHand || wanted === 'latest' ? versionFor(wanted, has, latest) : undefined;
-  const found = candidates.find(({ version }) => version === meant);
+  const versionsOf = (among: readonly AvailableTool[]) => among.map(({ version }) => version).sort(byNewest);
+  const meantOf = (among: readonly AvailableTool[]): AvailableTool | undefined => {
+    const meant = versionFor(wanted, versionsOf(among), among.find(({ latest }) => latest)?.version);
+    return among.find(({ version }) => version === meant);
+  };
+  const proven = candidates.filter(({ isTried }) => !isTried);
+  const found = byHand || wanted === 'latest' ? (meantOf(proven) ?? meantOf(candidates)) : undefined;
   if (found) return found;
+  const has = versionsOf(proven);
   const nearest = nearestVersion(wanted, has);
   throw new Refusal(
     'ToolUnavailable',

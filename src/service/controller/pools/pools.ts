@@ -5,7 +5,14 @@ import { builtInMsv } from '../../../media/hls/built_in.ts';
 import type { ToolName } from '../../../media/tools/table.ts';
 import type { AssignedTool, Assignment } from '../../../platform/bus/messages.ts';
 import { isKubeError, type Pod, PODS, PROBE_POOLS } from '../../../platform/kube/client.ts';
-import { type Change, isAvailable, isDegraded, stamp, withTimes } from '../../../platform/kube/conditions.ts';
+import {
+  type Change,
+  isAvailable,
+  isBeingProven,
+  isDegraded,
+  stamp,
+  withTimes,
+} from '../../../platform/kube/conditions.ts';
 import type { WaitingCause } from '../../../platform/kube/probe_job.ts';
 import type { ProbePool, ProbePoolSpec, ReuseScope, Wall } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
@@ -37,6 +44,8 @@ export interface AvailableTool {
   tool: ToolName;
   version: string;
   latest: boolean;
+  /** Its image is being tried: runners do not mount it yet, and jobs wait for it. */
+  isTried?: boolean;
   command: string[];
   /** The version output of the binary. */
   build?: string;
@@ -285,13 +294,21 @@ export class Pools extends PoolsState {
   availableTools(): readonly AvailableTool[] {
     const { mounted } = this;
     if (this.#available?.mounted === mounted) return this.#available.tools;
-    const tools = [...this.tools.values()].filter(isAvailable).map(({ spec, status }) => ({
-      tool: spec.tool,
-      version: spec.version,
-      latest: spec.latest === true,
-      command: spec.command,
-      ...(status?.reported === undefined ? {} : { build: status.reported }),
-    }));
+    const offered = [...this.tools.values()].filter((tool) => isAvailable(tool) || isBeingProven(tool));
+    const tools = offered.map((tool) => {
+      const { spec, status } = tool;
+      const isTried = isBeingProven(tool);
+      // What is recorded is the output of the image before.
+      const build = isTried ? undefined : status?.reported;
+      return {
+        tool: spec.tool,
+        version: spec.version,
+        latest: spec.latest === true,
+        isTried,
+        command: spec.command,
+        ...(build === undefined ? {} : { build }),
+      };
+    });
     // Another tool can only use what pods mount.
     this.#available = { mounted, tools: [...tools, builtInMsv(mounted)] };
     return this.#available.tools;
