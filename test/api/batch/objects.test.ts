@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { NAMESPACES, PROBE_BATCHES, PROBE_JOBS } from '../../../src/platform/kube/client.ts';
+import { NAMESPACES, PROBE_BATCHES, PROBE_JOBS, PROBE_TOOLS } from '../../../src/platform/kube/client.ts';
 import { conditionOf } from '../../../src/platform/kube/conditions.ts';
 import type { ProbeBatch, ProbeBatchSpec } from '../../../src/platform/kube/probe_batch.ts';
 import { BatchObjects } from '../../../src/service/api/batch/batch_objects.ts';
+import type { ApiError } from '../../../src/service/api/errors.ts';
 import { uuidv7 } from '../../../src/platform/store/uuid.ts';
 import { startOrigin, type Origin } from '../../source/origin.ts';
 import { testApiServer } from '../../kube/apiserver.ts';
 import { clientThatGets, refuse } from '../../kube/refusal.ts';
 import { startStore } from '../../store/fixture.ts';
 import { until } from '../../until.ts';
+import { aTool } from '../a_tool.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
 import { batchesOf, ONLY, requestsOf } from './fixture.ts';
 
@@ -241,6 +243,34 @@ describe('ProbeBatches', function () {
     assert.equal(object.status?.state, 'Waiting');
     assert.match(succeeded(object)!.message, /^spec\.request: items_url: .*; it is tried again$/);
     assert.deepEqual(await rows(name), []);
+  });
+
+  it('a version whose image is being tried: it waits for it', async () => {
+    const { spec, status } = aTool('ffprobe', '8.7', { available: null });
+    await api.kube.create(PROBE_TOOLS, { metadata: { name: 'ffprobe-8.7', namespace: api.namespace }, spec });
+    await api.kube.mergePatchStatus(PROBE_TOOLS, 'ffprobe-8.7', status!, { namespace: api.namespace });
+    const refusal = (): unknown => {
+      try {
+        return api.wired.deps.catalog().resolve('ffprobe', '8.7');
+      } catch (error) {
+        return error;
+      }
+    };
+    await until('the API sees it', () => (refusal() as Partial<ApiError>).status === 503);
+    const name = await create({
+      items: addresses('tried.example', 1),
+      probe: { ...ONLY, ffprobe: { version: '8.7' } },
+    });
+    await until('it says so', async () => succeeded(await read(name))?.reason === 'Unavailable');
+    const object = await read(name);
+    assert.equal(object.status?.state, 'Waiting');
+    assert.match(succeeded(object)!.message, /^ffprobe\.version: the image of "8\.7" is being tried/);
+  });
+
+  it('a tool of which no version is ready: it waits for one', async () => {
+    const name = await create({ items: addresses('unready.example', 1), probe: { only: 'qc' } });
+    await until('it says so', async () => succeeded(await read(name))?.reason === 'Unavailable');
+    assert.match(succeeded(await read(name))!.message, /qc: no version is ready/);
   });
 
   it('as many batches as an account may have: it waits for room', async () => {

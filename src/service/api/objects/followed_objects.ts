@@ -357,10 +357,13 @@ const AWAITING_TURN = waiting(
 );
 const RATE_LIMITED = waiting('RateLimited', 'the requests a minute of the token are used up');
 
-/** Of an error in what the object asks for. Others are thrown. */
+/** Of an error in what the object asks for, or of something that it can wait for. Others are thrown. */
 function waitOf(error: unknown): Wait {
-  if (!(error instanceof ApiError) || error.status >= 500) throw error;
+  if (!(error instanceof ApiError)) throw error;
   const { message } = error;
+  if (error.status === 503 || error.code === 'tool-unavailable')
+    return waiting('Unavailable', message, AFTER_FAILURE_MS);
+  if (error.status >= 500) throw error;
   if (error.status === 429) return waiting('RateLimited', message);
   if (isUnread(error)) return waiting('ListUnreadable', `spec.request: ${message}; it is tried again`, UNREAD_MS);
   return { state: 'Refused', reason: 'InvalidRequest', message: `spec.request: ${message}`, againMs: Infinity };
