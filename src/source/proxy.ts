@@ -61,7 +61,7 @@ export async function startProxy(options: ProxyOptions = {}) {
   const context = trustedContext(options.ca);
   // Created at start, so that the first job does not wait for it.
   context();
-  const egress = options.egress === undefined ? undefined : egressRoute(options.egress);
+  const egress = options.egress === undefined ? undefined : egressRoute(options.egress, context);
   const ownHosts = options.s3?.endpoint === undefined ? [] : [new URL(options.s3.endpoint).hostname];
   const connecting = (guard: Guard, verify: boolean, alpn?: readonly string[]): ConnectOptions => ({
     guard,

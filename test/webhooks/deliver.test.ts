@@ -430,6 +430,19 @@ describe('delivering webhooks', function () {
     }
   });
 
+  it("goes through an egress proxy whose certificate is of the operator's own authority", async () => {
+    const tls = await makeCertificate({ ip: ['127.0.0.1'] });
+    const proxy = await startReceiver(tls);
+    try {
+      start({ ca: tls.cert, egress: { url: proxy.url, resolve: 'proxy' } });
+      const id = await endedRequest(fixture, receiver.url);
+      await ended(id, 'delivered');
+      assert.deepEqual([proxy.received[0]?.path, of(id).length], [`${receiver.url}/`, 0]);
+    } finally {
+      await proxy.close();
+    }
+  });
+
   it('a manual retry starts the schedule again, and is for the owner only', async () => {
     receiver.answer = (response) => void response.writeHead(410).end();
     start();

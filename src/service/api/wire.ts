@@ -73,10 +73,11 @@ function connectionsOf(
   { allowSources, denyCidrs }: Settings,
   { egress, ca, lookup }: NonNullable<Connections['webhooks']>,
 ) {
+  const context = trustedContext(ca);
   const connect = {
     verify: true,
-    context: trustedContext(ca),
-    egress: egress && egressRoute(egress),
+    context,
+    egress: egress && egressRoute(egress, context),
     alpn: ['http/1.1'],
   };
   return (allow: readonly SourceException[], timeoutMs: number): ConnectOptions => ({

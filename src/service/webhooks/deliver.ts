@@ -121,10 +121,11 @@ class Outbox {
     this.#deps = deps;
     const { ca, egress, timeoutMs = TIMEOUT_MS } = deps.settings;
     this.#timeoutMs = timeoutMs;
+    const context = trustedContext(ca);
     this.#connect = {
       verify: true,
-      context: trustedContext(ca),
-      egress: egress === undefined ? undefined : egressRoute(egress),
+      context,
+      egress: egress && egressRoute(egress, context),
       timeoutMs,
     };
     this.#listener = deps.store.listenWebhooks(() => this.#rounds.again());

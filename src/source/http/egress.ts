@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { BlockList, connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, type SecureContext } from 'node:tls';
 import { SourceError, unreachable } from '../error.ts';
 import { addCidr } from '../address/ranges.ts';
 import { hostText } from '../address/target.ts';
@@ -26,7 +26,8 @@ export type EgressResolve = 'here' | 'proxy';
 
 export type EgressRoute = ReturnType<typeof egressRoute>;
 
-export function egressRoute(egress: Egress) {
+/** `context`: what vouches for a proxy that speaks TLS; without it, Node's own authorities. */
+export function egressRoute(egress: Egress, context?: () => SecureContext) {
   const url = new URL(egress.url);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new TypeError('the egress proxy must be an http or https address');
@@ -45,7 +46,7 @@ export function egressRoute(egress: Egress) {
     );
   };
   const applies = (host: string): boolean => !direct(host.toLowerCase());
-  return { url, authorization, resolve: egress.resolve ?? 'here', applies };
+  return { url, authorization, context, resolve: egress.resolve ?? 'here', applies };
 }
 
 /** Connects to the egress proxy itself. */
@@ -54,7 +55,7 @@ export async function dialEgress(route: EgressRoute, signal: AbortSignal): Promi
   const secure = route.url.protocol === 'https:';
   const port = route.url.port === '' ? (secure ? 443 : 80) : Number(route.url.port);
   const socket: Socket = secure
-    ? connectTls({ host, port, servername: isIP(host) === 0 ? host : '' })
+    ? connectTls({ host, port, servername: isIP(host) === 0 ? host : '', secureContext: route.context?.() })
     : connect({ host, port });
   try {
     await once(socket, secure ? 'secureConnect' : 'connect', { signal });

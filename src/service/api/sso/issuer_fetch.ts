@@ -51,11 +51,12 @@ async function ask(address: string, { method, headers, body, signal }: Sent, con
 }
 
 export function issuerFetch({ egress, ca, denyCidrs, allow }: IssuerNetwork): IssuerFetch {
+  const context = trustedContext(ca);
   const connect: ConnectOptions = {
     guard: makeGuard({ allow, denyExtra: denyCidrs }),
     verify: true,
-    context: trustedContext(ca),
-    egress: egress === undefined ? undefined : egressRoute(egress),
+    context,
+    egress: egress && egressRoute(egress, context),
     timeoutMs: TIMEOUT_MS,
   };
   // The time-out includes name resolution, which may hang.
