@@ -11,7 +11,7 @@ export type Box = ReturnType<typeof makeBox>;
 export const makeBox = ({ boxKeys }: Pick<AccountSettings, 'boxKeys'>) => ({
   seal: (text: string, what: Purpose, id: string | number) => sealInBox(text, `${what}:${id}`, boxKeys()),
   open: (sealed: Uint8Array, what: Purpose, id: string | number) => openBox(sealed, `${what}:${id}`, boxKeys()),
-  /** What a caller kept for us, as latin1. Null: it was not sealed here, or not for this purpose. */
+  /** From latin1, as a caller keeps it. Null: not sealed here or for this purpose, or its key is lost. */
   async openKept(kept: string, what: Purpose, id: string | number): Promise<string | null> {
     try {
       return await this.open(Buffer.from(kept, 'latin1'), what, id);

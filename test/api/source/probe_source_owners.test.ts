@@ -69,6 +69,19 @@ describe('ProbeSources: their owners', function () {
     assert.deepEqual([(await row(id!)).tokenId, (await rows(name))[0]?.id], [rig.api.tokenId, id]);
   });
 
+  it('stopped, as the key of its fields is lost: it goes on with those of its object', async () => {
+    const idle = { every: null, existing: false };
+    const [lost, other] = [await create(requestOf('lost', idle)), await create(requestOf('other', idle))];
+    const [id, otherId] = [
+      (await untilReady(lost, 'Running')).status!.id!,
+      (await untilReady(other, 'Running')).status!.id!,
+    ];
+    const { body } = await row(otherId);
+    await rig.api.stored.sql('update sources set body = $2, list_at = now() where id = $1', [id, body]);
+    await until('its fields are sealed anew', async () => !(await row(id)).body.equals(body));
+    assert.equal((await row(id)).state, 'running');
+  });
+
   it('in the namespace of a tenant: it is of its account, and begins anew if that is another one', async () => {
     await rig.api.kube.create(NAMESPACES, { metadata: { name: TENANT } });
     const name = await create(requestOf('tenant'), { createdBy: 'alice' }, TENANT);

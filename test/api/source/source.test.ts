@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { startApi, type ApiFixture } from '../fixture.ts';
 import { until } from '../../until.ts';
-import { pageOf, sourcesOf, type Bucket } from './fixture.ts';
+import { pageOf, sourcesOf, type Bucket, type SourceAnswer } from './fixture.ts';
 
 describe('source', function () {
   this.timeout(90_000);
@@ -125,6 +125,19 @@ describe('source', function () {
     await api.stored.sql('update sources set list_at = now() where id = $1', [id]);
     await until('it stopped', async () => (await state())?.state === 'stopped');
     assert.equal((await state())?.reason, 'TokenInactive');
+  });
+
+  it('stops when the key of its fields is lost, and can be read and deleted', async () => {
+    const idle = { every: null, existing: false };
+    const { id } = await sources.create({ bucket: { url: 's3://lost-key/' }, ...idle });
+    const other = await sources.create({ bucket: { url: 's3://other-key/' }, ...idle });
+    const bodyOf = 'select body from sources where id = $2';
+    await api.stored.sql(`update sources set body = (${bodyOf}), list_at = now() where id = $1`, [id, other.id]);
+    await until('it stopped', async () => (await api.stored.store.readSource(id))?.state === 'stopped');
+    const { reason, text, request } = (await sources.read(id)) as SourceAnswer & { request: object };
+    assert.deepEqual([reason, request], ['AddressesLost', {}]);
+    assert.equal(text, 'its addresses can no longer be decrypted; create it anew');
+    for (const one of [id, other.id]) assert.equal((await sources.call(`/${one}`, { method: 'DELETE' })).status, 202);
   });
 
   it('is deleted with what is known of its objects, and its batches stay', async () => {

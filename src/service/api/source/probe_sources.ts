@@ -122,10 +122,12 @@ function actionOf(object: ProbeSource, { source, batches }: SourceOfObject, isOt
   return state === 'paused' || (state === 'running' && batches.includes('paused')) ? 'resume' : null;
 }
 
-/** Its request is another one, or its token is gone and the account may have a new one. */
+/** Its token is gone and the account may have a new one, or its fields can no longer be decrypted. */
+const GIVEN_ANEW: readonly (string | null)[] = ['TokenInactive', 'AddressesLost'];
+/** Its request is another one, or the object gives a stopped source what it lacks. */
 const isStale = (object: ProbeSource, { requestSha256, source }: SourceOfObject): boolean =>
   requestSha256?.toString('hex') !== digestOf(object) ||
-  (source?.state === 'stopped' && source.reason === 'TokenInactive');
+  (source?.state === 'stopped' && GIVEN_ANEW.includes(source.reason));
 
 const STATES: Record<SourceState, ProbeSourceState> = {
   running: 'Running',

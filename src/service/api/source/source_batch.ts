@@ -12,8 +12,11 @@ import type { SentSource } from './source_fields.ts';
 /** Its fields that are those of a batch. */
 export type BodyOfBatch = Omit<SentSource, 'every' | 'settle' | 'bundle' | 'existing'>;
 
-export const bodyOf = async ({ accounts }: Pick<Deps, 'accounts'>, { id, body }: Source): Promise<BodyOfBatch> =>
-  JSON.parse(await accounts.box.open(body, 'source', id)) as BodyOfBatch;
+/** Null: it can no longer be decrypted. */
+export async function bodyOf({ accounts }: Pick<Deps, 'accounts'>, { id, body }: Source): Promise<BodyOfBatch | null> {
+  const text = await accounts.box.openKept(body.toString('latin1'), 'source', id);
+  return text === null ? null : (JSON.parse(text) as BodyOfBatch);
+}
 
 /** Throws what is wrong with it. Of a copy: defaults and exact versions are filled in. */
 export const readBody = (deps: Deps, by: Asker, body: BodyOfBatch, gone: AbortSignal): Promise<BatchRequest> =>
@@ -21,18 +24,19 @@ export const readBody = (deps: Deps, by: Asker, body: BodyOfBatch, gone: AbortSi
 
 interface Of {
   source: Source;
+  body: BodyOfBatch;
   token: TokenRecord;
   gone: AbortSignal;
 }
 
 async function created(
   deps: Deps,
-  { source, token, gone }: Of,
+  { source, body, token, gone }: Of,
   change: (request: BatchRequest) => BatchRequest,
   objects: readonly ObjectVersion[],
 ): Promise<CreatedBatch['outcome']> {
   const by: Asker = { method: 'POST', state: { token } };
-  const request = change(await readBody(deps, by, await bodyOf(deps, source), gone));
+  const request = change(await readBody(deps, by, body, gone));
   const conditions = { most: mostOf(deps, token), idempotency: null, objects };
   const { created: batch } = await createOf(deps, by, request, conditions, { sourceId: source.id });
   return batch.outcome;

@@ -28,7 +28,7 @@ const SourceAnswer = component('Source', {
       'running. paused: by its owner; events are still noted. stopped: it cannot go on; `reason` and `text` say why. ' +
       'deleting: its objects are being forgotten.',
   }),
-  reason: orNull(Type.String({ description: 'Of a stopped source: TokenInactive or InvalidRequest.' })),
+  reason: orNull(Type.String({ description: 'Of a stopped source: TokenInactive, AddressesLost or InvalidRequest.' })),
   text: orNull(Type.String({ description: 'What a stopped source waits for.' })),
   created_at: time(),
   url: Type.String(),
@@ -66,7 +66,12 @@ const WholeSource = closed({
   ...SourceAnswer.properties,
   request: Type.Object(
     {},
-    { additionalProperties: true, description: 'The fields of its batches, as they were sent, without `webhook_url`.' },
+    {
+      additionalProperties: true,
+      description:
+        'The fields of its batches, as they were sent, without `webhook_url`. Empty if they can no longer be ' +
+        'decrypted.',
+    },
   ),
 });
 
@@ -209,7 +214,7 @@ export const readSource = endpoint('GET /v1/source/:id', {
   answer: { description: 'The source, and what it makes batches of.', schema: WholeSource },
   async work(deps, ctx) {
     const source = await ownSource(deps, ctx);
-    const { webhook_url: _secret, ...request } = await bodyOf(deps, source);
+    const { webhook_url: _secret, ...request } = (await bodyOf(deps, source)) ?? {};
     return { ...shown(source), request };
   },
 });

@@ -11,7 +11,7 @@ import { type BatchDriver, mayProbe } from '../batch/driver.ts';
 import { moveBatch, textOfStop } from '../batch/states.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
-import { createBundle, createListing } from './source_batch.ts';
+import { bodyOf, createBundle, createListing } from './source_batch.ts';
 
 const ROUND_MS = 2_000;
 const GAP_MS = 200;
@@ -145,8 +145,10 @@ export class SourceRounds {
     const { store, log } = this.#deps;
     const source = await store.readSource(id);
     if (!source) return true;
+    const body = await bodyOf(this.#deps, source);
+    if (!body) return this.#stop(id, 'AddressesLost', textOfStop('AddressesLost'));
     const gone = AbortSignal.any([this.#rounds.signal, AbortSignal.timeout(CREATE_MS)]);
-    const of = { source, token, gone };
+    const of = { source, body, token, gone };
     try {
       if (lists) return (await createListing(this.#deps, of)) === 'created';
       const { items } = await store.unfinishedBatches(token.rootUserId);
