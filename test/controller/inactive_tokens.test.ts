@@ -169,15 +169,13 @@ describe('jobs of inactive tokens', function () {
 
     /** Runs `work` with a default token in an account of its own. */
     async function withDefault(work: (token: number) => Promise<void>): Promise<void> {
-      const { sql, admin } = current().servers.stored;
+      const { makeDefault, admin } = current().servers.stored;
       const token = await current().newToken(1, await current().newAccount());
-      await sql('update tokens set is_default = false where is_default');
-      await sql('update tokens set is_default = true where id = $1', [token]);
+      await makeDefault(token);
       try {
         await work(token);
       } finally {
-        await sql('update tokens set is_default = false where is_default');
-        await sql('update tokens set is_default = true where id = $1', [admin.tokenId]);
+        await makeDefault(admin.tokenId);
       }
     }
 

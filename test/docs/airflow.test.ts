@@ -43,8 +43,7 @@ describe('Airflow: the DAGs of the guide', function () {
       response.end(['url', ...names.map((name) => `${origin!.url}/${name}.mp4`), ''].join('\n'));
     });
     api = await startApi({ allowSources: [{ cidr: '127.0.0.1/32' }] });
-    await api.stored.sql('update tokens set is_default = false');
-    await api.stored.sql('update tokens set is_default = true where id = $1', [api.tokenId]);
+    await api.stored.makeDefault(api.tokenId);
     folder = mkdtempSync(join(tmpdir(), 'probeyard-airflow-'));
     const { kubeconfig } = await testApiServer({ own: true });
     environment = {

@@ -39,8 +39,7 @@ describe('Argo Workflows: the template of the guide', function () {
       response.end(`url\n${origin!.url}/film.mp4\n${origin!.url}/gone.mp4\n`);
     });
     api = await startApi({ allowSources: [{ cidr: '127.0.0.1/32' }] });
-    await api.stored.sql('update tokens set is_default = false');
-    await api.stored.sql('update tokens set is_default = true where id = $1', [api.tokenId]);
+    await api.stored.makeDefault(api.tokenId);
   });
   after(async () => {
     await api?.stop();

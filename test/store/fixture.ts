@@ -24,6 +24,8 @@ export interface StoreFixture {
   urls: Record<'owner' | 'api' | 'controller', string>;
   admin: { userId: number; tokenId: number };
   sql: <T = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<T[]>;
+  /** Gives jobs and objects without a token of their own this one. */
+  makeDefault: (tokenId: number) => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -114,6 +116,10 @@ export async function startStore({ alone = false, ...settings }: FixtureSettings
     urls,
     admin,
     sql: async <T>(text: string, values: unknown[] = []) => (await pool.query(text, values)).rows as T[],
+    async makeDefault(tokenId) {
+      await pool.query('update tokens set is_default = false where is_default');
+      await pool.query('update tokens set is_default = true where id = $1', [tokenId]);
+    },
     async close() {
       await Promise.all([...stores.map((one) => one.close()), pool.end()]);
       await server.stop();

@@ -26,8 +26,7 @@ describe('ProbeBatches in queues of Kueue', function () {
     if (!(await kueueIsBuilt())) return this.skip();
     api = await startApi({ kueue: true });
     batches = batchesOf(api);
-    await api.stored.sql('update tokens set is_default = false');
-    await api.stored.sql('update tokens set is_default = true where id = $1', [api.tokenId]);
+    await api.stored.makeDefault(api.tokenId);
     manager = await startKueue(api.kube, (await testApiServer({ own: true })).kubeconfig);
     await makeQueue(api.kube, api.namespace);
     for (const [priority, value] of [

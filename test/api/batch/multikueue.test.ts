@@ -46,10 +46,7 @@ describe('ProbeBatches that MultiKueue sends to another cluster', function () {
     cluster = await testApiServer({ alone: true });
     await cluster.client.create(NAMESPACES, { metadata: { name: namespace } });
     manager = await startApi({ kueue: true, namespace }, { apiServer: cluster });
-    for (const { stored, tokenId } of [manager, worker]) {
-      await stored.sql('update tokens set is_default = false');
-      await stored.sql('update tokens set is_default = true where id = $1', [tokenId]);
-    }
+    for (const { stored, tokenId } of [manager, worker]) await stored.makeDefault(tokenId);
     const { kubeconfig } = await testApiServer({ own: true });
     kueues.push(await startKueue(worker.kube, kubeconfig));
     kueues.push(await startKueue(cluster.client, cluster.kubeconfig, namespace));

@@ -38,8 +38,7 @@ describe('ProbeBatches', function () {
       allowSources: [{ cidr: '127.0.0.1/32', port: origin.port }],
     });
     batches = batchesOf(api);
-    await api.stored.sql('update tokens set is_default = false');
-    await api.stored.sql('update tokens set is_default = true where id = $1', [api.tokenId]);
+    await api.stored.makeDefault(api.tokenId);
   });
   after(async () => {
     await api.stop();

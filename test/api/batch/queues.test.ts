@@ -115,8 +115,7 @@ describe('ProbeBatches in a queue whose status is refused', function () {
     await makeKinds(server);
     api = await startApi({ kueue: true }, { apiServer: server });
     batches = batchesOf(api);
-    await api.stored.sql('update tokens set is_default = false');
-    await api.stored.sql('update tokens set is_default = true where id = $1', [api.tokenId]);
+    await api.stored.makeDefault(api.tokenId);
   });
   after(async () => {
     await api.stop();

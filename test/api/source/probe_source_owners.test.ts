@@ -64,7 +64,7 @@ describe('ProbeSources: their owners', function () {
     await rig.api.stored.sql('update tokens set revoked_at = now(), is_default = false where id = $1', [old]);
     await rig.api.stored.sql(`update sources set list_at = now() where id = $1`, [id]);
     await untilReady(name, 'TokenInactive');
-    await rig.api.stored.sql('update tokens set is_default = true where id = $1', [rig.api.tokenId]);
+    await rig.api.stored.makeDefault(rig.api.tokenId);
     await untilReady(name, 'Running');
     assert.deepEqual([(await row(id!)).tokenId, (await rows(name))[0]?.id], [rig.api.tokenId, id]);
   });

@@ -17,8 +17,7 @@ export function useProbeSources(change: Partial<Settings> = {}) {
   before(async () => {
     api = await startApi(change);
     sources = sourcesOf(api);
-    await api.stored.sql('update tokens set is_default = false');
-    await api.stored.sql('update tokens set is_default = true where id = $1', [api.tokenId]);
+    await api.stored.makeDefault(api.tokenId);
   });
   after(() => api.stop());
   // What is left would take the room of the account.
