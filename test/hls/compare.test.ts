@@ -93,7 +93,7 @@ describe('measured segments compared with their playlist', () => {
     const long = read(vod(...Array.from({ length: 100 }, (_, n) => ['#EXTINF:6,', `${n}.ts`]).flat()));
     assert.deepEqual(
       sampleOf(long, 8).map(({ sequence }) => sequence),
-      [0, 1, 33, 34, 65, 66, 98, 99],
+      [0n, 1n, 33n, 34n, 65n, 66n, 98n, 99n],
     );
     assert.equal(sampleOf(two, 8).length, 2);
   });

@@ -414,11 +414,16 @@ describe('a segment whose number is its vector', () => {
   for (const [tags, number] of [
     [['#EXT-X-MEDIA-SEQUENCE:7'], 7n],
     [['#EXT-X-MEDIA-SEQUENCE:9000000000000000'], 9_000_000_000_000_000n],
+    [['#EXT-X-MEDIA-SEQUENCE:1700000000000000001'], 1_700_000_000_000_000_001n],
+    [[`#EXT-X-MEDIA-SEQUENCE:${2n ** 64n - 1n}`], 2n ** 64n - 1n],
     [['#EXT-X-MEDIA-SEQUENCE:7', '#EXT-X-SKIP:SKIPPED-SEGMENTS=3'], 10n],
     [['#EXT-X-MEDIA-SEQUENCE:7', '#EXT-X-SKIP:SKIPPED-SEGMENTS=0.5'], 7n],
     [['#EXT-X-MEDIA-SEQUENCE:7', '#EXT-X-SKIP:SKIPPED-SEGMENTS=-9'], 7n],
     [[`#EXT-X-MEDIA-SEQUENCE:${2n ** 64n + 4096n}`], 4096n],
-    [[`#EXT-X-MEDIA-SEQUENCE:${'9'.repeat(308)}`, `#EXT-X-SKIP:SKIPPED-SEGMENTS=${'9'.repeat(308)}`], 0n],
+    [
+      [`#EXT-X-MEDIA-SEQUENCE:${'9'.repeat(308)}`, `#EXT-X-SKIP:SKIPPED-SEGMENTS=${'9'.repeat(308)}`],
+      999_999_999_999_999n,
+    ],
     [[`#EXT-X-MEDIA-SEQUENCE:${'9'.repeat(400)}`, '#EXT-X-SKIP:SKIPPED-SEGMENTS=1e400'], 1n],
     [['#EXT-X-MEDIA-SEQUENCE:-1', '#EXT-X-SKIP:SKIPPED-SEGMENTS=NaN'], 0n],
   ] as const) {

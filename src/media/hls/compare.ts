@@ -59,7 +59,7 @@ export function compareSegments(
       if (independent) note('keyframe-missing', line);
       else if (facts.keys === 0) note('keyframe-absent', line);
     }
-    if (before?.facts !== undefined && before.segment.sequence + 1 === segment.sequence && !segment.discontinuity) {
+    if (before?.facts !== undefined && before.segment.sequence + 1n === segment.sequence && !segment.discontinuity) {
       let step = facts.start - before.facts.end;
       if (Math.abs(step) > WRAP / 2) step -= Math.sign(step) * WRAP;
       if (Math.abs(step) > BREAK_NEAR)

@@ -211,7 +211,7 @@ interface FormRule {
   /** What is wrong with a value that is not. */
   wrong?: string;
 }
-const INTEGER = { test: (value: string): boolean => /^\d{1,20}$/.test(value) && Number(value) <= 2 ** 64 };
+export const INTEGER = { test: (value: string): boolean => /^\d{1,20}$/.test(value) && BigInt(value) < 2n ** 64n };
 
 /** How the values of attributes are written. */
 const FORMS = {

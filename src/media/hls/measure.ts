@@ -178,7 +178,7 @@ async function measurePlaylist(
     else note('segment-format', segment.line, facts);
   }
   if (measured.length === 0) return undefined;
-  measured.sort((a, b) => a.segment.sequence - b.segment.sequence);
+  measured.sort((a, b) => Number(a.segment.sequence - b.segment.sequence));
   compareSegments(measured, playlist, isIndependent(main, playlist), note);
   const durations = durationsOf(measured, playlist);
   return { rates: ratesOf(measured, playlist), streams: [...streams.values()], durations };
@@ -191,7 +191,8 @@ function durationsOf(
   return measured.flatMap(({ segment, facts }) => {
     const seconds = facts === undefined ? NaN : facts.end - facts.start;
     if (!(seconds >= 0 && seconds < Infinity)) return [];
-    return [{ index: segment.sequence - mediaSequence - skipped, seconds: Number(seconds.toFixed(3)) }];
+    const index = Number(segment.sequence - mediaSequence) - skipped;
+    return [{ index, seconds: Number(seconds.toFixed(3)) }];
   });
 }
 

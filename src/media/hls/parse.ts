@@ -23,7 +23,7 @@ import {
   partOf,
 } from './playlist.ts';
 import { distance, nearest } from '../../base/nearest.ts';
-import { isDate, TAGS, timeOfDate, type TagSpec } from './grammar.ts';
+import { INTEGER, isDate, TAGS, timeOfDate, type TagSpec } from './grammar.ts';
 import { quote } from './rule.ts';
 import type { Note } from './rules/catalog.ts';
 
@@ -99,7 +99,7 @@ class Reading {
       tags: [],
       variables: this.variables.values,
       targetDuration: undefined,
-      mediaSequence: 0,
+      mediaSequence: 0n,
       discontinuitySequence: 0,
       type: undefined,
       ended: false,
@@ -126,7 +126,7 @@ const segmentAfter = ({ keys, map, bitrate }: Pick<Segment, 'keys' | 'map' | 'bi
   line: 0,
   infLine: 0,
   duration: 0,
-  sequence: 0,
+  sequence: 0n,
   discontinuity: false,
   gap: false,
   range: undefined as ByteRange | undefined,
@@ -217,7 +217,7 @@ function readAddress(state: Reading, content: string): void {
   for (const key of next.keys) key.used++;
   next.uri = uri;
   next.line = line;
-  next.sequence = playlist.mediaSequence + playlist.skipped + playlist.segments.length;
+  next.sequence = playlist.mediaSequence + BigInt(playlist.skipped + playlist.segments.length);
   next.range = placed(state, next.range, uri);
   playlist.segments.push(next);
   state.next = segmentAfter(next);
@@ -307,8 +307,9 @@ const READERS: Readonly<Record<string, (state: Reading, tag: Tag) => void>> = {
     if (state.playlist.segments.length > 0) state.note('tag-late', tag.line, tag.name);
   },
   'EXT-X-MEDIA-SEQUENCE'(state, tag) {
-    if (state.playlist.segments.length > 0) state.note('tag-late', tag.line, tag.name);
-    else state.playlist.mediaSequence = figureOf(state, tag) ?? 0;
+    if (state.playlist.segments.length > 0) return state.note('tag-late', tag.line, tag.name);
+    const near = figureOf(state, tag) ?? 0;
+    state.playlist.mediaSequence = BigInt(INTEGER.test(tag.value) ? tag.value : near);
   },
   'EXT-X-DISCONTINUITY-SEQUENCE'(state, tag) {
     const { segments, counts } = state.playlist;

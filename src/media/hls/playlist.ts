@@ -1,5 +1,6 @@
 /** A parsed playlist: tags with their positions, and what is derived from them. */
 import type { Attributes } from './attributes.ts';
+import { INTEGER } from './grammar.ts';
 import { quote } from './rule.ts';
 import type { Note } from './rules/catalog.ts';
 
@@ -45,7 +46,7 @@ export interface Segment {
   /** Line of its EXTINF; 0 if it has none. */
   infLine: number;
   duration: number;
-  sequence: number;
+  sequence: bigint;
   discontinuity: boolean;
   gap: boolean;
   range: ByteRange | undefined;
@@ -91,7 +92,8 @@ export interface Playlist {
   variables: ReadonlyMap<string, string>;
 
   targetDuration: number | undefined;
-  mediaSequence: number;
+  /** Up to 2^64-1, as a clock in nanoseconds has it: a number would not be exact. */
+  mediaSequence: bigint;
   discontinuitySequence: number;
   type: 'VOD' | 'EVENT' | undefined;
   ended: boolean;
@@ -122,7 +124,7 @@ export const durationOf = (playlist: Playlist): number =>
 
 /** An invalid number is noted, and parsed as far as possible. */
 export function wholeNumber(value: string, name: string, line: number, note: Note): number | undefined {
-  if (/^\d{1,16}$/.test(value)) return Number(value);
+  if (INTEGER.test(value)) return Number(value);
   note('tag-value', line, `${name}: ${quote(value)} is not a whole number`);
   const near = Number.parseInt(value, 10);
   return Number.isFinite(near) && near >= 0 ? near : undefined;

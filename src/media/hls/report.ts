@@ -99,7 +99,7 @@ function describe(playlist: Playlist): Described {
     live: isLive(playlist),
     type: playlist.type ?? null,
     target_duration: playlist.targetDuration ?? null,
-    media_sequence: media ? playlist.mediaSequence : null,
+    media_sequence: media ? Number(playlist.mediaSequence) : null,
     segments: media ? segments.length : null,
     duration: media ? round(durationOf(playlist)) : null,
     discontinuities: media ? segments.filter(({ discontinuity }) => discontinuity).length : null,

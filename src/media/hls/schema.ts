@@ -79,7 +79,7 @@ const PlaylistSchema = described('HlsPlaylist', 'A playlist that was read.', {
   live: Type.Boolean({ description: 'Whether it has no end yet.' }),
   type: text('EXT-X-PLAYLIST-TYPE.', 'VOD'),
   target_duration: amount('EXT-X-TARGETDURATION, in seconds.', 6),
-  media_sequence: whole('EXT-X-MEDIA-SEQUENCE; null in a multivariant playlist.', 0),
+  media_sequence: whole('EXT-X-MEDIA-SEQUENCE, exact up to 2^53; null in a multivariant playlist.', 0),
   segments: whole('Number of segments; null in a multivariant playlist.', 100),
   duration: amount('Sum of the segment durations in seconds; null in a multivariant playlist.', 596.458),
   discontinuities: whole('Number of discontinuities; null in a multivariant playlist.', 0),

@@ -86,7 +86,7 @@ async function fetchInit(map: InitSection, reading: Reading): Promise<Buffer | u
   const { line } = map.tag;
   const bytes = await fetchRange(map.uri, map.range, line, 'init-unreadable', reading);
   if (bytes === undefined) return undefined;
-  const clear = await decrypt(bytes, map.keys, line, 0, reading);
+  const clear = await decrypt(bytes, map.keys, line, 0n, reading);
   if (clear === undefined) return undefined;
   const boxes = boxesOf(clear);
   if (clear[0] === 0x47) return clear;
@@ -105,7 +105,7 @@ async function decrypt(
   bytes: Buffer,
   keys: readonly Key[],
   line: number,
-  sequence: number,
+  sequence: bigint,
   reading: Reading,
 ): Promise<Buffer | undefined> {
   if (keys.length === 0) return bytes;
@@ -118,7 +118,7 @@ async function decrypt(
   const value = await getOrMake(reading.keys, uri, () => fetchKey(uri, key, reading));
   if (value === undefined) return undefined;
   const iv = Buffer.alloc(16);
-  if (key.iv === undefined) iv.writeBigUInt64BE(BigInt.asUintN(64, BigInt(sequence)), 8);
+  if (key.iv === undefined) iv.writeBigUInt64BE(BigInt.asUintN(64, sequence), 8);
   else Buffer.from(key.iv.slice(2).padStart(32, '0').slice(-32), 'hex').copy(iv);
   try {
     const decipher = createDecipheriv('aes-128-cbc', value, iv);

@@ -3,8 +3,8 @@ const HEAD = '#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-INDEPENDENT-SEGMENTS\n';
 const TARGET = '#EXT-X-TARGETDURATION:6';
 const lines = (list: readonly string[]): string => list.map((line) => `${line}\n`).join('');
 
-const segments = (first: number, count: number): string[] =>
-  Array.from({ length: count }, (_, n) => `#EXTINF:6,\n${first + n}.ts`);
+const segments = (first: number | bigint, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `#EXTINF:6,\n${BigInt(first) + BigInt(n)}.ts`);
 const hasSegment = (given: readonly string[]): boolean => given.some((line) => line.startsWith('#EXTINF'));
 
 /** A recording with the given lines in its middle. A segment is added if they contain none. */
@@ -20,7 +20,7 @@ export function live(...given: string[]): string {
 }
 
 /** A live playlist from segment `first` on. */
-export const window_ = (first: number, count = 5, more: string[] = []): string =>
+export const window_ = (first: number | bigint, count = 5, more: string[] = []): string =>
   `${HEAD}${lines([TARGET, `#EXT-X-MEDIA-SEQUENCE:${first}`, ...more, ...segments(first, count)])}`;
 
 /** A low-latency playlist: the control tags can be replaced, the given lines are at the end. */

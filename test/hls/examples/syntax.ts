@@ -19,7 +19,7 @@ export const SYNTAX_EXAMPLES: Examples = {
     vod('#EXT-X-GAP', '#EXTINF:6,', 'a.ts'),
   ],
   'tag-unknown': [vod('#EXT-X-CUE-OUT:30'), vod('# a comment')],
-  'tag-value': [vod('#EXT-X-MEDIA-SEQUENCE:-1'), vod('#EXT-X-MEDIA-SEQUENCE:1')],
+  'tag-value': [vod('#EXT-X-MEDIA-SEQUENCE:-1'), vod('#EXT-X-MEDIA-SEQUENCE:18446744073709551615')],
   'tag-duplicate': [vod('#EXT-X-TARGETDURATION:6'), vod()],
   'tag-late': [
     vod('#EXTINF:6,', 'a.ts', '#EXT-X-MEDIA-SEQUENCE:1'),

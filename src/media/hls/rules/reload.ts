@@ -48,7 +48,7 @@ export function judgeReload(before: Playlist, after: Playlist, note: Note): void
     note('reload-type', lineOf(after, 'EXT-X-PLAYLIST-TYPE'), `${before.type ?? 'none'}, then ${after.type ?? 'none'}`);
   if (after.version !== before.version)
     note('reload-version', after.versionLine || 1, `${before.version ?? 'none'}, then ${after.version ?? 'none'}`);
-  const moved = after.mediaSequence - before.mediaSequence;
+  const moved = Number(after.mediaSequence - before.mediaSequence);
   if (moved < 0) {
     note(
       'reload-sequence-back',
@@ -65,13 +65,10 @@ export function judgeReload(before: Playlist, after: Playlist, note: Note): void
       lineOf(after, 'EXT-X-MEDIA-SEQUENCE'),
       `${moved - before.segments.length} segments were never seen`,
     );
-  const [lastBefore, lastAfter] = [
-    before.mediaSequence + before.segments.length,
-    after.mediaSequence + after.segments.length,
-  ];
-  if (lastAfter < lastBefore) note('reload-removed', after.lines, `${lastBefore - lastAfter} at the end`);
+  const removed = before.segments.length - moved - after.segments.length;
+  if (removed > 0) note('reload-removed', after.lines, `${removed} at the end`);
   for (const segment of after.segments) {
-    const old = before.segments[segment.sequence - before.mediaSequence - before.skipped];
+    const old = before.segments[Number(segment.sequence - before.mediaSequence) - before.skipped];
     if (old === undefined || old.sequence !== segment.sequence) continue;
     if (identity(old) !== identity(segment)) {
       note('reload-segment-changed', segment.line, `number ${segment.sequence}`);
