@@ -1,6 +1,9 @@
 /** The controller's identity in place of keys: what token services grant, how long it is kept, and where it goes. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
@@ -11,11 +14,14 @@ import { displaySource, redactor } from '../../src/source/address/redact.ts';
 import { targetOf } from '../../src/source/address/target.ts';
 import { isSigned, accessOf } from '../../src/source/http/exchange.ts';
 import { signS3 } from '../../src/source/http/sign.ts';
+import { trustedContext } from '../../src/source/http/connect.ts';
 import { egressRoute } from '../../src/source/http/egress.ts';
 import type { NamedCredential } from '../../src/base/source_settings.ts';
 import { originUrl } from '../../src/source/protocols/table.ts';
 import { holdsCredentials, type Source } from '../../src/source/source.ts';
 import { until } from '../until.ts';
+import { makeCertificate } from '../source/certificate.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
 import { AUDIENCE, ROLE, startTokenService, type TokenService } from './token_service.ts';
 
 const SUBJECT = 'system:serviceaccount:probeyard:probeyard-controller';
@@ -234,6 +240,35 @@ describe('workload identity', function () {
         return error.status === 500;
       });
     });
+
+  it("is asked for from a service with a certificate of the operator's own authority, also by a tunnel", async () => {
+    const tls = await makeCertificate({ ip: ['127.0.0.1'], dns: ['sts.test'] });
+    const secure = await startReceiver(tls);
+    const seen: (string | undefined)[] = [];
+    const proxy = createServer().on('connect', ({ url }, socket) => {
+      seen.push(url);
+      const through = connect(secure.port, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        through.pipe(socket).pipe(through);
+      });
+      for (const [end, other] of [[socket, through] as const, [through, socket] as const])
+        end.on('error', () => other.destroy());
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    const context = trustedContext(tls.cert);
+    const route = egressRoute({ url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` });
+    try {
+      const asked = { url: secure.url, form: {} };
+      await assert.rejects(postBy(undefined)(asked), /cannot be reached/);
+      assert.equal((await postBy(undefined, context)(asked)).status, 204);
+      await assert.rejects(postBy(route)({ ...asked, url: 'https://sts.test/' }), /cannot be reached/);
+      assert.equal((await postBy(route, context)({ ...asked, url: 'https://sts.test/' })).status, 204);
+      assert.deepEqual(seen, ['sts.test:443', 'sts.test:443']);
+    } finally {
+      proxy.close();
+      await secure.close();
+    }
+  });
 
   it('is asked for through the egress proxy', async () => {
     // Nothing listens there: that it fails shows that the proxy is tried.

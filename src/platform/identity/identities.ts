@@ -6,9 +6,9 @@
 import { readFile } from 'node:fs/promises';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { isIP } from 'node:net';
+import { connect, isIP } from 'node:net';
 import { join } from 'node:path';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, type SecureContext } from 'node:tls';
 import { boundedText } from '../../base/bounded_text.ts';
 import { jsonIn } from '../../base/json_in.ts';
 import { backoff, pause } from '../../base/retry.ts';
@@ -231,7 +231,8 @@ const DEADLINE_MS = 10_000;
 /** A token is a few kilobytes. */
 const MOST_BYTES = 256 * 1024;
 
-export function postBy(route: EgressRoute | undefined): Post {
+/** `context`: what vouches for token services; without it, Node's own authorities. */
+export function postBy(route: EgressRoute | undefined, context?: () => SecureContext): Post {
   return async ({ url, headers = {}, form, json }) => {
     const target = new URL(url);
     const secure = target.protocol === 'https:';
@@ -239,6 +240,7 @@ export function postBy(route: EgressRoute | undefined): Post {
     const signal = AbortSignal.timeout(DEADLINE_MS);
     const host = target.hostname.replace(/^\[|\]$/g, '');
     const port = target.port === '' ? (secure ? 443 : 80) : Number(target.port);
+    const servername = isIP(host) === 0 ? host : '';
     try {
       const socket = route?.applies(host) ? await tunnelThrough(route, host, port, signal) : undefined;
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -246,7 +248,6 @@ export function postBy(route: EgressRoute | undefined): Post {
           target,
           {
             method: 'POST',
-            agent: false,
             signal,
             headers: {
               'user-agent': 'Probeyard',
@@ -255,12 +256,10 @@ export function postBy(route: EgressRoute | undefined): Post {
               'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json',
               'content-length': Buffer.byteLength(body),
             },
-            ...(socket === undefined
-              ? {}
-              : {
-                  createConnection: () =>
-                    secure ? connectTls({ socket, servername: isIP(host) === 0 ? host : '' }) : socket,
-                }),
+            createConnection: () =>
+              secure
+                ? connectTls({ socket, host, port, servername, secureContext: context?.() })
+                : (socket ?? connect({ host, port })),
           },
           resolve,
         );
