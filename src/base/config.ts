@@ -212,11 +212,12 @@ const tracing = {
   tracingEndpoint: httpUrl('PY_TRACING_ENDPOINT', ''),
   tracingPercent: integer('PY_TRACING_PERCENT', 0, 100, 10),
 };
-/** How origins and webhook receivers are reached. */
+/** How origins, webhook receivers and token services are reached. */
 const egress = {
   egressProxy: text('PY_EGRESS_PROXY', ''),
   noProxy: json('PY_NO_PROXY', 'a list of names and CIDRs', isStrings, []),
   egressResolve: oneOf('PY_EGRESS_RESOLVE', ['here', 'proxy'], 'here'),
+  sourceCaFile: text('PY_SOURCE_CA_FILE', ''),
 };
 /** How runners reach origins: the controller passes it on to them. */
 const origins = {
@@ -264,7 +265,6 @@ const api = {
   ...egress,
   /** Private receivers. Places that may be read are no place to send to. */
   allowWebhooks: json('PY_ALLOW_WEBHOOKS', 'a list of {cidr or host, port}', isAllowed, []),
-  sourceCaFile: text('PY_SOURCE_CA_FILE', ''),
   natsNkeyFile: text('PY_NATS_NKEY_FILE'),
   sealPublicFile: text('PY_SEAL_PUBLIC_FILE'),
   replica: text('PY_REPLICA', 'local'),

@@ -147,6 +147,17 @@ describe("product with the chart's settings", function () {
     assert.deepEqual([plain.issuers, plain.passwords, plain.absenceDays], [[], true, null]);
   });
 
+  it('gets the authorities of sources, as API and as controller', () => {
+    const objects = render(EVERYTHING);
+    for (const role of ['api', 'controller'] as const) {
+      const one = container(objects, role);
+      assert.equal(loadConfig(role, environmentOf(one)).sourceCaFile, '/etc/probeyard/sources/ca.crt');
+      const pod = podsOf(objects).find((each) => containersOf(each).includes(one))!;
+      const config = (pod.spec['volumes'] as Volume[]).find(({ name }) => name === 'config')!;
+      assert.ok(config.projected!.sources.some(({ configMap }) => configMap?.name === 'probeyard-source-ca'));
+    }
+  });
+
   it('gets the server of events, with what is there of its Secret', () => {
     const objects = render(EVERYTHING);
     const api = loadConfig('api', environmentOf(container(objects, 'api')));

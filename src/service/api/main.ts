@@ -1,6 +1,6 @@
 /** The role `api`: its connections, its servers, and its shutdown. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -28,6 +28,7 @@ import { openSpool } from '../../source/upload/spool.ts';
 import type { Metrics } from './api_metrics.ts';
 import { makeApp } from './server.ts';
 import { wire } from './wire.ts';
+import { wayOut } from '../way_out.ts';
 
 // Answers of a replica that does not yet have its connections: alive, not ready, and 503 for callers.
 
@@ -209,9 +210,3 @@ async function takeUploads({
     close: () => Promise.allSettled([server.close(), spool.close()]),
   };
 }
-
-/** Webhook receivers are reached like origins. The operator's CA file may appear later than this pod. */
-const wayOut = ({ egressProxy, noProxy, egressResolve, sourceCaFile }: Config<'api'>) => ({
-  egress: egressProxy === '' ? undefined : { url: egressProxy, noProxy, resolve: egressResolve },
-  ca: sourceCaFile !== '' && existsSync(sourceCaFile) ? readFileSync(sourceCaFile, 'utf8') : undefined,
-});

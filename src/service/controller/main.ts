@@ -6,7 +6,9 @@ import { serveLiveness, type Check, type Checks } from '../../base/health.ts';
 import { type Identities, keepIdentities, postBy } from '../../platform/identity/identities.ts';
 import { type Logger, makeLog } from '../../base/log.ts';
 import { signals } from '../../base/signals.ts';
+import { trustedContext } from '../../source/http/connect.ts';
 import { egressRoute } from '../../source/http/egress.ts';
+import { wayOut } from '../way_out.ts';
 import { admitRunners, cutOff } from './admit_runners.ts';
 import { controllerMetrics, leaseMetrics, transportMetrics, watchBackups } from './metrics.ts';
 import { startCaches } from './caches.ts';
@@ -26,13 +28,15 @@ import { startUpkeep } from './upkeep.ts';
 /** A cache without any event for this long, bookmarks included, counts as stale. */
 const CACHE_SILENCE_MS = 150_000;
 
-/** Token services are reached as origins are, through the egress proxy where there is one. */
+/** Token services are reached as origins are: by the authorities of sources, and through the egress proxy. */
 function identitiesOf(config: Config<'controller'>, log: Logger): Identities {
-  const { credentials, egressProxy, noProxy, egressResolve, identityFolder: folder } = config;
-  const route = egressProxy === '' ? undefined : egressRoute({ url: egressProxy, noProxy, resolve: egressResolve });
+  const { credentials, identityFolder: folder } = config;
+  const { egress, ca } = wayOut(config);
+  const context = trustedContext(ca);
+  const route = egress && egressRoute(egress, context);
   const onRefused = (credential: string, err: Error) =>
     log.warn({ credential, err }, 'the identity of this controller was granted no access');
-  return keepIdentities({ credentials, folder, post: postBy(route), onRefused });
+  return keepIdentities({ credentials, folder, post: postBy(route, context), onRefused });
 }
 
 export async function run(): Promise<void> {
