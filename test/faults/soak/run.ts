@@ -12,7 +12,7 @@ import { NAMESPACE, RUNNERS, cluster } from '../../cluster/fixture.ts';
 import { writePart } from '../../../docs/tables/part.ts';
 import { underLoad } from '../load.ts';
 import { drawPairs, injectPair } from '../pairs.ts';
-import { whole } from '../whole.ts';
+import { withoutDelays } from '../whole.ts';
 import { memory } from '../memory.ts';
 import { isHarmed, paceOf } from '../pace.ts';
 import { grown, soakPage, type Round } from './page.ts';
@@ -49,7 +49,7 @@ try {
     const { first, second, afterMs } = pair;
     console.log(`round ${round}: ${first}, and ${second} ${afterMs} ms later`);
     const { total, statuses, most, ms, longestGapMs } = await underLoad(c, () => injectPair(c, pair));
-    await whole(c);
+    await withoutDelays(c);
     await countLives();
     const now: Round = {
       faults: [first, second],
