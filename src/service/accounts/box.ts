@@ -11,10 +11,10 @@ export type Box = ReturnType<typeof makeBox>;
 export const makeBox = ({ boxKeys }: Pick<AccountSettings, 'boxKeys'>) => ({
   seal: (text: string, what: Purpose, id: string | number) => sealInBox(text, `${what}:${id}`, boxKeys()),
   open: (sealed: Uint8Array, what: Purpose, id: string | number) => openBox(sealed, `${what}:${id}`, boxKeys()),
-  /** From latin1, as a caller keeps it. Null: not sealed here or for this purpose, or its key is lost. */
-  async openKept(kept: string, what: Purpose, id: string | number): Promise<string | null> {
+  /** A caller keeps it as latin1. Null: not sealed here or for this purpose, or its key is lost. */
+  async openKept(kept: string | Uint8Array, what: Purpose, id: string | number): Promise<string | null> {
     try {
-      return await this.open(Buffer.from(kept, 'latin1'), what, id);
+      return await this.open(typeof kept === 'string' ? Buffer.from(kept, 'latin1') : kept, what, id);
     } catch (error) {
       if (isSealError(error)) return null;
       throw error;

@@ -250,6 +250,25 @@ describe('management: API tokens', function () {
     }
   });
 
+  it('a lost key of stored secrets: what it sealed is not shown, and its owner signs in', async () => {
+    const ina = await m.person('ina');
+    const { id } = await make({}, ina.token);
+    // As unreadable as with a lost key: sealed for another token.
+    await m.stored.sql(
+      `update tokens t set sealed = o.sealed, webhook_secret = o.webhook_secret
+         from tokens o where o.id = $1 and t.id <> o.id and t.user_id = o.user_id`,
+      [id],
+    );
+    const [first] = await m.stored.sql<{ id: string }>(
+      'select min(id) as id from tokens where user_id = (select user_id from tokens where id = $1)',
+      [id],
+    );
+    const shown = await m.call('GET', `auth/api-token/${first!.id}`, { token: ina.token });
+    assert.deepEqual([shown.status, shown.json['token'], shown.json['webhook-secret']], [200, undefined, undefined]);
+    const signedIn = await m.call('POST', 'auth/sign-in', { body: { email: ina.email, password: PASSWORD } });
+    assert.deepEqual([signedIn.status, signedIn.json['api-token']], [200, undefined]);
+  });
+
   it('a token is shown only once if the operator configures that', async () => {
     const replica = await startReplica(
       m.stored,

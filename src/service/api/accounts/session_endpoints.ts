@@ -87,7 +87,7 @@ async function knownBy({ accounts, store }: Deps, ctx: Context, email: string, p
 async function shownApiToken({ accounts, store }: Deps, userId: number): Promise<string | null> {
   if (!accounts.settings.tokensViewable) return null;
   const token = await store.firstToken(userId);
-  return token?.sealed ? accounts.box.open(token.sealed, 'token', token.id) : null;
+  return token?.sealed ? accounts.box.openKept(token.sealed, 'token', token.id) : null;
 }
 
 type SessionAsked = Parameters<Accounts['openSession']>[0];

@@ -146,8 +146,8 @@ async function shownToken(
 ): Promise<Static<typeof ShownToken> | null> {
   const { box, settings } = deps.accounts;
   const kept =
-    to.owner && settings.tokensViewable && token.sealed ? await box.open(token.sealed, 'token', token.id) : null;
-  const secret = to.owner && token.webhookSecret ? await box.open(token.webhookSecret, 'webhook', token.id) : null;
+    to.owner && settings.tokensViewable && token.sealed ? await box.openKept(token.sealed, 'token', token.id) : null;
+  const secret = to.owner && token.webhookSecret ? await box.openKept(token.webhookSecret, 'webhook', token.id) : null;
   const [shown] = await listedTokens(deps, [token]);
   return shown ? { ...shown, token: to.fresh ?? kept, 'webhook-secret': secret } : null;
 }

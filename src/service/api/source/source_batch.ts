@@ -14,7 +14,7 @@ export type BodyOfBatch = Omit<SentSource, 'every' | 'settle' | 'bundle' | 'exis
 
 /** Null: it can no longer be decrypted. */
 export async function bodyOf({ accounts }: Pick<Deps, 'accounts'>, { id, body }: Source): Promise<BodyOfBatch | null> {
-  const text = await accounts.box.openKept(body.toString('latin1'), 'source', id);
+  const text = await accounts.box.openKept(body, 'source', id);
   return text === null ? null : (JSON.parse(text) as BodyOfBatch);
 }
 
