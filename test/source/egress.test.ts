@@ -147,7 +147,7 @@ describe('source proxy: egress proxy', function () {
     assert.ok(origin.connections < origin.requests.length);
   });
 
-  it('is spoken to by TLS, with the authorities of sources, if its address says so, and so is a host behind it', async () => {
+  it('is spoken to by TLS if its address says so, as a host behind it, with the authorities of sources', async () => {
     const tls = await makeCertificate({ ip: ['127.0.0.1'], dns: ['origin.example'] });
     const egress = await startEgress('p', [], tls);
     for (const scheme of ['http', 'https'])

@@ -23,12 +23,12 @@ import type { Uploads } from './deps.ts';
 import { listen } from './http/http_server.ts';
 import { serveLiveness } from '../../base/health.ts';
 import { signals } from '../../base/signals.ts';
+import { wayOut } from '../../source/http/way_out.ts';
 import { serveUploads } from '../../source/upload/serve.ts';
 import { openSpool } from '../../source/upload/spool.ts';
 import type { Metrics } from './api_metrics.ts';
 import { makeApp } from './server.ts';
 import { wire } from './wire.ts';
-import { wayOut } from '../way_out.ts';
 
 // Answers of a replica that does not yet have its connections: alive, not ready, and 503 for callers.
 

@@ -8,7 +8,7 @@ import { type Logger, makeLog } from '../../base/log.ts';
 import { signals } from '../../base/signals.ts';
 import { trustedContext } from '../../source/http/connect.ts';
 import { egressRoute } from '../../source/http/egress.ts';
-import { wayOut } from '../way_out.ts';
+import { wayOut } from '../../source/http/way_out.ts';
 import { admitRunners, cutOff } from './admit_runners.ts';
 import { controllerMetrics, leaseMetrics, transportMetrics, watchBackups } from './metrics.ts';
 import { startCaches } from './caches.ts';

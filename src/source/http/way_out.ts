@@ -1,6 +1,6 @@
 /** How API and controllers reach other hosts: as runners reach origins. */
 import { existsSync, readFileSync } from 'node:fs';
-import type { Config } from '../base/config.ts';
+import type { Config } from '../../base/config.ts';
 
 type Settings = Pick<Config<'api' | 'controller'>, 'egressProxy' | 'noProxy' | 'egressResolve' | 'sourceCaFile'>;
 
