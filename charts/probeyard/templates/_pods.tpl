@@ -339,6 +339,16 @@ are used without a restart.
     items: [{ key: ca.crt, path: nats/ca.crt }]
 {{- end -}}
 
+{{/* In the release's namespace, where it may appear later than the pods. */}}
+{{- define "probeyard.sourceCaSource" -}}
+{{- with .Values.sources.ca }}{{ if or .pem .configMap }}
+- configMap:
+    name: {{ default (printf "%s-source-ca" (include "probeyard.name" $)) .configMap }}
+    optional: true
+    items: [{ key: ca.crt, path: sources/ca.crt }]
+{{- end }}{{ end }}
+{{- end -}}
+
 {{/* Behind an Ingress or a Gateway, every caller has its address unless one proxy is trusted: one caller could use up
      the sign-ins of all. */}}
 {{- define "probeyard.trustedProxies" -}}
